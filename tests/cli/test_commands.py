@@ -10,7 +10,8 @@ from facevalue import studies
 from facevalue.measures.missing_answers import PUBLISHED
 from facevalue.report import Album, Example
 from facevalue.report.sections import page_of
-from facevalue.report.stored import examples
+from facevalue.report.stored import examples, view_of
+from facevalue.report.stored.asked import question_of
 from facevalue.runs.prepared import default_folder
 from facevalue.runs.stored import StoredRun, answers
 from tests.cli.conftest import Command
@@ -395,9 +396,19 @@ def test_the_report_shows_a_face_of_each_gender_with_its_cues_and_what_fashion_i
     assert facevalue("run", "stylisticbias", "--model", "sim/strong", "--out", "g", *cues).status == 0
     assert facevalue("measure", "g").status == 0
     run = StoredRun.open(Path("g"))
-    found = examples(page_of(run.study), [run], pl.read_parquet("g/estimates.parquet"))
+    page = page_of(run.study)
+    found = examples(page, [run], view_of(page, [run], pl.read_parquet("g/estimates.parquet")))
     shown = {e.title: [caption for caption, _ in e.pictures] for e in found if isinstance(e, Album)}
     cues_shown = ["Base face", "Eyewear: Sunglasses", "Full body, plain clothes", "Fashion: Formal / Evening wear"]
     assert shown == {"Male": cues_shown, "Female": cues_shown}
     bases = {e.variation: e.base_title for e in found if isinstance(e, Example)}
     assert bases == {"formal": "Full body, plain clothes", "sunglasses": "Base face"}
+    estimates = pl.read_parquet("g/estimates.parquet")
+    for cue, captions in {
+        "formal": ["Full body, plain clothes", "Formal / evening wear (fashion)"],
+        "sunglasses": ["As it is", "Sunglasses (eyewear)"],
+    }.items():
+        of_cue = estimates.filter(pl.col("variation").is_null() | (pl.col("variation") == cue))
+        asked = question_of(page, run, view_of(page, [run], of_cue), [])
+        assert asked is not None
+        assert [caption for caption, _ in asked.pictures] == captions

@@ -17,6 +17,7 @@ from facevalue.report import DataStatement, Example, PromptExample, ReportData, 
 from facevalue.report.answer import answered
 from facevalue.report.blocks.view import View, reading
 from facevalue.report.default import DEFAULT
+from facevalue.report.findings import PageComparisons
 from facevalue.report.formatting import Titles
 from facevalue.report.headline import Headline
 from facevalue.report.html import LAST
@@ -206,7 +207,8 @@ def answer(study: str, frame: pl.DataFrame, models: Sequence[str] = ()) -> Headl
     """What a study's page says of estimates, in one sentence."""
     page = page_of(study)
     index = EstimateIndex(frame, models, reading(page), MEASURES_OF[study])
-    return answered(page, View(index, Titles(page.titles), MEASURES_OF[study], conditions=page.conditions))
+    view = View(index, Titles(page.titles), MEASURES_OF[study], conditions=page.conditions)
+    return answered(PageComparisons(page, view))
 
 
 def sections(page: Page) -> list[tuple[str, str]]:

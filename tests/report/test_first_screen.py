@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from facevalue import report
+from facevalue.report import charts
 from facevalue.report.built import built
 from facevalue.report.data import AskedQuestion
 from facevalue.report.findings import compared, without_answer
@@ -139,6 +140,15 @@ def test_a_finding_is_to_be_acted_on_where_enough_photographs_show_it(faces: int
     assert built(data).steps[0].text.startswith(step)
 
 
+def test_nothing_is_enough_to_act_on_where_the_card_on_faces_counts_too_few() -> None:
+    cues = {("accessories", "cap"): 0.5, ("tattoos", "small"): 0.01, ("tattoos", "large"): 0.01}
+    frame = made.judged(made.estimates(cues=cues, groups={}), margin=None)
+    clusters = pl.when(pl.col("variation") == "cap").then(60).otherwise(9).cast(pl.UInt64)
+    page = built(made.data(estimates=frame.with_columns(clusters.alias("clusters")), kind=Kind.PHOTOGRAPHS))
+    assert next(card.value for card in page.cards if card.name == page.page.units.name) == "9"
+    assert page.steps[0].text.startswith("Confirm Cap (accessories) first: 9 faces are too few to act on.")
+
+
 def test_a_question_and_its_pictures_are_shown_small_and_escaped() -> None:
     picture = made.picture(700)
     question = AskedQuestion(EVIL, tuple((EVIL, picture) for _ in range(4)))
@@ -173,3 +183,15 @@ def test_two_hundred_groups_fit_the_chart() -> None:
     assert len(panel.rows) == 6
     assert panel.title == "Judgments, in points: 6 of 200"
     assert panel.rows[0].value == "+25"
+
+
+def test_labels_of_an_axis_that_have_no_room_on_a_phone_are_hidden_there() -> None:
+    over = charts.scale(-42, 66, 6)
+    labels = [f"{value:+.0f}" if value else "0" for value in over.ticks]
+    svg = str(charts.axis(over, labels))
+    hidden = re.findall(r'class="tick( apart)?">([^<]+)', svg)
+    assert hidden == [(" apart", "-25"), ("", "0"), (" apart", "+25"), ("", "+50")]
+    few = str(charts.axis(charts.scale(-10, 10, 3), ["−10", "0", "+10"]))
+    assert "apart" not in few
+    long = str(charts.axis(over, [f"{value:+,.0f},000,000" if value else "0" for value in over.ticks]))
+    assert len(re.findall("<text", long)) < len(labels)  # nor is there room for all of these on a screen

@@ -170,7 +170,7 @@ def _answer(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping
         verdict=page.answer.verdict.value,
         sentence=page.answer.sentence,
         more=page.answer.more,
-        compared=tuple(compared_kinds(page.page, page.view)),
+        compared=tuple(compared_kinds(page.comparisons)),
         next_steps=tuple(f"{step.text} {step.title}" if step.text.endswith(":") else step.text for step in page.steps),
     )
 

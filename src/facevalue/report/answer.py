@@ -8,7 +8,7 @@ from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, Page
 from facevalue.report.blocks.view import View
 from facevalue.report.effects import changes_said
-from facevalue.report.findings import LeadComparison, compared, control_of, leading, rows_of, upper, without_answer
+from facevalue.report.findings import LeadComparison, PageComparisons, control_of, leading, rows_of, upper
 from facevalue.report.formatting import NOT_MEASURABLE
 from facevalue.report.headline import Headline, HeadlineKind, Passage
 from facevalue.report.strongest import Finding, findings, hint, most_named, strongest
@@ -38,17 +38,17 @@ class ReplyCounts(NamedTuple):
     refused: int
 
 
-def answered(page: Page, view: View) -> Headline:
+def answered(comparisons: PageComparisons) -> Headline:
     """The answer of a page: that of its model, or that of each of its models by name; changes first."""
-    models = view.numbers.plain
+    view, models = comparisons.view, comparisons.view.numbers.plain
     if len(models) < 2:
-        return _of_model(page, view)
-    headlines = {model: _of_model(page, view.at(model)) for model in models}
+        return _of_model(comparisons, view.model)
+    headlines = {model: _of_model(comparisons, model) for model in models}
     outcome = min((headline.verdict for headline in headlines.values()), key=_ORDER.index)
     if outcome in (HeadlineKind.ALMOST_NONE, HeadlineKind.NOT_MEASURABLE):
-        return _of_model(page, view)
+        return _of_model(comparisons, view.model)
     more = tuple(dict.fromkeys(line for headline in headlines.values() for line in headline.more))
-    if not view.interventions and (text := _of_none(page, [view.at(model) for model in models], outcome)):
+    if not view.interventions and (text := _of_none([comparisons.of(model) for model in models], outcome)):
         return Headline.of(outcome, text, more)
     differing = [model for model, headline in headlines.items() if headline.verdict is HeadlineKind.FOUND]
     telling = list(models) if len(models) <= _MODELS else differing[:_MODELS] or list(models)[:1]
@@ -68,16 +68,15 @@ def _named(model: str, headline: Headline) -> list[Passage]:
     return [replace(first, text=f"{model}: {first.text}"), *others]
 
 
-def _of_none(page: Page, views: Sequence[View], outcome: HeadlineKind) -> str:
+def _of_none(by_model: Sequence[Sequence[LeadComparison]], outcome: HeadlineKind) -> str:
     """One answer for several models of which nothing was found; empty where something was, or they differ in kind."""
-    by_model = [compared(page, view) for view in views]
     if outcome not in (HeadlineKind.NOTHING, HeadlineKind.TOO_FEW) or not all(by_model):
         return ""
-    models = f"{'either' if len(views) == 2 else 'any'} of {len(views)} models"
+    models = f"{'either' if len(by_model) == 2 else 'any'} of {len(by_model)} models"
     if outcome is HeadlineKind.TOO_FEW:
         lead = by_model[0][0].lead
-        return too_few([comparisons[0] for comparisons in by_model if comparisons[0].lead == lead], f" of {models}")
-    silent = [comparison for comparisons in by_model for comparison in comparisons if comparison.coarser is None]
+        return too_few([of_model[0] for of_model in by_model if of_model[0].lead == lead], f" of {models}")
+    silent = [comparison for of_model in by_model for comparison in of_model if comparison.coarser is None]
     if any(comparison.same for comparison in silent):
         return ""
     return f"No difference was found for {models}, {missed(silent)}. {PROOF}"
@@ -98,10 +97,10 @@ def unanswered(replies: Sequence[ReplyCounts]) -> Headline | None:
     return Headline.of(HeadlineKind.NO_ANSWER, sentence)
 
 
-def _of_model(page: Page, view: View) -> Headline:
+def _of_model(page_comparisons: PageComparisons, model: str) -> Headline:
     """The answer for one model."""
-    comparisons = compared(page, view)
-    hurt = without_answer(view)
+    page, view = page_comparisons.page, page_comparisons.view.at(model)
+    comparisons, hurt = page_comparisons.of(model), page_comparisons.without_answer(model)
     more = (
         *_margins(comparisons),
         *_unmeasured(page, view, comparisons),

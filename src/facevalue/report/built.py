@@ -18,6 +18,7 @@ from facevalue.report.checks import Card, self_check
 from facevalue.report.data import ReportData
 from facevalue.report.default import sections_of
 from facevalue.report.drift import drift_card
+from facevalue.report.findings import PageComparisons
 from facevalue.report.first_chart import FirstChart, first_chart
 from facevalue.report.formatting import NOT_MEASURABLE
 from facevalue.report.headline import Headline, Passage
@@ -37,6 +38,8 @@ class Built:
     """Declaration of the page."""
     view: View
     """The estimates, and how they are written."""
+    comparisons: PageComparisons
+    """Everything that is compared."""
     answer: Headline
     passages: list[tuple[str, str]]
     """The answer's sentences, each with the section that shows what it only counts; empty for none."""
@@ -71,7 +74,8 @@ def _built(data: ReportData) -> Built:
     counted = all(run.valid is not None for run in data.runs)
     replies = [ReplyCounts((r.asked or 0) - (r.errors or 0), r.valid or 0, r.refused or 0) for r in data.runs]
     none = unanswered(replies) if counted else None
-    checks = [*cards(page, data, view), *missing_card(view), *drift_card(numbers, data.runs), *self_check(data.runs)]
+    comparisons = PageComparisons(page, view)
+    checks = [*cards(comparisons, data), *missing_card(view), *drift_card(numbers, data.runs), *self_check(data.runs)]
     sections = (*sections_of(page, view), *missing_sections(view))
     if none:  # all else would say "not measurable" of everything
         checks = [card for card in checks if card.value.lower() != NOT_MEASURABLE and card.name != "bounds"]
@@ -83,14 +87,15 @@ def _built(data: ReportData) -> Built:
     if data.demo is not None:
         offer, study = data.demo
         section_contents.insert(0, planted.section(offer, planted.planted(offer, study, numbers, offer.model)))
-    answer = none or model_differences.before(answered(page, view), data.between, data.names, titles)
+    answer = none or model_differences.before(answered(comparisons), data.between, data.names, titles)
     return Built(
         page,
         view,
+        comparisons,
         answer,
         [(passage.text, _shown_in(passage, sections)) for passage in answer.passages],
-        None if none else first_chart(page, view),
-        next_steps(page, view, answer, checks, sections, data.kind),
+        None if none else first_chart(comparisons),
+        next_steps(comparisons, answer, checks, sections, data.kind),
         checks,
         None if none else how_judged(data, numbers),
         section_contents,

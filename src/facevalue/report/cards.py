@@ -12,35 +12,37 @@ from facevalue.protocol.page import Findings, Page
 from facevalue.report.blocks.view import View
 from facevalue.report.checks import FEW, FEWEST, Card, CardStatus, editor_card, kind_card, of_runs, worst
 from facevalue.report.data import ReportData
-from facevalue.report.findings import compared, leading, row, rows_of
+from facevalue.report.findings import PageComparisons, leading, row, rows_of
 from facevalue.report.formatting import NOT_MEASURABLE, count, interval, number, worst_case
 from facevalue.report.sizes import scale_of
 
 
-def cards(page: Page, data: ReportData, view: View) -> list[Card]:
+def cards(of_page: PageComparisons, data: ReportData) -> list[Card]:
     """All cards of a page, in the order in which they are shown."""
+    page = of_page.page
     exact = any(run.exact for run in data.runs)
     pictures = [kind_card(data.kind, page.pictures), *([editor_card(data.editor)] if data.editor else [])]
-    return [*of_estimates(page, view, exact=exact), *pictures, *of_runs(data.runs, data.kind)]
+    return [*of_estimates(of_page, exact=exact), *pictures, *of_runs(data.runs, data.kind)]
 
 
-def of_estimates(page: Page, view: View, *, exact: bool) -> list[Card]:
+def of_estimates(of_page: PageComparisons, *, exact: bool) -> list[Card]:
     """Cards that need nothing but the estimates."""
+    page, view = of_page.page, of_page.view
     rates = (_rate(rate, view, exact=exact) for rate in page.rates)
     stated = (_stated(statement(view) if callable(statement) else statement, view) for statement in page.stated)
-    leads = [comparison.lead for comparison in compared(page, view)] or leading(page, view)
+    leads = [comparison.lead for comparison in of_page.of()] or leading(page, view)
     return [
         *(card for card in rates if card is not None),
         *(_bounds(leads[0], view) if leads else []),
         *(card for card in stated if card is not None),
         *([_floor(page, leads, view)] if page.units.floor else []),
-        _units(page, leads, view),
+        _units(of_page),
     ]
 
 
-def warnings(page: Page, view: View, *, exact: bool) -> list[str]:
+def warnings(of_page: PageComparisons, *, exact: bool) -> list[str]:
     """List what to be careful about, for the terminal: cards that are no more than cautions."""
-    grave = [c for c in of_estimates(page, view, exact=exact) if c.status in (CardStatus.CAUTION, CardStatus.PROBLEM)]
+    grave = [c for c in of_estimates(of_page, exact=exact) if c.status in (CardStatus.CAUTION, CardStatus.PROBLEM)]
     return [f"{card.title}: {'; '.join(card.lines) or card.value}. {card.note}".replace("..", ".") for card in grave]
 
 
@@ -149,10 +151,16 @@ def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
     return Card("floor", title, f"±{size}" if view.signed(rows[0].measure) else size, note, CardStatus.NOTE)
 
 
-def _units(page: Page, leads: Sequence[Findings], view: View) -> Card:
-    units = page.units
-    rows = [e for of in units.of for e in view.rows(of)] or [e for lead in leads[:1] for e in rows_of(lead, view)]
-    sizes = [e.clusters for e in rows if e.clusters]
+def unit_counts(of_page: PageComparisons) -> list[int]:
+    """How many units were sampled for each of what the card on them is about."""
+    page, view = of_page.page, of_page.view
+    leads = [comparison.lead for comparison in of_page.of()] or leading(page, view)
+    rows = [e for of in page.units.of for e in view.rows(of)] or [e for lead in leads[:1] for e in rows_of(lead, view)]
+    return [e.clusters for e in rows if e.clusters]
+
+
+def _units(of_page: PageComparisons) -> Card:
+    units, sizes = of_page.page.units, unit_counts(of_page)
     if not sizes:
         return Card(
             units.name, units.title, NOT_MEASURABLE, units.none, CardStatus.PROBLEM if units.strict else CardStatus.NOTE

@@ -7,6 +7,7 @@ security policy forbids them.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from markupsafe import Markup
 
@@ -22,8 +23,10 @@ SHAPES = (
 """Circle, square, triangle, diamond: categories differ by shape as well as by colour."""
 _STRIP = 26
 _AXIS = 24
-_ROOM = 28
-"""Letters for which there is room above a narrow chart."""
+_WIDE, _NARROW = 270, 84
+"""Width in pixels of the narrowest charts on a screen, and of those beside two columns on a phone."""
+_LETTER, _SPACE = 7.2, 6
+"""Width of a letter of a tick's label, and between two labels, in pixels."""
 _CAP = 4  # pixels of the end of a thin interval, either way
 
 
@@ -74,16 +77,38 @@ def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
 
 
 def axis(over: AxisScale, labels: Sequence[str]) -> Markup:
-    """Tick labels to stand above strips of the same width; of long ones every second, counted from zero."""
+    """Tick labels to stand above strips of the same width; where they are long every second or third, from zero on.
+
+    Labels for which there is room on a screen and not on a phone have the class `apart`.
+    """
     shapes = []
-    interval = 1 + (sum(map(len, labels)) > _ROOM)
     zero = min(range(len(labels)), key=lambda place: abs(over.ticks[place]), default=0)
+    wide = _every(over, labels, zero, _WIDE)
+    narrow = _every(over, labels, zero, _NARROW, wide)
     for place, (value, label) in enumerate(zip(over.ticks, labels, strict=True)):
         x = over.at(value)
-        anchor = "start" if x < 4 else "end" if x > 96 else "middle"
-        shapes += [_text(f"{x}%", 14, label, anchor)] if (place - zero) % interval == 0 else []
+        class_ = "tick" if (place - zero) % narrow == 0 else "tick apart"
+        shapes += [_text(f"{x}%", 14, label, _anchor(x), class_)] if (place - zero) % wide == 0 else []
         shapes.append(_line(x, 18, x, _AXIS, "grid"))
     return tag("svg", *shapes, class_="axis", width="100%", height=_AXIS, aria_hidden="true")
+
+
+def _anchor(x: float) -> str:
+    return "start" if x < 4 else "end" if x > 96 else "middle"
+
+
+def _every(over: AxisScale, labels: Sequence[str], zero: int, width: float, least: int = 1) -> int:
+    """Of how many ticks, counted from `zero`, one can have its label without running into the next; times `least`."""
+    ends = []
+    for value, label in zip(over.ticks, labels, strict=True):
+        size, x = len(label) * _LETTER, over.at(value)
+        left = x / 100 * width - {"start": 0.0, "middle": size / 2, "end": size}[_anchor(x)]
+        ends.append((left, left + size + _SPACE))
+    for every in range(least, len(labels) + least, least):
+        labelled = [end for place, end in enumerate(ends) if (place - zero) % every == 0]
+        if all(right <= left for (_, right), (left, _) in pairwise(labelled)):
+            return every
+    return max(len(labels), 1) * least
 
 
 def strip(

@@ -47,7 +47,8 @@ def gather(
     page = page_of(study)
     names = names_for_people(runs)
     plain, rows = [run.plain() for run in runs], estimates.filter(pl.col("intervention").is_null())
-    stored_examples = examples(page, plain, rows)
+    view = view_of(page, plain, rows)
+    stored_examples = examples(page, plain, view)
     return ReportData(
         study=StudyFacts(
             study.name,
@@ -64,7 +65,7 @@ def gather(
         generated=datetime.now(UTC),
         kind=study.source.kind,
         statement=_statement(study),
-        question=question_of(page, plain[0], view_of(page, plain, rows).at(plain[0].model), stored_examples),
+        question=question_of(page, plain[0], view.at(plain[0].model), stored_examples),
         prompts=questions(page.questions, study, Titles(page.titles, study.about.titles)),
         examples=tuple(e if isinstance(e, Album) else replace(e, model=names[e.model]) for e in stored_examples),
         titles=study.about.titles,

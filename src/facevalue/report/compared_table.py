@@ -4,9 +4,7 @@ from collections import Counter
 from math import inf
 
 from facevalue.measures.verdict_counts import VerdictCounts
-from facevalue.protocol.page import Page
-from facevalue.report.blocks.view import View
-from facevalue.report.findings import LeadComparison, compared, upper
+from facevalue.report.findings import LeadComparison, PageComparisons, upper
 from facevalue.report.formatting import DASH
 
 HEADS = ("Compared", "Comparisons", "Differ", "No difference beyond the margin", "Undecided", "Typically found from")
@@ -15,11 +13,11 @@ _CLEAREST = "Clearest: "
 """Beginning of a title in the terminal, where the clearest rows are listed below it."""
 
 
-def compared_kinds(page: Page, view: View) -> list[VerdictCounts]:
+def compared_kinds(of_page: PageComparisons) -> list[VerdictCounts]:
     """Each kind of comparison of each model."""
     kinds = []
-    for model in list(view.numbers.plain) or [view.model]:
-        comparisons = compared(page, view.at(model))
+    for model in of_page.models:
+        comparisons = of_page.of(model)
         counted = Counter(map(_name, comparisons))
         for comparison in comparisons:
             name = _name(comparison)
@@ -38,16 +36,16 @@ def compared_kinds(page: Page, view: View) -> list[VerdictCounts]:
     return kinds
 
 
-def table_rows(page: Page, view: View) -> list[tuple[str, ...]]:
+def table_rows(of_page: PageComparisons) -> list[tuple[str, ...]]:
     """A row for each kind of comparison of each model."""
-    many = len(view.numbers.plain) > 1
+    many = len(of_page.models) > 1
     return [
         (
             f"{kind.model}: {kind.compared}" if many else upper(kind.compared),
             *(f"{count:,}" for count in (kind.comparisons, kind.differ, kind.equivalent, kind.undecided)),
             kind.found_from or DASH,
         )
-        for kind in compared_kinds(page, view)
+        for kind in compared_kinds(of_page)
     ]
 
 

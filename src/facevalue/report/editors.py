@@ -11,6 +11,7 @@ from facevalue.protocol.study import Study
 from facevalue.report.answer import answered
 from facevalue.report.checks import AUDIT
 from facevalue.report.data import EditorFacts
+from facevalue.report.findings import PageComparisons
 from facevalue.report.headline import HeadlineKind
 from facevalue.report.sections import page_of
 from facevalue.report.stored import view_of
@@ -41,7 +42,7 @@ def editor_facts(study: Study) -> EditorFacts | None:
         if run.study.name != AUDITED_BY:
             return EditorFacts(names)
         page, (estimates, _) = page_of(run.study), taken([run])
-        headline = answered(page, view_of(page, [run], estimates))
+        headline = answered(PageComparisons(page, view_of(page, [run], estimates)))
     except (FaceValueError, OSError):  # no audit, or none that can be read
         return EditorFacts(names)
     return EditorFacts(names, headline.sentence, headline.verdict is HeadlineKind.FOUND)

@@ -1,7 +1,7 @@
 """Findings: what was compared of a model, which differences were found, which remain undecided, and how they read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 from statistics import median
@@ -212,6 +212,40 @@ def _by_measure(view: View) -> dict[str, list[Estimate]]:
     for e in rows:
         out.setdefault(e.measure, []).append(e)
     return out
+
+
+@dataclass(frozen=True)
+class PageComparisons:
+    """Everything that a page compares, each model's worked out once for all that is told of it."""
+
+    page: Page
+    view: View
+    _of_model: dict[str, list[LeadComparison]] = field(default_factory=dict)
+    _gaps: dict[str, list[LeadComparison]] = field(default_factory=dict)
+
+    @property
+    def models(self) -> list[str]:
+        """Models that are told of, each as it is without any intervention."""
+        return list(self.view.numbers.plain) or [self.view.model]
+
+    def of(self, model: str = "") -> list[LeadComparison]:
+        """What is compared of a model and can be judged, coarser breakdowns first; of the view's without a name."""
+        model = model or self.view.model
+        if model not in self._of_model:
+            self._of_model[model] = compared(self.page, self.view.at(model))
+        return self._of_model[model]
+
+    def without_answer(self, model: str = "") -> list[LeadComparison]:
+        """Who of a model was declined, or left without an answer, more often than others; empty where nobody was."""
+        model = model or self.view.model
+        if model not in self._gaps:
+            self._gaps[model] = without_answer(self.view.at(model))
+        return self._gaps[model]
+
+    @property
+    def everything(self) -> list[LeadComparison]:
+        """What is compared of all models, one after the other."""
+        return [comparison for model in self.models for comparison in self.of(model)]
 
 
 def compared(page: Page, view: View) -> list[LeadComparison]:

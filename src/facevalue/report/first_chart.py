@@ -7,13 +7,12 @@ from math import ceil, floor
 from markupsafe import Markup
 
 from facevalue.protocol.lookup import Estimate
-from facevalue.protocol.page import Findings, Page
+from facevalue.protocol.page import Findings
 from facevalue.protocol.takes import CONTRAST, DIMENSION
 from facevalue.report import charts
 from facevalue.report.blocks.content import StripRow, StripsContent
 from facevalue.report.blocks.intervals import look, said_verdict
-from facevalue.report.blocks.view import View
-from facevalue.report.findings import LeadComparison, compared, row, upper, without_answer
+from facevalue.report.findings import LeadComparison, PageComparisons, row, upper
 from facevalue.report.sizes import as_precise
 from facevalue.report.strongest import Finding, hint, most_named, strongest
 from facevalue.report.verdict import LOOKS, verdict_of
@@ -32,13 +31,14 @@ class FirstChart:
     legend: str
 
 
-def first_chart(page: Page, view: View) -> FirstChart | None:
+def first_chart(comparisons: PageComparisons) -> FirstChart | None:
     """What the sentence names, in its units, and further rows of the first of these; None where there is nothing."""
-    by_model = [_speaking(page, view.at(model)) for model in list(view.numbers.plain) or [view.model]]
-    everything = [comparison for comparisons in by_model for comparison in comparisons]
+    by_model = [_speaking(comparisons, model) for model in comparisons.models]
+    everything = [comparison for of_model in by_model for comparison in of_model]
     if not everything:
         return None
-    selected = [finding for comparisons in by_model for finding in strongest(comparisons, most_named(view))][:MOST]
+    most = most_named(comparisons.view)
+    selected = [finding for of_model in by_model for finding in strongest(of_model, most)][:MOST]
     lead = (selected[0][0] if selected else everything[0]).lead
     if not selected and (clearest := hint(everything)):
         selected = [clearest]
@@ -62,8 +62,9 @@ def first_chart(page: Page, view: View) -> FirstChart | None:
     return FirstChart(tuple(contents), _legend([finding for panel in panels for finding in panel]))
 
 
-def _speaking(page: Page, view: View) -> list[LeadComparison]:
-    return [comparison for comparison in (*compared(page, view), *without_answer(view)) if comparison.speaks]
+def _speaking(comparisons: PageComparisons, model: str) -> list[LeadComparison]:
+    everything = (*comparisons.of(model), *comparisons.without_answer(model))
+    return [comparison for comparison in everything if comparison.speaks]
 
 
 def _ordered(comparison: LeadComparison) -> list[Estimate]:

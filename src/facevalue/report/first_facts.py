@@ -7,6 +7,7 @@ from facevalue.report.formatting import DASH
 
 _RUNS = 3
 """Runs of which answers are told."""
+_STOPS = ".!?:;,"
 
 
 def facts_of(data: ReportData) -> list[str]:
@@ -21,6 +22,17 @@ def facts_of(data: ReportData) -> list[str]:
     if len(data.runs) > _RUNS:
         out.append(f"{len(data.runs) - _RUNS} more runs")
     return [*out, _when(data.runs)]
+
+
+def in_a_line(prompt: str) -> str:
+    r"""A prompt in one line; a stroke where a line ends without a stop, as in quoted verses.
+
+    >>> in_a_line("Is this person\n(a) honest or (b) dishonest?\n\nAnswer with a letter")
+    'Is this person / (a) honest or (b) dishonest? Answer with a letter'
+    """
+    lines = [line.strip() for line in prompt.splitlines() if line.strip()]
+    ends = [" " if line[-1] in _STOPS else " / " for line in lines[:-1]]
+    return "".join(f"{line}{end}" for line, end in zip(lines, [*ends, ""], strict=True))
 
 
 def _answers(run: RunFacts) -> str:

@@ -18,9 +18,10 @@ from facevalue.report.built import built
 from facevalue.report.checks import KINDS, Card, CardStatus, planted
 from facevalue.report.compared_table import HEADS, table_rows
 from facevalue.report.data import ReportData
-from facevalue.report.first_facts import facts_of
+from facevalue.report.first_facts import facts_of, in_a_line
 from facevalue.report.folds import folds
 from facevalue.report.headline import Headline, HeadlineKind
+from facevalue.report.markup import unbroken
 from facevalue.report.pictures import data_uri
 from facevalue.stimuli.base import Kind
 from facevalue.store.files import write_whole
@@ -60,11 +61,12 @@ def _rendered(template: str, data: ReportData) -> str:
         question=data.question,
         about=ready_page.page.asked(ready_page.view) if callable(ready_page.page.asked) else ready_page.page.asked,
         facts=facts_of(data),
+        prompt=in_a_line(data.question.prompt) if data.question else "",
         thumbnails=[(caption, uri) for caption, picture in (data.question.pictures if data.question else ())
                     if (uri := data_uri(picture, THUMBNAIL)) is not None],
         chart=ready_page.chart,
         steps=ready_page.steps,
-        compared=(HEADS, [] if ready_page.chart is None else table_rows(ready_page.page, ready_page.view)),
+        compared=(HEADS, [] if ready_page.chart is None else table_rows(ready_page.comparisons)),
         grave=[card for card in ready_page.cards if card.status in _GRAVE and card.note not in cautions],
         fine=[card for card in ready_page.cards if card.status not in _GRAVE],
         judged=ready_page.judged,
@@ -121,6 +123,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["readable"] = glossary.readable
+    environment.filters["unbroken"] = unbroken
     return environment
 
 

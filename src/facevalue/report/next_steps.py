@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, log10
+from statistics import median
 
-from facevalue.protocol.page import Page, Section, selections
-from facevalue.report.blocks.view import View
+from facevalue.protocol.page import Section, selections
+from facevalue.report.cards import unit_counts
 from facevalue.report.checks import FEWEST, KINDS, Card, CardStatus
-from facevalue.report.findings import LeadComparison, compared
+from facevalue.report.findings import LeadComparison, PageComparisons
 from facevalue.report.headline import Headline, HeadlineKind
 from facevalue.report.sizes import POINTS
+from facevalue.report.strongest import Finding, findings
 from facevalue.report.undecided import listed
 from facevalue.stimuli.base import Kind
 
@@ -43,13 +45,12 @@ class NextStep:
 
 
 def next_steps(
-    page: Page, view: View, answer: Headline, cards: Sequence[Card], sections: Sequence[Section], kind: Kind
+    of_page: PageComparisons, answer: Headline, cards: Sequence[Card], sections: Sequence[Section], kind: Kind
 ) -> list[NextStep]:
     """What to do after this audit, the most important first."""
-    models = list(view.numbers.plain) or [view.model]
-    comparisons = [comparison for model in models for comparison in compared(page, view.at(model))]
-    steps = [*_missing_decides(comparisons), *_warnings(cards, kind, page.units.name)]
-    steps = [step for step in (_decide(answer, comparisons, kind), *steps) if step is not None]
+    comparisons, units = of_page.everything, of_page.page.units.name
+    steps = [*_missing_decides(comparisons), *_warnings(cards, kind, units)]
+    steps = [step for step in (_decide(of_page, answer, kind), *steps) if step is not None]
     if answer.verdict is HeadlineKind.ALMOST_NONE:
         reading = next((NextStep("Read next:", s.id, s.title) for s in sections if s.id == _MISSING), None)
     else:
@@ -78,26 +79,21 @@ def more_needed(comparison: LeadComparison) -> tuple[float, str, bool] | None:
     return (smallest / worth) ** 2, scale.text(worth), half
 
 
-def _decide(answer: Headline, comparisons: Sequence[LeadComparison], kind: Kind) -> NextStep | None:
+def _decide(of_page: PageComparisons, answer: Headline, kind: Kind) -> NextStep | None:
     """Whether there is enough to decide by, or how much more would decide it."""
-    moved = [
-        (comparison.subject(e), e.open_to_missing)
-        for comparison in comparisons
-        if comparison.speaks
-        for e in comparison.moved
-    ]
-    unsure = {subject for subject, is_open in moved if is_open}
-    moving = [comparison for comparison in comparisons if comparison.speaks and comparison.moved]
-    smallest = min(moving, key=lambda comparison: comparison.units, default=None)
-    names = list(dict.fromkeys(subject for subject, _ in moved if subject not in unsure))
+    comparisons = of_page.everything
+    moved = findings(comparisons)
+    unsure = {comparison.subject(e) for comparison, e in moved if e.open_to_missing}
+    sure = [(comparison, e) for comparison, e in moved if comparison.subject(e) not in unsure]
+    names = list(dict.fromkeys(comparison.subject(e) for comparison, e in sure))
     undecided = next((c for c in comparisons if c.coarser is None and c.missable is not None), None)
     if answer.verdict in _REMEDIES:
         return NextStep(_REMEDIES[answer.verdict])
     text = ""
     if names:
         listed_names = listed(names) if len(names) <= _NAMED else f"the {len(names)} differences found"
-        if smallest is not None and smallest.units < FEWEST:
-            text = f"Confirm {listed_names} first: {smallest.units} {smallest.unit_name} are too few to act on. "
+        if few := _too_few(of_page, sure):
+            text = f"Confirm {listed_names} first: {few} are too few to act on. "
         elif kind is Kind.ILLUSTRATED:
             text = f"Enough to look for {listed_names} in photographs. "
         else:
@@ -114,6 +110,16 @@ def _decide(answer: Headline, comparisons: Sequence[LeadComparison], kind: Kind)
     elif answer.verdict is HeadlineKind.EQUIVALENT:
         text += "Enough to decide: differences beyond the margin are ruled out."
     return NextStep(text.strip()) if text else None
+
+
+def _too_few(of_page: PageComparisons, moved: Sequence[Finding]) -> str:
+    """How many units are behind what was found, as the card on them counts them; empty where they are enough."""
+    comparison, e = min(moved, key=lambda finding: finding[1].clusters or inf)
+    counts, units = unit_counts(of_page), of_page.page.units
+    typical = int(median(counts)) if counts else None
+    if typical is not None and typical < min(FEWEST, e.clusters or FEWEST):
+        return f"{typical:,} {_lower(units.title) if units.of else comparison.unit_name}"
+    return f"{e.clusters:,} {comparison.unit_name}" if e.clusters and e.clusters < FEWEST else ""
 
 
 def _times(times: float) -> str:

@@ -17,7 +17,7 @@ from facevalue.report.blocks.view import page_view
 from facevalue.report.cards import warnings
 from facevalue.report.changes import change_lines
 from facevalue.report.compared_table import HEADS, table_rows
-from facevalue.report.findings import LeadComparison, compared, row
+from facevalue.report.findings import LeadComparison, PageComparisons, row
 from facevalue.report.headline import HeadlineKind
 from facevalue.report.judged import declared_families, margin_lines
 from facevalue.report.ranked import Ranked, Ranking
@@ -53,12 +53,13 @@ def summary(
         return Group(
             Text(none.sentence, style="bold yellow"), Text(""), _wholes(numbers, measures_by_name, models, rates)
         )
-    answer = answered(page, view)
+    comparisons = PageComparisons(page, view)
+    answer = answered(comparisons)
     blocks: list[RenderableType] = [
         Text(answer.sentence, style="bold yellow" if answer.verdict is HeadlineKind.NOT_MEASURABLE else "bold")
     ]
     blocks += [Text(more) for more in answer.more]
-    if kind_rows := table_rows(page, view):
+    if kind_rows := table_rows(comparisons):
         table = Table(*(Column(title) for title in HEADS), box=None, pad_edge=False, header_style="dim")
         for cells in kind_rows:
             table.add_row(*map(Text, cells))
@@ -66,10 +67,7 @@ def summary(
     if models:
         blocks += [Text(""), _wholes(numbers, measures_by_name, models, page.wholes or numbers.wholes())]
     rankings = [
-        ranking
-        for comparison in compared(page, view)
-        if comparison.coarser is None
-        for ranking in _rankings(comparison)
+        ranking for comparison in comparisons.of() if comparison.coarser is None for ranking in _rankings(comparison)
     ]
     limit = strongest if len(rankings) == 1 else max(strongest // 2, 1)
     for ranking in rankings:
@@ -82,7 +80,7 @@ def summary(
     lines = change_lines(numbers, view.titles, measures)
     if lines:
         blocks += [Text(""), Text("Changes by intervention", style="bold"), *map(Text, lines)]
-    notes = warnings(page, view, exact=exact)
+    notes = warnings(comparisons, exact=exact)
     if notes:
         blocks += [Text(""), *(Text.assemble(("! ", "bold yellow"), note) for note in notes)]
     return Group(*blocks)

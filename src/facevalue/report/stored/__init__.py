@@ -15,9 +15,8 @@ from facevalue.report.stored.widest import find_widest
 from facevalue.runs.stored import StoredRun
 
 
-def examples(page: Page, runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[AnyExample]:
+def examples(page: Page, runs: Sequence[StoredRun], view: View) -> list[AnyExample]:
     """Stored answers behind the findings, sentences with marked words, whole sets, and what was shown."""
-    view = view_of(page, runs, estimates)
     out: list[AnyExample] = []
     if isinstance(page.examples, Compared):
         out += find_compared(page.examples, runs, view)

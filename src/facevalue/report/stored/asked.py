@@ -7,6 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import FaceValueError
+from facevalue.protocol.examples import Compared
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Page
 from facevalue.report.blocks.view import View
@@ -38,7 +39,7 @@ def question_of(page: Page, run: StoredRun, view: View, examples: Sequence[AnyEx
         return None
     clearest = _clearest(page, view)
     first = _trials_by_picture(run, trials.to_numpy().astype(np.int64), clearest)
-    rows = _chosen(run, clearest, first)
+    rows = _chosen(page, run, clearest, first)
     pair = next((e for e in examples if isinstance(e, PairExample) and e.image is not None), None)
     if len(rows) < 2 and pair is not None:
         sides = " and ".join(filter(None, (pair.left, pair.right)))
@@ -48,7 +49,7 @@ def question_of(page: Page, run: StoredRun, view: View, examples: Sequence[AnyEx
     numbers = [first[str(row["image"])] for row in rows] or [number]
     pictures: list[tuple[str, bytes]] = []
     reason = ""
-    for caption, trial in zip(_captions(rows, clearest, view.titles) or [""], numbers, strict=True):
+    for caption, trial in zip(_captions(rows, clearest, view.titles, _controls(page)) or [""], numbers, strict=True):
         look = shown(run, trial)
         reason = look.why
         small = [picture for image in look.images if (picture := smaller(image.data, _SIDE)) is not None]
@@ -85,8 +86,11 @@ def _trials_by_picture(run: StoredRun, trials: npt.NDArray[np.int64], e: Estimat
     return first | dict(fitting.reverse().select(pl.col("image").cast(pl.String), "trial").iter_rows())
 
 
-def _chosen(run: StoredRun, e: Estimate | None, first: Mapping[str, int]) -> list[Stimulus]:
-    """Rows of the manifest to show: a unit's base and what was changed, or levels of a set; the changed one last."""
+def _chosen(page: Page, run: StoredRun, e: Estimate | None, first: Mapping[str, int]) -> list[Stimulus]:
+    """Rows of the manifest to show: a unit's base and what was changed, or levels of a set; the changed one last.
+
+    Of several bases that is shown with which the study compares what was changed: a portrait, or the whole figure.
+    """
     manifest, together = run.study.manifest, run.study.asked_together
     if not first or "image" not in manifest.columns:
         return []
@@ -104,12 +108,20 @@ def _chosen(run: StoredRun, e: Estimate | None, first: Mapping[str, int]) -> lis
     factors = [name for name in stimuli.columns if name not in _APART and name != unit]
     lost = [name for name in factors if row[name] is not None]
     bases = peers.filter(pl.any_horizontal(pl.col(name).is_null() for name in lost)) if lost else peers.clear()
+    if isinstance(page.examples, Compared):
+        compared_with = page.examples.bases(manifest, {name: row.get(name) or "" for name in page.examples.of.labels})
+        bases = peers.filter(pl.col("image").cast(pl.String).is_in(compared_with))
     if bases.height:
         return [next(bases.head(1).iter_rows(named=True)), row]
     return [*peers.head(MOST - 1).iter_rows(named=True), row]
 
 
-def _captions(rows: Sequence[Stimulus], e: Estimate | None, titles: Titles) -> list[str]:
+def _controls(page: Page) -> Mapping[str, str]:
+    """What second bases are called, by their level of what is changed."""
+    return page.examples.controls if isinstance(page.examples, Compared) else {}
+
+
+def _captions(rows: Sequence[Stimulus], e: Estimate | None, titles: Titles, controls: Mapping[str, str]) -> list[str]:
     """What the pictures differ in, for each of them: in what the finding is of, if they differ in that."""
     names = [name for name in (rows[0] if rows else {}) if name not in _APART]
     differing = [name for name in names if len({row[name] for row in rows}) > 1]
@@ -117,6 +129,8 @@ def _captions(rows: Sequence[Stimulus], e: Estimate | None, titles: Titles) -> l
     columns = [name for name in of_finding or differing if not (name == "attribute" and "variation" in differing)]
 
     def caption(row: Stimulus) -> str:
+        if control := next((controls[level] for level in row.values() if level is not None and level in controls), ""):
+            return control
         texts = [
             titles.cue(row.get("attribute"), level) if name == "variation" else titles.get(name, level)
             for name in columns if (level := row[name]) is not None
