@@ -109,8 +109,6 @@ def looked_at(browser: Browser, page: Path) -> list[str]:
             browser.screenshot(page.with_name(f"{page.stem}-{look}-open.png"))
     browser.open(page, width=794)
     page.with_suffix(".pdf").write_bytes(browser.printed())
-    browser.call("Emulation.setEmulatedMedia", media="print", features=[])
-    browser.screenshot(page.with_name(f"{page.stem}-print.png"))
     return wrong
 
 
@@ -118,8 +116,9 @@ def entry(page: Path, wrong: list[str]) -> str:
     """A page's row of the index."""
     pictures = "".join(
         f'<a href="{page.stem}-{look}.png"><img src="{page.stem}-{look}.png" alt="{look}" loading="lazy"></a>'
-        for look in (*(look for look, _, _ in LOOKS), "print", "1280-open", "500-open")
+        for look in (*(look for look, _, _ in LOOKS), "1280-open", "500-open")
     )
+    pictures += f'<embed src="{page.stem}.pdf" type="application/pdf">'
     found = "".join(f"<li>{escape(text)}</li>" for text in wrong)
     head = f'<h2><a href="{page.name}">{page.stem}</a> <a href="{page.stem}.pdf">PDF</a></h2>'
     return f"{head}<ul>{found}</ul><div>{pictures}</div>"
@@ -141,7 +140,7 @@ def main() -> int:
             rows.append(entry(page, wrong))
             count += len(wrong)
             print(name, *(wrong or ["nothing found"]), sep="\n  ", flush=True)
-    style = "body { font: 15px system-ui; margin: 24px } img { height: 420px; border: 1px solid #ccc }"
+    style = "body { font: 15px system-ui; margin: 24px } img, embed { height: 420px; border: 1px solid #ccc }"
     (out / "index.html").write_text(f"<!doctype html><title>Gallery</title><style>{style}</style>{''.join(rows)}")
     print(f"{out / 'index.html'}: {len(rows)} pages, {count} found wrong")
     return int(count > 0)

@@ -141,8 +141,9 @@ def test_a_finding_is_to_be_acted_on_where_enough_photographs_show_it(faces: int
 
 
 def test_nothing_is_enough_to_act_on_where_the_card_on_faces_counts_too_few() -> None:
-    cues = {("accessories", "cap"): 0.5, ("tattoos", "small"): 0.01, ("tattoos", "large"): 0.01}
-    frame = made.judged(made.estimates(cues=cues, groups={}), margin=None)
+    small = [("tattoos", size) for size in ("small", "large")]
+    cues = {("accessories", "cap"): 0.5, **dict.fromkeys(small, 0.01)}
+    frame = made.judged(made.estimates(cues={**cues}, groups={}), margin=None)
     clusters = pl.when(pl.col("variation") == "cap").then(60).otherwise(9).cast(pl.UInt64)
     page = built(made.data(estimates=frame.with_columns(clusters.alias("clusters")), kind=Kind.PHOTOGRAPHS))
     assert next(card.value for card in page.cards if card.name == page.page.units.name) == "9"
