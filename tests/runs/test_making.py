@@ -367,6 +367,9 @@ def test_a_disk_that_fills_loses_nothing(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_sample_takes_whole_units_with_their_sources(tmp_path: Path) -> None:
     made(tmp_path, Maker(), settings=RunSettings(sample=9))
     assert listed(tmp_path).group_by("identity").len()["len"].to_list() == [4, 4]
+    fv.open_run(tmp_path).report(tmp_path / "page.html")
+    words = re.sub(r"<[^>]+>|\s+", " ", (tmp_path / "page.html").read_text())
+    assert re.search("2 people *· *8 pictures", words)  # those of the sample, not all 32
     shutil.rmtree(tmp_path)
     made(tmp_path, Maker(), settings=RunSettings(sample=3), pictures=plan(cues=CUES, unit="image"))
     rows = listed(tmp_path)

@@ -306,3 +306,19 @@ def test_a_plan_of_all_sets_draws_nothing_and_words_each_sentence_once(monkeypat
     table = made("counterfactuals").table
     assert table.height == 184_656
     assert len(worded) == 8 * (1 + 12) + 8 * (1 + 10) + 8 * (1 + 30)  # of each occupation its base, and its groups
+
+
+def test_vignette_is_drawn_where_there_are_drawings_and_the_rest_is_named() -> None:
+    whole = made("vignette")
+    narrowed, sentence = whole.drawable()
+    assert (whole.table.height, narrowed.table.height) == (25_004, 5_103)
+    assert sentence.startswith("19,901 of 25,004 pictures have no drawing and are left out, such as male/")
+    assert "athletic man" in sentence
+    assert narrowed.drawable() == (narrowed, "")
+    assert narrowed.drawn is not None
+    for row in narrowed.table.sample(30, seed=1).iter_rows(named=True):
+        assert narrowed.drawn.stimulus(0, row).load()
+    with pytest.raises(DataError, match=r"There is no drawing of these pictures, .* Name another generator"):
+        made("vignette", dimension=["race"]).drawable()
+    for name in ("stylisticbias", "modscan", "visbias"):
+        assert not made(name).undrawn

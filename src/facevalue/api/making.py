@@ -12,7 +12,7 @@ from facevalue.api.run import Run
 from facevalue.arguments import checked
 from facevalue.errors import SettingError
 from facevalue.generators.base import GeneratorOptions, PictureGenerator
-from facevalue.generators.registry import checked_generator, load
+from facevalue.generators.registry import DRAWN, checked_generator, load
 from facevalue.protocol.making import PicturePlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import check_together, defaults
@@ -147,7 +147,7 @@ drawn, http://HOST/v1#MODEL, openai/MODEL, replay/PATH, sim/NAME.
         name=name,
     )
     place = Path("made") / made_for if folder is None else place_of(folder)
-    prepared = prepare_making(plan, made_for, options, place, run_settings)
+    prepared = prepare_making(plan, made_for, options, place, run_settings, drawn=generator == DRAWN)
     shared = GeneratorOptions(concurrency=concurrency, size=size)
     loaded: list[PictureGenerator] = []
     try:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,13 +13,13 @@ from facevalue.cli.output import Document, Output, WrittenFiles
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
 from facevalue.generators.base import GeneratorOptions, PictureGenerator
-from facevalue.generators.registry import load
+from facevalue.generators.registry import DRAWN, load
 from facevalue.parquet import parquet_bytes
 from facevalue.protocol.making import PicturePlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs.failures import quoted
 from facevalue.runs.making import make
-from facevalue.runs.making_plan import making_plan
+from facevalue.runs.making_plan import MakingPlan, making_plan
 from facevalue.runs.prepared_making import PreparedMaking, prepare_making
 from facevalue.runs.rich_progress import RichProgress, duration
 from facevalue.runs.settings import RunSettings, RunSummary
@@ -37,31 +37,14 @@ _SIZE = re.compile(r"(\d{2,5})\s*[xX×]\s*(\d{2,5})")
 
 
 @dataclass(frozen=True)
-class MakingPlanDocument(Document):
+class MakingPlanDocument(Document, MakingPlan):
     """What making pictures takes (`make --plan`)."""
 
     FORMAT: ClassVar[str] = "make-plan"
-    study: str
     about: str
     """What is made, with the paper's counts."""
     note: str
     """What readers should be prepared to see; empty if nothing."""
-    pictures: int
-    """Pictures that are made, one call each; of the sample, where there is one."""
-    from_texts: int
-    """Of these: made from their text alone."""
-    edits: int
-    """Of these: edited from others."""
-    existing: int
-    """Pictures that are there already, and are edited."""
-    whole: int
-    """Pictures without a sample."""
-    groups: dict[str, dict[str, int]]
-    """Pictures by level of each factor that says who is shown."""
-    cost: float | None
-    """In the currency of the price; null without one."""
-    hours: float | None
-    """Null where it is not known how long a picture takes."""
 
 
 @dataclass(frozen=True)
@@ -132,11 +115,10 @@ def make_pictures(
             raise SettingError(f"--prompts only writes what would be told: leave out {option}.")
         return _written(pictures, prompts)
     place = Path("made") / protocol.name if out is None else out
-    prepared = prepare_making(pictures, protocol.name, options, place, run_settings)
+    prepared = prepare_making(pictures, protocol.name, options, place, run_settings, drawn=generator == DRAWN)
     if plan:
         planned = making_plan(prepared, seconds, values["rpm"])
-        counts = {field.name: getattr(planned, field.name) for field in fields(planned)}
-        document = MakingPlanDocument(about=offer.about, note=offer.note, **counts)
+        document = MakingPlanDocument(about=offer.about, note=offer.note, **vars(planned))
         return Output(document, _plan_text(document))
     if generator is None:
         raise SettingError("Say with --generator who makes the pictures: drawn, replay/PATH, diffusers/FOLDER_OR_ID, "
@@ -225,6 +207,11 @@ def _plan_text(plan: MakingPlanDocument) -> Iterator[str]:
     yield f"Pictures for {plan.study}: {plan.pictures:,}{sample}, a call each: {by_kind}."
     if plan.existing:
         yield f"{plan.existing:,} pictures that are there are edited."
+    if plan.left_out:
+        yield f"{plan.left_out} Another generator makes all."
+    if plan.undrawn:
+        count = plan.pictures - plan.undrawn
+        yield f"FaceValue has drawings of {count:,} of them, which --generator drawn makes alone."
     for name, counts in plan.groups.items():
         by_level = ", ".join(f"{level} {count:,}" for level, count in counts.items())
         few = len(counts) <= _LISTED_LEVELS

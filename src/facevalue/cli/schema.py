@@ -138,7 +138,7 @@ def _object(declared: Any) -> dict[str, Any]:
 
 
 def field_meanings(declared: type) -> dict[str, str]:
-    """The docstring below each field of a dataclass.
+    """The docstring below each field of a dataclass, and of those that it is made from.
 
     Examples
     --------
@@ -146,12 +146,15 @@ def field_meanings(declared: type) -> dict[str, str]:
     >>> field_meanings(WrittenFiles)["then"]
     'Command to give next; empty if none follows.'
     """
+    out: dict[str, str] = {}
+    for base in declared.__bases__:
+        if is_dataclass(base):
+            out |= field_meanings(base)
     try:
         (body,) = ast.parse(dedent(inspect.getsource(declared))).body
     except (OSError, TypeError):
-        return {}
+        return out
     assert isinstance(body, ast.ClassDef)
-    out = {}
     for field, below in zip(body.body, body.body[1:], strict=False):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and _is_text(below):
             out[field.target.id] = " ".join(str(below.value.value).split())  # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from facevalue.errors import ModelSpecError
+from facevalue.stimuli.base import Kind
 from facevalue.types import Image, Status
 
 NULL_EDIT = "no change"
@@ -23,6 +24,8 @@ class GeneratorCapabilities:
         Whether it changes a picture as a text says.
     seeds:
         Whether the seed of a request has a part in the picture; else none is recorded.
+    kind:
+        What kind of pictures it makes; `UNSTATED` where it does not know, None where an edit stays what its source is.
 
     Examples
     --------
@@ -33,6 +36,7 @@ class GeneratorCapabilities:
     generates: bool = True
     edits: bool = False
     seeds: bool = False
+    kind: Kind | None = Kind.SYNTHETIC
 
 
 class PictureRequest(NamedTuple):

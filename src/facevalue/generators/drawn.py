@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from facevalue.errors import DataError, ModelSpecError
 from facevalue.generators.base import GeneratedPicture, GeneratorCapabilities, GeneratorOptions, PictureRequest
-from facevalue.stimuli.base import Source
+from facevalue.stimuli.base import Kind, Source
 from facevalue.types import Status
 
 
@@ -24,7 +24,7 @@ class DrawnGenerator:
     """
 
     name = "drawn"
-    capabilities = GeneratorCapabilities(edits=True)
+    capabilities = GeneratorCapabilities(edits=True, kind=Kind.ILLUSTRATED)
 
     def __init__(self, options: GeneratorOptions, drawings: Source | None) -> None:
         if options.settings or options.size:

@@ -126,7 +126,7 @@ class PlantedEditor:
         kinds = [plant.kind for plant in self.plants]
         if twice := next((kind for kind in kinds if kinds.count(kind) > 1), ""):
             raise ModelSpecError(f"{spec!r} plants {twice} twice: name each side effect once.")
-        self.capabilities = GeneratorCapabilities(generates=False, edits=True, seeds=True)
+        self.capabilities = GeneratorCapabilities(generates=False, edits=True, seeds=True, kind=None)
 
     def truth(self, levels: Mapping[str, str | None]) -> dict[str, float]:
         """Strength of each side effect that an edit of a picture with these levels has; none of a null edit."""

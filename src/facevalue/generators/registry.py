@@ -14,7 +14,8 @@ from facevalue.generators.drawn import DrawnGenerator
 from facevalue.printable import first_line, printable, quoted
 from facevalue.stimuli.base import Source
 
-KINDS = {"drawn": "", "replay": "PATH", "diffusers": "FOLDER_OR_ID", "openai": "MODEL", "sim": "NAME"}
+DRAWN = DrawnGenerator.name
+KINDS = {DRAWN: "", "replay": "PATH", "diffusers": "FOLDER_OR_ID", "openai": "MODEL", "sim": "NAME"}
 """How generators of our own are written: a kind, a slash, and this."""
 _ADAPTERS = {
     "replay": ("replay", "ReplayedPictures"),
@@ -47,7 +48,7 @@ def load(spec: str, options: GeneratorOptions | None = None, drawings: Source | 
     """
     options = options or GeneratorOptions()
     kind, _, name = spec.partition("/")
-    if spec == "drawn":
+    if spec == DRAWN:
         return DrawnGenerator(options, drawings)
     if kind in KINDS and not name:
         raise ModelSpecError(f"{spec!r} names no generator: write {kind}/{KINDS[kind]}.")

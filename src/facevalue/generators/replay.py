@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from facevalue.errors import DataError, ModelSpecError
 from facevalue.generators.base import GeneratedPicture, GeneratorCapabilities, GeneratorOptions, PictureRequest
 from facevalue.given import read_file
+from facevalue.stimuli.base import Kind
 from facevalue.stimuli.images import MAX_BYTES
 from facevalue.stimuli.manifest import MEDIA_TYPES
 from facevalue.types import Image, Status
@@ -29,7 +30,7 @@ class ReplayedPictures:
         There is no such folder, or it is told what it does not take.
     """
 
-    capabilities = GeneratorCapabilities(edits=True)
+    capabilities = GeneratorCapabilities(edits=True, kind=Kind.UNSTATED)
 
     def __init__(self, spec: str, options: GeneratorOptions) -> None:
         if options.settings or options.size:

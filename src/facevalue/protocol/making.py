@@ -1,7 +1,7 @@
 """What pictures a study has made for it: one row each, before anybody makes them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -13,6 +13,7 @@ from facevalue.types import OptionValue
 
 IMAGE, SOURCE, PROMPT, PICTURE_SEED, PATH = "image", "source", "prompt", "picture_seed", "path"
 """Columns of a table of pictures that are to be made, besides the unit's and the factors."""
+_LISTED = 20  # levels that a sentence names
 
 
 def requested(table: pl.DataFrame) -> pl.DataFrame:
@@ -45,6 +46,8 @@ class PicturePlan:
     drawn:
         FaceValue's own drawing of each row by its factors, by which the generator `drawn` makes the pictures; None
         where there is none.
+    undrawn:
+        Why there is no such drawing of these pictures, by id.
 
     Raises
     ------
@@ -63,6 +66,7 @@ class PicturePlan:
     unit: str = "identity"
     groups: tuple[str, ...] = ()
     drawn: Source | None = field(default=None, compare=False, repr=False)
+    undrawn: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         table = self.table
@@ -82,6 +86,40 @@ class PicturePlan:
     def edits(self) -> int:
         """Pictures that are edited from others."""
         return self.table.height - self.table[SOURCE].null_count()
+
+    def drawable(self) -> tuple["PicturePlan", str]:
+        """The pictures of which there are drawings, with a sentence on the others; empty if there are none.
+
+        Raises
+        ------
+        DataError
+            There is a drawing of none.
+        """
+        if not self.undrawn:
+            return self, ""
+        table = self.table.filter(~pl.col(IMAGE).is_in([*self.undrawn]))
+        while True:  # nothing is edited from what is not there
+            rows = table.filter(pl.col(SOURCE).is_null() | pl.col(SOURCE).is_in(table[IMAGE].implode()))
+            if rows.height == table.height:
+                break
+            table = rows
+        count, example = self.table.height - table.height, next(iter(self.undrawn))
+        reason = f"such as {example}: {self.undrawn[example].rstrip('.')}"
+        if not requested(table).height:
+            raise DataError(f"There is no drawing of these pictures, {reason}. Name another generator than 'drawn'.")
+        levels = [
+            level for name in self.groups for level in self.table[name].drop_nulls().unique(maintain_order=True)
+            if not table[name].eq(level).any()
+        ]  # fmt: skip
+        nothing = f" Nothing is drawn of {_some(levels)}." if levels else ""
+        sentence = f"{count:,} of {self.table.height:,} pictures have no drawing and are left out, {reason}.{nothing}"
+        return replace(self, table=table, undrawn={}), sentence
+
+
+def _some(levels: list[str]) -> str:
+    """The first of some levels, and how many more there are."""
+    more = f" and {len(levels) - _LISTED:,} more" if len(levels) > _LISTED else ""
+    return f"{', '.join(levels[:_LISTED])}{more}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,6 +40,7 @@ from facevalue.protocol.takes import Take
 from facevalue.protocol.written import WrittenReply
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.images import MAX_BYTES
+from facevalue.stimuli.manifest import PICTURE_KIND
 from facevalue.types import OptionValue, Question, Sampling, Status, Stimulus
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ if TYPE_CHECKING:
 
 MAKING = "making"
 """Name of the study whose trials are pictures that are made."""
-MADE_FOR, CHOICES, UNIT, GROUPS = "made_for", "choices", "unit", "groups"
-"""Its options: the study that the pictures are for, what its user chose, the unit's column, and who is shown."""
+MADE_FOR, CHOICES, UNIT, GROUPS, KINDS = "made_for", "choices", "unit", "groups", "kinds"
+"""Its options: the study that the pictures are for, what its user chose, the unit's column, who is shown, and what kind
+of pictures are made from texts and by edits ("" for that of their source)."""
 REFUSED, FAILED, ATTEMPTS = "refused", "failed", "attempts"
 SHARES = (
     Score(REFUSED, "Share of pictures that were refused", "probability", 0.0, 1.0, quantity="refusals",
@@ -63,7 +65,8 @@ REQUESTS = Score(
 _RECORDED = r'"attempts": ?(\d{1,9})[,}]'
 """How often a picture was asked for, in its record; quotes within a text of the record stand behind a backslash."""
 _TAKEN = TAKEN | {REFUSED, FAILED, ATTEMPTS, ORDERING}
-_TEXTS = (SOURCE, PROMPT, PICTURE_SEED, PATH)
+TEXTS = (SOURCE, PROMPT, PICTURE_SEED, PATH)
+"""Columns of a table of pictures that say how they are made, and not what they show."""
 
 
 def making_study(plan: PicturePlan, made_for: str, choices: Mapping[str, OptionValue] | None = None) -> Study:
@@ -88,6 +91,30 @@ def making_study(plan: PicturePlan, made_for: str, choices: Mapping[str, OptionV
     return _built(options, plan.table.with_columns(pl.all().cast(pl.String)))
 
 
+def of_kinds(study: Study, generated: Kind | None, edited: Kind | None) -> Study:
+    """The study of a making, once it is known what kind of pictures its generator and its editor make."""
+    return _built({**study.options, KINDS: [kind or "" for kind in (generated, edited)]}, study.manifest)
+
+
+def picture_kinds(table: pl.DataFrame, options: Options) -> pl.Series:
+    """What kind of picture each row of a table is or will be; null where nobody says so, as of those that exist."""
+    kinds = options.get(KINDS) or [Kind.UNSTATED.value] * 2
+    if not isinstance(kinds, list) or len(kinds) != 2 or any(kind not in (*Kind, "") for kind in kinds):
+        raise DataError(f"No pictures are of the kinds {kinds!r}: name two of {', '.join(Kind)}.")
+    generated, edited = kinds
+    if not edited:
+        edited = Kind.UNSTATED.value if requested(table).height < table.height else generated
+    made = pl.when(pl.col(SOURCE).is_null()).then(pl.lit(generated)).otherwise(pl.lit(edited))
+    kind = pl.when(pl.col(PROMPT).is_not_null()).then(made.replace([Kind.UNSTATED.value, ""], None))
+    return table.select(kind.alias(PICTURE_KIND)).to_series()
+
+
+def asked_pictures(study: Study, sample: int | None, seed: int) -> pl.DataFrame:
+    """Rows of the pictures that a making asks for, those of its sample where there is one."""
+    rows = requested(study.manifest)
+    return rows if sample is None else rows[study.sample(sample, seed, 1)]
+
+
 def picture_plan(study: Study) -> PicturePlan:
     """The plan of a making study, without its drawings."""
     table = study.manifest.with_columns(pl.col(PICTURE_SEED).cast(pl.Int64))
@@ -110,7 +137,8 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
     pictures = requested(table)
     if not pictures.height:
         raise DataError("Nothing is to be made: all pictures of the plan are there.")
-    stimuli = PlannedPictures(table, unit)
+    kinds = picture_kinds(pictures, options).unique()
+    stimuli = PlannedPictures(table, unit, Kind.UNSTATED if len(kinds) > 1 else Kind(kinds[0] or Kind.UNSTATED))
     labels = {name: f"shown_{name}" if name in _TAKEN else name for name in groups}
     pictures = pictures.rename({name: label for name, label in labels.items() if name != unit})
     several = [label for label in labels.values() if pictures[label].drop_nulls().n_unique() > 1]
@@ -144,6 +172,7 @@ _SETTINGS = (
     Setting(CHOICES, "What its user chose.", []),
     Setting(UNIT, "Column of what is sampled.", "identity", tuple(UNITS)),
     Setting(GROUPS, "Factors that say who is shown.", []),
+    Setting(KINDS, "What kind of pictures generator and editor make.", []),
 )
 PROTOCOL = Protocol(name=MAKING, title="Pictures made to order", settings=_SETTINGS, build=_built)
 """Pictures made to order, as a stored run has them."""
@@ -159,12 +188,14 @@ class PlannedPictures:
         A row per picture, those that exist included.
     key:
         Column of the unit.
+    kind:
+        What those that are made will be.
     """
 
     pictures: pl.DataFrame
     key: str
+    kind: Kind = Kind.UNSTATED
     settings = ()
-    kind = Kind.SYNTHETIC
 
     @property
     def unit(self) -> str:
@@ -198,7 +229,7 @@ class PlannedPictures:
         content = {name: value for name, value in row.items() if name not in (PROMPT, PATH)}
         content["digest"] = self._digests.get(str(row[SOURCE]))
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-        factors = {name: value for name, value in row.items() if name not in _TEXTS}
+        factors = {name: value for name, value in row.items() if name not in TEXTS}
         return Stimulus(str(number), digest, factors, tuple, 0)
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:

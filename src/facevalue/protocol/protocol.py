@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError, placed
@@ -189,6 +190,7 @@ class Protocol:
             earlier = (s for s in self.settings if s.formerly is not None and s.name not in (given or {}))
             options |= {s.name: s.formerly for s in earlier if s.formerly is not None}
             return self._built(options, manifest)
+        options = _with_kind(options)
         try:
             return self._checked(options)
         except FaceValueError as error:
@@ -226,3 +228,12 @@ class Protocol:
         from facevalue.protocol.declared_variants import in_variants  # noqa: PLC0415 - it needs this module
 
         return in_variants(self, study, options)
+
+
+def _with_kind(options: dict[str, OptionValue]) -> dict[str, OptionValue]:
+    """The settings with the kind of pictures that a list of made ones states, where the user states none."""
+    if options.get("kind") != "unstated" or not options.get("manifest"):
+        return options
+    from facevalue.stimuli.manifest import made_kind  # noqa: PLC0415 - it needs Polars
+
+    return {**options, "kind": made_kind(Path(str(options["manifest"]))).value}

@@ -8,6 +8,7 @@ import polars as pl
 
 from facevalue import __version__
 from facevalue.models.cached import cached_share
+from facevalue.protocol.making_study import MAKING, TEXTS, asked_pictures
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import Study
 from facevalue.report.data import Album, DataStatement, ReportData, RunFacts, SelfCheckFacts, StudyFacts
@@ -64,7 +65,7 @@ def gather(
         estimates=renamed(estimates, names),
         generated=datetime.now(UTC),
         kind=study.source.kind,
-        statement=_statement(study),
+        statement=_statement(study, runs[0]),
         question=question_of(page, plain[0], view.at(plain[0].model), stored_examples),
         prompts=questions(page.questions, study, Titles(page.titles, study.about.titles)),
         examples=tuple(e if isinstance(e, Album) else replace(e, model=names[e.model]) for e in stored_examples),
@@ -142,8 +143,10 @@ _FILES = ("path", "other_path")
 _NO_FILE = pl.Series("path", [], pl.String)
 
 
-def _statement(study: Study) -> DataStatement:
+def _statement(study: Study, run: StoredRun) -> DataStatement:
     manifest = study.manifest
+    if study.name == MAKING:
+        manifest = asked_pictures(study, run.facts.sample, run.facts.seed).drop(TEXTS, strict=False)
     people = manifest.unique("identity", maintain_order=True) if "identity" in manifest.columns else manifest
     factors: dict[str, Mapping[str, int]] = {}
     for name in manifest.columns:

@@ -6,12 +6,14 @@ import polars as pl
 
 from facevalue.parquet import parquet_bytes, read_table
 from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE, requested
+from facevalue.protocol.making_study import picture_kinds
 from facevalue.runs.croissant import FILE as STATEMENT
 from facevalue.runs.made_statement import made_statement, stated_before
 from facevalue.runs.mirror import mirrored
 from facevalue.runs.picture_records import outdated_edits, stored_records
 from facevalue.runs.prepared import Prepared
 from facevalue.runs.prepared_making import PreparedMaking
+from facevalue.stimuli.manifest import PICTURE_KIND
 from facevalue.store.album import path_of
 from facevalue.store.files import STIMULI, write_whole
 from facevalue.store.manifest import read_manifest
@@ -34,26 +36,27 @@ def list_made(prepared: PreparedMaking) -> pl.DataFrame:
 def made_pictures(prepared: PreparedMaking) -> pl.DataFrame:
     """A row per picture that is there: its id and path, what it shows, what it was made from, and by whom."""
     folder = run_folder(prepared.run)
-    table, settings = read_table(folder / STIMULI), read_manifest(folder).model_settings
+    table, run = read_table(folder / STIMULI), read_manifest(folder)
     records = named_records(prepared)
     made = records.filter(pl.col("status") == "ok", ~pl.col(IMAGE).is_in([*outdated_edits(table, records)]))
     existing = pl.DataFrame(
         [(name, outcome.digest, outcome.media_type) for name, outcome in prepared.existing.items()],
         schema=dict.fromkeys((IMAGE, "picture", "media_type"), pl.String()), orient="row",
     )  # fmt: skip
-    of_pictures = [IMAGE, "picture", "media_type", "width", "height", "revised_prompt", "seed"]
+    of_pictures = [IMAGE, "picture", "media_type", "width", "height", "revised_prompt", "seed", "attempts"]
     pictures = pl.concat([made.select(of_pictures), existing], how="diagonal")
     edited, prompted = pl.col(SOURCE).is_not_null(), pl.col(PROMPT).is_not_null()
     factors = [name for name in table.columns if name not in (IMAGE, SOURCE, PROMPT, PICTURE_SEED, PATH)]
-    rows = _beside_sources(table.join(pictures, on=IMAGE, how="inner", maintain_order="left"))
+    kinds = picture_kinds(table, run.options)
+    rows = _beside_sources(table.with_columns(kinds).join(pictures, on=IMAGE, how="inner", maintain_order="left"))
     paths = [path_of(*pair) for pair in rows.select("picture", "media_type").iter_rows()]
-    by = {name: pl.lit(settings.get(name), pl.String) for name in ("generator", "editor")}
+    by = {name: pl.lit(run.model_settings.get(name), pl.String) for name in ("generator", "editor")}
     return rows.select(
         IMAGE, pl.Series(PATH, paths, pl.String), *factors, SOURCE, PROMPT, "revised_prompt",
         pl.col("seed").cast(pl.String).alias(PICTURE_SEED),
         pl.when(prompted & ~edited).then(by["generator"]).alias("generator"),
         pl.when(edited).then(by["editor"]).alias("editor"),
-        pl.col("width", "height").cast(pl.String),
+        PICTURE_KIND, pl.col("width", "height", "attempts").cast(pl.String),
     )  # fmt: skip
 
 

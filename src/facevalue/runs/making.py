@@ -65,7 +65,10 @@ def make(
     the making ends.
     """
     check_abilities(prepared.plan, generator, editor)
+    prepared = prepared.by(generator, editor)
     album = album_at(prepared.place)
+    if prepared.left_out:
+        progress.note(f"{prepared.left_out} Another generator makes all.")
     anew = early = 0
     try:
         model = _model(prepared, generator, editor, album)

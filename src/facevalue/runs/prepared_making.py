@@ -12,7 +12,7 @@ from facevalue.generators.checked import checked_picture
 from facevalue.given import read_file
 from facevalue.places import MAKING_FOLDER
 from facevalue.protocol.making import PicturePlan, existing_paths, requested
-from facevalue.protocol.making_study import MADE_FOR, making_study
+from facevalue.protocol.making_study import MADE_FOR, asked_pictures, making_study, of_kinds
 from facevalue.runs.making_desk import SourceOutcome
 from facevalue.runs.prepared import Prepared, check_prices
 from facevalue.runs.settings import RunSettings
@@ -37,11 +37,19 @@ class PreparedMaking:
         The run that makes them.
     place:
         Folder or URL of the pictures and their manifest; the run lies below.
+    left_out:
+        What of the plan is not made, as there is no drawing of it, for people; empty if nothing.
     """
 
     plan: PicturePlan
     run: Prepared
     place: Path | str
+    left_out: str = ""
+
+    def by(self, generator: PictureGenerator, editor: PictureGenerator) -> "PreparedMaking":
+        """The same, once it is known who makes the pictures, and so of which kind they will be."""
+        study = of_kinds(self.run.study, generator.capabilities.kind, editor.capabilities.kind)
+        return replace(self, run=replace(self.run, study=study))
 
     @property
     def manifest(self) -> str:
@@ -60,9 +68,8 @@ class PreparedMaking:
 
     def cost(self) -> str | None:
         """What all of it costs, for people; None where no price of a picture is known."""
-        settings, pictures = self.run.settings, self.run.study.design.size
-        if settings.sample is not None:
-            pictures = self.run.study.sample(settings.sample, settings.seed, 1).size
+        settings = self.run.settings
+        pictures = asked_pictures(self.run.study, settings.sample, settings.seed).height
         if settings.price_each is None:
             return None
         limit = "" if settings.max_cost is None else f" It stops at {settings.max_cost:,.2f}."
@@ -75,11 +82,15 @@ def prepare_making(
     choices: Mapping[str, OptionValue],
     place: Path | str,
     settings: RunSettings,
+    *,
+    drawn: bool = False,
 ) -> PreparedMaking:
-    """Put the making of a plan's pictures together.
+    """Put the making of a plan's pictures together; if they are `drawn`, of those of which there are drawings.
 
     Raises
     ------
+    DataError
+        There is a drawing of none.
     RunError
         The folder holds pictures that were not made in it.
     SettingError
@@ -88,6 +99,7 @@ def prepare_making(
     if settings.max_cost is not None and settings.price_each is None and not settings.by_token:
         raise SettingError("--max-cost needs --price, the price of a picture, or both prices of tokens.")
     check_prices(settings)
+    plan, left_out = plan.drawable() if drawn else (plan, "")
     study = making_study(plan, made_for, choices)
     if isinstance(place, str):
         place = checked_url(place)
@@ -99,7 +111,7 @@ def prepare_making(
             raise RunError(f"{place} is a file: name a folder for the pictures.")
         if not (run / MANIFEST).exists() and (stray := _stray(place)):
             raise RunError(f"{place} has {stray} of something else, which would be mixed up: name another folder.")
-    return PreparedMaking(plan, Prepared(study, run, settings), place)
+    return PreparedMaking(plan, Prepared(study, run, settings), place, left_out)
 
 
 def check_abilities(plan: PicturePlan, generator: PictureGenerator, editor: PictureGenerator) -> None:

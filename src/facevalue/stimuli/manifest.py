@@ -8,6 +8,7 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -17,6 +18,7 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.given import check_file, read_text, to_json
+from facevalue.stimuli.base import Kind
 from facevalue.stimuli.columns import Column, lacking
 from facevalue.stimuli.faults import Fault, Faults, ManifestError
 
@@ -48,9 +50,11 @@ RESERVED: frozenset[str] = frozenset((
 ))  # fmt: skip
 """Columns of the tables to which factors are joined; no factor may have such a name."""
 
+PICTURE_KIND = "picture_kind"
+"""Column of a manifest of pictures that FaceValue made: of which kind each is (`Kind`); empty where nobody knows."""
 MAKING: tuple[str, ...] = (
     "source", "prompt", "revised_prompt", "picture_seed", "generator", "editor", "sha256", "media_type", "width",
-    "height", "bytes",
+    "height", "bytes", PICTURE_KIND, "attempts",
 )  # fmt: skip
 """Columns of a manifest of pictures that FaceValue made, which say how and not what they show: no factors."""
 
@@ -218,6 +222,25 @@ def of_making(names: Sequence[str], columns: Sequence[Column]) -> list[str]:
     if not {"prompt", "picture_seed"} <= set(names):
         return []
     return [name for name in names if name in MAKING and name not in {column.name for column in columns}]
+
+
+def made_kind(path: Path) -> Kind:
+    """What kind of pictures a manifest that FaceValue made says all of its pictures are; else `UNSTATED`.
+
+    A file that cannot be read says nothing here: whoever reads it for its pictures says what is wrong with it.
+    """
+    if path.suffix.lower() != ".parquet":
+        return Kind.UNSTATED
+    from facevalue.stimuli.manifest_parquet import read_parquet  # noqa: PLC0415 - pyarrow is slow to import
+
+    def others(names: Sequence[str]) -> list[str]:
+        is_made = {"prompt", "picture_seed", PICTURE_KIND} <= {*names}
+        return [name for name in names if name != PICTURE_KIND or not is_made]
+
+    with suppress(DataError, ValueError):
+        if check_file(path, "a manifest") <= MAX_BYTES and len(frame := read_parquet(path, others).unique()) == 1:
+            return Kind(frame[PICTURE_KIND][0])
+    return Kind.UNSTATED
 
 
 def _tidy(frame: pl.DataFrame, file_name: str) -> pl.DataFrame:

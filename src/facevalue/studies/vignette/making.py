@@ -11,8 +11,10 @@ from facevalue.protocol.edits import SEED, in_form
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.picture_questions import PictureQuestions
 from facevalue.protocol.settings import Setting, whole
+from facevalue.stimuli.drawn_identities import left_out
 from facevalue.stimuli.drawn_people import PEOPLE, picture_svg
 from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
+from facevalue.stimuli.noto.scenes import NOT_DRAWN
 from facevalue.studies.vignette.pictures import everyone, words
 from facevalue.studies.vignette.settings import SETTINGS as RUN
 from facevalue.studies.vignette.settings import selection
@@ -73,7 +75,8 @@ def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
         table = table.with_columns(pl.format("{}/{}", "image", "person").alias("image"))
     person = ("person",) if count > 1 else ()
     table = in_form(table, options, *_WHO, "activity", *person, CALLED)
-    return PicturePlan(table=table, unit="image", groups=("gender", CALLED), drawn=_drawn(table))
+    drawn, undrawn = _drawn(table), _undrawn(table)
+    return PicturePlan(table=table, unit="image", groups=("gender", CALLED), drawn=drawn, undrawn=undrawn)
 
 
 def _worded(table: pl.DataFrame) -> pl.DataFrame:
@@ -91,8 +94,18 @@ def _worded(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _drawn(table: pl.DataFrame) -> DrawnImages:
-    """FaceValue's drawings; of what there is none the error says why."""
+    """FaceValue's drawings."""
     people = table["person"].cast(pl.Int64) if "person" in table.columns else pl.repeat(1, table.height, eager=True)
     number = ((people - 1) % len(PEOPLE) + 1).cast(pl.String)
     names = table.select("image", name=pl.concat_str(*_WHO, pl.col("activity").fill_null(""), number, separator="|"))
     return DrawnImages(TableDrawings(names, ("name",), picture_svg))
+
+
+def _undrawn(table: pl.DataFrame) -> dict[str, str]:
+    """Why there is no drawing of some pictures, by their ids: of their identity, or of what is done."""
+    people = table.select(_WHO).unique(maintain_order=True)
+    whys = [left_out(gender, dimension).get(identity) for gender, dimension, identity in people.iter_rows()]
+    reasons = table.join(people.with_columns(pl.Series("why", whys, pl.String)), on=list(_WHO), maintain_order="left")
+    activity = pl.col("activity").replace_strict(dict(NOT_DRAWN), default=None, return_dtype=pl.String)
+    rows = reasons.select("image", pl.coalesce("why", activity).alias("why"))
+    return dict(rows.drop_nulls().iter_rows())
