@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from facevalue.api.inspection import Inspected, inspect_pictures
     from facevalue.api.making import Made, make
     from facevalue.api.outside import annotate, judge
+    from facevalue.api.profile import AuditProfile, profile
     from facevalue.api.report import Report
     from facevalue.api.run import Run
     from facevalue.api.study import Study, study
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AuditProfile",
     "Capabilities",
     "Image",
     "Inspected",
@@ -59,6 +61,7 @@ __all__ = [
     "make",
     "model",
     "open_run",
+    "profile",
     "protocol",
     "run",
     "study",
@@ -70,6 +73,7 @@ _MODULES = {
     "facevalue.api.outside": ("annotate", "judge"),
     "facevalue.api.inspection": ("Inspected", "inspect_pictures"),
     "facevalue.api.making": ("Made", "make"),
+    "facevalue.api.profile": ("AuditProfile", "profile"),
     "facevalue.api.report": ("Report",),
     "facevalue.api.run": ("Run",),
     "facevalue.api.study": ("Study", "study"),

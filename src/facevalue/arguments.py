@@ -57,6 +57,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
                     key: argument(function.__name__, key, keyword, hints[name]) for key, keyword in value.items()
                 }
                 bound.arguments[name] = keywords
+            elif signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
+                bound.arguments[name] = tuple(argument(function.__name__, name, item, hints[name]) for item in value)
             else:
                 bound.arguments[name] = argument(function.__name__, name, value, hints[name])
         return function(*bound.args, **bound.kwargs)

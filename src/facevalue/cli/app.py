@@ -42,6 +42,7 @@ GROUPS = {
         {
             "measure": "Estimate from a run's answers.",
             "report": "Write the report of one or several runs.",
+            "profile": "Set side by side what several studies say of the same groups.",
             "compare": "Compare two runs of a study cell by cell.",
             "export": "Write one wide table of every answer.",
             "attention": "Show where a local model looks when it answers.",

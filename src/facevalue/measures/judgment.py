@@ -8,6 +8,7 @@ import polars as pl
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import unsigned
 from facevalue.measures.any_time import any_time_p, at_any_time, single_look_level
+from facevalue.measures.audit_level import FAMILY
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.estimates import NOT_MEASURABLE
@@ -32,6 +33,7 @@ def judge(
     lead: Sequence[str] = (),
     *,
     any_time: bool = False,
+    shares: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Complete a table of estimates: q and interval by page, detectable effect, margin, verdict and why.
 
@@ -48,6 +50,9 @@ def judge(
     any_time:
         Whether the run was looked at while it was asked, to stop once enough is known: p, q, intervals and detectable
         effects are then those that hold at all looks together (`any_time`).
+    shares:
+        Families that are judged together with those of other tables, each with its share of alpha
+        (`audit_level.audit_families`); no others are judged. The table has been judged as a page. None for a page.
 
     Raises
     ------
@@ -83,7 +88,7 @@ def judge(
         pl.when(pl.col("family").is_not_null()).then(pl.lit("exploratory")).otherwise(pl.col("kind")).alias("kind")
     )
     df, single = degrees_of_freedom(out), out
-    if any_time:
+    if any_time and shares is None:
         out = at_any_time(out, df, measures)
     if declared is not None:
         out, single = (apply(declared.families, table) for table in (out, single))
@@ -98,12 +103,14 @@ def judge(
     is_compared = pl.col("measure").is_in([m.name for m in measures if m.comparison])
     compared = out.select(is_compared)["measure"].to_numpy()
     alpha = _alphas(out, declared)
-    out, of_family, tests = _with_page(out, is_compared, alpha, lead, declared)
+    out, of_family, tests = _with_page(out, is_compared, alpha, lead, declared, shares)
     level = of_family / tests
     column = {name: to_array(out[name]) for name in _NUMBERS}
     floored = out["measure"].is_in([m.name for m in measures if not m.signed]).to_numpy()
     worst = worst_tests(single, df, floored)
-    worst, *_ = _with_page(at_any_time(worst, df, measures) if any_time else worst, is_compared, alpha, lead, declared)
+    worst, *_ = _with_page(
+        at_any_time(worst, df, measures) if any_time else worst, is_compared, alpha, lead, declared, shares
+    )
     open_to_missing = ~(to_array(worst["q_page"]) < alpha)
     column["se"] = trusted_error(column["value"], column["se"])
     if any_time:
@@ -198,6 +205,7 @@ def _with_page(
     alpha: np.ndarray,
     lead: Sequence[str],
     declared: Preregistration | None,
+    shares: pl.DataFrame | None,
 ) -> tuple[pl.DataFrame, np.ndarray, np.ndarray]:
     """Add `q_page`; with it, the level of each row's family, alpha outside; and how many tests that has, at least 1."""
     tested = pl.col("p").is_not_null() & pl.col("q").is_not_null() & pl.col("family").is_not_null() & compared
@@ -205,6 +213,13 @@ def _with_page(
     rows = estimates.select("model", "intervention", "measure", "family", "kind", "q", tested=tested, tests=tests)
     rows = rows.with_row_index("row")
     q_page, level, many = np.full(estimates.height, np.nan), alpha.copy(), np.ones(estimates.height)
+    if shares is not None:
+        joined = rows.join(shares, on=FAMILY, how="left", nulls_equal=True, maintain_order="left")
+        share = to_array(joined["share"])
+        judged = joined["tested"].to_numpy() & np.isfinite(share)
+        q_page[judged] = np.minimum(to_array(rows["q"])[judged] / share[judged], 1.0)
+        level[judged], many[judged] = (alpha * share)[judged], rows["tests"].to_numpy()[judged]
+        return estimates.with_columns(pl.Series("q_page", q_page).fill_nan(None)), level, many
     for page_rows in rows.filter("tested").partition_by("model", "intervention", maintain_order=True):
         first = pl.col("kind") == "confirmatory"
         if not page_rows.select(first.any()).item():

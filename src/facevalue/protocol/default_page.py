@@ -15,8 +15,9 @@ from facevalue.protocol.definitions import companions, measure_name
 from facevalue.protocol.examples import QuotedQuestions, Wanted, at_levels_of
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.outside_scores import JUDGED_BY, NEXT_STEPS
-from facevalue.protocol.page import Described, Page, Section
+from facevalue.protocol.page import Described, Findings, Page, Section
 from facevalue.protocol.replies import Score
+from facevalue.protocol.take_facets import facet_of
 from facevalue.protocol.take_wording import findings_of
 from facevalue.protocol.takes import (
     ALIKE,
@@ -106,6 +107,7 @@ class _Taken(NamedTuple):
     take: Take
     score: Score
     of: Of
+    task: Task
 
 
 def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
@@ -113,7 +115,7 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
 
     `variants`: those that the study declares, which have a section of their own.
     """
-    rows_of_takes = (_Taken(take, score, _selection(take, task, score))
+    rows_of_takes = (_Taken(take, score, _selection(take, task, score), task)
              for task in tasks for take in task.takes for score in task.scores_of(take))  # fmt: skip
     taken = _together(rows_of_takes)
     several = len({row.score.name for row in taken}) > 1
@@ -152,7 +154,7 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
         if row.take.of
     }
     return Page(
-        lead=tuple(findings_of(*row, several=several) for row in tested)
+        lead=tuple(_findings(row, several=several) for row in tested)
         or tuple(_described(row, several=several) for row in taken),
         sections=(*sections, *varied, *judged, _EXAMPLES, missing),
         titles=others,
@@ -166,6 +168,12 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
             floor="Noise floor" if any(row.take.measure in UNSIGNED for row in taken[:1]) else "",
         ),
     )
+
+
+def _findings(row: _Taken, *, several: bool) -> Findings:
+    """What a page says of a tested take, and whom that is about."""
+    facet = facet_of(row.take, row.score, row.task.ask.reply, row.task.breakdown)
+    return replace(findings_of(row.take, row.score, row.of, several=several), facet=facet)
 
 
 def _unsettled(statuses: Sequence[str], look: Look) -> str:

@@ -15,6 +15,7 @@ from facevalue.measures.base import Measure
 from facevalue.protocol.blocks import Block
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, RATES, Rate, StatedCard, UnitsCard
 from facevalue.protocol.examples import Compared, Gallery, Quoted, QuotedQuestions, Wanted, WidestSets
+from facevalue.protocol.facets import Facet
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.words import Words
@@ -59,6 +60,9 @@ class Findings:
         Form of a row, title of the list in the terminal, and of its values.
     unit_name:
         What was sampled, in the plural; from the measures by default.
+    facet:
+        Whom its estimates are about, so that they stand beside those of other studies in a profile; None where they are
+        about no group.
 
     Examples
     --------
@@ -82,6 +86,7 @@ class Findings:
     title: str = "Clearest"
     value: str = "value"
     unit_name: str = ""
+    facet: Facet | None = None
 
     @property
     def by(self) -> tuple[str, ...]:

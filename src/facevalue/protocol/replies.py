@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
 from math import inf, nan
@@ -50,6 +50,7 @@ class Score:
     # default
     moved: tuple[str, str] = ("", "")
     quantity: str = ""
+    favours: bool = False  # whether a higher score is that of the option that is declared to be favourable
 
     @property
     def span(self) -> float | None:
@@ -362,7 +363,7 @@ def choice(
         if favourable not in texts:
             raise UnknownNameError("favourable option", favourable, texts)
         values = {name: float(name == favourable) for name in texts}
-        return Options(texts, (Scale(_share(favourable), values),), order, letters)
+        return Options(texts, (Scale(replace(_share(favourable), favours=True), values),), order, letters)
     tables = {name: values for name, values in favourable.items() if isinstance(values, Mapping)}
     if tables and len(tables) < len(favourable):
         raise DataError("Scores are either what each option counts, or tables of that by the name of a score.")

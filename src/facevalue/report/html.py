@@ -48,9 +48,9 @@ def first_screen(data: ReportData) -> str:
 
 def _rendered(template: str, data: ReportData) -> str:
     ready_page = built(data)
-    style, script = _asset("style.css"), _asset("script.js")
+    style, script = asset("style.css"), asset("script.js")
     numbers, cautions = ready_page.view.numbers, _cautions(data)
-    html = _environment().get_template(template).render(
+    html = environment().get_template(template).render(
         data=data,
         page=ready_page.page,
         titles=ready_page.view.titles,
@@ -88,7 +88,7 @@ def _rendered(template: str, data: ReportData) -> str:
         ],
         style=Markup(style),  # noqa: S704 our own files
         script=Markup(script),  # noqa: S704 our own files
-        policy=_policy(style, script),
+        policy=content_policy(style, script),
         words=formatting,
         shown_setting=formatting.shown_setting,
     )  # fmt: skip
@@ -114,7 +114,8 @@ def write_json(path: Path, data: ReportData) -> None:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Templates of reports, with every text escaped."""
     environment = Environment(
         loader=PackageLoader("facevalue.report"),
         autoescape=True,
@@ -128,11 +129,12 @@ def _environment() -> Environment:
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Style or script of reports."""
     return files("facevalue.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def _policy(style: str, script: str) -> str:
+def content_policy(style: str, script: str) -> str:
     """A policy under which only our own style and script run, and nothing is fetched."""
 
     def digest(text: str) -> str:

@@ -47,6 +47,21 @@ report = Printing(
     """,
 )  # fmt: skip
 
+profile = Printing(
+    "profile",
+    "profile:profile",
+    (
+        click.Argument(["runs"], nargs=-1, required=True, metavar="[LABEL=]RUN|AUDIT...", type=NamedRun()),
+        click.Option(["--out"], type=_FILE, help="Also write the profile here as one HTML file that needs no network."),
+    ),
+    """Set side by side what RUNS of several studies, and of one or several models, say of the same groups.
+
+    For each group and kind of question: which way, how far, how sure, and how much could have been missed; explicit
+    beside implicit, pictures beside words, one person beside two, stereotype beside decision, models and interventions
+    beside each other. Nothing is averaged. All that the studies' pages lead with is judged again at one level.
+    """,
+)
+
 compare = Printing(
     "compare",
     "compare:compare",

@@ -19,6 +19,17 @@ from facevalue.protocol.blocks import (
 from facevalue.protocol.cards import ONE_WORDING, StatedCard
 from facevalue.protocol.contents import Entry, Ledger, Made, Paragraph
 from facevalue.protocol.examples import WidestSets
+from facevalue.protocol.facets import (
+    DECISION,
+    DESCRIPTION,
+    DISFAVOURS,
+    FAVOURS,
+    IMPLICIT,
+    NEITHER,
+    Direction,
+    Facet,
+    Kinds,
+)
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import ALPHA, Estimate
 from facevalue.protocol.page import Findings, worded
@@ -235,12 +246,34 @@ SECTIONS: dict[str, tuple[Block, ...]] = {
     "scorers": (_AUDIT, Prose(_larger_than_scorer)),
 }
 _LEAD = {"score_gap": SCORED, "rating_gap": ASKED, "word_share_gap": _LISTED}
+_LISTS_FOR = {"warmth": FAVOURS, "competence": FAVOURS, "coldness": DISFAVOURS, "incompetence": DISFAVOURS}
+
+
+def _meaning(e: Estimate) -> Direction:
+    """What a higher score of texts means: most scorers look for what is hostile, and others have other names."""
+    return DISFAVOURS if e["score"] in WORDS("facets")["against"] else NEITHER
+
+
+def _facet(name: str) -> Facet:
+    """Who is described or rated otherwise than the other groups of its sets."""
+    kinds = Kinds(about=DECISION) if name == "rating_gap" else Kinds(directness=IMPLICIT, about=DESCRIPTION)
+    means = {
+        "score_gap": _meaning,
+        "rating_gap": FAVOURS,
+        "word_share_gap": lambda e: _LISTS_FOR.get(e["word_list"], NEITHER),
+    }
+    return Facet(
+        dimension="{subset:raw}", group="{group:raw}", kinds=kinds, means=means[name], **WORDS(f"facets.{name}")
+    )
+
+
 PAGE = worded(
     WORDS,
     SECTIONS,
     conditions=False,
     lead=tuple(
-        Findings(of=(Of(name, (*by, "group"), order="size"),), **WORDS(f"lead.{name}")) for name, by in _LEAD.items()
+        Findings(of=(Of(name, (*by, "group"), order="size"),), facet=_facet(name), **WORDS(f"lead.{name}"))
+        for name, by in _LEAD.items()
     ),
     caution=_larger_than_scorer,
     widest=WidestSets(score=SCORE, **WORDS("widest")),

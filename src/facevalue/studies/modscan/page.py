@@ -11,13 +11,16 @@ from facevalue.protocol import blocks as b
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, StatedCard
 from facevalue.protocol.contents import Entry, Ledger, Made
 from facevalue.protocol.examples import Wanted, at_levels_of
+from facevalue.protocol.facets import IMPLICIT, ONE_PERSON, STEREOTYPE, TWO_PEOPLE, Facet, Kinds
+from facevalue.protocol.facets import PICTURES as SHOWN
+from facevalue.protocol.facets import WORDS as NAMED
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Page, worded
 from facevalue.protocol.words import Words
 from facevalue.studies.modscan.pictures import TONES
 from facevalue.studies.modscan.scenes import CHECK
-from facevalue.studies.modscan.settings import VISION
+from facevalue.studies.modscan.settings import LANGUAGE, VISION
 from facevalue.studies.modscan.tables import GENDERS, RACES
 
 WORDS = Words(__package__)
@@ -83,9 +86,22 @@ def _gaps(modality: str, attribute: str, quantity: str, unit_name: str) -> Findi
     ends = "gender" if attribute == "gender" else "group"
     return Findings(
         of=(of,), noun=("group", "groups"), quantity=quantity, unit_name=unit_name, even=_even,
-        row=f"{_ASKED} ({{group}})",
+        row=f"{_ASKED} ({{group}})", facet=_facet(modality, attribute),
         title=f"{quantity.capitalize()}, largest first", value="from even",
         **WORDS(f"lead.ends.{ends}"),
+    )  # fmt: skip
+
+
+def _facet(modality: str, attribute: str) -> Facet:
+    """Who is chosen, of two people who are shown or without anybody in the picture."""
+    kinds = {
+        VISION: Kinds(medium=SHOWN, people=TWO_PEOPLE, about=STEREOTYPE),
+        LANGUAGE: Kinds(directness=IMPLICIT, medium=NAMED, people=ONE_PERSON, about=STEREOTYPE),
+    }
+    return Facet(
+        dimension="{attribute:raw}", group="{group}", trait="{instance:lower}", kinds=kinds[modality],
+        versus=GENDERS[1] if attribute == "gender" else "",
+        **WORDS(f"facets.{modality}"),
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import polars as pl
 from facevalue.protocol import blocks as b
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING
 from facevalue.protocol.examples import Compared, Gallery
+from facevalue.protocol.facets import FAVOURS, STEREOTYPE, Facet, Kinds
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.page import Findings, worded
 from facevalue.protocol.takes import OTHERS
@@ -234,10 +235,14 @@ def _why_not(look: Look) -> str:
     return ""
 
 
+_CUES_OF_FACES = Facet(
+    dimension="visual cue", group="{variation:lower} ({attribute:lower})", kinds=Kinds(about=STEREOTYPE), means=FAVOURS,
+    **WORDS("facets.lead"),
+)  # fmt: skip
 PAGE = worded(
     WORDS,
     SECTIONS,
-    lead=(Findings(of=(Of("sbs", CUE),), strong=0.1, **WORDS("lead")),),
+    lead=(Findings(of=(Of("sbs", CUE),), strong=0.1, facet=_CUES_OF_FACES, **WORDS("lead")),),
     titles={
         "attribute": tables.attribute_titles(),
         "variation": {f"{v.attribute}/{v.name}": v.title for v in tables.grid()},

@@ -6,6 +6,7 @@ from functools import partial
 
 from facevalue.protocol import blocks as b
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, UnitsCard
+from facevalue.protocol.facets import DECISION, FAVOURS, PERCEPTION, STEREOTYPE, TWO_PEOPLE, Facet, Kinds
 from facevalue.protocol.look import Of
 from facevalue.protocol.page import Described, Findings, worded
 from facevalue.studies.vignette import page_numbers as numbers
@@ -235,13 +236,25 @@ _CHOSEN = partial(
     Findings, noun=("identity", "identities"), subject="{identity:raw} ({dimension:lower})", row=NAMED,
     title="Farthest from even", value="from even",
 )  # fmt: skip
+
+
+def _facet(lead: str) -> Facet:
+    """Who of two people is chosen, named or given favourable terms."""
+    about = {"decided": DECISION, "perceived": PERCEPTION, "polarity": STEREOTYPE}[lead]
+    return Facet(
+        dimension="{dimension:raw}", group="{identity:raw}", trait="[{question:lower}]",
+        kinds=Kinds(people=TWO_PEOPLE, about=about), means=numbers.meaning if lead == "perceived" else FAVOURS,
+        **WORDS(f"facets.{lead}"),
+    )  # fmt: skip
+
+
 PAGE = worded(
     WORDS,
     SECTIONS,
     lead=(
-        _CHOSEN(of=(numbers.DECIDED,), largest=50.0, **WORDS("lead.decided")),
-        _CHOSEN(of=(numbers.PERCEIVED,), largest=50.0, **WORDS("lead.perceived")),
-        _CHOSEN(of=(POLARITY,), **WORDS("lead.polarity")),
+        _CHOSEN(of=(numbers.DECIDED,), largest=50.0, facet=_facet("decided"), **WORDS("lead.decided")),
+        _CHOSEN(of=(numbers.PERCEIVED,), largest=50.0, facet=_facet("perceived"), **WORDS("lead.perceived")),
+        _CHOSEN(of=(POLARITY,), facet=_facet("polarity"), **WORDS("lead.polarity")),
         Described(of=ERRORS, **WORDS("lead.errors")),
     ),
     titles=TITLES,

@@ -7,6 +7,7 @@ import polars as pl
 
 from facevalue.measures.profiles import pattern
 from facevalue.protocol.contents import Entry, Ledger, Made, Paragraph
+from facevalue.protocol.facets import DISFAVOURS, FAVOURS, Direction
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.words import Words
@@ -18,6 +19,8 @@ TWO: Mapping[str, tuple[str | None, ...]] = {"contrast": (None, "identity")}
 ASKED = {(row["paradigm"], row.get("question")): row["title"] for row in WORDS.rows("dimensions.asked")}
 """Titles of the questions about who is chosen, by paradigm and question."""
 _FOUR_FIFTHS = 0.8
+_AGAINST = ("struggle", "dislike")
+"""Questions of perception that speak against whoever is named."""
 
 
 def asked_cells(
@@ -43,6 +46,11 @@ def even(look: Look, paradigm: str | None, question: str | None, contrast: str |
     levels |= {} if dimension is None else {"dimension": dimension}
     rates = [look.rows(Of(name, ("dimension",), levels)) for name in ("both_rate", "none_rate")]
     return 50 - sum(rows[0].value or 0.0 for rows in rates if rows) / 2
+
+
+def meaning(e: Estimate) -> Direction:
+    """What it means to be named more often for a question of perception."""
+    return DISFAVOURS if e["question"] in _AGAINST else FAVOURS
 
 
 def dimension_note(look: Look) -> str:

@@ -9,6 +9,19 @@ import polars as pl
 
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, StatedCard, UnitsCard
 from facevalue.protocol.examples import Quoted, QuotedQuestions, Wanted
+from facevalue.protocol.facets import (
+    APART,
+    DESCRIPTION,
+    DISFAVOURS,
+    FAVOURS,
+    IMPLICIT,
+    NEITHER,
+    STEREOTYPE,
+    TWO_PEOPLE,
+    Direction,
+    Facet,
+    Kinds,
+)
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, worded
@@ -137,7 +150,27 @@ def _even(of: Callable[[float], float], sign: str, suffix: str = "") -> Callable
 def _lead(name: str, *of: Of, **more: Any) -> Findings:
     words = WORDS(f"lead.{name}")
     form = words.pop("moved")
-    return Findings(of=of, order="given", moved=(form, form) if isinstance(form, str) else form, **words, **more)
+    facet = _facet(name) if name in _FACETS else None
+    moved = (form, form) if isinstance(form, str) else form
+    return Findings(of=of, order="given", moved=moved, facet=facet, **words, **more)
+
+
+_WRITTEN = Kinds(directness=IMPLICIT, about=DESCRIPTION)
+_FACETS: dict[str, tuple[Kinds, Direction]] = {
+    "choices": (Kinds(about=STEREOTYPE), APART),
+    "rankings": (Kinds(people=TWO_PEOPLE, about=STEREOTYPE), FAVOURS),  # of income and of education
+    "lengths": (_WRITTEN, NEITHER),
+    "positive": (_WRITTEN, FAVOURS),
+    "negative": (_WRITTEN, DISFAVOURS),
+    "listed": (_WRITTEN, NEITHER),
+}
+
+
+def _facet(name: str) -> Facet:
+    """Whose choices, rankings and descriptions differ."""
+    kinds, means = _FACETS[name]
+    words = WORDS(f"facets.{name}")
+    return Facet(dimension="{dimension:raw}", group="{group:raw}", kinds=kinds, means=means, **words)
 
 
 def _of_descriptions(name: str, measures: Mapping[str, str]) -> Findings:

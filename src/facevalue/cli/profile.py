@@ -1,0 +1,149 @@
+"""`facevalue profile`: what several studies say of the same groups, side by side and judged at one level."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.console import RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from facevalue.cli.output import Document, Output
+from facevalue.cli.results import open_named
+from facevalue.errors import SettingError
+from facevalue.report.profile.rows import ComparisonRow, ContrastRow, comparisons, contrast_rows
+from facevalue.runs.audit_folder import runs_of
+
+if TYPE_CHECKING:
+    from facevalue.report.profile import Profile
+    from facevalue.report.profile.profile import AskedModel
+    from facevalue.report.profile.squares import Square
+
+_ROWS = 40
+"""Groups that a table in the terminal shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyOfProfile:
+    """A study of a profile."""
+
+    name: str
+    title: str
+    models: tuple[str, ...]
+    families: int
+    """Families of tests that its pages lead with, judged together with those of all other studies."""
+    unmeasured: tuple[str, ...]
+    """Models without a valid answer."""
+
+
+@dataclass(frozen=True)
+class ProfileDocument(Document):
+    """What several studies say of the same groups, judged at one level."""
+
+    FORMAT: ClassVar[str] = "profile"
+    studies: tuple[StudyOfProfile, ...]
+    alpha: float
+    """Chance that a profile of models without any bias holds a finding, at most."""
+    answer: tuple[str, ...]
+    """The profile in a few sentences."""
+    comparisons: tuple[ComparisonRow, ...]
+    """Every comparison that the pages lead with; docs/profile.md."""
+    side_by_side: tuple[ContrastRow, ...]
+    """Kinds of question, models and interventions side by side, never averaged."""
+    page: str
+    """The HTML file that was written; empty for none."""
+
+
+def profile(runs: tuple[str, ...], out: Path | None) -> Output[ProfileDocument]:
+    """Set what runs of several studies say side by side."""
+    if out is not None and out.suffix.lower() != ".html":
+        raise SettingError(f"{out.name} is not a .html file.")
+    opened = [open_named(run) for place in runs for run in _runs(place)]
+    from facevalue.report.profile import profile_of  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    built = profile_of(opened)
+    if out is not None:
+        from facevalue.report.profile.page import write  # noqa: PLC0415 - templates take their time
+
+        write(out, built)
+    return Output(lambda: document(built, out), _text(built, out))
+
+
+def _runs(place: str) -> list[str]:
+    """The runs of an audit; a run is itself, under its name if it was given one."""
+    return [place] if "=" in place and not Path(place).exists() else runs_of(place)
+
+
+def document(built: "Profile", out: Path | None) -> ProfileDocument:
+    """A profile for machines; `out`: the page that was written, if any."""
+    from facevalue.report.profile.wording import answer  # noqa: PLC0415
+
+    return ProfileDocument(
+        tuple(StudyOfProfile(s.name, s.title, s.models, s.families, s.unmeasured) for s in built.studies),
+        built.alpha,
+        tuple(answer(built)),
+        tuple(comparisons(built)),
+        tuple(contrast_rows(built)),
+        "" if out is None else str(out),
+    )
+
+
+def _text(built: "Profile", out: Path | None) -> Iterator[RenderableType]:
+    """A profile for people."""
+    from facevalue.report.profile.squares import SIGNS  # noqa: PLC0415
+    from facevalue.report.profile.wording import answer, level  # noqa: PLC0415
+
+    first, *rest = answer(built)
+    yield Text(first, style="bold")
+    yield from map(Text, rest)
+    for condition in built.conditions:
+        yield from _tables(built, condition)
+    for contrast in (*(c for condition in built.models for c in built.questions(condition)), *built.pairs):
+        yield Text(f"{contrast.title}: {contrast.summary}")
+        for row in contrast.rows:
+            if row.kind == "opposite":
+                yield Text(f"  {row.group}: {row.reading}")
+    yield Text("  ".join(f"{sign} {meaning.partition(';')[0]}" for sign, meaning in SIGNS.values()), style="dim")
+    yield Text("(…): found on its study's page alone. Empty: the group is not shown.", style="dim")
+    yield Text(level(built), style="dim")
+    if out is not None:
+        yield f"Profile: {out}"
+
+
+def _tables(built: "Profile", condition: "AskedModel") -> Iterator[RenderableType]:
+    """Groups of which something is found, a table for each study: a terminal has no room for all side by side."""
+    from facevalue.report.profile.contrasts import columns_of  # noqa: PLC0415
+
+    rows = built.rows(condition)
+    columns = columns_of(rows)
+    for study in dict.fromkeys(column.study for column in columns):
+        of_study = [column for column in columns if column.study == study]
+        members = [row for row in rows if any(column in row.squares for column in of_study)]
+        telling = [row for row in members if any(row.squares[c].found for c in of_study if c in row.squares)]
+        if not telling:
+            yield Text(f"{condition.name}, {study}: nothing found of {len(members):,} groups.")
+            continue
+        left = len(members) - len(telling[:_ROWS])
+        title = f"{condition.name}, {study}" + (f" ({left:,} more groups)" if left else "")
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        table.add_column("group")
+        for column in of_study:
+            table.add_column(escape(column.title), overflow="fold")
+        for row in telling[:_ROWS]:
+            table.add_row(escape(row.name), *(_square(row.squares.get(column)) for column in of_study))
+        yield table
+
+
+def _square(square: "Square | None") -> str:
+    from facevalue.report.profile.squares import SIGNS  # noqa: PLC0415
+
+    if square is None:
+        return ""
+    text = " ".join(
+        filter(
+            None, [SIGNS[square.mark][0], square.label, f"({square.count})" if square.found and square.count else ""]
+        )
+    )
+    return escape(f"({text})" if square.is_of_page else text)

@@ -1,0 +1,201 @@
+"""Cells of a profile: one comparison of a study, whom it is about, and what may be said of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from math import inf
+from typing import Any
+
+from facevalue.measures.verdicts import Verdict
+from facevalue.protocol.facets import Facet, Kinds
+from facevalue.protocol.group_names import GroupName, group_name
+from facevalue.protocol.lookup import Estimate
+from facevalue.protocol.page import Findings
+from facevalue.report.blocks.view import View
+from facevalue.report.findings import LeadComparison, rows_of
+from facevalue.report.sizes import POINTS, ToldScale
+
+_TURNED = {
+    "value": "value", "low": "high", "high": "low", "page_low": "page_high", "page_high": "page_low",
+    "bound_low": "bound_high", "bound_high": "bound_low",
+}  # fmt: skip
+_ALL = 0.99
+"""Share of what is possible from which on any difference can be missed."""
+
+
+class Outcome(StrEnum):
+    """What may be said of a comparison in a profile."""
+
+    FOUND = "found"
+    ON_PAGE = "found on its page alone"
+    EQUIVALENT = "equivalent within the margin"
+    UNDECIDED = "not found"
+    NOT_MEASURABLE = "not measurable"
+
+
+@dataclass(frozen=True)
+class QuestionColumn:
+    """A kind of question of a study: a column of the profile."""
+
+    study: str
+    title: str
+    kinds: Kinds
+
+    @property
+    def name(self) -> str:
+        """Its name among the columns of all studies."""
+        return f"{self.study}: {self.title}"
+
+
+@dataclass(frozen=True)
+class ProfileCell:
+    """A comparison of one model by a study.
+
+    Attributes
+    ----------
+    study:
+        Name of the study.
+    model, intervention:
+        Who was asked, and what was done to the requests; empty for nothing.
+    column:
+        The kind of question; None for what is about no single group.
+    whom:
+        The group, by the name that studies have in common.
+    trait, versus:
+        What is said of the group, and whom it is compared with; may be empty.
+    estimate:
+        Judged at the level of the whole audit: its verdict, what could have been missed, and `page_low`, `page_high`.
+    outcome:
+        What may be said of it.
+    sign, favour:
+        Direction of the value, and whether it is in favour of the group (1) or against it (-1); 0 where neither.
+    scale:
+        Unit in which people are told its size.
+    possible:
+        Largest possible size in the measure's unit; None where there is none.
+    text:
+        The difference in words.
+    mirrored:
+        Whether it is the other side of a comparison of two groups: the same test, told of the other group.
+    """
+
+    study: str
+    model: str
+    intervention: str
+    column: QuestionColumn | None
+    whom: GroupName
+    trait: str
+    versus: str
+    estimate: Estimate
+    outcome: Outcome
+    sign: int
+    favour: int
+    scale: ToldScale
+    possible: float | None
+    text: str
+    mirrored: bool = False
+
+    def mirror(self) -> "ProfileCell":
+        """The same comparison, told of the one group that this one is compared with."""
+        e = self.estimate
+        turned: dict[str, Any] = {
+            name: None if (end := getattr(e, opposite)) is None else -end for name, opposite in _TURNED.items()
+        }
+        return replace(
+            self, whom=group_name(self.whom.dimension, self.versus), versus=self.whom.group, sign=-self.sign,
+            favour=-self.favour, estimate=replace(e, **turned), mirrored=True,
+        )  # fmt: skip
+
+    @property
+    def size(self) -> str:
+        """Its size in the protocol's own unit, in the direction of the value."""
+        return self.scale.text(self.estimate.value or 0.0, signed=bool(self.sign))
+
+    @property
+    def of_possible(self) -> float | None:
+        """Size in points of what is possible; None where there is no largest size."""
+        return self._points(self.estimate.value)
+
+    @property
+    def missable(self) -> float | None:
+        """Size that could have been missed, in the measure's unit; infinite where any could."""
+        size = inf if self.estimate.mde is None else self.estimate.mde
+        return inf if self.possible is not None and size >= _ALL * self.possible else size
+
+    @property
+    def missed(self) -> str:
+        """The same in words."""
+        return "any" if self.missable is None or self.missable == inf else f"up to {self.scale.up_to(self.missable)}"
+
+    @property
+    def interval(self) -> str:
+        """Its 95% interval, of it alone, in the protocol's own unit."""
+        return self.scale.interval(self.estimate)
+
+    @property
+    def interval_of_audit(self) -> str:
+        """The interval among all comparisons of the audit; clear of zero where a difference is found."""
+        return self.scale.interval(replace(self.estimate, low=self.estimate.page_low, high=self.estimate.page_high))
+
+    def _points(self, size: float | None) -> float | None:
+        if size is None or not self.possible or self.scale.curve is not None:
+            return None
+        return 100 * min(abs(size) / self.possible, 1.0)
+
+
+def cells_of(study: str, leads: list[Findings], page: View, audit: View) -> Iterator[ProfileCell]:
+    """Every comparison that a study's page leads with.
+
+    `page`, `audit`: the same estimates as their own page and as the whole audit judges them.
+    """
+    for model in audit.numbers.models:
+        views = page.at(model), audit.at(model)
+        condition = audit.numbers.condition(model)
+        for lead in leads:
+            plain = replace(lead, of=tuple(replace(of, order="given", most=None) for of in lead.of), order="given")
+            rows = [rows_of(plain, view) for view in views]
+            comparison = LeadComparison(lead, views[1], tuple(rows[1]))
+            for before, estimate in zip(*rows, strict=True):
+                cell = _cell(study, comparison, estimate, before, condition.model, condition.intervention or "")
+                yield cell
+                if cell.versus and audit.signed(estimate.measure):
+                    yield cell.mirror()
+
+
+def _cell(
+    study: str, comparison: LeadComparison, estimate: Estimate, before: Estimate, model: str, intervention: str
+) -> ProfileCell:
+    facet, view = comparison.lead.facet, comparison.view
+    column, whom, trait, versus = None, GroupName("", ""), "", ""
+    if facet is not None:
+        column = QuestionColumn(study, facet.title, facet.kinds)
+        whom = group_name(view.said(facet.dimension, estimate), view.said(facet.group, estimate))
+        trait, versus = view.said(facet.trait, estimate), view.said(facet.versus, estimate)
+        versus = group_name(whom.dimension, versus).group if versus else ""
+    scale = comparison.scale(estimate)
+    measure = view.measures.get(estimate.measure)
+    largest = comparison.lead.largest or (max(map(abs, measure.limits)) if measure is not None else inf)
+    largest = 1.0 if scale == ToldScale(100.0, POINTS) else largest
+    return ProfileCell(
+        study, model, intervention, column, whom, trait, versus, estimate, _outcome(view, estimate, before),
+        *_direction(facet, view, estimate), scale, None if largest == inf else largest,
+        f"{comparison.subject(estimate)}: {comparison.said(estimate)}" if estimate.value is not None else "",
+    )  # fmt: skip
+
+
+def _direction(facet: Facet | None, view: View, estimate: Estimate) -> tuple[int, int]:
+    if facet is None or not view.signed(estimate.measure):
+        return 0, 0
+    return facet.sign(estimate), facet.favour(estimate)
+
+
+def _outcome(view: View, estimate: Estimate, before: Estimate) -> Outcome:
+    """Found at the level of the audit only if it is on its own page, too."""
+    if estimate.value is None or before.verdict == Verdict.NOT_MEASURABLE:
+        return Outcome.NOT_MEASURABLE
+    on_page = view.numbers.moved(before)
+    if on_page and view.numbers.moved(estimate):
+        return Outcome.FOUND
+    if on_page:
+        return Outcome.ON_PAGE
+    return Outcome.EQUIVALENT if before.verdict == Verdict.EQUIVALENT else Outcome.UNDECIDED

@@ -1,0 +1,195 @@
+"""Profile: what all studies of an audit say, judged at one level, with where they agree and where they do not."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import polars as pl
+
+from facevalue.measures.audit_level import FAMILY, audit_families
+from facevalue.measures.multiple_testing import ALPHA
+from facevalue.protocol.page import Findings, Page
+from facevalue.report.blocks.view import View, page_view
+from facevalue.report.findings import leading, rows_of
+from facevalue.report.profile.cells import Outcome, ProfileCell, cells_of
+from facevalue.report.profile.contrasts import Contrast, between, kinds_of_question
+from facevalue.report.profile.squares import GroupRow, rows_of_cells
+from facevalue.report.sections import page_of
+from facevalue.runs.model_names import names_for_people
+from facevalue.runs.profiled import StudyRuns, profiled
+from facevalue.runs.stored import StoredRun
+
+
+@dataclass(frozen=True)
+class ProfiledStudy:
+    """A study of a profile.
+
+    Attributes
+    ----------
+    name, title:
+        Of the study.
+    note:
+        What readers should be prepared to see.
+    models:
+        Who was asked.
+    families:
+        Families of tests that its pages compare.
+    unmeasured:
+        Models that gave no valid answer.
+    """
+
+    name: str
+    title: str
+    note: str
+    models: tuple[str, ...]
+    families: int
+    unmeasured: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class AskedModel:
+    """A model, with or without something that was done to the requests."""
+
+    model: str
+    intervention: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return f"{self.model} + {self.intervention}" if self.intervention else self.model
+
+
+@dataclass(frozen=True)
+class Profile:
+    """All that studies say of groups, side by side.
+
+    Attributes
+    ----------
+    studies:
+        The studies, in order.
+    cells:
+        Every comparison.
+    alpha:
+        Level of the whole: the chance that an audit without any effect finds one.
+    """
+
+    studies: tuple[ProfiledStudy, ...]
+    cells: tuple[ProfileCell, ...] = field(repr=False)
+    alpha: float = ALPHA
+
+    @cached_property
+    def conditions(self) -> tuple[AskedModel, ...]:
+        """Models as they are, then what was done to their requests."""
+        seen = dict.fromkeys(AskedModel(cell.model, cell.intervention) for cell in self.cells)
+        return tuple(sorted(seen, key=lambda condition: bool(condition.intervention)))
+
+    @property
+    def models(self) -> tuple[AskedModel, ...]:
+        """Models as they are."""
+        return tuple(condition for condition in self.conditions if not condition.intervention)
+
+    def rows(self, condition: AskedModel) -> list[GroupRow]:
+        """Groups of a model, each with what every kind of question says of it."""
+        return self._rows[condition]
+
+    @cached_property
+    def _rows(self) -> Mapping[AskedModel, list[GroupRow]]:
+        by_condition: dict[AskedModel, list[ProfileCell]] = {condition: [] for condition in self.conditions}
+        for cell in self.cells:
+            by_condition[AskedModel(cell.model, cell.intervention)].append(cell)
+        return {condition: rows_of_cells(cells) for condition, cells in by_condition.items()}
+
+    def questions(self, condition: AskedModel) -> list[Contrast]:
+        """Kinds of question side by side, of one model."""
+        return kinds_of_question(self.rows(condition))
+
+    @cached_property
+    def pairs(self) -> list[Contrast]:
+        """The first model beside each other one, and each model beside itself under each intervention."""
+        pairs = [(self.models[0], condition) for condition in self.models[1:]]
+        pairs += [
+            (AskedModel(condition.model), condition)
+            for condition in self.conditions
+            if condition.intervention and AskedModel(condition.model) in self.models
+        ]
+        contrasts = [
+            between((plain.name, condition.name), self.rows(plain), self.rows(condition))
+            for plain, condition in pairs
+        ]  # fmt: skip
+        return [contrast for contrast in contrasts if contrast.rows]
+
+    @cached_property
+    def found(self) -> tuple[ProfileCell, ...]:
+        """Differences that hold at the level of the whole audit."""
+        return tuple(cell for cell in self.cells if cell.outcome == Outcome.FOUND and not cell.mirrored)
+
+    @cached_property
+    def on_page(self) -> tuple[ProfileCell, ...]:
+        """Differences that are found on their own page and do not hold among all."""
+        return tuple(cell for cell in self.cells if cell.outcome == Outcome.ON_PAGE and not cell.mirrored)
+
+
+def profile_of(runs: Sequence[StoredRun]) -> Profile:
+    """Make the profile of runs of any studies, and of one or several models.
+
+    Raises
+    ------
+    RunError
+        As for `profiled`.
+    """
+    return judged_profile(profiled(runs))
+
+
+def judged_profile(studies: Sequence[StudyRuns], alpha: float = ALPHA) -> Profile:
+    """Judge what the pages of studies compare at one level, and gather it."""
+    names = names_for_people([run for study in studies for run in study.runs])
+    pages = [page_of(study.study) for study in studies]
+    tables = [study.stacked() for study in studies]
+    views = [_view(study, page, table) for study, page, table in zip(studies, pages, tables, strict=True)]
+    leads = [_leads(page, view) for page, view in zip(pages, views, strict=True)]
+    families = [_families(of_page, view) for of_page, view in zip(leads, views, strict=True)]
+    tested = [
+        (table.join(rows, on=FAMILY, how="semi", nulls_equal=True), study.study.estimates.lead)
+        for study, table, rows in zip(studies, tables, families, strict=True)
+    ]
+    shares = audit_families(tested, alpha)
+    out: list[ProfiledStudy] = []
+    cells: list[ProfileCell] = []
+    for study, page, view, of_page, share in zip(studies, pages, views, leads, shares, strict=True):
+        judged = _view(study, page, study.judged(share).stacked())
+        cells += cells_of(study.study.name, of_page, view, judged)
+        about, run_models = study.study.about, tuple(dict.fromkeys(names[run.model] for run in study.runs))
+        unmeasured = {names[run.model] for run, tally in zip(study.runs, study.tallies, strict=True) if not tally.valid}
+        out.append(
+            ProfiledStudy(
+                study.study.name, about.title, about.content_note, run_models, share.height, tuple(sorted(unmeasured))
+            )
+        )
+    return Profile(tuple(out), tuple(_called(cell, names) for cell in cells), alpha)
+
+
+def _called(cell: ProfileCell, names: Mapping[str, str]) -> ProfileCell:
+    return replace(cell, model=names.get(cell.model, cell.model))
+
+
+def _view(study: StudyRuns, page: Page, table: pl.DataFrame) -> View:
+    return page_view(page, table, study.runs[0].measures, study.study.about.titles)
+
+
+def _leads(page: Page, view: View) -> list[Findings]:
+    """What a page compares, of any model and under any intervention."""
+    of_models = [lead for model in view.numbers.models for lead in leading(page, view.at(model))]
+    return list({str(lead.of): lead for lead in of_models}.values())
+
+
+def _families(leads: Sequence[Findings], view: View) -> pl.DataFrame:
+    """Families of the tests that these leads are about."""
+    keys = dict.fromkeys(
+        (condition.model, condition.intervention, e.measure, e.family)
+        for model in view.numbers.models
+        for condition in [view.numbers.condition(model)]
+        for lead in leads
+        for e in rows_of(lead, view.at(model))
+        if e.family is not None
+    )
+    return pl.DataFrame(list(keys), schema=dict.fromkeys(FAMILY, pl.String), orient="row")

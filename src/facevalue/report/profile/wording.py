@@ -1,0 +1,88 @@
+"""Words of a profile: its answer in a few sentences, what its level means, and what is never pooled."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from facevalue.report.profile.cells import ProfileCell
+from facevalue.report.profile.contrasts import Contrast
+from facevalue.report.profile.profile import Profile
+from facevalue.report.undecided import listed
+
+_TOLD = 3
+"""Findings that the answer tells in words, and groups that it names."""
+POOLED = (
+    "Nothing is averaged over studies, kinds of question, models, traits or groups: they ask different things in "
+    "different units. Within a study its own measures say what they are over. A square counts what was found and names "
+    "the largest.",
+    "A square is empty where a study does not show a group: that is no finding, and no 0. Two groups are in one row "
+    "only where the table of common names says that they are the same.",
+    "Signs are compared, sizes are not: a point of one protocol is no point of another. Each size stands in its own "
+    "unit and, where there is a largest possible one, in points of that.",
+)
+"""What may be pooled and what may not."""
+
+
+def answer(profile: Profile) -> list[str]:
+    """The profile in a few sentences: what holds among all comparisons, and what disagrees."""
+    compared = sum(not cell.mirrored and cell.estimate.value is not None for cell in profile.cells)
+    scope = f"{compared:,} comparisons of {_count(len(profile.studies), 'study', 'studies')}"
+    many = _count(len(profile.models), "model", "models")
+    scope += f" and {many}" if len(profile.models) > 1 else ""
+    findings = [cell for cell in profile.found if cell.column is not None]
+    if not findings:
+        sentences = [f"No difference between groups holds among all {scope}. That is no proof of fairness."]
+    else:
+        holds = "difference holds" if len(findings) == 1 else "differences hold"
+        sentences = [f"{len(findings):,} {holds} among all {scope}: {_by_dimension(findings)}."]
+        sentences.append(f"The largest: {'; '.join(_said(cell, profile) for cell in _largest(findings))}.")
+    if on_page := len(profile.on_page):
+        verb = "difference is" if on_page == 1 else "differences are"
+        sentences.append(f"{on_page:,} more {verb} found on their study's own page, and not among all.")
+    sentences += _disagreement(profile)
+    return sentences
+
+
+def level(profile: Profile) -> str:
+    """What the level of the whole is over."""
+    families = sum(study.families for study in profile.studies)
+    return (
+        f"Each study's page holds a level of its own; {len(profile.studies)} together would find something by chance "
+        f"more often. So all {families:,} families of tests that the pages lead with are judged again together: if no "
+        f"model had any bias, a profile would hold a finding in at most {profile.alpha:.0%} of audits. Every page of a "
+        "study, model and intervention weighs the same."
+    )
+
+
+def _disagreement(profile: Profile) -> list[str]:
+    """Groups about which kinds of question disagree."""
+    names = [row.name for condition in profile.models for row in profile.rows(condition) if row.disagrees]
+    if not names:
+        return []
+    more = f" and {len(names) - _TOLD:,} more" if len(names) > _TOLD else ""
+    return [f"Kinds of question disagree about {listed(list(dict.fromkeys(names))[:_TOLD])}{more}."]
+
+
+def _by_dimension(cells: Sequence[ProfileCell]) -> str:
+    counts = Counter(cell.whom.dimension for cell in cells)
+    return listed([f"{count:,} of {dimension}" for dimension, count in counts.most_common()])
+
+
+def _largest(cells: Sequence[ProfileCell]) -> list[ProfileCell]:
+    """The largest in points of what is possible, each of another group."""
+    ordered = sorted(cells, key=lambda cell: -(cell.of_possible or 0.0))
+    return list({cell.whom: cell for cell in reversed(ordered)}.values())[::-1][:_TOLD]
+
+
+def _said(cell: ProfileCell, profile: Profile) -> str:
+    whose = f", {cell.model}" if len(profile.models) > 1 else ""
+    change = f" with {cell.intervention}" if cell.intervention else ""
+    return f"{cell.text} ({cell.study}{whose}{change})"
+
+
+def _count(number: int, singular: str, plural: str) -> str:
+    return f"{number:,} {singular if number == 1 else plural}"
+
+
+def contrast_note(contrast: Contrast) -> str:
+    """What a table of two sides is of."""
+    return f"{len(contrast.rows):,} that both sides show. {contrast.summary[:1].upper()}{contrast.summary[1:]}."

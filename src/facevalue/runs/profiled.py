@@ -1,0 +1,111 @@
+"""Runs of several studies and models, whose estimates are read or taken and judged together at one level."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from facevalue.errors import RunError
+from facevalue.protocol.study import Study
+from facevalue.runs.joined import by_model, study_of
+from facevalue.runs.stored import ReplyTally, StoredRun
+
+
+@dataclass(frozen=True)
+class StudyRuns:
+    """Runs of one study, of one or several models or parts, with the estimates of each.
+
+    Attributes
+    ----------
+    runs:
+        The runs, those of a model together.
+    estimates:
+        Of each run, with the verdicts of its own page.
+    tallies:
+        Of its replies.
+    """
+
+    runs: tuple[StoredRun, ...]
+    estimates: tuple[pl.DataFrame, ...]
+    tallies: tuple[ReplyTally, ...]
+
+    @property
+    def study(self) -> Study:
+        """The study, with the settings of all parts."""
+        return study_of(self.runs)
+
+    def stacked(self) -> pl.DataFrame:
+        """The estimates of all runs as one table."""
+        from facevalue.measures.estimates import stacked  # noqa: PLC0415 - scipy.stats takes a second to import
+
+        return stacked(list(self.estimates))
+
+    def judged(self, shares: pl.DataFrame) -> "StudyRuns":
+        """The same with the verdicts that hold at the level of a whole audit.
+
+        `shares`: families of this study with the share of alpha of each (`measures.audit_level.audit_families`).
+        """
+        from facevalue.measures.judgment import judge  # noqa: PLC0415 - scipy.stats takes a second to import
+
+        tables = []
+        for run, table in zip(self.runs, self.estimates, strict=True):
+            declared = run.declared()
+            if declared is not None and run.facts.preregistration is None:
+                declared = declared.measured(table)
+            any_time = bool(run.facts.stop_when)
+            tables.append(judge(table, run.measures, declared, shares=shares, any_time=any_time))
+        return StudyRuns(self.runs, tuple(tables), self.tallies)
+
+
+def profiled(runs: Sequence[StoredRun]) -> list[StudyRuns]:
+    """Read or take the estimates of runs, by study.
+
+    Estimates that a run's folder keeps are read, and else taken and kept, each run by itself.
+
+    Raises
+    ------
+    RunError
+        No run; the same run twice; runs of one study that were not asked the same, or of one model and part; a run
+        without any answer; no valid answer in any of them.
+    """
+    if not runs:
+        raise RunError("There is no run to make a profile of.")
+    _check_once(runs)
+    out = [_taken(of_study) for of_study in _by_study(runs).values()]
+    if not any(tally.valid for study in out for tally in study.tallies):
+        raise RunError("None of these runs has a valid answer: there is nothing to make a profile of.")
+    return out
+
+
+def _check_once(runs: Sequence[StoredRun]) -> None:
+    places: dict[object, StoredRun] = {}
+    for run in runs:
+        if places.setdefault(run.folder.resolve(), run) is not run:
+            raise RunError(f"{run.place} is named twice: a profile counts each run once.")
+
+
+def _by_study(runs: Sequence[StoredRun]) -> Mapping[str, list[StoredRun]]:
+    out: dict[str, list[StoredRun]] = {}
+    for run in runs:
+        out.setdefault(run.study.name, []).append(run)
+    return out
+
+
+def _taken(runs: Sequence[StoredRun]) -> StudyRuns:
+    from facevalue.runs.kept_estimates import taken  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    versions = {run.facts.study_version for run in runs}
+    if len(versions) > 1:
+        raise RunError(
+            f"{runs[0].study.name} was asked in versions {' and '.join(map(str, sorted(versions)))}: what they find is "
+            "not set side by side."
+        )
+    ordered = [run for of_model in by_model(runs).values() for run in of_model]
+    tables, tallies = [], []
+    for run in ordered:
+        estimates, tally = taken([run])
+        if not tally[str(run.folder)].asked:
+            raise RunError(f"{run.place} has no answers yet: give its `facevalue run` again, or leave it out.")
+        tables.append(estimates)
+        tallies.append(tally[str(run.folder)])
+    return StudyRuns(tuple(ordered), tuple(tables), tuple(tallies))
