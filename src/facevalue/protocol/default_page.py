@@ -244,7 +244,10 @@ _EACH, _MOST = 3, 6  # examples of a take, and of all
 
 
 def _wanted(selections: Sequence[Of], columns: Collection[str], look: Look) -> list[Wanted]:
-    """A stored answer behind each of the strongest estimates of every take, those found first."""
+    """A stored answer behind each of the strongest estimates of every take, those found first.
+
+    Its title begins with what the estimate is of.
+    """
     out = []
     for of in selections:
         rows = sorted(
@@ -253,7 +256,9 @@ def _wanted(selections: Sequence[Of], columns: Collection[str], look: Look) -> l
         for e in rows[:_EACH]:
             levels = tuple(name for name in e.labels if name in columns)
             finding = f"{look.said(of.label, e)}: {look.value(e)} {look.interval(e)}"
-            title = "".join(f"[, {{{name}}}]" for name in sorted(columns))
+            further = sorted({*columns} - {*levels, WORDING})
+            title = "".join(f"[, {{{name}}}]" for name in (*levels, *further))
+            title += f"[, wording {{{WORDING}}}]" if WORDING in columns else ""
             out.append(
                 Wanted(
                     finding=finding, title=title, rows=at_levels_of(e, *levels), needs=levels, once=("trial",),

@@ -23,7 +23,7 @@ SHAPES = (
 """Circle, square, triangle, diamond: categories differ by shape as well as by colour."""
 _STRIP = 26
 _AXIS = 24
-_WIDE, _NARROW = 270, 84
+_WIDE, _NARROW = 270, 110
 """Width in pixels of the narrowest charts on a screen, and of those beside two columns on a phone."""
 _LETTER, _SPACE = 7.2, 6
 """Width of a letter of a tick's label, and between two labels, in pixels."""
@@ -98,17 +98,21 @@ def _anchor(x: float) -> str:
 
 
 def _every(over: AxisScale, labels: Sequence[str], zero: int, width: float, least: int = 1) -> int:
-    """Of how many ticks, counted from `zero`, one can have its label without running into the next; times `least`."""
+    """Of how many ticks, counted from `zero`, one can have its label without running into the next.
+
+    A multiple of `least`; one more label than that of zero is always there, as a number alone is no scale.
+    """
     ends = []
     for value, label in zip(over.ticks, labels, strict=True):
-        size, x = len(label) * _LETTER, over.at(value)
+        size, x = (len(label) - sum(map(label.count, ".,")) / 2) * _LETTER, over.at(value)
         left = x / 100 * width - {"start": 0.0, "middle": size / 2, "end": size}[_anchor(x)]
         ends.append((left, left + size + _SPACE))
-    for every in range(least, len(labels) + least, least):
+    most = max(max(zero, len(labels) - 1 - zero) // least, 1) * least
+    for every in range(least, most, least):
         labelled = [end for place, end in enumerate(ends) if (place - zero) % every == 0]
         if all(right <= left for (_, right), (left, _) in pairwise(labelled)):
             return every
-    return max(len(labels), 1) * least
+    return most
 
 
 def strip(

@@ -71,13 +71,10 @@ def _example(look: Look, e: Estimate) -> Wanted:
 
 
 def _even(look: Look, e: Estimate) -> str:
-    """Share of the group that is named, with its interval: of men where they are chosen more often, else of women."""
+    """Share of the group that is named: of men where they are chosen more often, else of women."""
     group = _other_gender(e["group"]) if e["attribute"] == "gender" and (e.value or 0.0) < 0 else e["group"]
     share = look.one("group_share", **{name: e[name] for name in CELL}, group=group, model=e["model"])
-    if share is None or share.value is None:
-        return "–"
-    within = "" if share.low is None or share.high is None else f" [{100 * share.low:.0f}, {100 * share.high:.0f}]"
-    return f"{100 * share.value:.0f}%{within}"
+    return "–" if share is None or share.value is None else f"{100 * share.value:.0f}%"
 
 
 def _gaps(modality: str, attribute: str, quantity: str, unit_name: str) -> Findings:
