@@ -43,17 +43,18 @@ def write_encoder(folder: Path) -> Path:
     return folder
 
 
-def write_clip(folder: Path) -> Path:
+def write_clip(folder: Path, tokens: int = 8) -> Path:
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     torch.manual_seed(3)
     words = ["<pad>", "<bos>", "<eos>", "<unk>", "a", "picture", "of", "without", "glasses", "sunglasses", "person"]
+    words += ["with", "expression", "neutral", "happy", "sad", "angry", "surprised", "afraid", "disgusted"]
     made = Tokenizer(models.WordLevel({word: at for at, word in enumerate(words)}, unk_token="<unk>"))
     made.pre_tokenizer = pre_tokenizers.Whitespace()
     tf.PreTrainedTokenizerFast(
         tokenizer_object=made, pad_token="<pad>", bos_token="<bos>", eos_token="<eos>", unk_token="<unk>"
     ).save_pretrained(folder)
-    text = small(vocab_size=len(words), max_position_embeddings=8, eos_token_id=2, bos_token_id=1, pad_token_id=0)
+    text = small(vocab_size=len(words), max_position_embeddings=tokens, eos_token_id=2, bos_token_id=1, pad_token_id=0)
     config = tf.CLIPConfig(text_config=text, vision_config=small(image_size=32, patch_size=16), projection_dim=16)
     tf.CLIPModel(config).save_pretrained(folder)
     tf.CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}).save_pretrained(folder)
@@ -79,6 +80,30 @@ def test_perceived_gender_and_group_change_by_half_the_difference(tmp_path: Path
     assert numbers["perceived_gender_change"] == numbers["perceived_group_change"]
     assert inspector.inspected(SOURCE, SOURCE)["perceived_gender_change"] == 0
     assert inspector.settings()["gender"] == "c"
+
+
+def test_an_expression_changes_by_half_the_difference_and_towards_a_happy_one(tmp_path: Path) -> None:
+    folder = write_classifier(tmp_path / "c", ["neutral", "Happiness", "sad"])
+    inspector = Inspector(f"inspect/expression={folder}")
+    numbers = inspector.inspected(GLASSES, SOURCE)
+    assert 0 < (numbers["expression_change"] or 0) < 1
+    assert abs(numbers["happiness_change"] or 0) <= (numbers["expression_change"] or 0) + 1e-9
+    assert inspector.inspected(SOURCE, SOURCE)["expression_change"] == 0
+    assert "expression_change" not in inspector.inspected(SOURCE)
+    unhappy = write_classifier(tmp_path / "u", ["neutral", "sad"])
+    numbers = Inspector(f"inspect/expression={unhappy}").inspected(GLASSES, SOURCE)
+    assert numbers["happiness_change"] is None
+    assert numbers["expression_change"] is not None
+
+
+def test_an_expression_is_chosen_from_texts_where_a_model_reads_them(tmp_path: Path) -> None:
+    inspector = Inspector(f"inspect/expression={write_clip(tmp_path, 16)}")
+    numbers = inspector.inspected(GLASSES, SOURCE)
+    assert 0 < (numbers["expression_change"] or 0) < 1
+    assert abs(numbers["happiness_change"] or 1) < 1
+    assert "neutral, happy" in str(inspector.settings()["expression_texts"])
+    with pytest.raises(ModelError, match="reads 4 tokens"):
+        Inspector(f"inspect/expression={write_clip(tmp_path / 'short', 4)}")
 
 
 def test_what_is_unsafe_is_every_label_that_is_not_safe(tmp_path: Path) -> None:

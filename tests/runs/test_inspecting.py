@@ -12,9 +12,9 @@ import facevalue as fv
 from facevalue.errors import DataError, FaceValueError
 from facevalue.inspection.inspector import Inspector
 from facevalue.inspection.quantities import QUANTITIES
-from facevalue.protocol.checked_pictures import read_verdicts
+from facevalue.protocol.checked_pictures import ACCEPTED, REASONS, read_verdicts
 from facevalue.protocol.picture_rules import USUAL, PictureRule
-from facevalue.runs.accepted import ACCEPTED, REASONS, accepted
+from facevalue.runs.accepted import accepted
 from facevalue.runs.export import export
 from facevalue.runs.inspecting import InspectionOutcome, inspect_pictures
 from facevalue.runs.inspections import Inspections
@@ -408,3 +408,26 @@ def test_a_picture_that_is_called_by_its_digest_is_compared_with_it(
     assert outcome.summary.errors == 1
     with pytest.raises(DataError, match=r"holds no manifest\.parquet"):
         fv.inspect_pictures(place.as_uri(), progress=False)
+
+
+def test_the_page_of_checks_opens_with_how_many_pass_and_why_others_do_not(made: Path, tmp_path: Path) -> None:
+    (tmp_path / "rules.toml").write_text('[[rule]]\nquantity = "skin_lightness_change"\nat_least = -2\nat_most = 2\n')
+    checks = fv.inspect_pictures(made, tmp_path / "checks", rules=tmp_path / "rules.toml", progress=False)
+    whole = checks.run.estimates().filter(pl.col("gender").is_null(), pl.col("looked_for").is_null())
+    assert whole.filter(measure="mean_passes")["value"].item() == pytest.approx(10 / 13)
+    assert {"gap_passes", "mean_fails_1", "mean_fails_2"} <= {*checks.run.estimates()["measure"]}
+    assert not {"mean_width", "mean_readable", "mean_size_change"} & {*checks.run.estimates()["measure"]}
+    page = checks.run.report().answer
+    assert "10 of 13 pictures pass (76.9%" in page
+    assert "skin, change of lightness: at least -2 and at most 2 L* (2 do not); it cannot be decoded (1 do not)" in page
+    assert "Leave out what fails" in Path(checks.run.report()).read_text()
+    again = fv.inspect_pictures(made, tmp_path / "checks", progress=False)
+    assert "12 of 13 pictures pass" in again.run.report().answer
+
+
+def test_a_page_of_checks_without_rules_says_how_they_are_applied(made: Path, tmp_path: Path) -> None:
+    inspect_pictures(made, {}, tmp_path / "checks", SilentProgress())
+    (tmp_path / "checks" / "accepted.toml").unlink()
+    run = fv.open_run(tmp_path / "checks")
+    assert "mean_passes" not in run.estimates()["measure"].to_list()
+    assert "No rules were applied to these pictures yet" in run.report().answer

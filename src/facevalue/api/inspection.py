@@ -114,7 +114,7 @@ def inspect_pictures(
     >>> inspect_pictures("faces.csv", models={"identiti": "dlib"}, progress=False)
     Traceback (most recent call last):
     facevalue.errors.UnknownNameError: Unknown aid of an inspector 'identiti'. Did you mean 'identity'? Known: age, \
-agreement, gender, group, identity, objects, peers, structure, unsafe.
+agreement, expression, gender, group, identity, objects, peers, structure, unsafe.
     """
     outcome = inspect_listed(
         place_of(place),

@@ -89,6 +89,10 @@ def load_aids(places: Mapping[str, str], device: str | None = None) -> list[Aid]
             from facevalue.inspection.identity import IdentityAid, Peers  # noqa: PLC0415 - imported when asked for
 
             aids.append(IdentityAid(place, Peers.read(Path(places[PEERS])) if PEERS in places else None))
+        elif kind == Need.EXPRESSION:
+            from facevalue.inspection import expression  # noqa: PLC0415
+
+            aids.append(expression.of_folder(Path(place), device))
         elif kind != PEERS:
             from facevalue.inspection.model_aids import of_folder  # noqa: PLC0415
 

@@ -22,6 +22,8 @@ class Need(StrEnum):
     """A folder with an image classifier of transformers of perceived gender."""
     GROUP = "group"
     """A folder with an image classifier of transformers of perceived ethnic groups."""
+    EXPRESSION = "expression"
+    """A folder with an image classifier of transformers of expressions, or with CLIP or SigLIP."""
     UNSAFE = "unsafe"
     """A folder with an image classifier of transformers of unsafe pictures."""
 
@@ -37,7 +39,7 @@ class Quantity:
     title:
         For people.
     unit:
-        "1" for shares and similarities.
+        "share" and "probability" from 0 to 1, "SSIM" and "cosine" of similarities; "1" for other numbers without one.
     least, greatest:
         Bounds; what lies beyond is cut to them.
     definition:
@@ -86,7 +88,7 @@ _SKIN = (
 )
 
 QUANTITIES = (
-    Quantity("readable", "Can be opened", "1", 0, 1, "1 if the file is a picture that can be decoded, else 0."),
+    Quantity("readable", "Can be opened", "share", 0, 1, "1 if the file is a picture that can be decoded, else 0."),
     Quantity("skin_lightness", "Skin, lightness", "L*", 0, 100, f"Median L* {_LAB} {_SKIN}.", face=True),
     Quantity(
         "skin_ita", "Skin, individual typology angle", "degrees", -90, 90,
@@ -120,18 +122,18 @@ QUANTITIES = (
         source=True, same=0.0,
     ),
     Quantity(
-        "zoom", "Zoom of the frame", "%", -50, 50,
+        "zoom", "Zoom of the frame", "% of size", -50, 50,
         "Enlargement against the source, by phase correlation of spectra in log-polar form (Reddy and Chatterji 1996).",
         source=True, same=0.0,
     ),
     Quantity(
-        "structure", "Structure outside the changed region", "1", -1, 1,
+        "structure", "Structure outside the changed region", "SSIM", -1, 1,
         "Structural similarity (Wang et al. 2004; Gaussian window of 1.5) of L* after registration, outside the "
         "largest connected region that changed, if that is at most half of the picture.",
         source=True, same=1.0,
     ),
     Quantity(
-        "changed_share", "Share of the picture that changed", "1", 0, 1,
+        "changed_share", "Share of the picture that changed", "share", 0, 1,
         "Share of places, 32 by 32, whose mean colour differs by more than 5 (CIE 1976) after registration.",
         source=True,
     ),
@@ -161,15 +163,15 @@ QUANTITIES = (
     Quantity("width", "Width", "pixels", 1, 100_000, "As the file has it, upright."),
     Quantity("height", "Height", "pixels", 1, 100_000, "As the file has it, upright."),
     Quantity(
-        "size_change", "Change of size", "%", -100, 10_000,
+        "size_change", "Change of size", "% of size", -100, 10_000,
         "Root of the number of pixels against the source's, less one.", source=True, same=0.0,
     ),
     Quantity(
-        "aspect_change", "Change of the frame's form", "%", -100, 10_000,
+        "aspect_change", "Change of the frame's form", "% of form", -100, 10_000,
         "Width by height against the source's, less one.", source=True, same=0.0,
     ),
     Quantity(
-        "format_same", "Same file format as the source", "1", 0, 1, "1 if it is, else 0.", source=True, same=1.0,
+        "format_same", "Same file format as the source", "share", 0, 1, "1 if it is, else 0.", source=True, same=1.0,
     ),
     Quantity(
         "sharpness", "Sharpness", "1", 0, 1,
@@ -181,7 +183,7 @@ QUANTITIES = (
         source=True, same=0.0,
     ),
     Quantity(
-        "blankness", "Share without anything in it", "1", 0, 1,
+        "blankness", "Share without anything in it", "share", 0, 1,
         "Share of places, 32 by 32, whose mean colour lies within 2 (CIE 1976) of the commonest one.",
     ),
     Quantity(
@@ -200,7 +202,7 @@ QUANTITIES = (
         source=True, face=True, need=Need.IDENTITY, same=0.0,
     ),
     Quantity(
-        "face_zoom", "Zoom of the face", "%", -100, 1000,
+        "face_zoom", "Zoom of the face", "% of size", -100, 1000,
         "Distance between the eyes of the largest face against the source's, less one.",
         source=True, face=True, need=Need.IDENTITY, same=0.0,
     ),
@@ -217,7 +219,7 @@ QUANTITIES = (
         source=True, face=True, need=Need.IDENTITY,
     ),
     Quantity(
-        "identity_rank", "Share of others who are nearer to the source", "1", 0, 1,
+        "identity_rank", "Share of others who are nearer to the source", "share", 0, 1,
         "Share of the other people of the same group whose source lies nearer to this source than the picture does.",
         source=True, face=True, need=Need.IDENTITY, same=0.0,
     ),
@@ -225,24 +227,24 @@ QUANTITIES = (
         "persons", "People", "count", 0, 1000, "Boxes labelled person with a score of .5 or more.", need=Need.OBJECTS,
     ),
     Quantity(
-        "shows_attribute", "Probability of the attribute", "1", 0, 1,
+        "shows_attribute", "Probability of the attribute", "probability", 0, 1,
         'Softmax of the agreement with "a picture of ATTRIBUTE" beside "a picture without ATTRIBUTE" (zero-shot as by '
         "Radford et al. 2021).",
         need=Need.AGREEMENT,
     ),
     Quantity(
-        "realised", "Change of the attribute's probability", "1", -1, 1,
+        "realised", "Change of the attribute's probability", "probability", -1, 1,
         "Probability of the attribute less that in the source: near 0 is a soft erasure, an edit that was not made.",
         source=True, need=Need.AGREEMENT,
     ),
     Quantity(
-        "text_agreement", "Agreement with its text", "1", -1, 1,
+        "text_agreement", "Agreement with its text", "cosine", -1, 1,
         "Cosine of the embeddings of the picture and of the text it was made from (Hessel et al. 2021, without "
         "its 2.5).",
         need=Need.AGREEMENT,
     ),
     Quantity(
-        "deep_structure", "Structure, by a model of pictures", "1", -1, 1,
+        "deep_structure", "Structure, by a model of pictures", "cosine", -1, 1,
         "Cosine of the embeddings of the picture and its source (the first token, or what the model pools).",
         source=True, need=Need.STRUCTURE, same=1.0,
     ),
@@ -255,17 +257,29 @@ QUANTITIES = (
         source=True, need=Need.AGE, same=0.0,
     ),
     Quantity(
-        "perceived_gender_change", "Change of perceived gender", "1", 0, 1,
+        "perceived_gender_change", "Change of perceived gender", "share", 0, 1,
         "Half the sum of absolute differences of the classifier's probabilities here and in the source.",
         source=True, need=Need.GENDER, same=0.0,
     ),
     Quantity(
-        "perceived_group_change", "Change of the perceived group", "1", 0, 1,
+        "perceived_group_change", "Change of the perceived group", "share", 0, 1,
         "Half the sum of absolute differences of the classifier's probabilities here and in the source.",
         source=True, need=Need.GROUP, same=0.0,
     ),
     Quantity(
-        "unsafe", "Probability that it is unsafe", "1", 0, 1,
+        "expression_change", "Change of expression", "share", 0, 1,
+        "Half the sum of absolute differences of the probabilities of expressions here and in the source: a "
+        "classifier's, or zero-shot of seven (neutral, happy, sad, angry, surprised, afraid, disgusted).",
+        source=True, need=Need.EXPRESSION, same=0.0,
+    ),
+    Quantity(
+        "happiness_change", "Change of the probability of a happy expression", "probability", -1, 1,
+        "Probability of the labels that begin with happ, smil or joy, less that in the source: above 0 people are made "
+        "to smile.",
+        source=True, need=Need.EXPRESSION, same=0.0,
+    ),
+    Quantity(
+        "unsafe", "Probability that it is unsafe", "probability", 0, 1,
         "Sum of the probabilities of the classifier's labels that are not its safe one.", need=Need.UNSAFE,
     ),
 )  # fmt: skip

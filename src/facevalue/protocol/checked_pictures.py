@@ -1,7 +1,9 @@
 """Pictures that were checked: which of a list passed, as a folder of checks holds it, and lists without the others."""
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar, Self
 
 import polars as pl
 
@@ -9,12 +11,65 @@ from facevalue.errors import DataError
 from facevalue.given import read_file, to_toml
 from facevalue.parquet import read_table_of
 from facevalue.printable import first_line
+from facevalue.protocol.making import IMAGE
 from facevalue.seals import sealed, unsealed
 from facevalue.store.objects import Objects
 
 TABLE, SEAL = "accepted.parquet", "accepted.toml"
 """Files of a folder of checks: a row per picture (`image`, `accepted`), and the digest of that with the rules."""
 _MOST_BYTES = 256 * 2**20
+
+
+ACCEPTED, REASONS = "accepted", "reasons"
+"""Columns of `TABLE`: whether a picture passes, and why not, several reasons with "; " between them."""
+SHUT, SPARE, UNSEEN, OF_SOURCE = (
+    "it cannot be decoded", "another attempt is kept", "it was not inspected", "its source fails"
+)  # fmt: skip
+"""Reasons that are no rule's."""
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What rules left of pictures.
+
+    Attributes
+    ----------
+    table:
+        A row per picture: `image`, `passes` (null where it was not inspected) and a column of 0 and 1 for each reason.
+        An attempt that another one is kept instead of passes all the same.
+    reasons:
+        Why pictures fail, the commonest first.
+
+    Examples
+    --------
+    >>> rows = {"image": ["a", "b"], "accepted": [True, False], "reasons": ["", "blankness at most 0.98"]}
+    >>> verdicts = Verdicts.of(pl.DataFrame(rows))
+    >>> verdicts.reasons, verdicts.of_images(pl.Series(["b", "c"])).row(0)
+    (('blankness at most 0.98',), (0.0, 1.0))
+    """
+
+    PASSES: ClassVar[str] = "passes"
+    table: pl.DataFrame
+    reasons: tuple[str, ...]
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame) -> Self:
+        """From `image`, `accepted` and `reasons`, as `read_verdicts` gives them."""
+        lists = rows[REASONS].fill_null("").str.split("; ")
+        counts = lists.explode().value_counts(sort=True).rows()
+        reasons = tuple(reason for reason, _ in counts if reason not in ("", SPARE, UNSEEN))
+        table = rows.select(IMAGE).with_columns(lists.alias(REASONS))
+        seen = ~pl.col(REASONS).list.contains(UNSEEN)
+        breaks = [pl.col(REASONS).list.contains(reason) for reason in reasons]
+        passes = ~pl.any_horizontal(breaks) if breaks else pl.lit(value=True)
+        marks = {cls.PASSES: passes, **dict(zip(reasons, breaks, strict=True))}
+        columns = [pl.when(seen).then(mark.cast(pl.Float64)).alias(name) for name, mark in marks.items()]
+        return cls(table.select(IMAGE, *columns), reasons)
+
+    def of_images(self, images: pl.Series) -> pl.DataFrame:
+        """Whether each of these passes, and why not; null for pictures that no rule was applied to."""
+        rows = pl.DataFrame({IMAGE: images.cast(pl.String)})
+        return rows.join(self.table, on=IMAGE, how="left", maintain_order="left").drop(IMAGE)
 
 
 def without_failed(table: pl.DataFrame, checks: Path | str) -> pl.DataFrame:

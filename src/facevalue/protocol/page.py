@@ -203,6 +203,10 @@ class Page:
         What is told beside them of a negative control.
     caution:
         From a look to what must be known beside the answer, in sentences.
+    opening:
+        From a look to what is told before the answer, in sentences: counts that readers look for first.
+    steps:
+        From a look to what to do first, before what follows from the answer, in sentences.
     sections:
         The study's own, between the cards and what was asked; every measure as charts and tables by default.
     notes:
@@ -240,6 +244,8 @@ class Page:
     asked: str | Callable[[Look], str] = ""
     control: Findings | None = None
     caution: Callable[[Look], Sequence[str]] | None = None
+    opening: Callable[[Look], Sequence[str]] | None = None
+    steps: Callable[[Look], Sequence[str]] | None = None
     sections: tuple[Section, ...] = ()
     notes: Notes = field(default_factory=Notes)
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

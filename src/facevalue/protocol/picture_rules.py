@@ -74,6 +74,26 @@ USUAL = (PictureRule("blankness", high=0.98), PictureRule("greatest_change", low
 opened never passes."""
 
 
+def reason_in_words(reason: str) -> str:
+    """A reason as people read it: with what the quantity is called, and its unit.
+
+    Examples
+    --------
+    >>> reason_in_words("shift at most 2"), reason_in_words("shift is missing"), reason_in_words("its source fails")
+    ('shift of the frame: at most 2 % of width', 'shift of the frame is missing', 'its source fails')
+    """
+    name, _, rest = reason.partition(" ")
+    if name not in BY_NAME:
+        return reason
+    quantity = BY_NAME[name]
+    title = quantity.title[:1].lower() + quantity.title[1:]
+    if rest == "is missing":
+        return f"{title} {rest}"
+    limit, bracket, cues = rest.partition(" (")
+    unit = f" {quantity.unit}" if quantity.unit not in ("1", "share", "probability") else ""
+    return f"{title}: {limit}{unit}{bracket}{cues}"
+
+
 def read_rules(path: Path) -> tuple[PictureRule, ...]:
     """Read the rules of a file.
 

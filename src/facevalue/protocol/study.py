@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -181,6 +182,9 @@ class Reading:
         Settings of how replies are read: runs of models that answer in different ways may differ in them.
     unread:
         What to look at where most of the first replies have no valid answer; empty if nothing.
+    beside:
+        From the folder or URL of a run to the same study whose answers carry what lies beside them there, such as
+        which pictures pass their rules. None where nothing does.
 
     Examples
     --------
@@ -193,6 +197,7 @@ class Reading:
     scored: Scored | None = None
     read_by: tuple[str, ...] = ()
     unread: str = ""
+    beside: "Callable[[Path | str], Study] | None" = None
 
 
 @dataclass(frozen=True, slots=True)

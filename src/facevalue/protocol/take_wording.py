@@ -22,6 +22,8 @@ from facevalue.protocol.takes import (
     Take,
 )
 
+SIMILARITIES = ("SSIM", "cosine")
+"""Units of similarities: between -1 and 1, and no shares of anything."""
 _EFFECTS = {SHIFT: "shift", LEAN: "lean", PREFERENCE: "preference"}
 _Forms = tuple[str, str]
 
@@ -107,7 +109,7 @@ def _noun(take: Take) -> tuple[str, str]:
 
 def _told_in(score: Score) -> tuple[str, float]:
     """The unit in which people are told a score, and how many of it one of the score is; empty for its own."""
-    if score.low >= -1 and score.high <= 1:
+    if score.low >= -1 and score.high <= 1 and score.unit not in SIMILARITIES:
         return "points", 100.0
     if score.unit != "points" or score.high == inf:
         return "", 1.0

@@ -67,7 +67,7 @@ class Take:
     scores:
         Of which scores; all by default.
     family:
-        Name of the family of tests; made up if empty.
+        Name of the family of tests, and title of their section; made up if empty. Of means, of the section alone.
     confirmatory, method:
         Whether the family is declared to be judged strictly, and how: "holm", "bh" or "by".
     margin:
@@ -134,7 +134,8 @@ class Take:
             raise DataError(f"A {self.measure} is not versus a level: only a gap is.")
         if self.ends and (self.versus or len(set(self.ends)) < len(self.ends)):
             raise DataError("`ends` names all levels of a factor in their order, each once, and stands for `versus`.")
-        if not self.tested and (self.family or self.confirmatory or self.margin is not None):
+        titled = self.family and self.measure != MEAN  # of means it is what their section is called
+        if not self.tested and (titled or self.confirmatory or self.margin is not None):
             raise DataError(f"A {self.measure} that is not tested has no family and no margin.")
         if self.measure in (MEAN, *BESIDE_FLOOR):
             object.__setattr__(self, "tested", False)

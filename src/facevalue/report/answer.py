@@ -39,7 +39,13 @@ class ReplyCounts(NamedTuple):
 
 
 def answered(comparisons: PageComparisons) -> Headline:
-    """The answer of a page: that of its model, or that of each of its models by name; changes first."""
+    """The answer of a page: what opens it, then that of its model, or of each of its models by name; changes first."""
+    headline, opens = _of_models(comparisons), comparisons.page.opening
+    opening = () if opens is None else tuple(map(Passage, opens(comparisons.view)))
+    return replace(headline, passages=(*opening, *headline.passages))
+
+
+def _of_models(comparisons: PageComparisons) -> Headline:
     view, models = comparisons.view, comparisons.view.numbers.plain
     if len(models) < 2:
         return _of_model(comparisons, view.model)

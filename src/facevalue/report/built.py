@@ -75,7 +75,12 @@ def _built(data: ReportData) -> Built:
     replies = [ReplyCounts((r.asked or 0) - (r.errors or 0), r.valid or 0, r.refused or 0) for r in data.runs]
     none = unanswered(replies) if counted else None
     comparisons = PageComparisons(page, view)
-    checks = [*cards(comparisons, data), *missing_card(view), *drift_card(numbers, data.runs), *self_check(data.runs)]
+    checks = [
+        *cards(comparisons, data),
+        *missing_card(view),
+        *drift_card(numbers, data.runs, view.measures),
+        *self_check(data.runs),
+    ]
     sections = (*sections_of(page, view), *missing_sections(view))
     if none:  # all else would say "not measurable" of everything
         checks = [card for card in checks if card.value.lower() != NOT_MEASURABLE and card.name != "bounds"]

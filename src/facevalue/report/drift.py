@@ -1,9 +1,12 @@
 """Drift card: whether the model changed during the run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
 
 import polars as pl
 
+from facevalue.measures.base import SHARES, Measure
 from facevalue.measures.drift import ALIKE, AT_ONCE, DRIFT, DRIFT_MISSING, FEW
 from facevalue.measures.sum_table import PART
 from facevalue.protocol.lookup import Estimate, EstimateIndex
@@ -12,6 +15,8 @@ from facevalue.report.data import RunFacts
 from facevalue.report.formatting import NOT_MEASURABLE, interval, number
 
 ALPHA = 0.05
+_SCALES = (*SHARES, "", "1", "score", "points", "1 or 0")
+"""Units of scales, of which a drift is told in points of a hundred."""
 _TITLE = "Drift while the run lasted"
 _ORDER = (
     "What is compared was asked together, in an order drawn by seed, so that a drift adds noise to every number and "
@@ -24,9 +29,14 @@ _BLOCKS = (
 _WITHIN = "Change from the first to the last answer, within the same questions."
 
 
-def drift_card(numbers: EstimateIndex, runs: Sequence[RunFacts]) -> list[Card]:
-    """Say for each model whether its answers drifted, or why that can't be told; no card for older tables."""
-    rows_by_model = {run.model: _rows(numbers, run.model) for run in runs}
+def drift_card(
+    numbers: EstimateIndex, runs: Sequence[RunFacts], measures: Mapping[str, Measure] | None = None
+) -> list[Card]:
+    """Say for each model whether its answers drifted, or why that can't be told; no card for older tables.
+
+    `measures`: their definitions, by which numbers with a unit are told in it.
+    """
+    rows_by_model = {run.model: [in_own_unit(e, measures or {}) for e in _rows(numbers, run.model)] for run in runs}
     if not any(rows_by_model.values()):
         return []
     moved = {
@@ -60,6 +70,24 @@ def drift_card(numbers: EstimateIndex, runs: Sequence[RunFacts]) -> list[Card]:
 def _rows(numbers: EstimateIndex, model: str) -> list[Estimate]:
     names = [DRIFT.name, DRIFT_MISSING.name]
     return list(numbers.where(pl.col("measure").is_in(names) & (pl.col("model") == model)))
+
+
+def in_own_unit(e: Estimate, measures: Mapping[str, Measure]) -> Estimate:
+    """Drift of a number with a unit, in it: it is measured as a share of the scale. Of others, as it is.
+
+    Examples
+    --------
+    >>> age = Measure("mean_age", "Perceived age", "mean", "years", "image", "", limits=(0.0, 120.0))
+    >>> drift = Estimate(DRIFT.name, "m", {"score": "age"}, value=0.01, low=-0.01, high=0.03)
+    >>> in_own_unit(drift, {"mean_age": age}).value
+    1.2
+    """
+    measure = measures.get(f"mean_{e['score']}")
+    if measure is None or measure.unit in _SCALES or not all(map(isfinite, measure.limits)):
+        return e
+    span = measure.limits[1] - measure.limits[0]
+    value, low, high = (None if number is None else span * number for number in (e.value, e.low, e.high))
+    return replace(e, value=value, low=low, high=high, unit=measure.unit)
 
 
 def _what(e: Estimate) -> str:

@@ -51,6 +51,8 @@ def next_steps(
     comparisons, units = of_page.everything, of_page.page.units.name
     steps = [*_missing_decides(comparisons), *_warnings(cards, kind, units)]
     steps = [step for step in (_decide(of_page, answer, kind), *steps) if step is not None]
+    if of_page.page.steps is not None:
+        steps = [*map(NextStep, of_page.page.steps(of_page.view)), *steps]
     if answer.verdict is HeadlineKind.ALMOST_NONE:
         reading = next((NextStep("Read next:", s.id, s.title) for s in sections if s.id == _MISSING), None)
     else:

@@ -12,6 +12,7 @@ from facevalue.errors import DataError
 from facevalue.generators.base import NULL_EDIT
 from facevalue.inspection.quantities import BY_NAME
 from facevalue.measures.group_shares import group_shares
+from facevalue.protocol.checked_pictures import ACCEPTED, OF_SOURCE, REASONS, SHUT, SPARE, UNSEEN
 from facevalue.protocol.edits import ATTEMPT
 from facevalue.protocol.inspected_pictures import LOOKED_FOR
 from facevalue.protocol.making import IMAGE, PATH
@@ -20,8 +21,6 @@ from facevalue.protocol.sets import OTHER_PATH
 from facevalue.runs.inspections import Inspections, joint_levels
 from facevalue.stimuli.picture_facts import MOST_VIEWS
 
-ACCEPTED, REASONS = "accepted", "reasons"
-SHUT, SPARE = "it cannot be decoded", "another attempt is kept"
 LEAST_PAIRS = 20
 """Known pairs of a cue and group, or of a group, from which a limit is taken; of fewer, those of all are."""
 TAIL = 0.05
@@ -115,7 +114,7 @@ def accepted(
     table = inspections.table
     group = joint_levels(table, inspections.groups)
     opened = (pl.col("readable") == 1).fill_null(value=False)
-    shut = pl.when(pl.col("readable").is_null()).then(pl.lit("it was not inspected")).otherwise(pl.lit(SHUT))
+    shut = pl.when(pl.col("readable").is_null()).then(pl.lit(UNSEEN)).otherwise(pl.lit(SHUT))
     again = cache(lambda: rewritten(group)) if rewritten else None
     columns, limits = [pl.when(~opened).then(shut)], list[Limit]()
     for rule in rules:
@@ -143,7 +142,7 @@ def accepted(
     of_source = table.join(sources, on=OTHER_PATH, how="left", maintain_order="left")["source_failed"].fill_null(
         value=False
     )
-    its_source = pl.Series(REASONS, [["its source fails"] if fails else [] for fails in of_source], pl.List(pl.String))
+    its_source = pl.Series(REASONS, [[OF_SOURCE] if fails else [] for fails in of_source], pl.List(pl.String))
     verdicts = table.select(IMAGE).with_columns(
         (~(failed["own"] | of_source)).alias(ACCEPTED), reasons.list.concat(its_source).alias(REASONS)
     )

@@ -14,11 +14,11 @@ from facevalue.inspection.inspector import Inspector
 from facevalue.inspection.quantities import Need
 from facevalue.models.base import ModelOptions
 from facevalue.parquet import parquet_bytes, read_table
-from facevalue.protocol.checked_pictures import SEAL, TABLE, sealed_verdicts
+from facevalue.protocol.checked_pictures import REASONS, SEAL, TABLE, sealed_verdicts
 from facevalue.protocol.making import IMAGE, PATH
 from facevalue.protocol.picture_rules import USUAL, PictureRule
 from facevalue.protocol.sets import OTHER_PATH
-from facevalue.runs.accepted import REASONS, Acceptance, accepted
+from facevalue.runs.accepted import Acceptance, accepted
 from facevalue.runs.begin import begin
 from facevalue.runs.inspections import Inspections, joint_levels
 from facevalue.runs.known_pairs import Watched, rewritten_sources

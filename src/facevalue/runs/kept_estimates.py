@@ -12,6 +12,7 @@ import polars as pl
 from facevalue.annotations.scores import ANNOTATIONS
 from facevalue.errors import RunError
 from facevalue.parquet import read_metadata
+from facevalue.protocol import checked_pictures
 from facevalue.runs.estimates_file import parquet, read_estimates, write_estimates
 from facevalue.runs.joined import estimate
 from facevalue.runs.stored import ReplyTally, StoredRun
@@ -21,6 +22,7 @@ from facevalue.studies.registry import PUBLISHED
 from facevalue.types import STUDY_TEXT
 
 _OF, _TALLY, _ROWS = "facevalue.of", "facevalue.tally", "facevalue.rows"
+CHECKS = (checked_pictures.TABLE, checked_pictures.SEAL)
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -79,6 +81,8 @@ def _digest(run: StoredRun, margins: Mapping[str, float]) -> str:
     """Of everything that estimates come from; empty for a study whose code is not ours, as it may have changed."""
     if run.given is not None or (run.facts.study not in PUBLISHED and STUDY_TEXT not in run.facts.options):
         return ""
+    if run.url and run.study.reading.beside:  # what lies there is no part of the mirror
+        return ""
     out = hashlib.sha256(json.dumps([_code(), versions(), sorted(margins.items()), _named(run)]).encode())
     for path in _files(run.folder):
         out.update(f"{path.relative_to(run.folder)}\0{path.stat().st_size}\0".encode())
@@ -88,7 +92,7 @@ def _digest(run: StoredRun, margins: Mapping[str, float]) -> str:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    yield from (path for name in (MANIFEST, STIMULI, PREREGISTRATION) if (path := folder / name).is_file())
+    yield from (path for name in (MANIFEST, STIMULI, PREREGISTRATION, *CHECKS) if (path := folder / name).is_file())
     for name in (RESPONSES_FOLDER, ANNOTATIONS):
         yield from sorted(p for p in (folder / name).rglob("*") if p.is_file() and not p.name.startswith("."))
 

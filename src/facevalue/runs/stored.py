@@ -143,7 +143,7 @@ class StoredRun:
         if picture_roots:  # a run folder may come from a stranger: the folder of pictures that it names is not read
             root = folder / PICTURES if pictures is None else pictures
             facts = replace(facts, options={**facts.options, **dict.fromkeys(picture_roots, str(root.resolve()))})
-        study = _study(facts, manifest, judge, scores, protocol)
+        study = _study(facts, manifest, judge, scores, protocol, url or folder)
         if study.version != facts.study_version or study.design.size != facts.trials:
             raise RunError(
                 f"{folder} was made with version {facts.study_version} of {facts.study} ({facts.trials:,} trials); "
@@ -177,7 +177,8 @@ def checked_name(name: str) -> str:
 
 def rebuilt(run: StoredRun, options: Mapping[str, OptionValue]) -> Study:
     """The study of a run with other settings."""
-    return _study(replace(run.facts, options=options), run.study.manifest, run.judge, run.scores, run.given)
+    facts = replace(run.facts, options=options)
+    return _study(facts, run.study.manifest, run.judge, run.scores, run.given, run.url or run.folder)
 
 
 def _study(
@@ -186,6 +187,7 @@ def _study(
     judge: Judge | None,
     scores: Sequence[Scores],
     protocol: Protocol | None,
+    place: Path | str,
 ) -> Study:
     """The study of a run, with its interventions."""
     options = {name: value for name, value in facts.options.items() if name != INTERVENTIONS}
@@ -199,6 +201,8 @@ def _study(
         study = _kept(study, study.reading.scored.carrying(scores))
     if study.reading.judged and judge is not None:
         study = _kept(study, study.reading.judged(judge))
+    if study.reading.beside:
+        study = study.reading.beside(place)
     return intervened(study, interventions_of(facts.options))
 
 

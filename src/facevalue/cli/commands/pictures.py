@@ -75,7 +75,8 @@ inspect_pictures = Printing(
         click.Argument(["place"], metavar="MADE|LIST", type=PicturesPlace()),
         click.Option(["--with-model"], multiple=True, metavar="KIND=PLACE",
                      help="A model on this machine: identity=dlib (or a file in ONNX), or a folder of transformers as "
-                     "objects=, agreement=, structure=, age=, gender=, group= or unsafe=. May be given several times."),
+                     "objects=, agreement=, structure=, age=, gender=, group=, expression= or unsafe=. May be given "
+                     "several times."),
         click.Option(["--rules"], type=click.Path(path_type=Path, dir_okay=False),
                      help="A TOML file of rules by which pictures pass; by default those that can be opened and show "
                      "something do."),
