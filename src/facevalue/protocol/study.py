@@ -182,7 +182,7 @@ class Reading:
         Settings of how replies are read: runs of models that answer in different ways may differ in them.
     unread:
         What to look at where most of the first replies have no valid answer; empty if nothing.
-    beside:
+    from_place:
         From the folder or URL of a run to the same study whose answers carry what lies beside them there, such as
         which pictures pass their rules. None where nothing does.
 
@@ -197,7 +197,7 @@ class Reading:
     scored: Scored | None = None
     read_by: tuple[str, ...] = ()
     unread: str = ""
-    beside: "Callable[[Path | str], Study] | None" = None
+    from_place: "Callable[[Path | str], Study] | None" = None
 
 
 @dataclass(frozen=True, slots=True)

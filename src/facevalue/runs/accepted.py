@@ -134,8 +134,8 @@ def accepted(
         if rule.edited:
             concerns &= pl.col(LOOKED_FOR).ne_missing(pl.lit(NULL_EDIT))
         broken = concerns & ~((value >= low) & (value <= high)).fill_null(value=False)
-        why = pl.when(value.is_null()).then(pl.lit(f"{rule.quantity} is missing")).otherwise(pl.lit(rule.text))
-        columns.append(pl.when(broken).then(why))
+        reason = pl.when(value.is_null()).then(pl.lit(f"{rule.quantity} is missing")).otherwise(pl.lit(rule.text))
+        columns.append(pl.when(broken).then(reason))
     reasons = table.select(pl.concat_list(columns).list.drop_nulls().alias(REASONS))[REASONS]
     failed = table.select(PATH, own=reasons.list.len() > 0)
     sources = failed.select(pl.col(PATH).alias(OTHER_PATH), source_failed="own").unique(OTHER_PATH)
@@ -153,7 +153,7 @@ def accepted(
     return Acceptance(
         _first_attempts(table, verdicts, inspections.unit),
         tuple(limits),
-        tuple(part for factor in ("", *factors) for part in _shares(rows, factor, inspections.unit)),
+        tuple(share for factor in ("", *factors) for share in _shares(rows, factor, inspections.unit)),
         tuple(_balance(rows, factor, inspections.unit) for factor in factors),
     )
 

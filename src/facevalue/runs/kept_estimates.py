@@ -81,7 +81,7 @@ def _digest(run: StoredRun, margins: Mapping[str, float]) -> str:
     """Of everything that estimates come from; empty for a study whose code is not ours, as it may have changed."""
     if run.given is not None or (run.facts.study not in PUBLISHED and STUDY_TEXT not in run.facts.options):
         return ""
-    if run.url and run.study.reading.beside:  # what lies there is no part of the mirror
+    if run.url and run.study.reading.from_place:  # what lies there is no part of the mirror
         return ""
     out = hashlib.sha256(json.dumps([_code(), versions(), sorted(margins.items()), _named(run)]).encode())
     for path in _files(run.folder):

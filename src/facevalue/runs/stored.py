@@ -201,8 +201,8 @@ def _study(
         study = _kept(study, study.reading.scored.carrying(scores))
     if study.reading.judged and judge is not None:
         study = _kept(study, study.reading.judged(judge))
-    if study.reading.beside:
-        study = study.reading.beside(place)
+    if study.reading.from_place:
+        study = study.reading.from_place(place)
     return intervened(study, interventions_of(facts.options))
 
 

@@ -146,7 +146,7 @@ def _compiled(options: Mapping[str, OptionValue], table: "pl.DataFrame", verdict
     """The study, with what rules left of its pictures where that is known."""
     levels = {name: table[name].drop_nulls().unique().to_list() for name in _STIMULI.sets(table).factors}
     study = compiled(_declared(given.names(options, MODELS), levels, verdicts), options, table)
-    reading = replace(study.reading, beside=partial(_with_verdicts, options, table))
+    reading = replace(study.reading, from_place=partial(_with_verdicts, options, table))
     followed = {name: share for name, share in study.watched.followed.items() if name in BY_NAME}
     watched = replace(study.watched, followed=followed)
     return replace(study, reading=reading, watched=watched, page=partial(_page, study, verdicts))

@@ -21,10 +21,10 @@ def page_of_checks(page: Page, verdicts: Verdicts | None) -> Page:
     if verdicts is None:
         return replace(page, opening=_no_rules)
     lead = tuple(lead for lead in page.lead if isinstance(lead, Findings))
-    whole = Described(of=Of(_MEAN), text="of the pictures pass their rules", row="{value}")
+    overall = Described(of=Of(_MEAN), text="of the pictures pass their rules", row="{value}")
     return replace(
         page,
-        lead=lead or (whole,),
+        lead=lead or (overall,),
         opening=partial(_opening, verdicts),
         steps=partial(_steps, verdicts, tuple(of for findings in lead for of in findings.of)),
     )
@@ -36,11 +36,11 @@ def _no_rules(_: Look) -> Sequence[str]:
 
 def _opening(verdicts: Verdicts, look: Look) -> Sequence[str]:
     """How many pass, and why others do not."""
-    known = verdicts.table[Verdicts.PASSES].drop_nulls()
-    passed = int(known.sum())
+    judged = verdicts.table[Verdicts.PASSES].drop_nulls()
+    passed = int(judged.sum())
     share = look.one(_MEAN)
     interval = f" ({look.value(share)} {look.interval(share)})" if share is not None else ""
-    sentences = [f"{passed:,} of {len(known):,} pictures pass{interval}."]
+    sentences = [f"{passed:,} of {len(judged):,} pictures pass{interval}."]
     counts = [(reason, int(verdicts.table[reason].sum())) for reason in verdicts.reasons[:_NAMED]]
     if counts:
         reasons = "; ".join(f"{reason_in_words(reason)} ({count:,} do not)" for reason, count in counts)
@@ -52,14 +52,14 @@ def _opening(verdicts: Verdicts, look: Look) -> Sequence[str]:
 
 def _steps(verdicts: Verdicts, gaps: Sequence[Of], look: Look) -> Sequence[str]:
     """Leave out what fails; make more for those who pass less; look at rules that most pictures fail."""
-    known = verdicts.table[Verdicts.PASSES].drop_nulls()
+    judged = verdicts.table[Verdicts.PASSES].drop_nulls()
     if not verdicts.reasons:
         return ("Every picture passes: go on with all of them.",)
     steps = [
         "Leave out what fails: facevalue run STUDY --manifest LIST --exclude CHECKS; of a run that there is, facevalue "
         "report RUN --checks CHECKS tells its results with and without them."
     ]
-    if known.sum() < _FEW * len(known):
+    if judged.sum() < _FEW * len(judged):
         steps.insert(0, "More than half fail: look at some of them, then change the rule, or the generator or editor.")
     if behind := _behind(gaps, look):
         steps.append(
