@@ -29,7 +29,7 @@ SHUT, SPARE, UNSEEN, OF_SOURCE = (
 
 
 @dataclass(frozen=True)
-class Verdicts:
+class PictureVerdicts:
     """What rules left of pictures.
 
     Attributes
@@ -43,7 +43,7 @@ class Verdicts:
     Examples
     --------
     >>> rows = {"image": ["a", "b"], "accepted": [True, False], "reasons": ["", "blankness at most 0.98"]}
-    >>> verdicts = Verdicts.of(pl.DataFrame(rows))
+    >>> verdicts = PictureVerdicts.of(pl.DataFrame(rows))
     >>> verdicts.reasons, verdicts.of_images(pl.Series(["b", "c"])).row(0)
     (('blankness at most 0.98',), (0.0, 1.0))
     """

@@ -11,7 +11,7 @@ from facevalue.inspection.expectation import OPENING
 from facevalue.inspection.quantities import BY_NAME, QUANTITIES, Need
 from facevalue.protocol import settings as given
 from facevalue.protocol.asks import Ask
-from facevalue.protocol.checked_pictures import Verdicts, read_verdicts
+from facevalue.protocol.checked_pictures import PictureVerdicts, read_verdicts
 from facevalue.protocol.compiled import compiled
 from facevalue.protocol.inspected_pictures import LOOKED_FOR, MADE_FROM, InspectedPictures
 from facevalue.protocol.making import IMAGE
@@ -60,7 +60,7 @@ class JudgedMeasurements(Measurements):
     'shift'
     """
 
-    verdicts: Verdicts | None = field(default=None, compare=False, repr=False)
+    verdicts: PictureVerdicts | None = field(default=None, compare=False, repr=False)
 
     @property
     def scores(self) -> tuple[Score, ...]:
@@ -84,10 +84,12 @@ class JudgedMeasurements(Measurements):
             return answers
         verdicts = self.verdicts.of_images(frame[IMAGE])
         names = {reason: FAILS.format(number) for number, reason in enumerate(self.verdicts.reasons, start=1)}
-        return answers.with_columns(verdicts.rename({Verdicts.PASSES: PASSES, **names}))
+        return answers.with_columns(verdicts.rename({PictureVerdicts.PASSES: PASSES, **names}))
 
 
-def _declared(models: Sequence[str], levels: Mapping[str, Collection[str]], verdicts: Verdicts | None) -> Protocol:
+def _declared(
+    models: Sequence[str], levels: Mapping[str, Collection[str]], verdicts: PictureVerdicts | None
+) -> Protocol:
     """The declaration for an inspector with models for these, and pictures with these factors and their levels."""
     for name in models:
         if name not in _NEEDS:
@@ -107,7 +109,7 @@ def _declared(models: Sequence[str], levels: Mapping[str, Collection[str]], verd
     )
 
 
-def _acceptance(groups: Sequence[str], levels: Mapping[str, Collection[str]], verdicts: Verdicts) -> list[Take]:
+def _acceptance(groups: Sequence[str], levels: Mapping[str, Collection[str]], verdicts: PictureVerdicts) -> list[Take]:
     """Who passes, compared between groups, and why others do not."""
     compared = [name for name in groups if len(levels[name]) > 1]
     takes = [Take("mean", scores=(PASSES,), family=WHO)]
@@ -142,7 +144,7 @@ def _build(options: Mapping[str, OptionValue], manifest: "pl.DataFrame | None") 
     return _compiled(options, table, None)
 
 
-def _compiled(options: Mapping[str, OptionValue], table: "pl.DataFrame", verdicts: Verdicts | None) -> "Study":
+def _compiled(options: Mapping[str, OptionValue], table: "pl.DataFrame", verdicts: PictureVerdicts | None) -> "Study":
     """The study, with what rules left of its pictures where that is known."""
     levels = {name: table[name].drop_nulls().unique().to_list() for name in _STIMULI.sets(table).factors}
     study = compiled(_declared(given.names(options, MODELS), levels, verdicts), options, table)
@@ -155,13 +157,13 @@ def _compiled(options: Mapping[str, OptionValue], table: "pl.DataFrame", verdict
 def _with_verdicts(options: Mapping[str, OptionValue], table: "pl.DataFrame", place: Path | str) -> "Study":
     """The study with the verdicts that lie beside a run; without them where there are none that can be read."""
     try:
-        verdicts = Verdicts.of(read_verdicts(place))
+        verdicts = PictureVerdicts.of(read_verdicts(place))
     except DataError:
         verdicts = None
     return _compiled(options, table, verdicts)
 
 
-def _page(study: "Study", verdicts: Verdicts | None) -> "Page":
+def _page(study: "Study", verdicts: PictureVerdicts | None) -> "Page":
     from facevalue.protocol.people_look import with_people  # noqa: PLC0415 - a page's parts take their time
     from facevalue.studies.declared.pictures_page import page_of_checks  # noqa: PLC0415
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from facevalue.protocol.checked_pictures import Verdicts
+from facevalue.protocol.checked_pictures import PictureVerdicts
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.page import Described, Findings, Page
 from facevalue.protocol.picture_rules import reason_in_words
@@ -16,7 +16,7 @@ _FEW = 0.5
 _MEAN = "mean_passes"
 
 
-def page_of_checks(page: Page, verdicts: Verdicts | None) -> Page:
+def page_of_checks(page: Page, verdicts: PictureVerdicts | None) -> Page:
     """The usual page of these takes; where rules were applied, it opens with what they leave."""
     if verdicts is None:
         return replace(page, opening=_no_rules)
@@ -34,9 +34,9 @@ def _no_rules(_: Look) -> Sequence[str]:
     return ("No rules were applied to these pictures yet, or not to all: facevalue inspect-pictures does that.",)
 
 
-def _opening(verdicts: Verdicts, look: Look) -> Sequence[str]:
+def _opening(verdicts: PictureVerdicts, look: Look) -> Sequence[str]:
     """How many pass, and why others do not."""
-    judged = verdicts.table[Verdicts.PASSES].drop_nulls()
+    judged = verdicts.table[PictureVerdicts.PASSES].drop_nulls()
     passed = int(judged.sum())
     share = look.one(_MEAN)
     interval = f" ({look.value(share)} {look.interval(share)})" if share is not None else ""
@@ -50,9 +50,9 @@ def _opening(verdicts: Verdicts, look: Look) -> Sequence[str]:
     return sentences
 
 
-def _steps(verdicts: Verdicts, gaps: Sequence[Of], look: Look) -> Sequence[str]:
+def _steps(verdicts: PictureVerdicts, gaps: Sequence[Of], look: Look) -> Sequence[str]:
     """Leave out what fails; make more for those who pass less; look at rules that most pictures fail."""
-    judged = verdicts.table[Verdicts.PASSES].drop_nulls()
+    judged = verdicts.table[PictureVerdicts.PASSES].drop_nulls()
     if not verdicts.reasons:
         return ("Every picture passes: go on with all of them.",)
     steps = [
