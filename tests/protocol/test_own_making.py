@@ -254,6 +254,11 @@ def test_mistakes_have_their_line(read: Reader, before: str, after: str, says: s
         ('"female"', '"female"\nidentity = "ann"', r"line 18: No factor of pictures can be called 'identity'"),
         ('"female"', '"female"\nWorn = "cap"', r"line 18: The column 'Worn' is not made of small letters"),
         ('"female"', '"female"\nprompt = "cap"', r"line 18: No factor of pictures can be called 'prompt'"),
+        (
+            "{who_is_shown}",
+            "people",
+            r"line 14: Neither the prompt nor an edit has a slot for the people, such as {who_is",
+        ),
         ("[[make.person]]", "[make.person]", r"'person' is written as \[\[person\]\] tables|Cannot"),
         ("[[make.person]]", "[[make.people]]", r"Unknown key 'people'. Did you mean"),
     ],

@@ -1,7 +1,9 @@
 """Makings: every picture once, edits after their sources, whatever ends them."""
 
+import errno
 import hashlib
 import io
+import os
 import queue
 import re
 import shutil
@@ -101,6 +103,7 @@ def test_a_refused_source_refuses_its_edits_and_a_failed_one_fails_them(tmp_path
     maker = Maker(answer, ahead=7)
     summary = made(tmp_path, maker)
     assert (summary.refused, summary.errors, len(maker.asked)) == (4, 4, 26)
+    assert summary.failure == "Its source f2 was not made: no"  # the cause, and not its consequence alone
     assert set(listed(tmp_path)["identity"]) == {"f0", "f3", "f4", "f5", "f6", "f7"}
     again = Maker()
     summary = made(tmp_path, again)
@@ -362,6 +365,24 @@ def test_a_disk_that_fills_loses_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.undo()
     assert made(tmp_path, Maker()).asked == 27
     assert verify(StoredRun.open(tmp_path)).replies == 32
+
+
+def test_what_stops_a_making_is_told_where_nothing_more_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from facevalue.runs import making
+    from facevalue.store import files
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def unlisted(*_: object) -> None:
+        raise FileNotFoundError("manifest.parquet")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    monkeypatch.setattr(making, "list_made", unlisted)
+    with pytest.raises(RunError, match=r"Cannot write .*Input/output error\. Everything stored before is kept"):
+        made(tmp_path, Maker())
 
 
 def test_a_sample_takes_whole_units_with_their_sources(tmp_path: Path) -> None:

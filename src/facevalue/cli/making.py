@@ -180,7 +180,7 @@ def _made(
 
 
 def _text(document: MadeDocument) -> Iterator[str]:
-    yield f"{document.listed:,} pictures: {document.manifest}"
+    yield f"{document.listed:,} {'picture' if document.listed == 1 else 'pictures'}: {document.manifest}"
     if document.refused:
         yield f"{document.refused:,} were refused: facevalue measure {document.run} says who, with intervals."
 

@@ -78,4 +78,5 @@ def _lines(runs: Sequence[VerifiedRun]) -> Iterator[str]:
         if run.state == "damaged":
             continue
         note = "" if run.digests else " Its format has no digests: damage that leaves a file readable is not seen."
-        yield f"{run.run}: {run.state}. {run.replies:,} replies that count in {run.shards:,} shards.{note}"
+        shards = "1 shard" if run.shards == 1 else f"{run.shards:,} shards"
+        yield f"{run.run}: {run.state}. {run.replies:,} replies that count in {shards}.{note}"

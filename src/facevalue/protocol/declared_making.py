@@ -153,6 +153,10 @@ class DeclaredMaking:
             if name not in used:
                 with self._at(name):
                     raise DataError(f"Neither the prompt nor an edit has a slot {{{name}}} for the factor {name!r}.")
+        if self.people and not used & set(self.people[0]):
+            with self._at("prompt"):
+                first = next(iter(self.people[0]))
+                raise DataError(f"Neither the prompt nor an edit has a slot for the people, such as {{{first}}}.")
 
     def _check_size(self) -> None:
         for name, limit in (("sets", MOST_BASES), ("draws", MOST_DRAWS)):

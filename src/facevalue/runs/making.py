@@ -84,7 +84,7 @@ def make(
             summary = _together(summary, begin(prepared.run, model, progress))
             anew, lost = anew + withdrawn, 0
     except BaseException:
-        with contextlib.suppress(FaceValueError):  # what ended the making says more, and is on its way already
+        with contextlib.suppress(FaceValueError, OSError):  # what ended the making says more, and is on its way already
             list_made(prepared)
         raise
     finally:

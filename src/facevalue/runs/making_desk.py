@@ -20,11 +20,12 @@ _SEEDS = 2**31
 
 
 class SourceOutcome(NamedTuple):
-    """What became of a picture that others are edited from."""
+    """What became of a picture that others are edited from, and why it was not made, where it was not."""
 
     status: Status
     digest: str = ""
     media_type: str = ""
+    reason: str = ""
 
 
 Noted = Callable[[Request], tuple[Response, SourceOutcome] | None]
@@ -125,7 +126,8 @@ class PictureDesk:
 
     def _fail(self, request: Request, outcome: SourceOutcome) -> None:
         refused = outcome.status is Status.REFUSED
-        error = f"Its source {self._rows[SOURCE][request.trial]} was {'refused' if refused else 'not made'}."
+        why = f": {outcome.reason}" if outcome.reason else "."
+        error = f"Its source {self._rows[SOURCE][request.trial]} was {'refused' if refused else 'not made'}{why}"
         text = outcome_text(0)  # it was never asked for
         self._settled.append(Response(request.trial, request.repeat, outcome.status, text, error=error))
         self.settle(request.trial, outcome)

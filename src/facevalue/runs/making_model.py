@@ -175,8 +175,7 @@ class PictureModel:
             response, outcome = self._judged(adapter, picture, request)
         else:
             attempts = self._earlier_attempts(request) + 1
-            response = _failed(request, f"{adapter.name} gave {quoted(picture)}", attempts)
-            outcome = SourceOutcome(Status.ERROR)
+            response, outcome = _failed(request, f"{adapter.name} gave {quoted(picture)}", attempts)
         desk.settle(request.trial, outcome)
         return response
 
@@ -187,7 +186,7 @@ class PictureModel:
         attempts = self._earlier_attempts(request) + 1 + _retries(picture)
         if picture.status not in (Status.OK, Status.REFUSED):
             reason = picture.error or f"{adapter.name} gave neither a picture nor a reason"
-            return _failed(request, reason, attempts), SourceOutcome(Status.ERROR)
+            return _failed(request, reason, attempts)
         text = outcome_text(attempts)
         error: str | None = picture.error or "refused"
         outcome = SourceOutcome(Status.REFUSED)
@@ -201,7 +200,7 @@ class PictureModel:
                     text, error = record.text(), None
                     outcome = SourceOutcome(Status.OK, record.picture, record.media_type)
         except (DataError, ModelError) as problem:
-            return _failed(request, str(problem), attempts), SourceOutcome(Status.ERROR)
+            return _failed(request, str(problem), attempts)
         response = Response(
             request.trial, request.repeat, outcome.status, text, None, picture.prompt_tokens,
             picture.completion_tokens, picture.latency_ms, error,
@@ -223,7 +222,7 @@ class PictureModel:
         with suppress(DataError, RunError, TypeError, LookupError):
             record = to_json(str(response.text).encode(), "a note")
             outcome = SourceOutcome(Status.OK, str(record["picture"]), str(record["media_type"]))
-            if self._sizes.get(path_of(*outcome[1:])) == record["bytes"]:
+            if self._sizes.get(path_of(outcome.digest, outcome.media_type)) == record["bytes"]:
                 return response, outcome
         return None
 
@@ -266,5 +265,6 @@ def _retries(picture: GeneratedPicture) -> int:
     return retries if isinstance(retries, int) and 0 <= retries < _MOST_RETRIES else 0
 
 
-def _failed(request: Request, reason: str, attempts: int) -> Response:
-    return Response(request.trial, request.repeat, Status.ERROR, outcome_text(attempts), error=str(reason))
+def _failed(request: Request, reason: str, attempts: int) -> tuple[Response, SourceOutcome]:
+    response = Response(request.trial, request.repeat, Status.ERROR, outcome_text(attempts), error=str(reason))
+    return response, SourceOutcome(Status.ERROR, reason=str(reason))

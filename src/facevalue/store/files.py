@@ -62,11 +62,14 @@ def sync_folder(path: Path) -> None:
     """Force the names in a folder to the disk, where the system can."""
     if os.name != "posix":
         return
-    folder = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+        folder = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise unwritable(path, error) from error
 
 
 def unwritable(path: Path, error: OSError) -> RunError:
