@@ -371,7 +371,6 @@ def test_what_stops_a_making_is_told_where_nothing_more_can_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from facevalue.runs import making
-    from facevalue.store import files
 
     def full(descriptor: int) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
@@ -379,7 +378,7 @@ def test_what_stops_a_making_is_told_where_nothing_more_can_be_written(
     def unlisted(*_: object) -> None:
         raise FileNotFoundError("manifest.parquet")
 
-    monkeypatch.setattr(files.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     monkeypatch.setattr(making, "list_made", unlisted)
     with pytest.raises(RunError, match=r"Cannot write .*Input/output error\. Everything stored before is kept"):
         made(tmp_path, Maker())
