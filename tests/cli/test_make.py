@@ -108,6 +108,8 @@ def test_a_plan_says_how_many_what_they_cost_and_how_long_they_take(facevalue: C
         (("--generator", "drawn", "--editor", "sim/null", "--device", "cpu"), 2, "device is for pipelines"),
         (("--generator", "drawn", "--out", "taken/manifest.parquet"), 1, "is a file: name a folder"),
         (("--generator", "drawn", "--out", "taken"), 1, "has manifest.parquet of something else"),
+        (("--generator", "drawn", "--cluster", "auto"), 2, "--cluster needs a place that every node can write to"),
+        (("--generator", "drawn", "--cluster-config", "c.toml"), 2, "say which one with --cluster"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(

@@ -47,6 +47,11 @@ def made(place: Path | str, maker: Maker, told: Notes | None = None, *, digests:
     return make(prepared, maker, maker, told or Notes(), digests=digests)
 
 
+def same(one: MakingOutcome, two: MakingOutcome) -> bool:
+    """Whether the same pictures are there, however often they were asked for."""
+    return one.pictures.drop("attempts").equals(two.pictures.drop("attempts"))
+
+
 def file_of(outcome: MakingOutcome, tmp_path: Path, image: str) -> Path:
     """The file of a picture."""
     return tmp_path / "made" / dict(outcome.pictures.select("image", "path").iter_rows())[image]
@@ -77,7 +82,7 @@ def test_a_missing_or_cut_picture_is_made_anew_and_nothing_else_is_asked_for(pla
     assert asked(again) == ["f1", "f2/cap"]
     assert (second.anew, second.summary.asked, second.summary.skipped) == (2, 2, 30)
     assert told.told[0] == "2 pictures, such as f1, are missing or damaged, and made anew."
-    assert second.pictures.equals(first.pictures)  # the same bytes came again: edits keep theirs
+    assert same(second, first)  # the same bytes came again: edits keep theirs
     assert verify(StoredRun.open(place)).replies == 32
     assert made(place, third := Maker()).anew == 0
     assert not third.asked
@@ -148,7 +153,7 @@ def test_edits_wait_for_a_source_that_fails_and_fall_with_one_that_is_refused(
     file_of(first, tmp_path, "f1").unlink()
     failed = made(place, fate(Status.ERROR))
     assert (failed.summary.errors, failed.pictures.height) == (1, 28)
-    assert made(place, Maker()).pictures.equals(first.pictures)
+    assert same(made(place, Maker()), first)
     file_of(first, tmp_path, "f1").unlink()
     again = fate(Status.REFUSED)
     refused = made(place, again)
@@ -172,7 +177,7 @@ def test_all_pictures_lost_is_all_made_anew(place: Path | str, tmp_path: Path) -
     first = made(place, Maker())
     shutil.rmtree(tmp_path / "made" / "pictures")
     again = Maker()
-    assert made(place, again).pictures.equals(first.pictures)
+    assert same(made(place, again), first)
     assert len(again.asked) == 32
 
 
@@ -188,7 +193,7 @@ def test_damage_of_the_run_itself_is_still_mended_by_the_same_command(place: Pat
     (shard, *_) = (tmp_path / "made" / "making" / "responses").glob("*.parquet")
     shard.write_bytes(shard.read_bytes()[:-100]) if isinstance(place, Path) else shard.unlink()
     file_of(first, tmp_path, "f1").unlink()
-    assert made(place, Maker()).pictures.equals(first.pictures)
+    assert same(made(place, Maker()), first)
     assert verify(StoredRun.open(place)).replies == 32
 
 

@@ -2,23 +2,26 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 from facevalue.cli.exits import Exit
 from facevalue.cli.log_file import logged
 from facevalue.cli.output import Document, Output, WrittenFiles
+from facevalue.cli.running import cluster_of
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
-from facevalue.generators.base import GeneratorOptions, PictureGenerator
+from facevalue.generators.base import GeneratorOptions
 from facevalue.generators.registry import DRAWN, load
 from facevalue.parquet import parquet_bytes
 from facevalue.protocol.making import PicturePlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs.failures import quoted
-from facevalue.runs.making import make
+from facevalue.runs.making import MakingOutcome, make
+from facevalue.runs.making_job import MakingJob
 from facevalue.runs.making_plan import MakingPlan, making_plan
 from facevalue.runs.prepared_making import PreparedMaking, prepare_making
 from facevalue.runs.rich_progress import RichProgress, duration
@@ -103,6 +106,8 @@ def make_pictures(
     editor_settings: Sequence[str],
     check_pictures: bool,
     log: Path | None,
+    cluster: str | None,
+    cluster_config: Path | None,
     **values: Any,
 ) -> Output[MadeDocument | MakingPlanDocument | WrittenFiles]:
     """Make the pictures of a study, or say what that takes, or what would be told."""
@@ -133,13 +138,19 @@ def make_pictures(
     with logged(log):
         shared = {**values, "size": _size(size)}
         of_generator = _options(generator, editor, shared, settings_of)
-        making = load(generator, of_generator, pictures.drawn)
-        editing = making
+        of_editor = GeneratorOptions() if editor is None else _options(editor, generator, shared, editor_settings_of)
+        if (target := cluster_of(cluster, cluster_config, out)) is not None:
+            from facevalue.cluster.begin import make_on_cluster  # noqa: PLC0415 - only where it is asked for
+
+            job = MakingJob(str(prepared.place), generator, of_generator, editor, of_editor)
+            return _made(prepared, (generator, editor or generator), partial(make_on_cluster, prepared, job, target),
+                         check_pictures)  # fmt: skip
+        making = editing = load(generator, of_generator, pictures.drawn)
         try:
             if editor is not None:
-                of_editor = _options(editor, generator, shared, editor_settings_of)
                 editing = load(editor, of_editor, pictures.drawn)
-            return _made(prepared, making, editing, check_pictures)
+            names = making.name, editing.name
+            return _made(prepared, names, partial(make, prepared, making, editing), check_pictures)
         finally:
             for adapter in dict.fromkeys((making, editing)):
                 adapter.close()
@@ -154,20 +165,21 @@ def _written(pictures: PicturePlan, path: Path) -> Output[Any]:
 
 
 def _made(
-    prepared: PreparedMaking, generator: PictureGenerator, editor: PictureGenerator, digests: bool
+    prepared: PreparedMaking, names: tuple[str, str], begin: Callable[..., MakingOutcome], digests: bool
 ) -> Output[Any]:
+    """Make what is not there yet, and say in a few lines how it went; `names`: of generator and editor."""
     console = terminal(stderr=True)
     if cost := prepared.cost():
         console.print(cost, markup=False, highlight=False, soft_wrap=True)
-    outcome = make(prepared, generator, editor, RichProgress(console), digests=digests)
+    outcome = begin(RichProgress(console), digests=digests)
     summary = outcome.summary
     document = MadeDocument(
         place=str(prepared.place),
         manifest=prepared.manifest,
         run=str(prepared.run.folder),
         study=prepared.made_for,
-        generator=generator.name,
-        editor=editor.name,
+        generator=names[0],
+        editor=names[1],
         listed=outcome.pictures.height,
         anew=outcome.anew,
         **{name: getattr(summary, name) for name in (

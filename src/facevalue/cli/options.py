@@ -29,6 +29,18 @@ PRICES = (
     click.Option(["--price-in"], type=click.FloatRange(0), help="Price per million prompt tokens."),
     click.Option(["--price-out"], type=click.FloatRange(0), help="Price per million reply tokens."),
 )
+CLUSTER = (
+    click.Option(
+        ["--cluster"],
+        metavar="ADDRESS",
+        help="Have a Ray cluster ask: auto, ray://HOST:PORT, HOST:PORT, or local for one of its own.",
+    ),
+    click.Option(
+        ["--cluster-config"],
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="A TOML file: workers = [FEWEST, MOST], gpus and cpus of each, runtime_env and more.",
+    ),
+)
 MARGIN = click.Option(
     ["--margin"],
     multiple=True,

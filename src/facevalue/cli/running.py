@@ -95,7 +95,7 @@ def run(
         **{name: values.pop(name) for name in _OF_RUN}, stop_when=None if rule is None else StopRule.of(rule)
     )
     with logged(log):
-        target = _cluster(cluster, cluster_config, out)
+        target = cluster_of(cluster, cluster_config, out)
         prepared = prepare(protocol.study(options), model, out, settings, interventions, preregister)
         rehearse(protocol, prepared.study, exact=settings.exact, declared=prepared.settings.preregistration)
         if target is not None:
@@ -109,7 +109,8 @@ def run(
             loaded.close()
 
 
-def _cluster(address: str | None, config: Path | None, out: Path | str | None) -> "ClusterSettings | None":
+def cluster_of(address: str | None, config: Path | None, out: Path | str | None) -> "ClusterSettings | None":
+    """The cluster that a user names; None for this process alone."""
     if address is None:
         if config is not None:
             raise SettingError("--cluster-config is about a cluster: say which one with --cluster.")

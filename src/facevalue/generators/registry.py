@@ -12,7 +12,7 @@ from facevalue.errors import FaceValueError, ModelError, ModelSpecError, Unknown
 from facevalue.generators.base import GeneratorCapabilities, GeneratorOptions, PictureGenerator
 from facevalue.generators.drawn import DrawnGenerator
 from facevalue.printable import first_line, printable, quoted
-from facevalue.stimuli.base import Source
+from facevalue.stimuli.base import Kind, Source
 
 DRAWN = DrawnGenerator.name
 KINDS = {DRAWN: "", "replay": "PATH", "diffusers": "FOLDER_OR_ID", "openai": "MODEL", "sim": "NAME"}
@@ -74,6 +74,20 @@ def load(spec: str, options: GeneratorOptions | None = None, drawings: Source | 
             raise plugin.wrong(f"makes no generator of {spec!r}: {first_line(error)}") from error
     ours = [f"{kind}/{rest}" if rest else kind for kind, rest in KINDS.items()]
     raise UnknownNameError("generator", spec, [*ours, "http://HOST/v1#MODEL", *(f"{kind}/NAME" for kind in others)])
+
+
+def kind_of(spec: str) -> Kind | None:
+    """What kind of pictures a generator makes, by its name alone: its adapter's `capabilities.kind`, for our own.
+
+    Examples
+    --------
+    >>> kind_of("diffusers/folder").value, kind_of("acme/one").value
+    ('synthetic', 'unstated')
+    """
+    kind = spec.partition("/")[0]
+    if kind in _ADAPTERS and kind != "replay":
+        return Kind.SYNTHETIC
+    return {DRAWN: Kind.ILLUSTRATED, "sim": None}.get(kind, Kind.UNSTATED)
 
 
 def checked_generator(candidate: Any) -> PictureGenerator:

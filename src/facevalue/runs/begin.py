@@ -3,6 +3,7 @@
 from functools import partial
 
 from facevalue.models.base import Model, ModelOptions
+from facevalue.runs.making_job import MakingJob
 from facevalue.runs.prepared import Prepared
 from facevalue.runs.progress import Progress
 from facevalue.runs.remote_run import drive
@@ -22,8 +23,8 @@ def begin(prepared: Prepared, model: Model, progress: Progress) -> RunSummary:
     return drive(study, settings, objects, partial(_alone, prepared, model, objects), progress)
 
 
-def job_of(prepared: Prepared, model: str, options: ModelOptions) -> Job:
-    """What workers of a run in object storage need to know."""
+def job_of(prepared: Prepared, model: str, options: ModelOptions, making: MakingJob | None = None) -> Job:
+    """What workers of a run in object storage need to know; `making`: of one that makes pictures."""
     study, settings = prepared.study, prepared.settings
     return Job(
         url=str(prepared.folder),
@@ -36,6 +37,7 @@ def job_of(prepared: Prepared, model: str, options: ModelOptions) -> Job:
         seed=settings.seed,
         check=settings.check,
         watched=settings.max_invalid is None,
+        making=making,
     )
 
 

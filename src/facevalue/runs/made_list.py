@@ -5,12 +5,12 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.parquet import parquet_bytes, read_table
-from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE, requested
+from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE
 from facevalue.protocol.making_study import picture_kinds
 from facevalue.runs.croissant import FILE as STATEMENT
 from facevalue.runs.made_statement import made_statement, stated_before
 from facevalue.runs.mirror import mirrored
-from facevalue.runs.picture_records import outdated_edits, stored_records
+from facevalue.runs.picture_records import named_records, outdated_edits
 from facevalue.runs.prepared import Prepared
 from facevalue.runs.prepared_making import PreparedMaking
 from facevalue.stimuli.manifest import PICTURE_KIND
@@ -37,7 +37,7 @@ def made_pictures(prepared: PreparedMaking) -> pl.DataFrame:
     """A row per picture that is there: its id and path, what it shows, what it was made from, and by whom."""
     folder = run_folder(prepared.run)
     table, run = read_table(folder / STIMULI), read_manifest(folder)
-    records = named_records(prepared)
+    records = named_records(folder)
     made = records.filter(pl.col("status") == "ok", ~pl.col(IMAGE).is_in([*outdated_edits(table, records)]))
     existing = pl.DataFrame(
         [(name, outcome.digest, outcome.media_type) for name, outcome in prepared.existing.items()],
@@ -67,14 +67,6 @@ def _beside_sources(rows: pl.DataFrame) -> pl.DataFrame:
         if there.height == rows.height:
             return rows
         rows = there
-
-
-def named_records(prepared: PreparedMaking) -> pl.DataFrame:
-    """Records of the pictures that were asked for, as of `stored_records`, with their ids (`image`)."""
-    folder = run_folder(prepared.run)
-    records = stored_records(folder)
-    names = requested(read_table(folder / STIMULI))[IMAGE]
-    return records.with_columns(names.gather(records["trial"].cast(pl.Int64)).alias(IMAGE))
 
 
 def run_folder(run: Prepared) -> Path:

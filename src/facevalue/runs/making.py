@@ -1,7 +1,7 @@
 """Making pictures as a run: what a plan lists is made once, kept in an album, and listed in a manifest."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,10 +12,9 @@ from facevalue.generators.base import PictureGenerator
 from facevalue.parquet import read_table
 from facevalue.protocol.making import IMAGE, existing_paths, requested
 from facevalue.runs.begin import begin
-from facevalue.runs.made_list import list_made, named_records, run_folder
-from facevalue.runs.making_desk import SourceOutcome
-from facevalue.runs.making_model import EarlierPictures, PictureModel
-from facevalue.runs.picture_records import earlier_attempts, outdated_edits, picture_faults
+from facevalue.runs.made_list import list_made, run_folder
+from facevalue.runs.making_model import EarlierPictures, PictureModel, earlier_pictures
+from facevalue.runs.picture_records import early_edits, named_records, outdated_edits, picture_faults
 from facevalue.runs.prepared_making import PreparedMaking, check_abilities, picture_at
 from facevalue.runs.progress import Progress
 from facevalue.runs.settings import RunSummary
@@ -24,7 +23,6 @@ from facevalue.store.album import PictureAlbum, album_at
 from facevalue.store.files import STIMULI
 from facevalue.store.objects import Objects
 from facevalue.store.outcome_notes import OutcomeNotes
-from facevalue.types import Status
 
 _LOST = "The picture was lost."
 _OUTDATED = "It was edited from a picture that was made anew since."
@@ -65,30 +63,42 @@ def make(
     the making ends.
     """
     check_abilities(prepared.plan, generator, editor)
-    prepared = prepared.by(generator, editor)
+    prepared = prepared.of_kinds(generator.capabilities.kind, editor.capabilities.kind)
     album = album_at(prepared.place)
+
+    def ask() -> RunSummary:
+        return begin(prepared.run, _model(prepared, generator, editor, album), progress)
+
+    try:
+        return made_by(prepared, ask, progress, digests=digests)
+    finally:
+        album.sync()
+
+
+def made_by(
+    prepared: PreparedMaking, ask: Callable[[], RunSummary], progress: Progress, *, digests: bool
+) -> MakingOutcome:
+    """Have all pictures asked for, again where any have to be made anew, and list those that are there.
+
+    `ask`: one session of the run.
+    """
     if prepared.left_out:
         progress.note(f"{prepared.left_out} Another generator makes all.")
-    anew = early = 0
+    anew, early = 0, prepared.run.study.design.size
     try:
-        model = _model(prepared, generator, editor, album)
-        summary = begin(prepared.run, model, progress)
+        summary = ask()
         lost = _withdraw_lost(prepared, progress, digests) if summary.complete else 0
         while summary.complete:
             withdrawn = lost + _withdraw_outdated(prepared, progress)
-            # Edits in object storage that were asked for before their sources; once no more of them come, they failed
-            early = model.early if model.early < early or not early else 0
-            if not withdrawn and not early:
+            before, early = early, _early(prepared)
+            if not withdrawn and not 0 < early < before:
                 break
-            model = _model(prepared, generator, editor, album)
-            summary = _together(summary, begin(prepared.run, model, progress))
+            summary = _together(summary, ask())
             anew, lost = anew + withdrawn, 0
     except BaseException:
         with contextlib.suppress(FaceValueError, OSError):  # what ended the making says more, and is on its way already
             list_made(prepared)
         raise
-    finally:
-        album.sync()
     return MakingOutcome(summary, list_made(prepared), anew)
 
 
@@ -100,8 +110,7 @@ def _model(
     def earlier() -> EarlierPictures:
         for name, path in existing_paths(prepared.plan.table).items():
             album.put(picture_at(path), prepared.existing[name].digest)
-        outcomes = {**prepared.existing, **_made_before(prepared)}
-        return EarlierPictures(outcomes, earlier_attempts(run_folder(prepared.run)))
+        return earlier_pictures(run_folder(prepared.run), prepared.existing)
 
     place = prepared.run.folder
     notes = OutcomeNotes(Objects.at(place, make=True)) if isinstance(place, str) else None
@@ -122,13 +131,23 @@ def _withdraw_lost(prepared: PreparedMaking, progress: Progress, digests: bool) 
 
 def _withdraw_outdated(prepared: PreparedMaking, progress: Progress) -> int:
     """Have edits made anew whose source is another picture by now; return how many there are."""
-    table = read_table(run_folder(prepared.run) / STIMULI)
-    outdated = outdated_edits(table, named_records(prepared))
+    outdated = outdated_edits(*_asked(prepared))
     if outdated:
         withdraw(prepared.run.study, prepared.run.folder, dict.fromkeys(outdated.values(), _OUTDATED), progress)
         reason = "made anew: what was edited is another picture by now"
         progress.note(f"{_counted(len(outdated), min(outdated))} {reason}.")
     return len(outdated)
+
+
+def _early(prepared: PreparedMaking) -> int:
+    """Edits that were asked for before their sources were there, as units of a making in object storage may be."""
+    return early_edits(*_asked(prepared))
+
+
+def _asked(prepared: PreparedMaking) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The pictures of the plan, and what became of those that were asked for."""
+    folder = run_folder(prepared.run)
+    return read_table(folder / STIMULI), named_records(folder)
 
 
 def _counted(count: int, example: str) -> str:
@@ -147,11 +166,3 @@ def _together(first: RunSummary, second: RunSummary) -> RunSummary:
         cost=sum(costs) if costs else None,
         warnings=(*first.warnings, *second.warnings),
     )  # fmt: skip
-
-
-def _made_before(prepared: PreparedMaking) -> Mapping[str, SourceOutcome]:
-    """What earlier sessions made and were refused, by id."""
-    settled = [Status.OK.value, Status.REFUSED.value]
-    records = named_records(prepared).filter(pl.col("status").is_in(settled))
-    columns = records.select(IMAGE, "status", pl.col("picture", "media_type").fill_null("")).iter_rows()
-    return {name: SourceOutcome(Status(status), *rest) for name, status, *rest in columns}

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
@@ -15,7 +16,13 @@ from facevalue.models.base import Capabilities, Finding, Sharing, checked_facts
 from facevalue.printable import quoted
 from facevalue.protocol.making import IMAGE, PICTURE_SEED, SOURCE, requested
 from facevalue.runs.making_desk import PictureDesk, SourceOutcome
-from facevalue.runs.picture_records import PictureRecord, checked_record_facts, outcome_text
+from facevalue.runs.picture_records import (
+    PictureRecord,
+    checked_record_facts,
+    earlier_attempts,
+    named_records,
+    outcome_text,
+)
 from facevalue.store.album import PictureAlbum, path_of
 from facevalue.store.outcome_notes import OutcomeNotes
 from facevalue.types import Request, Response, Status
@@ -41,6 +48,14 @@ class EarlierPictures(NamedTuple):
     attempts: Mapping[int, int]
 
 
+def earlier_pictures(folder: Path, existing: Mapping[str, SourceOutcome]) -> EarlierPictures:
+    """What earlier sessions left in the folder of a making's run, beside the pictures that existed."""
+    records = named_records(folder).filter(pl.col("status").is_in([Status.OK.value, Status.REFUSED.value]))
+    columns = records.select(IMAGE, "status", pl.col("picture", "media_type").fill_null("")).iter_rows()
+    settled = {name: SourceOutcome(Status(status), *rest) for name, status, *rest in columns}
+    return EarlierPictures({**existing, **settled}, earlier_attempts(folder))
+
+
 class PictureModel:
     """A generator, an editor and an album as a model: it keeps each picture that comes, then yields its record.
 
@@ -59,10 +74,6 @@ class PictureModel:
     notes:
         Where each outcome is written down at once; None where the run does so by itself.
 
-    Attributes
-    ----------
-    early:
-        Edits that failed as their sources had not been asked for.
     """
 
     capabilities = Capabilities(images_per_request=0, seeds=True)
@@ -85,7 +96,6 @@ class PictureModel:
         self._sizes: Mapping[str, int] | None = None
         self._facts: dict[str, str | int | float | bool] = {}
         self._halted = False
-        self.early = 0
         joint = generator is editor
         self.name = " + ".join(dict.fromkeys((generator.name, editor.name)))
         self._adapters = ((generator, (True, False)),) if joint else ((generator, (False,)), (editor, (True,)))
@@ -132,9 +142,7 @@ class PictureModel:
             for adapter, kinds in self._adapters:
                 yield from self._asked(adapter, kinds, desk)
         if not self._halted:
-            for response in desk.left():
-                self.early += 1
-                yield response
+            yield from desk.left()
 
     def _asked(self, adapter: PictureGenerator, kinds: tuple[bool, ...], desk: PictureDesk) -> Iterator[Response]:
         """What one adapter makes of what can be made now."""

@@ -10,10 +10,12 @@ import polars as pl
 
 from facevalue.errors import RunError
 from facevalue.models.base import Called, checked_facts
+from facevalue.parquet import read_table
 from facevalue.places import MAKING_FOLDER
-from facevalue.protocol.making import IMAGE, SOURCE
+from facevalue.protocol.making import IMAGE, SOURCE, requested
 from facevalue.runs.stored import StoredRun
 from facevalue.store.album import album_at, path_of
+from facevalue.store.files import STIMULI
 from facevalue.store.reader import collected, scan_responses, scan_stored
 
 Fact = str | int | float | bool
@@ -87,6 +89,13 @@ def stored_records(folder: Path) -> pl.DataFrame:
     return pl.concat([rows.drop("text"), records], how="horizontal")
 
 
+def named_records(folder: Path) -> pl.DataFrame:
+    """The same with the pictures' ids (`image`)."""
+    records = stored_records(folder)
+    names = requested(read_table(folder / STIMULI))[IMAGE]
+    return records.with_columns(names.gather(records["trial"].cast(pl.Int64)).alias(IMAGE))
+
+
 def earlier_attempts(folder: Path) -> dict[int, int]:
     """How often pictures that are not there were asked for, by trial; those never asked for are left out."""
     rows = collected(folder, scan_stored(folder).select("trial", "repeat", "status", "text"))
@@ -109,6 +118,13 @@ def outdated_edits(table: pl.DataFrame, records: pl.DataFrame) -> dict[str, int]
     edits = settled.filter(pl.col("edited_from").is_not_null()).select(IMAGE, "trial", "edited_from")
     beside = edits.join(table.select(IMAGE, SOURCE), on=IMAGE).join(origins, on=SOURCE)
     return dict(beside.filter(pl.col("origin") != pl.col("edited_from")).select(IMAGE, "trial").iter_rows())
+
+
+def early_edits(table: pl.DataFrame, records: pl.DataFrame) -> int:
+    """Count edits that failed as their source was not there yet, and is by now; arguments as of `outdated_edits`."""
+    unasked = records.filter(pl.col("status") == "error", pl.col("attempts") == 0).select(IMAGE)
+    sources = unasked.join(table.select(IMAGE, SOURCE), on=IMAGE)[SOURCE]
+    return int(sources.is_in(records.filter(pl.col("status") == "ok")[IMAGE].implode()).sum())
 
 
 def picture_faults(folder: Path, place: Path | str, *, digests: bool) -> dict[int, str]:

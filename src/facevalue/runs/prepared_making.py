@@ -16,6 +16,7 @@ from facevalue.protocol.making_study import MADE_FOR, asked_pictures, making_stu
 from facevalue.runs.making_desk import SourceOutcome
 from facevalue.runs.prepared import Prepared, check_prices
 from facevalue.runs.settings import RunSettings
+from facevalue.stimuli.base import Kind
 from facevalue.stimuli.images import MAX_BYTES
 from facevalue.stimuli.manifest import SUFFIXES
 from facevalue.store.files import MANIFEST, PICTURES, STIMULI
@@ -46,9 +47,9 @@ class PreparedMaking:
     place: Path | str
     left_out: str = ""
 
-    def by(self, generator: PictureGenerator, editor: PictureGenerator) -> "PreparedMaking":
-        """The same, once it is known who makes the pictures, and so of which kind they will be."""
-        study = of_kinds(self.run.study, generator.capabilities.kind, editor.capabilities.kind)
+    def of_kinds(self, generated: Kind | None, edited: Kind | None) -> "PreparedMaking":
+        """The same, once it is known of which kind the pictures will be."""
+        study = of_kinds(self.run.study, generated, edited)
         return replace(self, run=replace(self.run, study=study))
 
     @property

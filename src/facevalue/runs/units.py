@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from facevalue.runs.unparsed import UnparsedReplies
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.remote import UnitFacts
 from facevalue.types import OptionValue
+
+if TYPE_CHECKING:
+    from facevalue.runs.making_job import MakingJob
 
 Fact = str | int | float | bool
 STEP = 2_048
@@ -93,6 +96,8 @@ class Job:
     check: bool = True
     watched: bool = False
     """Whether workers end their first unit where most of its replies cannot be read."""
+    making: "MakingJob | None" = None
+    """Who makes pictures, of a run that makes them; `model` then is only their name."""
 
 
 @dataclass(frozen=True, slots=True)

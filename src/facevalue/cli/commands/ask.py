@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from facevalue.cli.command import Printing
-from facevalue.cli.options import EXACT, PRICES, SAMPLE, SAMPLE_SEED, WITH
+from facevalue.cli.options import CLUSTER, EXACT, PRICES, SAMPLE, SAMPLE_SEED, WITH
 from facevalue.cli.params import MODEL, RunPlace
 from facevalue.cli.study_command import StudyGroup
 
@@ -52,10 +52,7 @@ def _run_options() -> tuple[click.Parameter, ...]:
                      help="Maximum number of retries of a failed request."),
         click.Option(["--rpm"], type=click.FloatRange(0, min_open=True), help="At most this many requests a minute."),
         click.Option(["--tpm"], type=click.FloatRange(0, min_open=True), help="At most this many tokens a minute."),
-        click.Option(["--cluster"], metavar="ADDRESS",
-                     help="Have a Ray cluster ask: auto, ray://HOST:PORT, HOST:PORT, or local for one of its own."),
-        click.Option(["--cluster-config"], type=click.Path(path_type=Path, dir_okay=False),
-                     help="A TOML file: workers = [FEWEST, MOST], gpus and cpus of each, runtime_env and more."),
+        *CLUSTER,
         click.Option(["--log"], type=click.Path(path_type=Path, dir_okay=False),
                      help="Append to this file what happens and when."),
         click.Option(["--dtype"], type=click.Choice(["float32", "bfloat16", "float16"]),

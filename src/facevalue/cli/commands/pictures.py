@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from facevalue.cli.command import Printing
-from facevalue.cli.options import PRICES, SAMPLE_SEED
+from facevalue.cli.options import CLUSTER, PRICES, SAMPLE_SEED
 from facevalue.cli.params import GENERATOR, PicturesPlace, RunPlace
 from facevalue.cli.study_command import StudyGroup
 
@@ -54,6 +54,7 @@ def _make_options() -> tuple[click.Parameter, ...]:
         click.Option(["--check-pictures"], is_flag=True,
                      help="Read every picture that is there, and have those made anew that are damaged; missing ones "
                      "always are."),
+        *CLUSTER,
         click.Option(["--name"], metavar="LABEL", help="What to call the making beside others."),
         click.Option(["--log"], type=click.Path(path_type=Path, dir_okay=False),
                      help="Append to this file what happens and when."),
