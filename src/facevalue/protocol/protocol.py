@@ -123,7 +123,7 @@ class Protocol:
         if self.ask is not None and self.tasks:
             raise DataError(f"The study {self.name!r} asks one question, and several tasks besides: make it a task.")
         if not self.takes:
-            raise DataError(f"The study {self.name!r} takes no measure.")
+            raise DataError(f"The study {self.name!r} takes no measure: add a take, in a file [[take]].")
         if self.columns is tuple:
             from facevalue.protocol.own_columns import columns_of  # noqa: PLC0415 - it needs Polars
 
