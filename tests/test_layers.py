@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1] / "src" / "facevalue"
 # Each may import from those before it, and from errors and types. Folders on one line know nothing of each other.
 ORDER = (
     {"errors", "types", "parquet", "places", "printable", "redaction", "thinking"},
-    {"addresses", "given", "seals", "csv_text", "terminal", "plugins", "gate", "forks"},
+    {"addresses", "given", "seals", "csv_text", "terminal", "plugins", "checked_replies", "forks"},
     {"arguments"},
     {"design"},
     {"hashing"},

@@ -17,7 +17,7 @@ from facevalue.store.shards import shard_paths, write_shard
 from facevalue.types import Request, Response
 from tests.runs.test_progress import Recorder
 from tests.runs.tiny import TinyModel, keys, mixed, say, tiny_study
-from tests.test_gate import ODD
+from tests.test_checked_replies import ODD
 
 AT = 400
 STUDY = tiny_study(faces=100, prompts=8)
@@ -134,7 +134,7 @@ def test_findings_that_no_file_can_hold_cost_no_answer(found: Any, tmp_path: Pat
 
 
 def stranger(folder: Path, change: pl.Expr) -> None:
-    """Change a stored row as no gate would let it through, in a file that says it is whole."""
+    """Change a stored row as no check would let it through, in a file that says it is whole."""
     facts = read_manifest(folder)
     (path,) = shard_paths(folder)
     frame = pl.read_parquet(path)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from facevalue.annotations.scorers import Scoring, chosen_labels
 from facevalue.answers import NA, numbers
+from facevalue.checked_replies import ReplyCheck
 from facevalue.errors import DataError
-from facevalue.gate import Gate
 from facevalue.given import read_text
 from facevalue.models import load
 from facevalue.models.base import Expecting, ModelOptions
@@ -112,7 +112,7 @@ class RubricScorer:
         self.called = rubric.stem
         self.labels = chosen_labels(f"judge with {rubric.name}", (self.called,), labels or (self.called,))
         self._model = load(spec, options)
-        self._gate = Gate(self._model)
+        self._check = ReplyCheck(self._model)
         if isinstance(self._model, Expecting):
             self._model.expect(_SAMPLING)
         self.name = f"judge/{self._model.name}"
@@ -124,7 +124,7 @@ class RubricScorer:
         """Ask about each text."""
         scores: list[float | None] = [None] * len(texts)
         reasons, unasked = {}, {}
-        for response in self._gate.respond(self._requests(texts)):
+        for response in self._check.respond(self._requests(texts)):
             at = response.trial
             if response.status is Status.ERROR:
                 unasked[at] = response.error or "the request failed"

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TextIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from facevalue.checked_replies import checked_probabilities, checked_text
 from facevalue.errors import DataError, ReplyError, UnknownNameError
-from facevalue.gate import checked_probabilities, checked_text
 from facevalue.given import check_file, read_file, to_json, to_toml
 from facevalue.seals import SHARD, check_shard, unsealed
 from facevalue.types import Sampling, Status

@@ -8,8 +8,8 @@ from typing import Self
 
 import polars as pl
 
+from facevalue.checked_replies import ReplyCheck
 from facevalue.errors import DataError, RunError
-from facevalue.gate import Gate
 from facevalue.models.base import Expecting, Model
 from facevalue.parquet import parquet_bytes, read_table
 from facevalue.seals import SHARD, check_shard, digest_of
@@ -75,7 +75,7 @@ def ask_judge(
     if isinstance(model, Expecting):
         model.expect(sampling)
     with JudgmentWriter(place, schema) as writer:
-        for response in Gate(model).respond(requests):
+        for response in ReplyCheck(model).respond(requests):
             if response.status is Status.ERROR:
                 failed, reason = failed + 1, response.error
                 continue

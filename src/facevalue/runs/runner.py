@@ -11,9 +11,9 @@ from pathlib import Path
 
 import polars as pl
 
+from facevalue.checked_replies import ReplyCheck
 from facevalue.design import Order
 from facevalue.errors import RunError
-from facevalue.gate import Gate
 from facevalue.models.base import Finding, Holding, Model, Noting, checked_facts
 from facevalue.printable import first_line
 from facevalue.protocol.study import Study
@@ -178,17 +178,17 @@ class _FolderSession(RunSession):
         ) as writer:
             try:
                 self._watch()
-                gate = Gate(self._model, self._warn)
+                check = ReplyCheck(self._model, self._warn)
                 for again in range(self._completion.width // self._completion.repeats):
                     self._stream.stop, self._stream.only_failed = False, bool(self._enough)
-                    self._ask_round(gate, again, writer, signals)
+                    self._ask_round(check, again, writer, signals)
                     if self._stopping:
                         return
             except KeyboardInterrupt:  # what has come is stored
                 self._interrupted = True
 
-    def _ask_round(self, gate: Gate, again: int, writer: ShardWriter, signals: Interrupts) -> None:
-        with closing(gate.respond(self._stream.requests(again))) as responses, signals.draining(self._interrupt):
+    def _ask_round(self, check: ReplyCheck, again: int, writer: ShardWriter, signals: Interrupts) -> None:
+        with closing(check.respond(self._stream.requests(again))) as responses, signals.draining(self._interrupt):
             for response in responses:
                 self._came += 1
                 writer.append(response)

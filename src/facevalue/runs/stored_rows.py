@@ -1,9 +1,9 @@
-"""Rows of a run folder that cannot count: of no request of the run, or with what no gate would have let through."""
+"""Rows of a run folder that cannot count: of no request of the run, or with what no check would have let through."""
 
 import numpy as np
 import polars as pl
 
-from facevalue.gate import reason
+from facevalue.checked_replies import reason
 from facevalue.protocol.study import Study
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from facevalue import studies
+from facevalue.checked_replies import ReplyCheck
 from facevalue.errors import ModelError, RunError
-from facevalue.gate import Gate
 from facevalue.models import Model, load
 from facevalue.models.base import Finding, Holding, Noting, Sharing
 from facevalue.models.cached import COUNTS
@@ -57,7 +57,7 @@ class UnitWorker:
         self._model = model or _loaded(job, self._study)
         self._node = socket.gethostname()
         self._notes: list[str] = []
-        self._gate = Gate(self._model, self._notes.append)
+        self._check = ReplyCheck(self._model, self._notes.append)
         self._run: RunManifest | None = None
         self._asking: RequestBuilder | None = None
         self._open: OpenRequests | None = None
@@ -158,7 +158,7 @@ class UnitWorker:
         times: list[float] = []
         ended = None
         try:
-            with closing(self._gate.respond(stream.of(_chunks(unit, asking)))) as responses:
+            with closing(self._check.respond(stream.of(_chunks(unit, asking)))) as responses:
                 for response in responses:
                     rows.append(response)
                     times.append(time.time())

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
+from facevalue.checked_replies import ODD, of_file
 from facevalue.errors import RunError
-from facevalue.gate import ODD, of_file
 from facevalue.parquet import read_table, scan_tables
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.schema import RESPONSES, TIMED

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from facevalue.checked_replies import LONGEST, ReplyCheck, checked_response, of_file
 from facevalue.errors import DataError, ModelError
-from facevalue.gate import LONGEST, Gate, checked_response, of_file
 from facevalue.store.schema import RESPONSES
 from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus
 
@@ -46,7 +46,7 @@ class Answers:
 
 def passed(of: Callable[[Request], Iterable[Any]], count: int = 9) -> tuple[list[Response], list[str]]:
     notes: list[str] = []
-    return list(Gate(Answers(of), notes.append).respond(map(request, range(count)))), notes
+    return list(ReplyCheck(Answers(of), notes.append).respond(map(request, range(count)))), notes
 
 
 class Hostile:
@@ -221,12 +221,12 @@ def test_what_is_no_stream_of_responses_is_one_sentence(responses: Any) -> None:
         def respond(self, requests: Iterable[Request]) -> Any:
             return responses
 
-    gate = Gate(Single(lambda one: []))
+    check = ReplyCheck(Single(lambda one: []))
     if responses == "(a)":
-        assert list(gate.respond([request()])) == []
+        assert list(check.respond([request()])) == []
     else:
         with pytest.raises(ModelError, match=r"odd raised TypeError.*not iterable"):
-            list(gate.respond([request()]))
+            list(check.respond([request()]))
 
 
 @pytest.mark.parametrize(
@@ -236,14 +236,14 @@ def test_what_is_no_stream_of_responses_is_one_sentence(responses: Any) -> None:
 def test_a_model_of_which_no_reply_can_count_is_asked_no_more_and_quoted(odd: Callable[[Request], list[Any]]) -> None:
     model = Answers(odd)
     with pytest.raises(ModelError, match=r"20 replies of odd in a row cannot count. The last: .*(7 \(int\)|1000019)"):
-        list(Gate(model).respond(map(request, range(4400))))
+        list(ReplyCheck(model).respond(map(request, range(4400))))
     assert len(model.asked) == 20
 
 
 def test_one_that_could_at_first_is_asked_a_hundred_more() -> None:
     model = Answers(lambda one: [reply(one.trial, text="(a)" if one.trial < 50 else None)])
     with pytest.raises(ModelError, match="100 replies of odd in a row"):
-        list(Gate(model).respond(map(request, range(4400))))
+        list(ReplyCheck(model).respond(map(request, range(4400))))
     assert len(model.asked) == 150
 
 
@@ -265,7 +265,7 @@ ANY = st.one_of(
 def test_whatever_comes_a_file_can_hold_what_passes(fields: list[Any], right: bool) -> None:
     if right:
         fields[:2] = [0, 0]
-    (answer,) = [*Gate(Answers(lambda one: [Response(*fields)])).respond([request()]), None][:1]
+    (answer,) = [*ReplyCheck(Answers(lambda one: [Response(*fields)])).respond([request()]), None][:1]
     if answer is None:
         return
     assert answer[:2] == (0, 0)

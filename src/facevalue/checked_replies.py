@@ -1,4 +1,4 @@
-"""Gate: the one place where whatever a model said is checked, as it comes and as it is read from a file.
+"""Check of replies: the one place where whatever a model said is checked, as it comes and as it is read from a file.
 
 Every reply passes here on its own, before it is put together with others: of a server, a plug-in, a function, a worker,
 a recording or a model on this machine; to a run, a judge or a scorer. One that cannot count is an error of the request
@@ -53,7 +53,7 @@ class Answering(Protocol):
         ...
 
 
-class Gate:
+class ReplyCheck:
     """Asks a model, and lets a response through once for each request.
 
     A reply that cannot count becomes a response with `Status.ERROR`. A reply to nothing that is open is left out, as
