@@ -15,9 +15,11 @@ WORKERS := -n 3 --dist worksteal
 install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(or $(2),$(BIN))/python $(1); } \
 	|| $(or $(2),$(BIN))/python -m pip install -qq --disable-pip-version-check $(1)
 
+GATED := stylisticbias --faces 12 --attributes eyewear,accessories,hair_color --exact --fashion-base portrait
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-making bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds calibration-editor calibration-stopping reference lock upgrade format clean
+.PHONY: help demo test gate coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-making bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds calibration-editor calibration-stopping reference lock upgrade format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -28,6 +30,13 @@ demo: .venv/.demo ## audit the reference model, no network or GPU; ends with dem
 test: check ## formatting, lint, types, then all tests except slow ones
 	$(PYTEST) $(WORKERS) -m "not slow"
 	@test -e .venv/.engine || echo "Skipped: tests of the local engine (hf/ models). 'make engine' installs what they need; 'make test-engine' runs only them."
+
+gate: .venv/.demo ## hold the reference model against docs/limits.toml: without planted bias it is within, with it beyond
+	rm -rf build/gate
+	$(BIN)/facevalue run $(GATED) --model reference/bias-0 --out build/gate/bias-0
+	$(BIN)/facevalue run $(GATED) --model reference --out build/gate/reference
+	$(BIN)/facevalue gate build/gate/bias-0 --limits docs/limits.toml --junit build/gate/bias-0.xml
+	$(BIN)/facevalue gate build/gate/reference --limits docs/limits.toml; test $$? -eq 3
 
 coverage: .venv/.dev ## the same tests, half as long again: which lines they reach; at least 90%
 	$(PYTEST) $(WORKERS) -m "not slow" --cov --cov-report=term-missing:skip-covered --cov-fail-under=90

@@ -32,9 +32,10 @@ ORDER = (
     {"calibration"},
     {"cluster"},
     {"report"},
+    {"limits"},
     {"api"},
     {"cli"},
-    {"__main__"},
+    {"__main__", "pytest_plugin"},
 )
 LAYER = {name: level for level, names in enumerate(ORDER) for name in names}
 ENGINES = {"models", "generators", "inspection"}

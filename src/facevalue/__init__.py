@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from facevalue import errors, protocol
     from facevalue.api.calls import model, open_run, run
     from facevalue.api.comparison import compare
+    from facevalue.api.gating import gate
     from facevalue.api.inspection import Inspected, inspect_pictures
     from facevalue.api.making import Made, make
     from facevalue.api.outside import annotate, judge
@@ -56,6 +57,7 @@ __all__ = [
     "annotate",
     "compare",
     "errors",
+    "gate",
     "inspect_pictures",
     "judge",
     "make",
@@ -70,6 +72,7 @@ __all__ = [
 _MODULES = {
     "facevalue.api.calls": ("model", "open_run", "run"),
     "facevalue.api.comparison": ("compare",),
+    "facevalue.api.gating": ("gate",),
     "facevalue.api.outside": ("annotate", "judge"),
     "facevalue.api.inspection": ("Inspected", "inspect_pictures"),
     "facevalue.api.making": ("Made", "make"),

@@ -59,6 +59,7 @@ GROUPS = {
     "Check runs, papers and the instrument": (
         "check",
         {
+            "gate": "Hold runs against limits, and exit with what became of them.",
             "verify": "Check that run folders hold what was written.",
             "reproduce": "Recompute published figures, cell by cell.",
             "calibrate": "Audit models whose bias is known.",

@@ -16,6 +16,10 @@ class Exit(IntEnum):
     """The command line is wrong: an option, a name, or settings that do not go together."""
     INCOMPLETE = 3
     """Answers are missing: the model cannot be asked, requests failed, or a limit was reached."""
+    BEYOND = 3
+    """Of `gate`: something lies beyond its limit."""
+    UNDECIDED = 4
+    """Of `gate`: not measurable, or not enough data to tell; nothing lies beyond."""
     INTERRUPTED = 130
     """Ctrl-C or SIGTERM; the same command goes on."""
     PIPE_CLOSED = 141

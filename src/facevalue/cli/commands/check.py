@@ -5,7 +5,33 @@ from pathlib import Path
 import click
 
 from facevalue.cli.command import Printing
-from facevalue.cli.params import AUDITED_MODEL, RunPlace, StudyName
+from facevalue.cli.params import AUDITED_MODEL, NamedRun, RunPlace, StudyName
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+gate = Printing(
+    "gate",
+    "gate:check_gate",
+    (
+        click.Argument(["runs"], nargs=-1, required=True, metavar="[LABEL=]RUN|AUDIT...", type=NamedRun()),
+        click.Option(["--limits"], required=True, type=_FILE, metavar="FILE.toml",
+                     help="What is allowed: docs/gate.md."),
+        click.Option(["--baseline"], multiple=True, type=NamedRun(), metavar="RUN|AUDIT",
+                     help="What changes are taken against, on the same pictures. May be given several times."),
+        click.Option(["--junit", "junit_file"], type=_FILE, metavar="FILE.xml", help="Also write JUnit XML."),
+        click.Option(["--markdown", "markdown_file"], type=_FILE, metavar="FILE.md",
+                     help="Also write a summary in Markdown; it is added to $GITHUB_STEP_SUMMARY."),
+        click.Option(["--github"], is_flag=True,
+                     help="Print annotations of GitHub Actions to stderr; done by itself where GITHUB_ACTIONS is set."),
+    ),
+    """Hold RUNS against limits: all lie within, some beyond, or nobody can tell yet.
+
+    Intervals decide, never values alone: what lies within does so at 95%, what lies beyond at the level of all limits
+    together. A limit that is about nothing is an error.
+
+    Exits with 0 within, 1 for input that cannot be used, 3 beyond, 4 not measurable or not enough data to tell.
+    """,
+)  # fmt: skip
 
 verify = Printing(
     "verify",

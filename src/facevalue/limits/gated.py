@@ -1,0 +1,328 @@
+"""Gate: runs held against limits, all cells of all limits at one level."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from facevalue.errors import DataError, RunError
+from facevalue.limits.changes import baseline_of, changes_of, of_jackknife
+from facevalue.limits.declared import DeclaredLimit
+from facevalue.limits.findings import findings_decided
+from facevalue.limits.selection import selected
+from facevalue.limits.wording import reasons
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import LEVEL
+from facevalue.measures.estimates import label_columns
+from facevalue.measures.intervention_effects import degrees_of_freedom
+from facevalue.measures.limit_outcomes import ORDER, LimitOutcome, MeasuredCells, outcomes
+from facevalue.measures.selection import to_array
+from facevalue.measures.value_limits import largest
+from facevalue.runs.kept_estimates import taken
+from facevalue.runs.stored import StoredRun
+
+NUMBERS = ("value", "low", "high", "se", "n", "clusters", "floor", "bound_low", "bound_high", "q_page", "mde")
+_TEXTS = ("method", "verdict", "why")
+_OWN = ("limit", "run", "study", "model", "measure")
+_OF_PAGE = ("family", "page_low", "page_high")
+_FACTS = ("unit", "apart", "cluster", "signed", "squared")
+_DECIDED = ("gate_low", "gate_high", "at_least", "at_most", "units", "by_missing", "outcome")
+NO_LABELS = {*_OWN, *NUMBERS, *_TEXTS, *_OF_PAGE, *_FACTS, *_DECIDED}
+"""Columns of the cells of a gate that are no labels."""
+
+
+@dataclass(frozen=True)
+class HeldLimit:
+    """A limit, and what the cells that it is about amount to."""
+
+    limit: DeclaredLimit
+    cells: pl.DataFrame
+
+    @property
+    def outcome(self) -> LimitOutcome:
+        """The worst of its cells."""
+        return worst(self.cells["outcome"])
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """Columns of the cells that say what they are of."""
+        cells = self.cells
+        return [name for name in cells.columns if name not in NO_LABELS and cells[name].null_count() < cells.height]
+
+    @property
+    def open_cells(self) -> pl.DataFrame:
+        """Cells that are not within, the worst first; of equal outcome those farthest from nothing."""
+        place = pl.col("outcome").replace_strict({str(kind): at for at, kind in enumerate(ORDER)}, return_dtype=pl.Int8)
+        cells = self.cells.filter(pl.col("outcome") != str(LimitOutcome.WITHIN))
+        return cells.sort(place, pl.col("value").abs(), descending=[False, True], nulls_last=True, maintain_order=True)
+
+    def count(self, outcome: LimitOutcome) -> int:
+        """How many of its cells ended so."""
+        return self.cells.filter(outcome=str(outcome)).height
+
+    @property
+    def units_needed(self) -> float | None:
+        """Units that would probably tell for all cells that are open for want of them; None where none is."""
+        return self.cells["units"].drop_nulls().max()  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Runs held against limits. Made by `gate`."""
+
+    limits: tuple[DeclaredLimit, ...]
+    runs: tuple[str, ...]
+    baselines: tuple[str, ...]
+    cells: pl.DataFrame
+    """A row per limit and estimate: `limit` (its number, from 0), `run`, `study`, `model`, `measure`, labels, `value`
+    with `low` and `high` at 95%, `gate_low` and `gate_high` at the level of the gate, `at_least` and `at_most`,
+    `outcome` and `why`, and `units`, how many would probably tell where there is not enough data."""
+    level: float
+    """Level of the intervals by which something is beyond: 1 - .05 / the number of cells."""
+    notes: tuple[str, ...] = ()
+    """What else must be known, for people."""
+
+    @property
+    def outcome(self) -> LimitOutcome:
+        """The worst of all limits: beyond, not measurable, not enough data, within."""
+        return worst(self.cells["outcome"])
+
+    @property
+    def within(self) -> bool:
+        """Whether every limit is kept: everything that they are about was measured, and lies within."""
+        return self.outcome == LimitOutcome.WITHIN
+
+    @cached_property
+    def held(self) -> tuple[HeldLimit, ...]:
+        """Each limit with its cells."""
+        return tuple(HeldLimit(limit, self.cells.filter(limit=number)) for number, limit in enumerate(self.limits))
+
+
+def worst(outcomes_of: pl.Series) -> LimitOutcome:
+    """The worst of some outcomes.
+
+    Examples
+    --------
+    >>> str(worst(pl.Series(["within", "not enough data"])))
+    'not enough data'
+    """
+    return min(map(LimitOutcome, outcomes_of.unique().to_list()), key=ORDER.index)
+
+
+def gate(runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit], baselines: Sequence[StoredRun] = ()) -> Gate:
+    """Hold runs against limits.
+
+    Parameters
+    ----------
+    runs:
+        Each is estimated by itself; estimates that its folder keeps are read.
+    baselines:
+        What changes are taken against: a run of each study of which there is a limit of change.
+
+    Raises
+    ------
+    DataError
+        An unknown study, measure, label or level; a limit that is about nothing, or that nothing can lie beyond.
+    RunError
+        A run that cannot be read, or a baseline that does not go with it.
+
+    Notes
+    -----
+    All values and changes are decided at .05 together (`measures.limit_outcomes`), and findings on the page that they
+    are found on, at .05. Where there are several of these tests, as of several runs, they share .05 evenly.
+    """
+    if not limits:
+        raise DataError("There is no limit to hold anything against.")
+    _check_studies(runs, limits)
+    tables: list[pl.DataFrame] = []
+    notes: list[str] = []
+    unmatched: dict[tuple[int, str, str], DataError] = {}
+    for run in runs:
+        of_run = {number: limit for number, limit in enumerate(limits) if _is_about(limit, run)}
+        notes += _of_run(run, len(of_run))
+        measured = _Measured.of(run, list(of_run.values()), baselines)
+        notes += measured.notes
+        for number, limit in of_run.items():
+            key = number, run.study.name, run.model
+            try:
+                tables.append(measured.cells(number, limit))
+            except DataError as error:  # runs of one model may ask different parts of a study
+                unmatched.setdefault(key, error)
+    matched = {row for table in tables for row in table.select("limit", "study", "model").unique().iter_rows()}
+    for key, reason in unmatched.items():
+        if key not in matched:
+            raise reason
+    return _decided(pl.concat(tables, how="diagonal_relaxed"), limits, runs, baselines, notes)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What a run's limits are about: its estimates, and its changes against the baseline."""
+
+    run: StoredRun
+    estimates: pl.DataFrame
+    changes: pl.DataFrame
+    definitions: Mapping[bool, Mapping[str, Measure]]
+    """Of estimates, and of changes, by measure."""
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, run: StoredRun, limits: Sequence[DeclaredLimit], baselines: Sequence[StoredRun]) -> "_Measured":
+        """Take what the limits need."""
+        of_values = {measure.name: measure for measure in run.measures}
+        estimates = taken([run])[0] if any(not limit.of_change for limit in limits) else pl.DataFrame()
+        of_change = [limit for limit in limits if limit.of_change]
+        if not of_change:
+            return cls(run, estimates, pl.DataFrame(), {False: of_values})
+        for limit in of_change:
+            if "intervention" in limit.labels:
+                raise limit.error("changes against a baseline are of the requests as they are, without interventions.")
+        measures = list(dict.fromkeys(limit.measure for limit in of_change))
+        changes = changes_of(run, baseline_of(run, baselines), measures)
+        definitions = {False: of_values, True: {measure.name: measure for measure in changes.definitions}}
+        return cls(run, estimates, changes.rows, definitions, changes.notes)
+
+    def cells(self, number: int, limit: DeclaredLimit) -> pl.DataFrame:
+        """Cells of a limit, not decided yet."""
+        table = self.changes if limit.of_change else self.estimates
+        rows = selected(limit, table, self.run.study.estimates.lead)
+        measures = {name: self.definitions[limit.of_change][name] for name in rows["measure"].unique().to_list()}
+        _check_reach(limit, measures.values())
+        return _cells(number, limit, self.run, rows, measures)
+
+
+def _decided(
+    cells: pl.DataFrame,
+    limits: Sequence[DeclaredLimit],
+    runs: Sequence[StoredRun],
+    baselines: Sequence[StoredRun],
+    notes: Sequence[str],
+) -> Gate:
+    """The gate of cells that are not decided yet."""
+    counted = [number for number, limit in enumerate(limits) if limit.findings is not None]
+    of_values, of_findings = cells.filter(~pl.col("limit").is_in(counted)), cells.filter(pl.col("limit").is_in(counted))
+    shares = of_findings["run"].n_unique() + (of_values.height > 0)
+    alpha = (1 - LEVEL) / shares
+    level = alpha / max(of_values.height, 1)
+    decided = []
+    if of_values.height:
+        decided.append(_values_decided(of_values, limits, level))
+    decided += [
+        findings_decided(rows, limits[number], alpha)
+        for (number,), rows in of_findings.group_by(["limit"], maintain_order=True)
+    ]
+    together = pl.concat(decided, how="diagonal_relaxed").sort("limit", maintain_order=True)
+    together = together.with_columns(pl.Series("why", list(reasons(together, limits)), pl.String))
+    return Gate(
+        tuple(limits), tuple(run.place for run in runs), tuple(run.place for run in baselines), together, 1 - level,
+        tuple(dict.fromkeys(notes)),
+    )  # fmt: skip
+
+
+def _values_decided(cells: pl.DataFrame, limits: Sequence[DeclaredLimit], level: float) -> pl.DataFrame:
+    column = {name: to_array(cells[name]) for name in (*NUMBERS, "lowest", "highest", "df")}
+    numbers = cells["limit"].to_list()
+    at_least, at_most = (np.array([getattr(limits[n], name) for n in numbers]) for name in ("at_least", "at_most"))
+    counts = np.array([limits[number].counts_missing for number in numbers])
+    unsigned = ~cells["signed"].to_numpy()
+    measured = MeasuredCells(
+        **{name: column[name] for name in ("value", "low", "high", "se", "clusters", "df", "lowest", "highest")},
+        noise=np.where(unsigned, np.nan_to_num(column["floor"]), 0.0),
+        squared=cells["squared"].to_numpy(),
+        bound_low=np.where(counts, column["bound_low"], np.nan),
+        bound_high=np.where(counts, column["bound_high"], np.nan),
+    )
+    decided = outcomes(measured, at_least, at_most, level)
+    return cells.drop("lowest", "highest", "df").with_columns(
+        pl.Series("outcome", [str(outcome) for outcome in decided.outcome], pl.String),
+        pl.Series("gate_low", decided.gate_low).fill_nan(None),
+        pl.Series("gate_high", decided.gate_high).fill_nan(None),
+        pl.Series("units", decided.units).fill_nan(None),
+        pl.Series("by_missing", decided.by_missing),
+        pl.Series("at_least", np.where(np.isfinite(at_least), at_least, np.nan)).fill_nan(None),
+        pl.Series("at_most", np.where(np.isfinite(at_most), at_most, np.nan)).fill_nan(None),
+    )
+
+
+def _cells(
+    number: int, limit: DeclaredLimit, run: StoredRun, rows: pl.DataFrame, measures: Mapping[str, Measure]
+) -> pl.DataFrame:
+    """Rows of a table of estimates or changes as cells of a gate."""
+    columns = (*NUMBERS, *_TEXTS, *_OF_PAGE, "p")
+    rows = rows.with_columns(pl.lit(None, pl.Float64).alias(name) for name in columns if name not in rows.columns)
+    df = degrees_of_freedom(of_jackknife(rows) if limit.of_change else rows)
+    labels = [name for name in label_columns(rows) if rows[name].null_count() < rows.height]
+    facts = {name: [getattr(measures[of], name) for of in rows["measure"].to_list()] for name in _FACTS}
+    limits = [measures[of].limits for of in rows["measure"].to_list()]
+    return rows.select(
+        pl.lit(number).alias("limit"),
+        pl.lit(run.place).alias("run"),
+        pl.lit(run.study.name).alias("study"),
+        pl.lit(run.model).alias("model"),
+        "measure",
+        *(pl.col(name).alias(f"{name} (label)" if name in NO_LABELS else name) for name in labels),
+        *NUMBERS,
+        *_TEXTS,
+        *_OF_PAGE,
+        *(pl.Series(name, column) for name, column in facts.items()),
+        pl.Series("lowest", [low for low, _ in limits], pl.Float64),
+        pl.Series("highest", [high for _, high in limits], pl.Float64),
+        pl.Series("df", df).fill_nan(None),
+    )
+
+
+def _is_about(limit: DeclaredLimit, run: StoredRun) -> bool:
+    if limit.study:
+        return limit.study == run.study.name
+    return not limit.measure or limit.measure in [measure.name for measure in run.measures]
+
+
+def _check_studies(runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit]) -> None:
+    """Refuse limits that are about none of the runs, and runs that are named twice."""
+    for place, many in Counter(run.folder.resolve() for run in runs).items():
+        if many > 1:
+            raise RunError(f"{place} is named {many} times: each run is held against the limits once.")
+    names = list(dict.fromkeys(run.study.name for run in runs))
+    for limit in limits:
+        if limit.study and limit.study not in names:
+            raise limit.unknown("study of these runs", limit.study, names)
+        of_study = [run for run in runs if limit.study in ("", run.study.name)]
+        measures = [measure.name for run in of_study for measure in run.measures]
+        if limit.measure and limit.measure not in measures:
+            raise limit.unknown("measure", limit.measure, measures)
+
+
+def _check_conditions(limits: Sequence[DeclaredLimit]) -> None:
+    for limit in limits:
+        if "intervention" in limit.labels:
+            raise limit.error("changes against a baseline are of the requests as they are, without interventions.")
+
+
+def _check_reach(limit: DeclaredLimit, measures: Iterable[Measure]) -> None:
+    """Refuse limits that no value can lie beyond: shares in percent are such."""
+    for measure in measures:
+        low, high = measure.limits
+        low, high = max(low, -largest(measure)), min(high, largest(measure))
+        if limit.findings is not None:
+            if limit.detects is not None and limit.detects >= high:
+                raise limit.error(
+                    f"{measure.name} never lies further than {high:g} from zero: nothing detects {limit.detects:g}."
+                )
+        elif limit.at_least <= low and limit.at_most >= high:
+            unit = f", in its unit ({measure.unit})"
+            raise limit.error(f"{measure.name} never lies beyond {low:g} to {high:g}: name limits within{unit}.")
+
+
+def _of_run(run: StoredRun, limits: int) -> list[str]:
+    """What must be known of a run beside its estimates."""
+    counts, out = run.facts.counts, []
+    if not limits:
+        out.append(f"{run.place}: no limit is about {run.study.name}.")
+    if run.facts.end is None:
+        out.append(f"{run.place} has not ended: it holds part of its requests. The same `facevalue run` goes on.")
+    elif counts.errors:
+        out.append(f"{run.place}: {counts.errors:,} of {counts.requests:,} requests failed and were not counted.")
+    return out

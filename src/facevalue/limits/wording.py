@@ -1,0 +1,186 @@
+"""Words for gates: what each cell is of, why it ended as it did, and what the gate amounts to."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from facevalue.limits.declared import DeclaredLimit
+from facevalue.measures.base import written
+from facevalue.measures.estimates import NOT_MEASURABLE
+from facevalue.measures.limit_outcomes import LimitOutcome
+from facevalue.measures.verdicts import Verdict
+from facevalue.report.formatting import number
+
+if TYPE_CHECKING:
+    from facevalue.limits.gated import Gate, HeldLimit
+
+_LISTED = 20  # estimates of a limit
+_MOST_UNITS = 1e7  # a value so near its limit that no sample that can be taken tells
+
+
+def reasons(cells: pl.DataFrame, limits: Sequence[DeclaredLimit]) -> Iterator[str]:
+    """Why each cell of a gate ended as it did, a sentence each."""
+    for row in cells.iter_rows(named=True):
+        limit = limits[row["limit"]]
+        yield _of_finding(row, limit) if limit.findings is not None else _of_value(row, limit)
+
+
+def _of_value(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
+    unit, outcome = _unit(row, limit), row["outcome"]
+    if outcome == LimitOutcome.NOT_MEASURABLE:
+        return _unmeasured(row)
+    interval = between(row["low"], row["high"], unit)
+    if outcome == LimitOutcome.WITHIN:
+        return f"{interval} lies within {_allowed(row, unit)}."
+    wide = between(row["gate_low"], row["gate_high"], unit)
+    if outcome == LimitOutcome.BEYOND:
+        return f"{wide} lies beyond {_allowed(row, unit)}, at the level of the whole gate."
+    if row["by_missing"]:
+        worst = between(row["bound_low"], row["bound_high"], unit)
+        return (
+            f"{interval} lies within {_allowed(row, unit)}, but had the missing answers all gone one way, the value "
+            f"would be anything from {worst}."
+        )
+    return f"{interval} reaches over {_allowed(row, unit)}. {_more(row)}"
+
+
+def _of_finding(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
+    outcome, allowed = row["outcome"], limit.findings or 0
+    if outcome == LimitOutcome.NOT_MEASURABLE:
+        return _unmeasured(row)
+    if outcome == LimitOutcome.BEYOND:
+        many = "none is allowed" if not allowed else f"{allowed} at most are allowed"
+        return f"A difference was found, and {many}. {row['why']}"
+    if outcome == LimitOutcome.WITHIN:
+        return str(row["why"])
+    if row["verdict"] == Verdict.DIFFERENCE:
+        return "A difference was found on the page of the run, but not among all that this gate decides."
+    unit = _unit(row, limit)
+    sure = "no difference, however large" if row["mde"] is None else f"none below {number(row['mde'], unit)}"
+    if limit.detects is None:
+        return f"Nothing was found, and {sure}, was sure to be found."
+    size = number(limit.detects, unit)
+    missed = f"a difference of {size} may have been missed"
+    return f"Nothing was found, and {sure}, was sure to be found: {missed}. {_more(row)}"
+
+
+def _unmeasured(row: Mapping[str, Any]) -> str:
+    method = str(row["method"] or "")
+    reason = method.removeprefix(NOT_MEASURABLE).removeprefix(":").strip() or row["why"] or ""
+    return f"Not measurable: {reason.rstrip('.')}." if reason else "Not measurable."
+
+
+def _more(row: Mapping[str, Any]) -> str:
+    """How many units would tell, as a sentence."""
+    units, clusters = row["units"], row["clusters"]
+    if units is None:
+        return "How many more would tell is unknown."
+    if units > _MOST_UNITS:
+        return "The value lies so near that no sample would tell."
+    return f"About {units:,.0f} units ({row['cluster']}) would tell; {clusters:,} were asked about."
+
+
+def _unit(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
+    return written(row["unit"], apart=row["apart"] or limit.of_change)
+
+
+def between(low: float | None, high: float | None, unit: str) -> str:
+    """An interval with its unit.
+
+    Examples
+    --------
+    >>> between(-0.02, 0.1, "share apart"), between(0.02, None, "share")
+    ('−2.0 to 10.0 points', 'at least 2.0%')
+    """
+    if low is None or high is None:
+        end = f"at least {number(low, unit)}" if high is None else f"at most {number(high, unit)}"
+        return end if (low, high) != (None, None) else "no interval"
+    return f"{number(low, unit, bare=True)} to {number(high, unit)}"
+
+
+def _allowed(row: Mapping[str, Any], unit: str) -> str:
+    return between(row["at_least"], row["at_most"], unit)
+
+
+def value_of(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
+    """The value of a cell for people; of a comparison that something may be found of, with its interval at 95%."""
+    if row["value"] is None:
+        return NOT_MEASURABLE
+    unit = _unit(row, limit)
+    signed = row["apart"] or limit.of_change
+    value = number(row["value"], unit, signed=signed)
+    return value if limit.findings is None else f"{value} [{between(row['low'], row['high'], unit)}]"
+
+
+def name_of(row: Mapping[str, Any], labels: Sequence[str]) -> str:
+    """What a cell is of: its measure and levels."""
+    levels = [str(row[name]) for name in labels if row[name] is not None]
+    return f"{row['measure']} of {', '.join(levels)}" if levels else f"{row['measure']}, as a whole"
+
+
+def summary(gate: "Gate") -> str:
+    """What a gate amounts to, in one sentence."""
+    counts = {outcome: sum(held.outcome == outcome for held in gate.held) for outcome in LimitOutcome}
+    many = len(gate.limits)
+    if counts[LimitOutcome.WITHIN] == many:
+        sentence = "the limit is kept" if many == 1 else f"{many} limits are kept"
+        return f"Within: {sentence}, of {gate.cells.height:,} {'estimate' if gate.cells.height == 1 else 'estimates'}."
+    listed = [f"{counts[outcome]} {outcome}" for outcome in LimitOutcome if counts[outcome]]
+    return f"{str(gate.outcome).capitalize()}: of {many} {'limit' if many == 1 else 'limits'}, {', '.join(listed)}."
+
+
+def held_sentence(held: "HeldLimit") -> str:
+    """How many estimates of a limit ended how."""
+    cells = held.cells.height
+    if held.outcome == LimitOutcome.WITHIN and held.limit.findings is None:
+        return f"{cells:,} {'estimate' if cells == 1 else 'estimates'} within"
+    if held.outcome == LimitOutcome.WITHIN:
+        findings = held.cells.filter(verdict=str(Verdict.DIFFERENCE)).height
+        return (
+            f"{findings or 'no'} {'finding' if findings == 1 else 'findings'} in {cells:,} comparisons{_missed(held)}"
+        )
+    return ", ".join(f"{many:,} {outcome}" for outcome in LimitOutcome if (many := held.count(outcome)))
+
+
+def _missed(held: "HeldLimit") -> str:
+    """What could have been missed at most, as the end of a sentence."""
+    open_cells = held.cells.filter(pl.col("verdict") != str(Verdict.DIFFERENCE))
+    if not open_cells.height:
+        return ""
+    if open_cells["mde"].null_count():
+        return "; of some, any difference could have been missed"
+    row = open_cells.sort("mde", descending=True).row(0, named=True)
+    return f"; one below {number(row['mde'], _unit(row, held.limit))} could have been missed"
+
+
+def telling(held: "HeldLimit") -> str:
+    """The sample that would tell, as a sentence; empty where nothing is open for want of one."""
+    units = held.units_needed
+    if units is None or units > _MOST_UNITS:
+        return ""
+    row = held.cells.filter(pl.col("units") == units).row(0, named=True)
+    return (
+        f"About {units:,.0f} units ({row['cluster']}) would tell for all of them; {row['clusters']:,} were asked about."
+    )
+
+
+def explained(gate: "Gate") -> str:
+    """A gate in plain lines: the sentence, a line per limit, and the estimates that are not within, the worst first."""
+    lines = [summary(gate)]
+    for held in gate.held:
+        lines.append(f"{held.outcome}: {held.limit.name}: {held_sentence(held)}. {telling(held)}".strip())
+        if held.outcome != LimitOutcome.WITHIN:
+            lines += [f"  {line}" for line in cell_lines(held, _LISTED)]
+    return "\n".join([*lines, *gate.notes])
+
+
+def cell_lines(held: "HeldLimit", count: int) -> list[str]:
+    """The worst estimates of a limit that are not within, a line each, and how many more there are."""
+    cells = held.open_cells
+    lines = [
+        f"{row['outcome']}: {name_of(row, held.labels)} ({row['run']}): {value_of(row, held.limit)}. {row['why']}"
+        for row in cells.head(count).iter_rows(named=True)
+    ]
+    more = cells.height - count
+    return [*lines, *([f"and {more:,} more"] if more > 0 else [])]

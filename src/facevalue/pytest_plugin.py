@@ -1,0 +1,69 @@
+"""Plugin of pytest: the fixture and the marker `facevalue_limits`, which hold runs against limits in a test.
+
+It is loaded with pytest, whether a test uses it or not: nothing but pytest is imported before one does.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from facevalue.limits.gated import Gate
+
+_MARKER = "facevalue_limits"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker."""
+    config.addinivalue_line(
+        "markers",
+        f"{_MARKER}(limits, baseline=()): file of limits, or its tables, that the fixture {_MARKER} holds runs against",
+    )
+
+
+@pytest.fixture
+def facevalue_limits(request: pytest.FixtureRequest) -> "Callable[..., Gate]":
+    """Hold runs against limits: a function that takes runs as `facevalue.gate` does, and fails unless they lie within.
+
+    Limits and baseline are those of the marker, or are given to the function. A file of limits is looked for in the
+    folder of the test, then where pytest was started.
+    """
+    marker = request.node.get_closest_marker(_MARKER)
+    stated, of_marker = _stated(marker)
+
+    def check(runs: Any, limits: Any = None, *, baseline: Any = None) -> "Gate":
+        __tracebackhide__ = True
+        import facevalue as fv  # noqa: PLC0415 - costs nothing to tests that use none of it
+        from facevalue.limits.wording import explained  # noqa: PLC0415
+
+        chosen = stated if limits is None else limits
+        if chosen is None:
+            raise pytest.UsageError(f"Which limits? @pytest.mark.{_MARKER}('limits.toml'), or {_MARKER}(run, limits)")
+        chosen = _place(chosen, request.path.parent) if isinstance(chosen, str) else chosen
+        gate = fv.gate(runs, chosen, baseline=of_marker if baseline is None else baseline)
+        if not gate.within:
+            pytest.fail(explained(gate), pytrace=False)
+        return gate
+
+    return check
+
+
+def _stated(marker: pytest.Mark | None) -> tuple[Any, Any]:
+    """Limits and baseline that a marker names."""
+
+    def read(limits: str | Sequence[Any] | None = None, *, baseline: Any = ()) -> tuple[Any, Any]:
+        return limits, baseline
+
+    if marker is None:
+        return None, ()
+    try:
+        return read(*marker.args, **marker.kwargs)
+    except TypeError as error:
+        raise pytest.UsageError(f"@pytest.mark.{_MARKER}: {error}") from None
+
+
+def _place(name: str, folder: Path) -> Path:
+    local = folder / name
+    return local if local.is_file() else Path(name)
