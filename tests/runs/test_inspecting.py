@@ -187,7 +187,7 @@ def test_pairs_of_few_people_are_said_to_be_of_few() -> None:
     few = simulated(200)
     few = replace(few, table=few.table.with_columns(identity=pl.col("identity").cast(pl.Int64) % 4))
     (rule,) = (PictureRule("identity_distance", calibrated="at_most"),)
-    assert {(limit.pairs, limit.people) for limit in accepted(few, (rule,)).limits} == {(100, 2)}
+    assert {(limit.pairs, limit.people) for limit in accepted(few, (rule,)).limits} == {(400, 4)}
 
 
 def test_what_was_not_inspected_passes_nothing_and_counts_in_no_share() -> None:
@@ -245,6 +245,44 @@ def test_of_several_attempts_the_first_that_passes_is_kept() -> None:
     assert outcome.shares[0].accepted == 8  # of all attempts
     spare = outcome.table.filter(image="s2/2/1")[REASONS].item().to_list()
     assert spare == ["another attempt is kept"]
+
+
+def test_edits_of_an_attempt_go_with_it_where_each_picture_is_a_unit() -> None:
+    rows = [
+        {"image": f"f1/{attempt}{edit}", "path": f"{attempt}{edit}", "other_path": str(attempt) if edit else None,
+         "identity": f"f1/{attempt}{edit}", "set": None, "looked_for": edit, "readable": 1.0, "attempt": str(attempt),
+         "sharpness": 0.1 if (attempt, edit) == (1, "/cap") else 0.9}
+        for attempt in (1, 2, 3) for edit in ("", "/cap")
+    ]  # fmt: skip
+    table = pl.DataFrame(rows, schema_overrides={"other_path": pl.String, "set": pl.String})
+    outcome = accepted(Inspections(table, (), "identity", ()), (PictureRule("sharpness", low=0.5),))
+    assert outcome.table.filter(ACCEPTED)["image"].to_list() == ["f1/2", "f1/2/cap"]
+
+
+def test_an_edit_of_an_edit_fails_with_the_first_source() -> None:
+    rows = [("a", "a", None, 0.1), ("b", "b", "a", 0.9), ("c", "c", "b", 0.9), ("d", "d", None, 0.9)]
+    table = pl.DataFrame(rows, schema=["image", "path", "other_path", "sharpness"], orient="row").with_columns(
+        identity=pl.lit("x"), set=pl.lit(None, pl.String), looked_for=pl.lit(""), readable=pl.lit(1.0)
+    )
+    outcome = accepted(Inspections(table, (), "identity", ()), (PictureRule("sharpness", low=0.5),))
+    assert outcome.table.filter(ACCEPTED)["image"].to_list() == ["d"]
+    assert outcome.table.filter(image="c")[REASONS].item().to_list() == ["its source fails"]
+
+
+def test_many_pairs_of_a_few_people_give_a_group_no_limit_of_its_own() -> None:
+    rows = [
+        {"image": f"{gender}{person}-{at}", "path": f"{gender}{person}-{at}", "other_path": f"{gender}{person}",
+         "identity": f"{gender}{person}", "set": None, "looked_for": "no change", "gender": gender, "readable": 1.0,
+         "structure": 0.9 + 0.01 * at}
+        for gender, people in (("female", 2), ("male", 8)) for person in range(people) for at in range(30 // people)
+    ]  # fmt: skip
+    table = pl.DataFrame(rows, schema_overrides={"set": pl.String})
+    outcome = accepted(
+        Inspections(table, ("gender",), "identity", ()), (PictureRule("structure", calibrated="at_least"),)
+    )
+    assert {(limit.group, limit.of, limit.people) for limit in outcome.limits} == {
+        ("female", "all", 10), ("male", "cue and group", 8),
+    }  # fmt: skip
 
 
 def test_groups_that_pass_unalike_are_found_and_chance_is_not() -> None:

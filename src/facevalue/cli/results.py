@@ -242,7 +242,11 @@ def _explanation(measure: ExplainedMeasure) -> Iterator[RenderableType]:
 
 
 def report(
-    runs: tuple[str, ...], out: Path | None, margin: tuple[str, ...], pictures: Path | None
+    runs: tuple[str, ...],
+    out: Path | None,
+    margin: tuple[str, ...],
+    pictures: Path | None,
+    checks: Path | str | None,
 ) -> Output[ReportDocument]:
     """Write the report of runs."""
     if len(runs) > 1 and out is None:
@@ -251,7 +255,7 @@ def report(
     path = out or opened[0].folder / REPORT
     from facevalue.report.of_runs import report as write  # noqa: PLC0415 - templates take their time
 
-    written = write(opened, path, _margins(margin))
+    written = write(opened, path, _margins(margin), checks=checks)
     lines, url = [*written.lines, f"Report: {path}"], ""
     if out is None and opened[0].url:
         published(opened[0].url, opened[0].folder / REPORT)

@@ -54,6 +54,9 @@ class Built:
     differences: tuple[Difference, ...]
     """Differences of the models from the first one."""
     differences_json: list[dict[str, Any]]
+    passing: tuple[Difference, ...] = ()
+    """Differences of each model between all pictures and those that pass."""
+    passing_json: dict[str, Any] | None = None
 
 
 _READY: WeakKeyDictionary[ReportData, Built] = WeakKeyDictionary()
@@ -107,6 +110,8 @@ def _built(data: ReportData) -> Built:
         changed(numbers, titles, data.study.measures),
         model_differences.shown(data.between, data.names, titles),
         model_differences.as_json(data.between),
+        model_differences.passing_shown(data.passing, data.names, titles),
+        model_differences.passing_json(data.passing),
     )
 
 

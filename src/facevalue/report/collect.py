@@ -22,6 +22,7 @@ from facevalue.runs.failures import quoted
 from facevalue.runs.joined import study_of
 from facevalue.runs.model_differences import ModelDifferences
 from facevalue.runs.model_names import names_for_people, renamed
+from facevalue.runs.passing_answers import PassingAnswers
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.store.manifest import Session
@@ -42,6 +43,7 @@ def gather(
     estimates: pl.DataFrame,
     tallies: Mapping[str, ReplyTally],
     between: ModelDifferences | None = None,
+    passing: PassingAnswers | None = None,
 ) -> ReportData:
     """Collect everything a report shows."""
     study = study_of(runs)
@@ -74,6 +76,7 @@ def gather(
         page=page,
         demo=_demo(runs),
         between=between or ModelDifferences(),
+        passing=passing,
         editor=editor_facts(study),
         names=names,
     )

@@ -13,6 +13,7 @@ from facevalue.protocol.page import Page
 from facevalue.protocol.study import Study
 from facevalue.report.sentences import word_pattern
 from facevalue.runs.model_differences import ModelDifferences
+from facevalue.runs.passing_answers import PassingAnswers
 from facevalue.stimuli.base import Kind
 from facevalue.types import Sampling
 
@@ -322,6 +323,8 @@ class ReportData:
     """The demo that this is a run of, and its study; None for every other run."""
     between: ModelDifferences = field(default_factory=ModelDifferences)
     """Differences of the models from the first of them."""
+    passing: PassingAnswers | None = None
+    """Results on the pictures that pass their checks, less those on all; None where no checks were named."""
     editor: EditorFacts | None = None
     """Who edited the pictures; None where none is named."""
     names: Mapping[str, str] = field(default_factory=dict)

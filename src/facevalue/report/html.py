@@ -80,6 +80,8 @@ def _rendered(template: str, data: ReportData) -> str:
         between=data.between,
         reference=data.names.get(data.between.first, data.between.first),
         differences=ready_page.differences,
+        passing=data.passing,
+        passing_differences=ready_page.passing,
         sections=[
             ("trust", "How far to trust it"),
             *((section.id, section.title) for section in ready_page.sections),
@@ -172,8 +174,10 @@ def _trust(cards: Sequence[Card]) -> str:
 
 
 def _models(data: ReportData) -> list[tuple[str, str]]:
-    """The section that compares models, where there are several."""
-    return [("between-models", "Differences between models")] if data.between.others or data.between.why_none else []
+    """The sections that compare models, where there are several, and pictures that pass with all."""
+    between = data.between.others or data.between.why_none
+    models = [("between-models", "Differences between models")] if between else []
+    return models if data.passing is None else [*models, ("passing", "With and without pictures that fail")]
 
 
 def _cautions(data: ReportData) -> list[str]:

@@ -15,11 +15,13 @@ from facevalue.report.formatting import DASH, Titles, number, share_of_chance
 from facevalue.report.headline import Headline, Passage
 from facevalue.report.sizes import ToldScale, scale_of
 from facevalue.runs.model_differences import ModelDifferences, answer
+from facevalue.runs.passing_answers import PassingAnswers
 
 if TYPE_CHECKING:  # scipy.stats takes a second to import
     from facevalue.measures.base import Measure
     from facevalue.runs.compared_cells import RunAgreement
 
+ALL_AND_PASSING = "the result on all pictures", "the result on those that pass"
 _TOLD, _CELLS = 2, 2
 """Models that the answer compares with the first one, and cells that it names: of each one where there are several."""
 MOST = 40
@@ -70,6 +72,27 @@ def shown(between: ModelDifferences, names: Mapping[str, str], titles: Titles) -
         _shown(agreement, (first, names.get(model, model)), titles)
         for model, agreement in (between.others or {}).items()
     )
+
+
+def passing_shown(passing: PassingAnswers | None, names: Mapping[str, str], titles: Titles) -> tuple[Difference, ...]:
+    """Return what a report shows of its models' results with and without pictures that fail."""
+    by_model = {} if passing is None else passing.by_model
+    return tuple(_passing(agreement, names.get(model, model), titles) for model, agreement in by_model.items())
+
+
+def _passing(agreement: "RunAgreement", model: str, titles: Titles) -> Difference:
+    difference = _shown(agreement, ALL_AND_PASSING, titles)
+    sentence = answer(agreement, ALL_AND_PASSING)
+    scores = "all scores" if agreement.several else agreement.measures[0].title
+    return replace(difference, title=f"{model}: {scores}", sentences=(sentence[:1].upper() + sentence[1:],))
+
+
+def passing_json(passing: PassingAnswers | None) -> dict[str, Any] | None:
+    """The same for machines; None where no checks were named."""
+    if passing is None:
+        return None
+    counts = {name: getattr(passing, name) for name in ("pictures", "failing", "answers", "about_failing", "why_none")}
+    return {**counts, "models": {name: finite(agreement.json()) for name, agreement in passing.by_model.items()}}
 
 
 def before(answer: Headline, between: ModelDifferences, names: Mapping[str, str], titles: Titles) -> Headline:

@@ -11,8 +11,10 @@ from facevalue.report.built import built
 from facevalue.report.collect import gather
 from facevalue.report.data import ReportData
 from facevalue.report.html import write, write_json
+from facevalue.report.model_differences import ALL_AND_PASSING
 from facevalue.runs.kept_estimates import taken
 from facevalue.runs.model_differences import answer, model_differences
+from facevalue.runs.passing_answers import passing_answers
 from facevalue.runs.rated_estimates import with_ratings
 from facevalue.runs.stored import ReplyTally, StoredRun
 
@@ -32,24 +34,42 @@ class WrittenReport(NamedTuple):
         return page_json(built(self.data))
 
 
-def gathered(runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None) -> WrittenReport:
+def gathered(
+    runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None, checks: Path | str | None = None
+) -> WrittenReport:
     """Take the estimates, or read those that the folder of a single run keeps, and gather what a report shows."""
-    return collected(runs, *taken(runs, margins))
+    return collected(runs, *taken(runs, margins), checks)
 
 
-def collected(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[str, ReplyTally]) -> WrittenReport:
-    """Gather what a report shows of estimates that were taken."""
+def collected(
+    runs: Sequence[StoredRun],
+    estimates: pl.DataFrame,
+    tallies: Mapping[str, ReplyTally],
+    checks: Path | str | None = None,
+) -> WrittenReport:
+    """Gather what a report shows of estimates that were taken.
+
+    `checks`: by which results with and without pictures that fail are shown.
+    """
+    passing = None if checks is None else passing_answers(runs, checks)
     rated, notes = with_ratings(estimates, runs)
     between = model_differences(runs, estimates, tallies)
     answers = [answer(agreement, (between.first, model)) for model, agreement in (between.others or {}).items()]
-    return WrittenReport(tallies, [*notes, *answers], gather(runs, rated, tallies, between))
+    if passing is not None:
+        answers += [passing.sentence, passing.why_none] if passing.why_none else [passing.sentence]
+        answers += [f"{model}: {answer(agreement, ALL_AND_PASSING)}" for model, agreement in passing.by_model.items()]
+    return WrittenReport(tallies, [*notes, *answers], gather(runs, rated, tallies, between, passing))
 
 
 def report(
-    runs: Sequence[StoredRun], out: Path, margins: Mapping[str, float] | None = None, data: Path | None = None
+    runs: Sequence[StoredRun],
+    out: Path,
+    margins: Mapping[str, float] | None = None,
+    data: Path | None = None,
+    checks: Path | str | None = None,
 ) -> WrittenReport:
     """Gather what a report shows, and write it."""
-    gathered_report = gathered(runs, margins)
+    gathered_report = gathered(runs, margins, checks)
     write(out, gathered_report.data)
     if data is not None:
         write_json(data, gathered_report.data)

@@ -1,6 +1,6 @@
 """Acceptance of pictures by rules: limits that known pairs give, who is left, and whether groups are left alike."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -22,7 +22,9 @@ from facevalue.runs.inspections import Inspections, joint_levels
 from facevalue.stimuli.picture_facts import MOST_VIEWS
 
 LEAST_PAIRS = 20
-"""Known pairs of a cue and group, or of a group, from which a limit is taken; of fewer, those of all are."""
+"""Known pairs from which a limit is taken; of fewer of a cue and group those of the group are, of fewer of all."""
+LEAST_PEOPLE = 6
+"""People whose pairs these are, of a cue and group, or of a group: many pairs of a few people tell of these alone."""
 TAIL = 0.05
 """Share of known pairs beyond a limit: of other people who would pass for the same, of null edits that would not."""
 _DEALS = 2000
@@ -113,10 +115,8 @@ def accepted(
     """
     table = inspections.table
     group = joint_levels(table, inspections.groups)
-    opened = (pl.col("readable") == 1).fill_null(value=False)
-    shut = pl.when(pl.col("readable").is_null()).then(pl.lit(UNSEEN)).otherwise(pl.lit(SHUT))
     again = cache(lambda: rewritten(group)) if rewritten else None
-    columns, limits = [pl.when(~opened).then(shut)], list[Limit]()
+    columns, limits = [_unopened()], list[Limit]()
     for rule in rules:
         if rule.edited and not inspections.edits.height:
             continue
@@ -127,27 +127,11 @@ def accepted(
             of_rows, of_rule = _limits(rule, table, group, pairs)
             limits += of_rule
             low, high = (of_rows, high) if rule.calibrated == "at_least" else (low, of_rows)
-        value = pl.col(rule.quantity)
-        concerns = opened & (pl.col(LOOKED_FOR).is_in(rule.cues) if rule.cues else pl.lit(value=True))
-        if rule.quantity in BY_NAME and BY_NAME[rule.quantity].source:
-            concerns &= pl.col(OTHER_PATH).is_not_null()
-        if rule.edited:
-            concerns &= pl.col(LOOKED_FOR).ne_missing(pl.lit(NULL_EDIT))
-        broken = concerns & ~((value >= low) & (value <= high)).fill_null(value=False)
-        reason = pl.when(value.is_null()).then(pl.lit(f"{rule.quantity} is missing")).otherwise(pl.lit(rule.text))
-        columns.append(pl.when(broken).then(reason))
+        columns.append(_broken(rule, low, high))
     reasons = table.select(pl.concat_list(columns).list.drop_nulls().alias(REASONS))[REASONS]
-    failed = table.select(PATH, own=reasons.list.len() > 0)
-    sources = failed.select(pl.col(PATH).alias(OTHER_PATH), source_failed="own").unique(OTHER_PATH)
-    of_source = table.join(sources, on=OTHER_PATH, how="left", maintain_order="left")["source_failed"].fill_null(
-        value=False
-    )
-    its_source = pl.Series(REASONS, [[OF_SOURCE] if fails else [] for fails in of_source], pl.List(pl.String))
-    verdicts = table.select(IMAGE).with_columns(
-        (~(failed["own"] | of_source)).alias(ACCEPTED), reasons.list.concat(its_source).alias(REASONS)
-    )
-    unknown = table.filter(pl.col("readable").is_null())[PATH].implode()
-    judged = ~pl.any_horizontal(pl.col(PATH, OTHER_PATH).is_in(unknown).fill_null(value=False))
+    verdicts = _with_sources(table, reasons)
+    unseen = table.filter(pl.col("readable").is_null())[PATH].implode()
+    judged = ~pl.any_horizontal(pl.col(PATH, OTHER_PATH).is_in(unseen).fill_null(value=False))
     rows = table.with_columns(verdicts[ACCEPTED]).filter(judged)
     factors = [name for name in inspections.groups if rows[name].count()]
     return Acceptance(
@@ -158,15 +142,60 @@ def accepted(
     )
 
 
+def _unopened() -> pl.Expr:
+    """Why a picture that has no quantities has none; null for others."""
+    reason = pl.when(pl.col("readable").is_null()).then(pl.lit(UNSEEN)).otherwise(pl.lit(SHUT))
+    return pl.when(~_opened()).then(reason)
+
+
+def _opened() -> pl.Expr:
+    return (pl.col("readable") == 1).fill_null(value=False)
+
+
+def _broken(rule: PictureRule, low: pl.Expr, high: pl.Expr) -> pl.Expr:
+    """The rule in words where a picture that it is about breaks it, or lacks its quantity; null elsewhere."""
+    value = pl.col(rule.quantity)
+    concerns = _opened() & (pl.col(LOOKED_FOR).is_in(rule.cues) if rule.cues else pl.lit(value=True))
+    if rule.quantity in BY_NAME and BY_NAME[rule.quantity].source:
+        concerns &= pl.col(OTHER_PATH).is_not_null()
+    if rule.edited:
+        concerns &= pl.col(LOOKED_FOR).ne_missing(pl.lit(NULL_EDIT))
+    breaks = concerns & ~((value >= low) & (value <= high)).fill_null(value=False)
+    reason = pl.when(value.is_null()).then(pl.lit(f"{rule.quantity} is missing")).otherwise(pl.lit(rule.text))
+    return pl.when(breaks).then(reason)
+
+
+def _with_sources(table: pl.DataFrame, reasons: pl.Series) -> pl.DataFrame:
+    """Verdicts: a picture fails for reasons of its own, and with its source, however many edits lie between."""
+    fails = {path: len(texts) > 0 for path, texts in zip(table[PATH], reasons, strict=True)}
+    origins = dict(table.select(PATH, OTHER_PATH).iter_rows())
+    of_source = [any(fails.get(path, False) for path in _line(path, origins)[1:]) for path in table[PATH]]
+    texts = pl.Series(REASONS, [[OF_SOURCE] if failed else [] for failed in of_source], pl.List(pl.String))
+    verdicts = table.select(IMAGE).with_columns(reasons.list.concat(texts).alias(REASONS))
+    return verdicts.select(IMAGE, (pl.col(REASONS).list.len() == 0).alias(ACCEPTED), REASONS)
+
+
+def _line(path: str, origins: Mapping[str, str | None]) -> list[str]:
+    """A picture, what it was edited from, what that was edited from, and so on."""
+    line = [path]
+    while (origin := origins.get(line[-1])) is not None and origin not in line:
+        line.append(origin)
+    return line
+
+
 def _first_attempts(table: pl.DataFrame, verdicts: pl.DataFrame, unit: str) -> pl.DataFrame:
     """Of units that were made several times the first attempt that passes as a whole, else that of which most passes.
 
-    Attempts are numbered in a column, and at the end of the unit's name, as `make --draws` does.
+    Attempts are numbered in a column, and at the end of the unit's name, as `make --draws` does; edits go with what
+    they were edited from, as each picture may be a unit by itself.
     """
     if ATTEMPT not in table.columns:
         return verdicts
-    rows = table.select(pl.col(unit), pl.col(ATTEMPT).cast(pl.Int64, strict=False)).with_columns(verdicts[ACCEPTED])
-    rows = rows.with_columns(pl.col(unit).str.replace(r"/\d+$", "").alias("slot"))
+    units = dict(table.select(PATH, unit).iter_rows())
+    origins = dict(table.select(PATH, OTHER_PATH).iter_rows())
+    first_units = pl.Series([units.get(_line(path, origins)[-1]) for path in table[PATH]], dtype=pl.String)
+    slots = first_units.str.replace(r"/\d+$", "").alias("slot")
+    rows = table.select(slots, pl.col(ATTEMPT).cast(pl.Int64, strict=False)).with_columns(verdicts[ACCEPTED])
     of_attempt = rows.group_by("slot", ATTEMPT).agg(pl.col(ACCEPTED).sum().alias("passed"))
     ordered = of_attempt.sort("passed", ATTEMPT, descending=[True, False])
     best = ordered.unique("slot", keep="first", maintain_order=True).select("slot", best=ATTEMPT)
@@ -237,12 +266,16 @@ def _limits(
     for cue, of_group in rows.unique(maintain_order=True).iter_rows():
         same_group = pairs.rows.filter(group=of_group)
         candidates = (("cue and group", same_group.filter(cue=cue)), ("group", same_group), ("all", pairs.rows))
-        of, rows_of = next((name, some) for name, some in candidates if some.height >= LEAST_PAIRS)
+        of, rows_of = next((name, some) for name, some in candidates if name == "all" or _are_enough(some))
         value = float(np.quantile(rows_of["value"].to_numpy(), pairs.below))
         people = rows_of["person"].n_unique()
         limits[cue, of_group] = Limit(rule.quantity, cue, of_group, value, rows_of.height, people, pairs.kind, of)
     of_rows = [limits[key].value for key in zip(rows["cue"], rows["group"], strict=True)]
     return pl.lit(pl.Series("limit", of_rows, pl.Float64)), list(limits.values())
+
+
+def _are_enough(pairs: pl.DataFrame) -> bool:
+    return pairs.height >= LEAST_PAIRS and pairs["person"].n_unique() >= LEAST_PEOPLE
 
 
 def _shares(rows: pl.DataFrame, factor: str, unit: str) -> list[GroupShare]:

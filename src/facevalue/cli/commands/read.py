@@ -38,6 +38,9 @@ report = Printing(
                      "storage."),
         MARGIN,
         PICTURES,
+        click.Option(["--checks"], type=RunPlace(), metavar="CHECKS",
+                     help="Also show the results without pictures that failed these checks: the folder that "
+                     "inspect-pictures wrote."),
     ),
     """Write the report of RUNS as one HTML file that needs no network. With --json, print the whole page as JSON, too.
 

@@ -41,6 +41,7 @@ def page_json(page: Built) -> Data:
             for c in page.changed
         ],
         "models_compared": page.differences_json,
+        **({} if page.passing_json is None else {"pictures_that_pass": page.passing_json}),
     }  # fmt: skip
 
 
