@@ -19,7 +19,7 @@ GATED := stylisticbias --faces 12 --attributes eyewear,accessories,hair_color --
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test gate coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-making bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds calibration-editor calibration-stopping reference lock upgrade format clean
+.PHONY: help demo test gate coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-making bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds calibration-editor calibration-stopping reference lock upgrade format clean check-formats
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -120,6 +120,11 @@ calibration: .venv/.demo ## false findings, coverage and power of all studies, b
 
 calibration-kinds: .venv/.demo ## the same of every kind of take of own studies, in small designs; goes on where it was stopped
 	$(BIN)/facevalue calibrate benchmarks/kinds/*.toml --sizes 1 --repetitions $(or $(REPETITIONS),12) --processes $(or $(PROCESSES),2) --keep build/calibration --out docs/calibration-kinds.csv --out docs/calibration-kinds.md
+
+check-formats: .venv/.dev ## packs against the schema of Every Eval Ever, whose package needs Python 3.12 and much besides: only its schema is fetched
+	$(BIN)/python -m pip download -qq --no-deps --only-binary=:all: --python-version 3.13 every-eval-ever==0.3.0 -d build/every-eval-ever
+	$(BIN)/python -m zipfile -e build/every-eval-ever/*.whl build/every-eval-ever
+	$(BIN)/python -m pytest -q -n 0 tests/pack -k every_eval_ever
 
 calibration-editor: .venv/.dev ## planted editors: side effects found, and what is found where none are; goes on where it was stopped
 	$(BIN)/python -m benchmarks.editor_audits --out docs/calibration-editor.csv --audits $(or $(REPETITIONS),100)

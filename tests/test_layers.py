@@ -32,7 +32,7 @@ ORDER = (
     {"calibration"},
     {"cluster"},
     {"report"},
-    {"limits"},
+    {"limits", "packing"},
     {"api"},
     {"cli"},
     {"__main__", "pytest_plugin"},

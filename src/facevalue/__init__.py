@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from facevalue.api.inspection import Inspected, inspect_pictures
     from facevalue.api.making import Made, make
     from facevalue.api.outside import annotate, judge
+    from facevalue.api.packing import pack
     from facevalue.api.profile import AuditProfile, profile
     from facevalue.api.report import Report
     from facevalue.api.run import Run
@@ -63,6 +64,7 @@ __all__ = [
     "make",
     "model",
     "open_run",
+    "pack",
     "profile",
     "protocol",
     "run",
@@ -73,6 +75,7 @@ _MODULES = {
     "facevalue.api.calls": ("model", "open_run", "run"),
     "facevalue.api.comparison": ("compare",),
     "facevalue.api.gating": ("gate",),
+    "facevalue.api.packing": ("pack",),
     "facevalue.api.outside": ("annotate", "judge"),
     "facevalue.api.inspection": ("Inspected", "inspect_pictures"),
     "facevalue.api.making": ("Made", "make"),

@@ -45,6 +45,7 @@ GROUPS = {
             "profile": "Set side by side what several studies say of the same groups.",
             "compare": "Compare two runs of a study cell by cell.",
             "export": "Write one wide table of every answer.",
+            "pack": "Pack what an audit rests on, to hand it on.",
             "attention": "Show where a local model looks when it answers.",
         },
     ),

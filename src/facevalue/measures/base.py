@@ -51,6 +51,8 @@ class Measure:
     norm: bool = False
     """Whether noise adds to its square, as to that of a spread between groups: its difference between two runs is taken
     without that (`paired_changes.ChangeSet`)."""
+    selection: bool = False
+    """Whether it is how often people are chosen, or judged favourably: what impact ratios are taken of."""
     unbounded: str = ""
     """Why missing answers could have made anything of it, so that it has no bounds; empty where it can have some."""
 

@@ -174,7 +174,7 @@ def measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score
                 breakdown.sets.unit, OURS, signed=is_signed,
                 paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN, FROM_ALIKE, MOVED, WITHIN, *BESIDE_FLOOR),
                 comparison=kind not in (MEAN, WITHIN, *BESIDE_FLOOR), limits=limits, unbounded=_UNBOUNDED.get(kind, ""),
-                norm=take.measure == SPREAD,
+                norm=take.measure == SPREAD, selection=kind == MEAN and limits == (0.0, 1.0),
             )  # fmt: skip
             if take.size:
                 out |= _sizes(out[name])

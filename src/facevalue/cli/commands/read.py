@@ -115,3 +115,21 @@ attention = Printing(
     option a map of what is relevant for it, as arrays (.npz) and as pictures; for pairs also the share of each side.
     """,
 )  # fmt: skip
+
+pack = Printing(
+    "pack",
+    "pack:pack",
+    (
+        click.Argument(["runs"], nargs=-1, metavar="RUN|AUDIT...", type=RunPlace()),
+        click.Option(["--to"], type=click.Path(path_type=Path), metavar="DIR|FILE.zip", help="Where the pack goes."),
+        click.Option(["--verify"], type=click.Path(path_type=Path, exists=True), metavar="PACK",
+                     help="Check that no file of a pack was changed."),
+        click.Option(["--organization"], default="not stated", metavar="NAME",
+                     help="Who asked, for forms that say so."),
+    ),
+    """Pack all that RUNS or an audit rest on, to hand it on: reports, estimates, definitions, settings, digests.
+
+    In forms that others' tools read: Every Eval Ever, CycloneDX, Croissant, RO-Crate, model-index, a section for a
+    model card, impact ratios of NYC Local Law 144, and a map of clauses. Answers and pictures stay where they are.
+    """,
+)  # fmt: skip

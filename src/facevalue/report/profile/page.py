@@ -55,14 +55,17 @@ class ConditionPart:
     others: tuple[ProfileCell, ...]
 
 
-def render(profile: Profile) -> str:
-    """Render a profile as a page that needs no network; untrusted texts are escaped."""
+def render(profile: Profile, generated: datetime | None = None) -> str:
+    """Render a profile as a page that needs no network; untrusted texts are escaped.
+
+    `generated`: when it was made, as the page says; now by default.
+    """
     style, script = asset("style.css") + asset("profile.css"), asset("profile.js")
     return environment().get_template("profile.html.j2").render(
         head=head(profile),
         profile=profile,
         who=_who(profile),
-        now=datetime.now(UTC),
+        now=generated or datetime.now(UTC),
         version=__version__,
         style=Markup(style),  # noqa: S704 our own files
         script=Markup(script),  # noqa: S704 our own files

@@ -1,5 +1,7 @@
 """Measures of ModSCAN: definitions with equation and source."""
 
+from dataclasses import replace
+
 from facevalue.measures.base import Measure
 
 PAPER = "ModSCAN (002_9046da80f63aa965)"
@@ -35,9 +37,12 @@ SCORE_CORRECTED = _score(
     "bias_score_corrected", "Bias score of valid answers, without the part of chance",
     "mean_ij sqrt(max((p_ij - b)² - se_ij², 0))", OURS, comparison=False,
 )  # fmt: skip
-SHARE = _share(
-    "group_share", "Share of a group among valid answers in which it could be chosen",
-    "choices of i / valid answers with i", f"{PAPER}, Figures 6, 8, 11 to 13",
+SHARE = replace(
+    _share(
+        "group_share", "Share of a group among valid answers in which it could be chosen",
+        "choices of i / valid answers with i", f"{PAPER}, Figures 6, 8, 11 to 13",
+    ),
+    selection=True,
 )  # fmt: skip
 SHARE_ALL = _share(
     "answer_share", "Share of a group, or of no valid answer, of all queries", "choices of i / queries",

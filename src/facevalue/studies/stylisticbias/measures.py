@@ -1,6 +1,7 @@
 """Measures of StylisticBias: definitions with equation and source."""
 
 import math
+from dataclasses import replace
 
 from facevalue.measures.base import Measure
 
@@ -27,9 +28,12 @@ def _measure(
     return Measure(name, title, equation, unit, UNIT, source, paired, signed, comparison, limits)
 
 
-PHI = _measure(
-    "phi", "Preference score", "phi_i(x) = 1/n_i(x) sum_j sum_k r_ijk(x), averaged over the base faces",
-    "probability", f"{PAPER}, section 4.4",
+PHI = replace(
+    _measure(
+        "phi", "Preference score", "phi_i(x) = 1/n_i(x) sum_j sum_k r_ijk(x), averaged over the base faces",
+        "probability", f"{PAPER}, section 4.4",
+    ),
+    selection=True,
 )  # fmt: skip
 SBS = _measure(
     "sbs", "Signed bias shift", "SBS = mean over image-scenario pairs of phi_i(x_v) - phi_i(x_b)",

@@ -1,6 +1,7 @@
 """Measures of VIGNETTE: definitions with equation and source."""
 
 import math
+from dataclasses import replace
 from functools import partial
 
 from facevalue.measures.base import Measure
@@ -28,9 +29,12 @@ def _measure(
     return Measure(name, title, equation, unit, cluster, source, paired, signed, comparison, limits)
 
 
-SELECTION = _measure(
-    "selection_frequency", "Selection frequency", "S(i) = 1/|A_i| sum_a 100 n_response(i, a) / n_option(i, a)",
-    "%", f"{PAPER}, section 5; Fisher's exact test as in section 6",
+SELECTION = replace(
+    _measure(
+        "selection_frequency", "Selection frequency", "S(i) = 1/|A_i| sum_a 100 n_response(i, a) / n_option(i, a)",
+        "%", f"{PAPER}, section 5; Fisher's exact test as in section 6",
+    ),
+    selection=True,
 )  # fmt: skip
 GAP = _measure(
     "selection_gap", "Selection frequency against an even choice",

@@ -1,0 +1,248 @@
+"""Contents of a pack, and where they are written: a folder or a ZIP file, whole or not at all."""
+
+import hashlib
+import io
+import json
+import secrets
+import shutil
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from facevalue.csv_text import csv_bytes
+from facevalue.errors import RunError, SettingError
+from facevalue.packing.clauses import clause_map
+from facevalue.packing.crate import FILE as CRATE
+from facevalue.packing.crate import crate
+from facevalue.packing.cyclonedx import cyclonedx
+from facevalue.packing.every_eval_ever import every_eval_ever
+from facevalue.packing.hugging_face import card_section, eval_results, model_index
+from facevalue.packing.impact import impact_table
+from facevalue.packing.packed_runs import PackedRun, gather
+from facevalue.packing.sealing import SUMS, sums
+from facevalue.parquet import parquet_bytes
+from facevalue.report.html import as_json, render
+from facevalue.report.profile import profile_of
+from facevalue.report.profile.page import render as render_profile
+from facevalue.report.profile.rows import comparisons, contrast_rows
+from facevalue.runs.audit_folder import AUDIT, is_audit, runs_of
+from facevalue.runs.croissant import ListFile
+from facevalue.runs.data_statement import data_statement
+from facevalue.runs.stored import StoredRun
+from facevalue.store.files import PREREGISTRATION, write_whole
+
+ZIP = ".zip"
+_FIRST = (
+    "Read `model-card.md` first, then `profile.html` if there is one, and `reports/`; all else is what they rest on."
+)
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+"""Time of every file in a ZIP file, so that the same pack has the same bytes."""
+_TITLES = {
+    "README.md": "What is in this pack, and how to read it",
+    "profile.html": "What all studies say of the same groups, side by side, judged at one level",
+    "profile.json": "The same as JSON",
+    "impact-ratios.csv": "Rates of selection and impact ratios, in the form of NYC Local Law 144, of test data",
+    "clauses.md": "Which file speaks to which clause, and what it does not cover",
+    "measures.json": "Definitions of all measures: equation, unit, source, what was sampled",
+    "model-card.md": "A section for a model card",
+    "model-index.yaml": "model-index of Hugging Face model cards",
+    "eval-results.yaml": "Pointers in the form of Hugging Face .eval_results",
+    "cyclonedx.json": "CycloneDX 1.7: measures by slice with intervals, groups at risk",
+    AUDIT: "What the audit was asked to do",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A pack that was written."""
+
+    place: Path
+    """Folder or ZIP file."""
+    files: int
+    size: int
+    """How many files, and their bytes together, before they were packed."""
+    runs: tuple[str, ...]
+    """Names of its runs."""
+
+
+def pack(places: Sequence[Path | str], to: Path, organization: str = "not stated") -> Packed:
+    """Write the pack of runs and audits.
+
+    Parameters
+    ----------
+    places:
+        Runs or audits, folders or URLs.
+    to:
+        A folder that is not there, is empty, or holds an earlier pack, which is replaced; or a .zip file.
+    organization:
+        Who asked.
+
+    Raises
+    ------
+    RunError
+        Nothing to pack, one run twice, or a place that cannot be used.
+    """
+    if not places:
+        raise SettingError("Name the runs or the audit to pack.")
+    runs = [Path(run) if "://" not in run else run for place in places for run in runs_of(place)]
+    if len({str(run) for run in runs}) < len(runs):
+        raise RunError("One run is named twice: name each run, or its audit, once.")
+    _check_target(to)
+    packed = gather([StoredRun.open(run) for run in runs])
+    files = dict(_files(packed, [Path(place) for place in places if is_audit(place) and "://" not in str(place)],
+                        organization))  # fmt: skip
+    written = _ended(packed)
+    files["clauses.md"] = clause_map({*files, "clauses.md", SUMS}).encode()
+    files["README.md"] = _readme(packed, {*files}).encode()
+    title = f"FaceValue audit of {', '.join(dict.fromkeys(one.model for one in packed))}"
+    files[CRATE] = _json(crate(files, _titles(packed), title, written.isoformat()))
+    files[SUMS] = sums(files)
+    _write(files, to)
+    return Packed(to, len(files), sum(map(len, files.values())), tuple(one.name for one in packed))
+
+
+def _files(pack: Sequence[PackedRun], audits: Sequence[Path], organization: str) -> Iterator[tuple[str, bytes]]:
+    written = _ended(pack)
+    definitions = {str(d["name"]): d for one in pack for d in one.definitions()}
+    yield "measures.json", _json(list(definitions.values()))
+    for one in pack:
+        yield f"reports/{one.name}.html", render(one.page).encode()
+        yield f"reports/{one.name}.json", as_json(one.page).encode()
+        yield f"estimates/{one.name}.csv", csv_bytes(one.rows())
+        yield f"runs/{one.name}.json", _json(one.settings())
+        if one.run.facts.preregistration:
+            yield f"runs/{one.name}-{PREREGISTRATION}", (one.run.folder / PREREGISTRATION).read_bytes()
+        yield f"every-eval-ever/{one.name}.json", _json(every_eval_ever(one, organization, int(written.timestamp())))
+        yield from _pictures(one)
+    yield from _profile(pack)
+    yield "cyclonedx.json", _json(cyclonedx(pack, written.isoformat()))
+    yield "model-index.yaml", model_index(pack).encode()
+    yield "eval-results.yaml", eval_results(pack, written.isoformat()).encode()
+    yield "model-card.md", card_section(pack).encode()
+    yield "impact-ratios.csv", csv_bytes(impact_table(pack))
+    for number, audit in enumerate(audits):
+        yield AUDIT if not number else f"{number}-{AUDIT}", (audit / AUDIT).read_bytes()
+
+
+def _profile(pack: Sequence[PackedRun]) -> Iterator[tuple[str, bytes]]:
+    """One profile of all runs; none where they cannot stand in one, such as of a model that answered nothing."""
+    with suppress(RunError):
+        built = profile_of([one.run for one in pack])
+        yield "profile.html", render_profile(built, _ended(pack)).encode()
+        tables = {
+            "comparisons": [asdict(row) for row in comparisons(built)],
+            "side_by_side": [asdict(row) for row in contrast_rows(built)],
+        }
+        yield "profile.json", _json(tables)
+
+
+def _pictures(one: PackedRun) -> Iterator[tuple[str, bytes]]:
+    """The run's table of pictures with its data statement; none for a study whose table lists no files."""
+    pictures = one.run.study.manifest
+    if "path" not in pictures.columns or (pictures := pictures.filter(pl.col("path").is_not_null())).is_empty():
+        return
+    name = f"{one.name}.parquet"
+    data = parquet_bytes(pictures)
+    file = ListFile(name=name, sha256=hashlib.sha256(data).hexdigest(), size=len(data))
+    yield f"pictures/{name}", data
+    yield f"pictures/{one.name}.croissant.json", _json(data_statement(pictures, file, one.name))
+
+
+def _ended(pack: Sequence[PackedRun]) -> datetime:
+    """When the last of the runs ended, or began where none has ended: a pack of the same runs is the same."""
+    return max(one.run.facts.end or one.run.facts.start for one in pack)
+
+
+def _titles(pack: Sequence[PackedRun]) -> dict[str, str]:
+    out = dict(_TITLES)
+    for one in pack:
+        title = f"{one.run.study.about.title} ({one.model})"
+        out |= {
+            f"reports/{one.name}.html": f"Report: {title}",
+            f"reports/{one.name}.json": f"Report as JSON: {title}",
+            f"estimates/{one.name}.csv": f"All estimates: {title}",
+            f"runs/{one.name}.json": f"Settings, versions, sessions and digests of answers: {title}",
+            f"every-eval-ever/{one.name}.json": f"Every Eval Ever: {title}",
+        }
+    return out
+
+
+def _readme(pack: Sequence[PackedRun], present: set[str]) -> str:
+    lines = [
+        "# Audit pack",
+        "",
+        _FIRST,
+        "",
+    ]
+    for one in pack:
+        tally = one.tally
+        lines.append(
+            f"- **{one.name}**: {tally.valid:,} valid answers of {tally.asked:,} requests; "
+            f"{len(one.findings):,} differences found at the level of its page"
+        )
+        if one.run.facts.end is None:
+            lines.append("  - The run is not complete: its estimates cover what is there.")
+        lines += [f"  - {left.what} was not asked: {left.why}" for left in one.run.study.planned.left_out]
+        if one.page.study.content_note:
+            lines.append(f"  - {one.page.study.content_note}")
+    lines += ["", "| file | what it is |", "|---|---|"]
+    titles = _titles(pack)
+    lines += [f"| `{name}` | {titles.get(name, '')} |" for name in sorted(present)]
+    lines += [
+        "",
+        "Not in here: the answers themselves (their digests are in `runs/`), and pictures. `sha256sum -c SHA256SUMS`,",
+        "or `facevalue pack --verify`, checks that no file was changed. Forms of others hold what they have room for:",
+        "comparisons, and levels over everything. `estimates/` has all, and those that are not measurable.",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _json(document: Any) -> bytes:
+    return (json.dumps(document, ensure_ascii=False, allow_nan=True, indent=1, default=str) + "\n").encode()
+
+
+def _check_target(to: Path) -> None:
+    if to.suffix.lower() == ZIP:
+        if to.is_dir():
+            raise SettingError(f"{to} is a folder: name a .zip file that is none, or a folder without that ending.")
+        return
+    if to.is_file():
+        raise SettingError(f"{to} is a file: --to names a folder or a .zip file.")
+    if to.is_dir() and any(to.iterdir()) and not (to / SUMS).is_file():
+        raise RunError(f"{to} holds other files, and no pack: name a new folder, or a .zip file.")
+
+
+def _write(files: dict[str, bytes], to: Path) -> None:
+    try:
+        to.absolute().parent.mkdir(parents=True, exist_ok=True)
+        if to.suffix.lower() == ZIP:
+            write_whole(to, _zipped(files, to.stem))
+            return
+        aside = to.absolute().with_name(f".{to.name}.{secrets.token_hex(4)}.tmp")
+        try:
+            for name, data in files.items():
+                (aside / name).parent.mkdir(parents=True, exist_ok=True)
+                (aside / name).write_bytes(data)
+            if to.exists():
+                shutil.rmtree(to)
+            aside.rename(to)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+    except OSError as error:
+        raise RunError(f"{to} cannot be written: {error}.") from error
+
+
+def _zipped(files: dict[str, bytes], root: str) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in sorted(files.items()):
+            member = zipfile.ZipInfo(f"{root}/{name}", _EPOCH)
+            member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(member, data)
+    return out.getvalue()

@@ -1,0 +1,93 @@
+"""Impact ratios in the form of New York City's Local Law 144 of 2021: rates of selection by sex, race and both.
+
+The law asks for them of tools that select people for a job, from historical data, or from test data where these do not
+suffice. An audit's answers about pictures are test data: the table says so in each row, and makes no legal claim.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import polars as pl
+
+from facevalue.measures.impact import impact_ratios
+from facevalue.measures.selection import to_array
+from facevalue.packing.packed_runs import PackedRun
+
+LEAST_SHARE = 0.02
+"""Share of all people below which the law lets a category be left out: its ratio is not stated."""
+_SEX, _RACE = ("sex", "gender"), ("race", "ethnicity")
+_GROUPS = ("group", "identity")
+"""Labels that name a group; all others say what was asked."""
+SCHEMA = {
+    "study": pl.String, "model": pl.String, "selected_by": pl.String, "asked": pl.String, "category": pl.String,
+    "dimension": pl.String, "group": pl.String, "n": pl.UInt64, "people": pl.UInt64, "selection_rate": pl.Float64,
+    "impact_ratio": pl.Float64, "low": pl.Float64, "high": pl.Float64, "note": pl.String, "data": pl.String,
+}  # fmt: skip
+TEST_DATA = "test data: answers about pictures, not about applicants"
+
+
+def impact_table(pack: Sequence[PackedRun]) -> pl.DataFrame:
+    """Rates of selection and impact ratios of all runs, a row per group and question.
+
+    Equation
+    --------
+    Impact ratio: rate of the group / rate of the group that is selected most. Intervals by the delta method on the log
+    scale, groups taken as independent, whoever is selected most (`measures.impact`); for groups of the same sets, whose
+    rates move together, they are too wide rather than too narrow. Null where a group has less than 2% of the people, is
+    selected most, or has no standard error.
+    """
+    rows = [row for packed in pack for row in _of_run(packed)]
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def category(dimension: str) -> str:
+    """The category of the law that a dimension is of; empty for one that it does not ask for.
+
+    Examples
+    --------
+    >>> category("gender"), category("race x gender"), category("age")
+    ('sex', 'intersection', '')
+    """
+    name = dimension.lower()
+    is_sex, is_race = (any(word in name for word in words) for words in (_SEX, _RACE))
+    return "intersection" if is_sex and is_race else "sex" if is_sex else "race/ethnicity" if is_race else ""
+
+
+def _of_run(packed: PackedRun) -> Iterator[tuple[object, ...]]:
+    names = [name for name, measure in packed.measures.items() if measure.selection]
+    by_group = [name for name in _GROUPS if name in packed.labels]
+    plain = packed.estimates.filter(
+        pl.col("measure").is_in(names), pl.col("intervention").is_null(), pl.col("value").is_not_null()
+    )
+    for group in by_group:
+        asked = [name for name in packed.labels if name != group]
+        compared = plain.filter(pl.col(group).is_not_null(), *(pl.col(n).is_null() for n in by_group if n != group))
+        for rates in compared.partition_by("measure", *asked, maintain_order=True):
+            if rates.height > 1:
+                yield from _of_question(packed, rates, group, asked)
+
+
+def _of_question(
+    packed: PackedRun, rates: pl.DataFrame, group: str, asked: Sequence[str]
+) -> Iterator[tuple[object, ...]]:
+    value, se, n, units = (to_array(rates[name]) for name in ("value", "se", "n", "clusters"))
+    is_large = n >= LEAST_SHARE * np.nansum(n)
+    ratio, low, high = (np.full(value.shape, np.nan) for _ in range(3))
+    if is_large.sum() > 1:
+        some = np.flatnonzero(is_large)
+        impact = impact_ratios(value[some], se[some], np.eye(some.size), np.maximum(units[some] - 1, 1))
+        ratio[some], low[some], high[some] = impact.ratio, impact.low, impact.high
+    first = rates.row(0, named=True)
+    dimension = str(first.get("dimension") or group)
+    question = "; ".join(f"{name}: {first[name]}" for name in asked if name != "dimension" and first[name] is not None)
+    for at, row in enumerate(rates.iter_rows(named=True)):
+        note = "under 2% of those shown: no ratio" if not is_large[at] else "selected most" if ratio[at] == 1 else ""
+        yield (
+            packed.run.study.name, packed.model, row["measure"], question, category(dimension), dimension,
+            row[group], row["n"], row["clusters"], row["value"], *(_number(x[at]) for x in (ratio, low, high)), note,
+            TEST_DATA,
+        )  # fmt: skip
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

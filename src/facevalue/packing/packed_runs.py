@@ -1,0 +1,136 @@
+"""PackedRun of a pack: a run with its estimates and its report, as all forms of it need them."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import PurePath
+from typing import Any
+
+import polars as pl
+
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import FIXED, label_columns
+from facevalue.measures.page_error import leads
+from facevalue.measures.verdicts import Verdict
+from facevalue.packing.sealing import digest_of
+from facevalue.report.data import ReportData
+from facevalue.report.of_runs import collected
+from facevalue.runs.kept_estimates import taken
+from facevalue.runs.model_names import short_names
+from facevalue.runs.stored import ReplyTally, StoredRun
+from facevalue.store.files import LISTS, ROOTS
+from facevalue.store.manifest import to_document
+from facevalue.store.shards import shard_paths
+
+Row = Mapping[str, Any]
+_PLACES = (*ROOTS, *LISTS)
+
+
+@dataclass(frozen=True)
+class PackedRun:
+    """One run of an audit.
+
+    Attributes
+    ----------
+    name:
+        File name that stands for it in the pack.
+    run:
+        The run itself.
+    estimates:
+        All of its estimates, judged.
+    tally:
+        Its replies.
+    page:
+        What its report shows.
+    """
+
+    name: str
+    run: StoredRun
+    estimates: pl.DataFrame
+    tally: ReplyTally
+    page: ReportData
+
+    @property
+    def model(self) -> str:
+        """Short name of the model that answered."""
+        return short_names([self.run.model])[self.run.model]
+
+    @cached_property
+    def measures(self) -> Mapping[str, Measure]:
+        """Definitions of what was measured, by name."""
+        return {measure.name: measure for measure in self.run.measures}
+
+    @cached_property
+    def results(self) -> Sequence[Row]:
+        """Estimates that others' forms hold: all comparisons, and levels that are over everything; measurable ones.
+
+        Forms of one number cannot hold what has none. What is broken down further is in the table of estimates.
+        """
+        labels = label_columns(self.estimates)
+        over_all = pl.all_horizontal(pl.col(name).is_null() for name in labels)
+        has_value = pl.col("value").is_not_null() & pl.col("value").is_finite()
+        kept = self.estimates.filter(has_value & (pl.col("verdict").is_not_null() | over_all))
+        return list(kept.iter_rows(named=True))
+
+    @cached_property
+    def findings(self) -> Sequence[Row]:
+        """Differences that the page found."""
+        return [row for row in self.results if row["verdict"] == Verdict.DIFFERENCE]
+
+    @cached_property
+    def leading(self) -> Sequence[Row]:
+        """Comparisons that lead the page, the largest first."""
+        tested = self.estimates.filter(pl.col("verdict").is_not_null() & pl.col("p").is_not_null())
+        first = tested.filter(leads(pl.col("family"), self.run.study.estimates.lead, tested))
+        return list(first.sort(pl.col("value").abs(), descending=True).iter_rows(named=True))
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """Columns that say what an estimate is of."""
+        return label_columns(self.estimates)
+
+    def subject(self, row: Row) -> str:
+        """What an estimate is of: its levels, by label; empty if it is over all of them."""
+        return "; ".join(f"{name}: {row[name]}" for name in self.labels if row[name] is not None)
+
+    def settings(self) -> dict[str, Any]:
+        """What was asked, of whom and how, without the places of files on the machine that asked; shards by digest."""
+        document = json.loads(json.dumps(to_document(self.run.facts), default=str))
+        options = document["study"]["options"]
+        for name in _PLACES:
+            if options.get(name):
+                options[name] = PurePath(str(options[name])).name
+        return {
+            **document,
+            "citation": self.run.study.about.citation,
+            "title": self.run.study.about.title,
+            "replies": asdict(self.tally),
+            "shards": {path.name: digest_of(path) for path in shard_paths(self.run.folder)},
+            "not_asked": [{"what": left.what, "why": left.why} for left in self.run.study.planned.left_out],
+        }
+
+    def definitions(self) -> Iterator[dict[str, Any]]:
+        """Definitions of everything that was measured."""
+        measured = set(self.estimates["measure"].unique())
+        yield from (asdict(measure) for name, measure in self.measures.items() if name in measured)
+
+    def rows(self) -> pl.DataFrame:
+        """The whole table of estimates, without columns of labels that nothing is broken down by."""
+        unused = [name for name in self.labels if self.estimates[name].null_count() == self.estimates.height]
+        return self.estimates.drop(unused).select(pl.exclude(*FIXED), *FIXED)
+
+
+def gather(runs: Sequence[StoredRun]) -> list[PackedRun]:
+    """Take, or read, the estimates of each run, and gather what its report shows."""
+    names: dict[str, int] = {}
+    out = []
+    for run in runs:
+        stem = f"{run.study.name}-{short_names([run.model])[run.model]}"
+        plain = "".join(sign if sign.isalnum() or sign in "._-" else "-" for sign in stem)[:80]
+        names[plain] = names.get(plain, 0) + 1
+        name = plain if names[plain] == 1 else f"{plain}-{names[plain]}"
+        estimates, tallies = taken([run])
+        data = replace(collected([run], estimates, tallies).data, generated=run.facts.end or run.facts.start)
+        out.append(PackedRun(name, run, estimates, tallies[str(run.folder)], data))
+    return out
