@@ -44,9 +44,9 @@ def clause_map(present: Collection[str]) -> str:
              "|---|---|---|---|---|"]  # fmt: skip
     for clause in clauses():
         absent = {name: "" if _is_present(name, present) else " (not in this pack)" for name in clause.files}
-        named = ", ".join(f"`{name}`{note}" for name, note in absent.items())
+        file_names = ", ".join(f"`{name}`{note}" for name, note in absent.items())
         lines.append(
-            f"| **{clause.of}**: {clause.clause} | {named} | {clause.speaks_to} | {clause.not_covered} | "
+            f"| **{clause.of}**: {clause.clause} | {file_names} | {clause.speaks_to} | {clause.not_covered} | "
             f"{clause.seen:%-d %B %Y}, {clause.source} |"
         )
     return "\n".join(lines) + "\n"

@@ -100,26 +100,29 @@ def pack(places: Sequence[Path | str], to: Path, organization: str = "not stated
     written = _ended(packed)
     files["clauses.md"] = clause_map({*files, "clauses.md", SUMS}).encode()
     files["README.md"] = _readme(packed, {*files}).encode()
-    title = f"FaceValue audit of {', '.join(dict.fromkeys(one.model for one in packed))}"
+    title = f"FaceValue audit of {', '.join(dict.fromkeys(member.model for member in packed))}"
     files[CRATE] = _json(crate(files, _titles(packed), title, written.isoformat()))
     files[SUMS] = sums(files)
     _write(files, to)
-    return Packed(to, len(files), sum(map(len, files.values())), tuple(one.name for one in packed))
+    return Packed(to, len(files), sum(map(len, files.values())), tuple(member.name for member in packed))
 
 
 def _files(pack: Sequence[PackedRun], audits: Sequence[Path], organization: str) -> Iterator[tuple[str, bytes]]:
     written = _ended(pack)
-    definitions = {str(d["name"]): d for one in pack for d in one.definitions()}
+    definitions = {str(d["name"]): d for member in pack for d in member.definitions()}
     yield "measures.json", _json(list(definitions.values()))
-    for one in pack:
-        yield f"reports/{one.name}.html", render(one.page).encode()
-        yield f"reports/{one.name}.json", as_json(one.page).encode()
-        yield f"estimates/{one.name}.csv", csv_bytes(one.rows())
-        yield f"runs/{one.name}.json", _json(one.settings())
-        if one.run.facts.preregistration:
-            yield f"runs/{one.name}-{PREREGISTRATION}", (one.run.folder / PREREGISTRATION).read_bytes()
-        yield f"every-eval-ever/{one.name}.json", _json(every_eval_ever(one, organization, int(written.timestamp())))
-        yield from _pictures(one)
+    for member in pack:
+        yield f"reports/{member.name}.html", render(member.page).encode()
+        yield f"reports/{member.name}.json", as_json(member.page).encode()
+        yield f"estimates/{member.name}.csv", csv_bytes(member.rows())
+        yield f"runs/{member.name}.json", _json(member.settings())
+        if member.run.facts.preregistration:
+            yield f"runs/{member.name}-{PREREGISTRATION}", (member.run.folder / PREREGISTRATION).read_bytes()
+        yield (
+            f"every-eval-ever/{member.name}.json",
+            _json(every_eval_ever(member, organization, int(written.timestamp()))),
+        )
+        yield from _pictures(member)
     yield from _profile(pack)
     yield "cyclonedx.json", _json(cyclonedx(pack, written.isoformat()))
     yield "model-index.yaml", model_index(pack).encode()
@@ -133,7 +136,7 @@ def _files(pack: Sequence[PackedRun], audits: Sequence[Path], organization: str)
 def _profile(pack: Sequence[PackedRun]) -> Iterator[tuple[str, bytes]]:
     """One profile of all runs; none where they cannot stand in one, such as of a model that answered nothing."""
     with suppress(RunError):
-        built = profile_of([one.run for one in pack])
+        built = profile_of([member.run for member in pack])
         yield "profile.html", render_profile(built, _ended(pack)).encode()
         tables = {
             "comparisons": [asdict(row) for row in comparisons(built)],
@@ -142,33 +145,33 @@ def _profile(pack: Sequence[PackedRun]) -> Iterator[tuple[str, bytes]]:
         yield "profile.json", _json(tables)
 
 
-def _pictures(one: PackedRun) -> Iterator[tuple[str, bytes]]:
+def _pictures(member: PackedRun) -> Iterator[tuple[str, bytes]]:
     """The run's table of pictures with its data statement; none for a study whose table lists no files."""
-    pictures = one.run.study.manifest
+    pictures = member.run.study.manifest
     if "path" not in pictures.columns or (pictures := pictures.filter(pl.col("path").is_not_null())).is_empty():
         return
-    name = f"{one.name}.parquet"
+    name = f"{member.name}.parquet"
     data = parquet_bytes(pictures)
     file = ListFile(name=name, sha256=hashlib.sha256(data).hexdigest(), size=len(data))
     yield f"pictures/{name}", data
-    yield f"pictures/{one.name}.croissant.json", _json(data_statement(pictures, file, one.name))
+    yield f"pictures/{member.name}.croissant.json", _json(data_statement(pictures, file, member.name))
 
 
 def _ended(pack: Sequence[PackedRun]) -> datetime:
     """When the last of the runs ended, or began where none has ended: a pack of the same runs is the same."""
-    return max(one.run.facts.end or one.run.facts.start for one in pack)
+    return max(member.run.facts.end or member.run.facts.start for member in pack)
 
 
 def _titles(pack: Sequence[PackedRun]) -> dict[str, str]:
     out = dict(_TITLES)
-    for one in pack:
-        title = f"{one.run.study.about.title} ({one.model})"
+    for member in pack:
+        title = f"{member.run.study.about.title} ({member.model})"
         out |= {
-            f"reports/{one.name}.html": f"Report: {title}",
-            f"reports/{one.name}.json": f"Report as JSON: {title}",
-            f"estimates/{one.name}.csv": f"All estimates: {title}",
-            f"runs/{one.name}.json": f"Settings, versions, sessions and digests of answers: {title}",
-            f"every-eval-ever/{one.name}.json": f"Every Eval Ever: {title}",
+            f"reports/{member.name}.html": f"Report: {title}",
+            f"reports/{member.name}.json": f"Report as JSON: {title}",
+            f"estimates/{member.name}.csv": f"All estimates: {title}",
+            f"runs/{member.name}.json": f"Settings, versions, sessions and digests of answers: {title}",
+            f"every-eval-ever/{member.name}.json": f"Every Eval Ever: {title}",
         }
     return out
 
@@ -180,17 +183,17 @@ def _readme(pack: Sequence[PackedRun], present: set[str]) -> str:
         _FIRST,
         "",
     ]
-    for one in pack:
-        tally = one.tally
+    for member in pack:
+        tally = member.tally
         lines.append(
-            f"- **{one.name}**: {tally.valid:,} valid answers of {tally.asked:,} requests; "
-            f"{len(one.findings):,} differences found at the level of its page"
+            f"- **{member.name}**: {tally.valid:,} valid answers of {tally.asked:,} requests; "
+            f"{len(member.findings):,} differences found at the level of its page"
         )
-        if one.run.facts.end is None:
+        if member.run.facts.end is None:
             lines.append("  - The run is not complete: its estimates cover what is there.")
-        lines += [f"  - {left.what} was not asked: {left.why}" for left in one.run.study.planned.left_out]
-        if one.page.study.content_note:
-            lines.append(f"  - {one.page.study.content_note}")
+        lines += [f"  - {left.what} was not asked: {left.why}" for left in member.run.study.planned.left_out]
+        if member.page.study.content_note:
+            lines.append(f"  - {member.page.study.content_note}")
     lines += ["", "| file | what it is |", "|---|---|"]
     titles = _titles(pack)
     lines += [f"| `{name}` | {titles.get(name, '')} |" for name in sorted(present)]

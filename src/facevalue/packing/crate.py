@@ -25,7 +25,7 @@ def crate(files: Mapping[str, bytes], titles: Mapping[str, str], name: str, writ
     name, written:
         Of the whole, and when it was written, in ISO 8601.
     """
-    parts = [{"@id": file} for file in sorted(files)]
+    members = [{"@id": file} for file in sorted(files)]
     tool = {"@id": "#facevalue", "@type": "SoftwareApplication", "name": "FaceValue", "version": version("facevalue")}
     return {
         "@context": "https://w3id.org/ro/crate/1.1/context",
@@ -43,7 +43,7 @@ def crate(files: Mapping[str, bytes], titles: Mapping[str, str], name: str, writ
                 "description": "PackedRun of an audit of social bias: reports, estimates with intervals, settings.",
                 "datePublished": written,
                 "license": "No licence is stated; whoever hands this on states one.",
-                "hasPart": parts,
+                "hasPart": members,
             },
             tool,
             {

@@ -19,7 +19,10 @@ _LIMITATIONS = (
 
 def cyclonedx(pack: Sequence[PackedRun], written: str) -> dict[str, Any]:
     """The document of all runs, a component for each model; `written`: when, in ISO 8601."""
-    models = [list(of_model) for _, of_model in groupby(sorted(pack, key=lambda one: one.model), lambda one: one.model)]
+    models = [
+        list(of_model)
+        for _, of_model in groupby(sorted(pack, key=lambda member: member.model), lambda member: member.model)
+    ]
     components = [_component(packed) for packed in models]
     identity = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(components, sort_keys=True))
     return {

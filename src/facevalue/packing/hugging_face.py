@@ -52,10 +52,10 @@ def eval_results(pack: Sequence[PackedRun], written: str) -> str:
     """Entries of `.eval_results`: pointers to the pack. They hold one number and no interval, so they say no result."""
     lines: list[str] = []
     for packed in pack:
-        found = len(packed.findings)
+        differences = len(packed.findings)
         lines += [
             f"- dataset: {{id: {quoted(f'facevalue/{packed.run.study.name}')}}}",
-            f"  value: {found}",
+            f"  value: {differences}",
             f"  date: {quoted(written[:10])}",
             f"  source: {{name: {quoted('FaceValue audit pack')}, url: {quoted(f'reports/{packed.name}.html')}}}",
             f"  notes: {quoted(_NOTE)}",

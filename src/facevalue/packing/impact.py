@@ -60,15 +60,15 @@ def _of_run(packed: PackedRun) -> Iterator[tuple[object, ...]]:
         pl.col("measure").is_in(names), pl.col("intervention").is_null(), pl.col("value").is_not_null()
     )
     for group in by_group:
-        asked = [name for name in packed.labels if name != group]
+        question_labels = [name for name in packed.labels if name != group]
         compared = plain.filter(pl.col(group).is_not_null(), *(pl.col(n).is_null() for n in by_group if n != group))
-        for rates in compared.partition_by("measure", *asked, maintain_order=True):
+        for rates in compared.partition_by("measure", *question_labels, maintain_order=True):
             if rates.height > 1:
-                yield from _of_question(packed, rates, group, asked)
+                yield from _of_question(packed, rates, group, question_labels)
 
 
 def _of_question(
-    packed: PackedRun, rates: pl.DataFrame, group: str, asked: Sequence[str]
+    packed: PackedRun, rates: pl.DataFrame, group: str, question_labels: Sequence[str]
 ) -> Iterator[tuple[object, ...]]:
     value, se, n, units = (to_array(rates[name]) for name in ("value", "se", "n", "clusters"))
     is_large = n >= LEAST_SHARE * np.nansum(n)
@@ -79,7 +79,9 @@ def _of_question(
         ratio[some], low[some], high[some] = impact.ratio, impact.low, impact.high
     first = rates.row(0, named=True)
     dimension = str(first.get("dimension") or group)
-    question = "; ".join(f"{name}: {first[name]}" for name in asked if name != "dimension" and first[name] is not None)
+    question = "; ".join(
+        f"{name}: {first[name]}" for name in question_labels if name != "dimension" and first[name] is not None
+    )
     for at, row in enumerate(rates.iter_rows(named=True)):
         note = "under 2% of those shown: no ratio" if not is_large[at] else "selected most" if ratio[at] == 1 else ""
         yield (

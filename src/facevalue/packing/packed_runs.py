@@ -70,8 +70,8 @@ class PackedRun:
         labels = label_columns(self.estimates)
         over_all = pl.all_horizontal(pl.col(name).is_null() for name in labels)
         has_value = pl.col("value").is_not_null() & pl.col("value").is_finite()
-        kept = self.estimates.filter(has_value & (pl.col("verdict").is_not_null() | over_all))
-        return list(kept.iter_rows(named=True))
+        held = self.estimates.filter(has_value & (pl.col("verdict").is_not_null() | over_all))
+        return list(held.iter_rows(named=True))
 
     @cached_property
     def findings(self) -> Sequence[Row]:
