@@ -10,7 +10,6 @@ from facevalue.errors import DataError, FaceValueError, RunError
 from facevalue.measures.base import Measure
 from facevalue.measures.intervention_effects import MISSING
 from facevalue.measures.missing_answers import SHARE
-from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.run_differences import difference_of
 from facevalue.protocol.offers import CellComparison
 from facevalue.runs.compare import check_comparable, compare_answers, kept_answers
@@ -114,11 +113,6 @@ def _differing(run: StoredRun, baseline: StoredRun) -> tuple[str, ...]:
     settings = [name for name in differing_settings((baseline, run)) if name != MODEL]
     listed = (f"Settings that differ from the baseline: {', '.join(settings)}.",) if settings else ()
     return (*models_note(baseline, run), *listed)
-
-
-def of_jackknife(rows: pl.DataFrame) -> pl.DataFrame:
-    """The same under the names of changes, by which the degrees of freedom of their errors are known."""
-    return rows.with_columns(measure=pl.lit(PREFIX) + pl.col("measure"))
 
 
 def _check_pictures(run: StoredRun, baseline: StoredRun) -> None:

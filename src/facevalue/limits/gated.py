@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, RunError
-from facevalue.limits.changes import baseline_of, changes_of, of_jackknife
 from facevalue.limits.declared import DeclaredLimit
 from facevalue.limits.findings import findings_decided
 from facevalue.limits.selection import selected
@@ -19,6 +18,7 @@ from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.intervention_effects import degrees_of_freedom
 from facevalue.measures.limit_outcomes import ORDER, LimitOutcome, MeasuredCells, outcomes
+from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.selection import to_array
 from facevalue.measures.value_limits import largest
 from facevalue.runs.kept_estimates import taken
@@ -180,6 +180,8 @@ class _Measured:
         for limit in of_change:
             if "intervention" in limit.labels:
                 raise limit.error("changes against a baseline are of the requests as they are, without interventions.")
+        from facevalue.limits.changes import baseline_of, changes_of  # noqa: PLC0415 - scipy.stats takes a second
+
         measures = list(dict.fromkeys(limit.measure for limit in of_change))
         changes = changes_of(run, baseline_of(run, baselines), measures)
         definitions = {False: of_values, True: {measure.name: measure for measure in changes.definitions}}
@@ -253,7 +255,8 @@ def _cells(
     """Rows of a table of estimates or changes as cells of a gate."""
     columns = (*NUMBERS, *_TEXTS, *_OF_PAGE, "p")
     rows = rows.with_columns(pl.lit(None, pl.Float64).alias(name) for name in columns if name not in rows.columns)
-    df = degrees_of_freedom(of_jackknife(rows) if limit.of_change else rows)
+    of_jackknife = rows.with_columns(measure=pl.lit(PREFIX) + pl.col("measure"))  # named as changes are
+    df = degrees_of_freedom(of_jackknife if limit.of_change else rows)
     labels = [name for name in label_columns(rows) if rows[name].null_count() < rows.height]
     facts = {name: [getattr(measures[of], name) for of in rows["measure"].to_list()] for name in _FACTS}
     limits = [measures[of].limits for of in rows["measure"].to_list()]

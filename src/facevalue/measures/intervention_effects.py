@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-import scipy
+from scipy import special
 
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
@@ -49,7 +49,7 @@ def degrees_of_freedom(estimates: pl.DataFrame) -> Array:
     possible = np.arange(1, 2 * GROUPS)
     with np.errstate(invalid="ignore", divide="ignore"):
         reach = np.fmax(high - value, value - low) / se
-    nearest = np.abs(scipy.stats.t.ppf(0.5 + LEVEL / 2, possible) - reach[:, None]).argmin(axis=1)
+    nearest = np.abs(-special.stdtrit(possible, 0.5 - LEVEL / 2) - reach[:, None]).argmin(axis=1)
     groups = np.where(np.isfinite(reach), possible[nearest], np.nan)
     return np.where(by_group, np.fmin(groups, clusters - 1), clusters - 1)
 
