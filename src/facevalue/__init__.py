@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from facevalue import errors, protocol
+    from facevalue.api.audits import Audited, audit, plan_audit
     from facevalue.api.calls import model, open_run, run
     from facevalue.api.comparison import compare
     from facevalue.api.gating import gate
@@ -35,6 +36,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AuditProfile",
+    "Audited",
     "Capabilities",
     "Image",
     "Inspected",
@@ -56,6 +58,7 @@ __all__ = [
     "Study",
     "Variant",
     "annotate",
+    "audit",
     "compare",
     "errors",
     "gate",
@@ -65,6 +68,7 @@ __all__ = [
     "model",
     "open_run",
     "pack",
+    "plan_audit",
     "profile",
     "protocol",
     "run",
@@ -72,6 +76,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "facevalue.api.audits": ("Audited", "audit", "plan_audit"),
     "facevalue.api.calls": ("model", "open_run", "run"),
     "facevalue.api.comparison": ("compare",),
     "facevalue.api.gating": ("gate",),

@@ -12,6 +12,12 @@ from facevalue.errors import FaceValueError, UnknownNameError
 from facevalue.printable import printable
 
 GROUPS = {
+    "Audit a model": (
+        "audits",
+        {
+            "audit": "Ask a model all studies within one budget, and report.",
+        },
+    ),
     "Begin": (
         "begin",
         {
@@ -81,6 +87,7 @@ _LINES = {name: line for _, commands in GROUPS.values() for name, line in comman
 _COMPLETE = "_FACEVALUE_COMPLETE"
 """Variable by which shells ask for completion."""
 FIRST = (
+    ("audit --model MODEL", "all studies, one budget, one report"),
     ("studies", "the studies, and what each needs"),
     ("plan STUDY", "its cost, before anything is spent"),
     ("run STUDY --model MODEL", "ask; the same command resumes"),

@@ -55,13 +55,17 @@ class Spread:
         Equation
         --------
         sd²(k, d) = sd²(K) + within² (1/k - 1/K) + (growth d)²: the items that are left out add their share of the
-        variance between items (Cochran, Sampling Techniques, 1977, section 10.3). NaN where fewer items are planned and
-        `within` is not known.
+        variance between items (Cochran, Sampling Techniques, 1977, section 10.3), and more items take theirs away, down
+        to the noise of these alone, within²/k. NaN where fewer items are planned and `within` is not known; where more
+        are, sd(K) is then more than enough.
         """
-        variance = self.mean**2 + (self.growth * effect) ** 2
-        if items < self.items:
-            variance += self.within**2 * (1 / items - 1 / self.items)
-        return float(np.sqrt(variance))
+        grown = (self.growth * effect) ** 2
+        if items == self.items or (items > self.items and not np.isfinite(self.within)):
+            return float(np.sqrt(self.mean**2 + grown))
+        variance = self.mean**2 + self.within**2 * (1 / items - 1 / self.items)
+        if items > self.items:
+            variance = max(variance, self.within**2 / items)
+        return float(np.sqrt(variance + grown))
 
     def twice(self) -> "Spread":
         """The same for the difference between two runs whose effects on a cluster are unrelated."""

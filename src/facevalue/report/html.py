@@ -56,7 +56,7 @@ def _rendered(template: str, data: ReportData) -> str:
         titles=ready_page.view.titles,
         answer=ready_page.answer,
         passages=ready_page.passages,
-        verdict_class=_verdict_class(ready_page.answer),
+        verdict_class=verdict_class(ready_page.answer),
         who=_who(numbers),
         question=data.question,
         about=ready_page.page.asked(ready_page.view) if callable(ready_page.page.asked) else ready_page.page.asked,
@@ -148,7 +148,8 @@ def content_policy(style: str, script: str) -> str:
     )
 
 
-def _verdict_class(answer: Headline) -> str:
+def verdict_class(answer: Headline) -> str:
+    """Class of an answer in the style of pages."""
     names = {
         HeadlineKind.FOUND: "found",
         HeadlineKind.EQUIVALENT: "equal",

@@ -1,5 +1,6 @@
 """Power before spending: how many units detect an effect, and what a plan can detect."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,24 +83,12 @@ def detection(
     Whatever units bring to both runs makes it smaller (`measures.paired_changes`), so that such a plan asks too much
     rather than too little. Its t has no more degrees of freedom than the jackknife has groups, less one.
     """
-    from facevalue.measures.page_error import LEAD_SHARE  # noqa: PLC0415 - slow to import
-    from facevalue.measures.paired_changes import GROUPS  # noqa: PLC0415
+    from facevalue.measures.paired_changes import GROUPS  # noqa: PLC0415 - slow to import
 
     plan = planned(study, compare=compare)
     if effect is not None and not 0 < effect <= plan.largest:
         raise DataError(f"A shift to detect is a size: above 0 and at most {plan.largest:g}, not {effect:g}.")
-    spread = plan.default if pilot is None else _pilot(plan, study, pilot, compare=compare)
-    if exact and plan.of_replies:
-        raise DataError(
-            f"{study.name} plans for {plan.what}, which stands beside what several replies have: probabilities have "
-            "none. Plan it without exact."
-        )
-    if exact and isinstance(spread, Respondents):
-        spread = spread.exact()
-    if compare:
-        if plan.freedom is not None or plan.one_sided or plan.of_question:
-            raise DataError(f"What {study.name} plans for has no direction: plan for a single run instead.")
-        spread = spread.twice()
+    spread = expected_spread(study, exact=exact, pilot=pilot, compare=compare)
     most_df = GROUPS - 1 if compare else np.inf
     clusters, items = plan.clusters, plan.items
     if sample is not None:
@@ -108,17 +97,12 @@ def detection(
         raise DataError(
             f"The pilot asked too little to say what {items:.3g} {plan.item} for each of the {plan.cluster} give."
         )
-    level = ALPHA if plan.of_question else ALPHA * LEAD_SHARE * plan.sure / plan.tests * (2 if plan.one_sided else 1)
-    shares = plan.shares or (1.0,) * plan.tests
-    reaches = tuple(
-        _reach(spread, items, clusters, share, shares.count(share), level, effect, plan.freedom, plan.largest, most_df)
-        for share in sorted(set(shares), reverse=True)
-    )
-    effects = [reach.detectable for reach in reaches if reach.detectable is not None]
+    level = single_level(plan)
+    reaches = reaches_of(plan, spread, clusters, items, effect, most_df)
     needed = None if effect is None else max(reach.needed or 0 for reach in reaches)
     return Detection(
         what=f"a difference between two runs in {plan.what}" if compare else plan.what,
-        detectable=max(effects) if len(effects) == len(reaches) else None,
+        detectable=detected_by_all(reaches),
         clusters=clusters,
         items=items,
         effect=effect,
@@ -126,7 +110,7 @@ def detection(
         requests=None if needed is None else round((plan.each or requests / clusters) * needed),
         sample=None
         if effect is None
-        else _sample(spread, plan, min(shares), level, effect, requests, clusters, items, most_df),
+        else _sample(spread, plan, min(plan.shares, default=1.0), level, effect, requests, clusters, items, most_df),
         reaches=reaches,
         level=level,
         tests=plan.tests,
@@ -136,6 +120,54 @@ def detection(
         advice="" if plan.advice is None or isinstance(spread, Respondents) else plan.advice(spread),
         unplanned=plan.unplanned,
     )
+
+
+def expected_spread(
+    study: Study, *, exact: bool, pilot: StoredRun | None, compare: bool = False
+) -> Spread | Respondents:
+    """Spread of what a study plans for: that of a pilot, or the stated default."""
+    plan = planned(study, compare=compare)
+    spread = plan.default if pilot is None else _pilot(plan, study, pilot, compare=compare)
+    if exact and plan.of_replies:
+        raise DataError(
+            f"{study.name} plans for {plan.what}, which stands beside what several replies have: probabilities have "
+            "none. Plan it without exact."
+        )
+    if exact and isinstance(spread, Respondents):
+        spread = spread.exact()
+    if not compare:
+        return spread
+    if plan.freedom is not None or plan.one_sided or plan.of_question:
+        raise DataError(f"What {study.name} plans for has no direction: plan for a single run instead.")
+    return spread.twice()
+
+
+def single_level(plan: Precision) -> float:
+    """Two-sided level of a single test, at which it is surely made."""
+    from facevalue.measures.page_error import LEAD_SHARE  # noqa: PLC0415 - slow to import
+
+    return ALPHA if plan.of_question else ALPHA * LEAD_SHARE * plan.sure / plan.tests * (2 if plan.one_sided else 1)
+
+
+def reaches_of(
+    plan: Precision, spread: Spread | Respondents, clusters: int, items: float, effect: float | None = None,
+    most_df: float = np.inf,
+) -> tuple[Reach, ...]:  # fmt: skip
+    """What so many units with so many items each detect, by the share of the units that tests rest on."""
+    shares = plan.shares or (1.0,) * plan.tests
+    return tuple(
+        _reach(
+            spread, items, clusters, share, shares.count(share), single_level(plan), effect, plan.freedom, plan.largest,
+            most_df,
+        )
+        for share in sorted(set(shares), reverse=True)
+    )  # fmt: skip
+
+
+def detected_by_all(reaches: Sequence[Reach]) -> float | None:
+    """Smallest effect that any of the tests detects; None if some detect nothing."""
+    effects = [reach.detectable for reach in reaches if reach.detectable is not None]
+    return max(effects) if len(effects) == len(reaches) else None
 
 
 def _reach(

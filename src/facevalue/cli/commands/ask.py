@@ -11,8 +11,6 @@ from facevalue.cli.study_command import StudyGroup
 
 
 def _run_options() -> tuple[click.Parameter, ...]:
-    from facevalue.models.base import EFFORTS  # noqa: PLC0415 - the list of commands needs no models
-
     return (
         click.Option(["--model"], required=True, type=MODEL, metavar="MODEL",
                      help="Model to ask: http://HOST/v1#NAME, openai/NAME, hf/PATH_OR_ID, replay/PATH, reference, "
@@ -38,6 +36,15 @@ def _run_options() -> tuple[click.Parameter, ...]:
                      help='Stop once enough is known: "decided" (each comparison that leads is found, or equivalent '
                      'within the margin) or "width<0.02" (their intervals are narrower). Intervals and tests are then '
                      "those that hold however often one looks."),
+        *reach_options(),
+    )  # fmt: skip
+
+
+def reach_options() -> tuple[click.Parameter, ...]:
+    """Options of how a model is reached and held, the same in all commands that ask one."""
+    from facevalue.models.base import EFFORTS  # noqa: PLC0415 - the list of commands needs no models
+
+    return (
         click.Option(["--max-tokens"], type=click.IntRange(1),
                      help="Longest reply in tokens, thinking not counted; the study's own limit by default."),
         click.Option(["--reasoning-effort"], type=click.Choice(EFFORTS),

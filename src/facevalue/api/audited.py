@@ -1,0 +1,117 @@
+"""Audits from the options of a command or call: settings, rehearsals, and the report at the end."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from facevalue.api.rehearsed import rehearse
+from facevalue.arguments import split_names
+from facevalue.errors import SettingError
+from facevalue.report.audit_page import AuditReport, write_audit_report
+from facevalue.runs.audit import AuditSettings, ModelAudit, opened
+from facevalue.runs.audit_config import AuditConfig, read_config
+from facevalue.runs.audit_folder import begun_runs
+from facevalue.runs.audit_studies import AuditWishes
+from facevalue.runs.budgets import Prices
+from facevalue.runs.prepared import default_folder
+
+_FOLDER = "audits"
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """Options of an audit as they are given; those of the file of `config` hold where one is not given here.
+
+    Attributes
+    ----------
+    model, budget, studies, images, pilot, rate, temperature, exact, interventions, seed, price_in, price_out, \
+max_invalid, outside:
+        As of `facevalue audit`.
+    config:
+        The file.
+    settings:
+        By study, its own settings; they come before those of the file.
+    """
+
+    model: str | None = None
+    budget: str | None = None
+    studies: str | tuple[str, ...] | None = None
+    images: str | None = None
+    config: Path | None = None
+    pilot: Path | str | None = None
+    rate: float | None = None
+    temperature: float | None = None
+    exact: bool = False
+    interventions: tuple[str, ...] = ()
+    seed: int = 0
+    price_in: float | None = None
+    price_out: float | None = None
+    max_invalid: float | None = None
+    outside: bool = False
+    settings: Mapping[str, Mapping[str, object]] | None = None
+
+    @staticmethod
+    def place(out: Path | str | None, model: str) -> Path | str:
+        """Where the audit goes: audits/MODEL unless it is said."""
+        return Path(_FOLDER) / default_folder("", model).name.lstrip("-") if out is None else out
+
+    def rehearse(self, session: ModelAudit) -> None:
+        """Rehearse the user's own studies before anything is asked."""
+        for study in session.studies:
+            rehearse(study.protocol, study.study, exact=study.exact)
+
+
+def settings_of(options: AuditOptions) -> AuditSettings:
+    """Settings of an audit, of what is given and what its file says.
+
+    Raises
+    ------
+    SettingError, DataError, UnknownNameError
+        Something of them is wrong, or a budget of money has no prices.
+    """
+    config = AuditConfig() if options.config is None else read_config(options.config)
+
+    def chosen(name: str) -> Any:
+        value = getattr(options, name)
+        return value if value not in (None, (), False) and not (name == "seed" and value == 0) else config.options.get(
+            name, value
+        )  # fmt: skip
+
+    studies = chosen("studies")
+    names = tuple(split_names(studies)) if isinstance(studies, str) else tuple(studies or ())
+    model = chosen("model") or ""
+    settings = dict(config.settings) | dict(options.settings or {})
+    wishes = AuditWishes(
+        names, chosen("images") or "", settings, chosen("temperature"), bool(chosen("exact")),
+        tuple(chosen("interventions")), options.outside,
+    )  # fmt: skip
+    return AuditSettings.of(
+        model,
+        wishes,
+        chosen("budget") or "",
+        _prices(options, config, model),
+        seed=chosen("seed"),
+        pilot=options.pilot,
+        per_second=chosen("rate"),
+        max_invalid=chosen("max_invalid"),
+    )
+
+
+def _prices(options: AuditOptions, config: AuditConfig, model: str) -> Prices | None:
+    """Prices that are given, or those of the model in the file."""
+    if options.price_in is None and options.price_out is None:
+        return config.prices.get(model)
+    if options.price_in is None or options.price_out is None:
+        missing = "--price-in" if options.price_in is None else "--price-out"
+        raise SettingError(f"Prices are those of prompts and of replies: give {missing}, too.")
+    return Prices(options.price_in, options.price_out)
+
+
+def finish(session: ModelAudit) -> AuditReport:
+    """Measure what was asked, and write the report of each study and that of the audit."""
+    assert session.place is not None
+    assert session.record is not None
+    by_name = {study.name: study for study in session.studies}
+    runs = {name: opened(place, by_name.get(name)) for name, place in begun_runs(session.place, session.record).items()}
+    return write_audit_report(session.place, session.record, runs)

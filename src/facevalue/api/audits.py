@@ -1,0 +1,203 @@
+"""Audits from Python: all studies of a model within one budget."""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+
+from facevalue.api.audited import AuditOptions, finish, settings_of
+from facevalue.api.calls import own_model, place_of
+from facevalue.api.run import Run
+from facevalue.arguments import checked
+from facevalue.models.base import Model, checked_model
+from facevalue.models.registry import load
+from facevalue.report.audit_page import AuditReport
+from facevalue.runs.audit import ModelAudit, opened
+from facevalue.runs.audit_folder import begun_runs
+from facevalue.runs.audit_plan import AuditPlan
+from facevalue.runs.begin import begin
+from facevalue.runs.notebook_progress import progress as for_people
+from facevalue.runs.progress import Progress, SilentProgress, check_progress
+from facevalue.types import Question
+
+Settings = Mapping[str, Mapping[str, object]]
+
+
+@dataclass(frozen=True)
+class Audited:
+    """An audit that was asked, measured and reported.
+
+    Attributes
+    ----------
+    place:
+        Its folder or URL.
+    plan:
+        What it asks, and what each study detects.
+    report:
+        The page, and the answer of each study.
+    runs:
+        By name of the study, as `run` returns them.
+    complete:
+        Whether all was asked.
+
+    Examples
+    --------
+    Made by `audit`, never by hand:
+
+    >>> Audited.__annotations__["plan"].__name__
+    'AuditPlan'
+    """
+
+    place: Path | str
+    plan: AuditPlan
+    report: AuditReport
+    runs: Mapping[str, Run]
+    complete: bool
+
+
+@checked
+def audit(
+    model: str | Model | Callable[[Question], str],
+    folder: str | PathLike[str] | None = None,
+    *,
+    budget: str | int | None = None,
+    studies: Iterable[str] = (),
+    images: str | PathLike[str] | None = None,
+    config: str | PathLike[str] | None = None,
+    settings: Settings | None = None,
+    pilot: str | PathLike[str] | None = None,
+    rate: float | None = None,
+    temperature: float | None = None,
+    exact: bool = False,
+    interventions: Iterable[str] = (),
+    seed: int = 0,
+    price_in: float | None = None,
+    price_out: float | None = None,
+    max_invalid: float | None = None,
+    outside: bool = False,
+    progress: bool | Progress = True,
+) -> Audited:
+    """Ask a model every study that the pictures allow, within one budget, and report; the same call goes on.
+
+    Parameters
+    ----------
+    model:
+        Who answers: what `run` takes.
+    folder:
+        Where the audit goes, a folder or a URL; audits/MODEL by default.
+    budget:
+        What all studies may take together: a number of requests, "2h", or "20usd" with prices; without one, a pilot is
+        taken.
+    studies:
+        Names of studies, and files of one's own; all that there are by default.
+    images:
+        The list of one's own pictures, or a folder with it; drawn people by default.
+    config:
+        A TOML file with any of these, prices of models, and settings of single studies.
+    settings:
+        By name of a study, its own settings.
+    pilot:
+        Another audit or run, of which spread, tokens and speed are taken.
+    rate:
+        Requests a second, for a budget of hours; that of the pilot by default.
+    temperature:
+        Of all studies; each has its own by default.
+    exact:
+        Read probabilities wherever a study can be asked so.
+    interventions:
+        Done to every request a second time: names, or TOML files.
+    seed:
+        Which samples.
+    price_in, price_out:
+        Price of a million tokens of prompts and of replies.
+    max_invalid:
+        Stop a study if more than this share of its first replies have no valid answer.
+    outside:
+        Whether files of studies may name files that are not below their own folders.
+    progress:
+        Whether to show how far it is, or where to report it.
+
+    Raises
+    ------
+    RunError
+        The folder belongs to an audit with other settings.
+    DataError
+        The budget is too small for any verdict, or no study can be asked with these pictures.
+    ModelError
+        The model can be asked nothing of the audit.
+    KeyboardInterrupt
+        It was interrupted. What was answered is stored, and the same call goes on.
+
+    Examples
+    --------
+    >>> import facevalue as fv
+    >>> small = {"stylisticbias": {"faces": "12", "attributes": "eyewear", "seeds": "1"}}
+    >>> audited = fv.audit("sim/default", "audits/first", studies=["stylisticbias"], settings=small, progress=False)
+    >>> audited.complete, audited.report.answers[0].name
+    (True, 'stylisticbias')
+    """
+    ready = None if isinstance(model, str) else own_model(model)
+    spec = model if isinstance(model, str) else checked_model(ready).name
+    options = AuditOptions(
+        spec, None if budget is None else str(budget), tuple(studies), None if images is None else fspath(images),
+        None if config is None else Path(config), None if pilot is None else place_of(pilot), rate, temperature, exact,
+        tuple(interventions), seed, price_in, price_out, max_invalid, outside, settings,
+    )  # fmt: skip
+    chosen = settings_of(options)
+    place = options.place(None if folder is None else place_of(folder), spec)
+    session = ModelAudit(chosen, place)
+    options.rehearse(session)
+    if not isinstance(progress, bool):
+        check_progress(progress)
+    else:
+        progress = for_people() if progress else SilentProgress()
+    answering = load(spec) if ready is None else ready
+    with closing(answering) if ready is None else nullcontext():
+        session.fit(answering)
+        outcome = session.ask(lambda prepared: begin(prepared, answering, progress))
+    if outcome.interrupted:
+        raise KeyboardInterrupt(f"{place} holds what was answered: the same call goes on.")
+    report = finish(session)
+    assert session.record is not None
+    runs = {
+        name: Run(opened(run), outcome.summaries.get(name)) for name, run in begun_runs(place, session.record).items()
+    }
+    return Audited(place, outcome.plan, report, runs, outcome.complete)
+
+
+@checked
+def plan_audit(
+    *,
+    budget: str | int | None = None,
+    studies: Iterable[str] = (),
+    images: str | PathLike[str] | None = None,
+    settings: Settings | None = None,
+    pilot: str | PathLike[str] | None = None,
+    rate: float | None = None,
+    exact: bool = False,
+    seed: int = 0,
+    price_in: float | None = None,
+    price_out: float | None = None,
+) -> AuditPlan:
+    """Work out what an audit asks and what each study detects; nothing is asked.
+
+    Parameters
+    ----------
+    budget, studies, images, settings, pilot, rate, exact, seed, price_in, price_out:
+        As `audit` takes them.
+
+    Examples
+    --------
+    >>> import facevalue as fv
+    >>> small = {"stylisticbias": {"faces": "60", "attributes": "eyewear", "seeds": "1"}}
+    >>> plan = fv.plan_audit(budget=4_000, studies=["stylisticbias"], settings=small)
+    >>> plan.requests, round(plan.points or 0)
+    (3996, 6)
+    """
+    options = AuditOptions(
+        budget=None if budget is None else str(budget), studies=tuple(studies),
+        images=None if images is None else fspath(images), pilot=None if pilot is None else place_of(pilot), rate=rate,
+        exact=exact, seed=seed, price_in=price_in, price_out=price_out, settings=settings,
+    )  # fmt: skip
+    return ModelAudit(settings_of(options)).plan()

@@ -1,0 +1,272 @@
+"""`facevalue audit`: every study of a model within one budget, planned, asked, measured and reported."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from facevalue.api.audited import AuditOptions, finish, settings_of
+from facevalue.cli.exits import Exit
+from facevalue.cli.log_file import logged
+from facevalue.cli.output import Document, Output
+from facevalue.cli.running import cluster_of
+from facevalue.errors import SettingError
+from facevalue.models import load
+from facevalue.models.base import ModelOptions
+from facevalue.protocol.study import LeftOut
+from facevalue.report.audit_page import AuditReport, StudyAnswer
+from facevalue.runs import RichProgress, RunSummary
+from facevalue.runs.audit import AuditOutcome, ModelAudit
+from facevalue.runs.audit_plan import AuditPlan, PlannedStudy
+from facevalue.runs.begin import begin
+from facevalue.runs.budgets import AuditBudget
+from facevalue.runs.prepared import Prepared
+from facevalue.runs.rich_progress import duration, short
+from facevalue.terminal import terminal
+
+_OF_REACH = tuple(field.name for field in fields(ModelOptions))
+
+
+@dataclass(frozen=True)
+class AuditPlanDocument(Document):
+    """What an audit asks, and what each study detects (`audit --plan`)."""
+
+    FORMAT: ClassVar[str] = "audit-plan"
+    studies: tuple[PlannedStudy, ...]
+    """What is asked of each study."""
+    left_out: tuple[LeftOut, ...]
+    """Studies that are not asked, and why."""
+    budget: AuditBudget | None
+    """What the audit may take; null for a pilot."""
+    requests: int
+    """Requests of all studies."""
+    cost: float | None
+    """What all cost; null where no price is known."""
+    hours: float | None
+    """How long all take; null where no rate is known."""
+    points: float | None
+    """Largest effect that a study which is planned for may miss, in points of what is possible; null without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedStudy:
+    """How far a study of an audit is."""
+
+    name: str
+    requests: int
+    """Requests of its run."""
+    asked: int
+    """Responses stored by this session, re-asks included."""
+    skipped: int
+    """Requests that an earlier session had stored."""
+    errors: int
+    """Of those asked: failed; the same command asks them again."""
+    complete: bool
+    """Whether every request has been asked."""
+    stopped: str
+    """Which limit ended it; empty if none did."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOfStudy:
+    """Answer of a study, as its own page has it."""
+
+    name: str
+    title: str
+    report: str
+    """Its full report, relative to the audit; empty where none could be written."""
+    verdict: str
+    """Kind of answer, such as "difference found"."""
+    sentence: str
+    """What was found, and what could have been missed."""
+    more: tuple[str, ...]
+    """What must be known beside it."""
+    next_steps: tuple[str, ...]
+    """What to do next."""
+
+
+@dataclass(frozen=True)
+class AuditDocument(Document):
+    """Session of an audit: what was asked, and what each study answers."""
+
+    FORMAT: ClassVar[str] = "audit"
+    audit: str
+    """Folder or URL."""
+    model: str
+    plan: AuditPlanDocument
+    """What is asked in all."""
+    studies: tuple[AskedStudy, ...]
+    """How far each study is."""
+    answers: tuple[AnswerOfStudy, ...]
+    """Answer of each study; empty where the session was interrupted."""
+    profile: tuple[str, ...]
+    """What holds among all comparisons of all studies, judged at one level; empty where the session was interrupted."""
+    report: str
+    """The page; empty where the session was interrupted."""
+    complete: bool
+    """Whether all was asked; errors may be among it."""
+    interrupted: bool
+    """Whether Ctrl-C or SIGTERM ended the session; the same command goes on."""
+
+
+def audit(
+    out: Path | str | None,
+    plan: bool,
+    log: Path | None,
+    cluster: str | None,
+    cluster_config: Path | None,
+    **values: Any,
+) -> Output[AuditDocument | AuditPlanDocument]:
+    """Plan an audit, and ask and report it unless only the plan is wanted."""
+    reach = ModelOptions(**{name: values.pop(name) for name in _OF_REACH if name in values})
+    options = AuditOptions(**values)
+    settings = settings_of(options)
+    if plan:
+        planned = ModelAudit(settings, out).plan()
+        return Output(_plan_document(planned), plan_lines(planned))
+    if not settings.model:
+        raise SettingError("Say with --model who is asked, as of `facevalue run`; --plan asks nothing and needs none.")
+    with logged(log):
+        place = options.place(out, settings.model)
+        target = cluster_of(cluster, cluster_config, place)
+        session = ModelAudit(settings, place)
+        options.rehearse(session)
+        console = terminal(stderr=True)
+        loaded = load(settings.model, reach) if target is None else None
+        with closing(loaded) if loaded is not None else nullcontext():
+            if loaded is not None:
+                session.fit(loaded)
+
+            def ask(prepared: Prepared) -> RunSummary:
+                console.print(Text(f"\n{prepared.study.name}: {prepared.study.about.title}", style="bold"))
+                if loaded is not None:
+                    return begin(prepared, loaded, RichProgress(console))
+                from facevalue.cluster.begin import begin_on_cluster  # noqa: PLC0415 - only where it is asked for
+
+                assert target is not None
+                return begin_on_cluster(prepared, settings.model, reach, target, RichProgress(console))
+
+            outcome = session.ask(ask, lambda planned: console.print(*plan_lines(planned), sep="\n"))
+        if outcome.interrupted:
+            console.print("The same command goes on.")
+            return Output(_document(session, outcome, None), status=Exit.INTERRUPTED)
+        report = finish(session)
+    document = _document(session, outcome, report)
+    return Output(document, _answer_lines(outcome, report), _status(outcome, report))
+
+
+def _status(outcome: AuditOutcome, report: AuditReport) -> Exit:
+    if not any(answer.is_measured for answer in report.answers):
+        return Exit.REFUSED
+    failed = any(summary.errors for summary in outcome.summaries.values())
+    return Exit.DONE if outcome.complete and not failed and not _stopped(outcome) else Exit.INCOMPLETE
+
+
+def _stopped(outcome: AuditOutcome) -> list[str]:
+    return [f"{name} stopped: {summary.stopped}" for name, summary in outcome.summaries.items() if summary.stopped]
+
+
+def _document(session: ModelAudit, outcome: AuditOutcome, report: AuditReport | None) -> AuditDocument:
+    return AuditDocument(
+        audit=str(session.place),
+        model=session.settings.model,
+        plan=_plan_document(outcome.plan),
+        studies=tuple(
+            AskedStudy(name, *(getattr(summary, field.name) for field in fields(AskedStudy)[1:]))
+            for name, summary in outcome.summaries.items()
+        ),
+        answers=() if report is None else tuple(map(_answer, report.answers)),
+        profile=() if report is None else report.profile,
+        report="" if report is None else str(report.path),
+        complete=outcome.complete,
+        interrupted=outcome.interrupted,
+    )
+
+
+def _answer(answer: StudyAnswer) -> AnswerOfStudy:
+    return AnswerOfStudy(*(getattr(answer, field.name) for field in fields(AnswerOfStudy)))
+
+
+def _plan_document(plan: AuditPlan) -> AuditPlanDocument:
+    return AuditPlanDocument(
+        plan.studies, plan.left_out, plan.budget, plan.requests, plan.cost, plan.hours, plan.points
+    )
+
+
+def plan_lines(plan: AuditPlan) -> Iterator[RenderableType]:
+    """A plan for people: a table of studies, what is left out, and what other sizes detect."""
+    head = f"Within {plan.budget.text}" if plan.budget else "A pilot of each study"
+    table = Table(title=head, title_justify="left", header_style="bold", box=None, pad_edge=False)
+    table.add_column("study", overflow="fold")
+    table.add_column("units", overflow="fold")
+    takes = [name for name in ("cost", "hours") if any(getattr(study, name) is not None for study in plan.studies)]
+    for name in ("requests", "tokens", *takes, "detects"):
+        table.add_column(name, justify="right")
+    for study in plan.studies:
+        table.add_row(study.name, study.units or "-", *_takes(study, takes), _detects(study.points))
+    table.add_section()
+    tokens = sum(study.prompt_tokens for study in plan.studies), sum(s.completion_tokens for s in plan.studies)
+    table.add_row("all", "", f"{plan.requests:,}", _tokens(*tokens), *(_amount(getattr(plan, name), name)
+                  for name in takes), "", style="bold")  # fmt: skip
+    yield table
+    yield Text(
+        "detects: the smallest effect that any test of the study's answer finds 4 times in 5, in points of what is "
+        "possible (100: the largest effect that there can be), at the level of its page.",
+        style="dim",
+    )
+    for study in plan.studies:
+        if study.sizes:
+            sizes = (f"{size.requests:,}: {_detects(size.points)}" for size in study.sizes)
+            yield Text(f"{study.name} with more requests: {'; '.join(sizes)}")
+        if study.note:
+            yield Text(f"{study.name}: {study.note}")
+    for names, reason in _grouped(plan.left_out).items():
+        yield Text.assemble(f"Left out: {reason}", "  ", (names, "dim"))
+
+
+def _grouped(left_out: Sequence[LeftOut]) -> Mapping[str, str]:
+    """Studies that were left out for one reason, and the reason."""
+    reasons: dict[str, list[str]] = {}
+    for omission in left_out:
+        reasons.setdefault(omission.why, []).append(omission.what)
+    return {", ".join(names): reason for reason, names in reasons.items()}
+
+
+def _takes(study: PlannedStudy, takes: Sequence[str]) -> list[str]:
+    tokens = _tokens(study.prompt_tokens, study.completion_tokens)
+    return [f"{study.requests:,}", tokens, *(_amount(getattr(study, name), name) for name in takes)]
+
+
+def _tokens(prompt: int, completion: int) -> str:
+    return f"{short(prompt)} + {short(completion)}"
+
+
+def _amount(value: float | None, name: str) -> str:
+    if value is None:
+        return "-"
+    return duration(3600 * value) if name == "hours" else f"{value:,.2f}"
+
+
+def _detects(points: float | None) -> str:
+    return "may miss any" if points is None else f"{points:.2g} points"
+
+
+def _answer_lines(outcome: AuditOutcome, report: AuditReport) -> Iterator[RenderableType]:
+    for answer in report.answers:
+        yield Text.assemble(f"\n{answer.title} ", (f"({answer.name})", "dim"))
+        yield Text.assemble((f"{answer.verdict.capitalize()}. ", "bold"), answer.sentence)
+    if report.profile and len(report.answers) > 1:
+        yield Text.assemble(("\nAll studies, at one level. ", "bold"), " ".join(report.profile))
+    yield ""
+    yield from _stopped(outcome)
+    if outcome.plan.budget is None:
+        yield (
+            "This was a pilot. The same command with --budget goes on with it: 200000 (requests), 2h, or 20usd with "
+            "prices; --plan --budget shows what each study would be asked, and what it would detect."
+        )
+    yield f"Report: {report.path}"

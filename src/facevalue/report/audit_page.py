@@ -1,0 +1,203 @@
+"""Page of an audit: the answer of each study first, linked to its full report, then what was asked and left out."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from markupsafe import Markup
+
+from facevalue import __version__
+from facevalue.errors import DataError, RunError
+from facevalue.places import is_url
+from facevalue.printable import finite
+from facevalue.protocol.study import LeftOut
+from facevalue.report import formatting
+from facevalue.report.built import Built, built
+from facevalue.report.data import ReportData
+from facevalue.report.first_facts import facts_of
+from facevalue.report.headline import HeadlineKind
+from facevalue.report.html import asset, content_policy, environment, verdict_class
+from facevalue.report.of_runs import report
+from facevalue.report.pictures import data_uri
+from facevalue.report.profile import Profile, profile_of
+from facevalue.report.profile.page import head
+from facevalue.report.profile.rows import comparisons, contrast_rows
+from facevalue.report.profile.wording import answer as sentences_of
+from facevalue.runs.audit_folder import RUNS, AuditRecord
+from facevalue.runs.budgets import budget_of
+from facevalue.runs.mirror import REPORT, published
+from facevalue.runs.stored import StoredRun
+from facevalue.store.files import write_whole
+from facevalue.store.objects import Objects
+
+PROFILE = "profile.json"
+THUMBNAIL = 96
+"""Longest side of a picture in pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyAnswer:
+    """Answer of a study of an audit.
+
+    Attributes
+    ----------
+    name, title, note:
+        Of the study; the note says what readers should be prepared to see.
+    report:
+        Its full report, relative to the page; empty where none could be written.
+    verdict, sentence, more:
+        As its own page has them; where there is no page, the sentence says why.
+    next_steps:
+        What to do next: whether there is enough to decide by, and reasons to doubt.
+    facts:
+        How many people, pictures and answers there are, and when these were given.
+    kind:
+        Class of the verdict in the style of pages.
+    pictures:
+        Up to three that were shown, as data.
+    """
+
+    name: str
+    title: str
+    note: str
+    report: str
+    verdict: str
+    sentence: str
+    more: tuple[str, ...] = ()
+    next_steps: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    kind: str = "unknown"
+    pictures: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether any reply had a valid answer."""
+        return bool(self.report) and self.verdict != HeadlineKind.NO_ANSWER
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """Report of an audit.
+
+    Attributes
+    ----------
+    path:
+        The page; one of an audit in object storage lies in the cache, and at its URL.
+    answers:
+        Of each study that was asked, in order.
+    left_out:
+        Studies that were not, and why.
+    profile:
+        What holds among all comparisons of all studies, judged at one level, in a few sentences; empty where no study
+        has a valid answer.
+    """
+
+    path: Path
+    answers: tuple[StudyAnswer, ...]
+    left_out: tuple[LeftOut, ...]
+    profile: tuple[str, ...] = ()
+
+
+def write_audit_report(place: Path | str, record: AuditRecord, runs: Mapping[str, StoredRun]) -> AuditReport:
+    """Write the report of each study of an audit, and one page of all of them.
+
+    Parameters
+    ----------
+    place:
+        The audit's folder or URL.
+    record:
+        What is asked.
+    runs:
+        Its runs that have begun, by name, in order.
+    """
+    answers = tuple(_answer(name, run) for name, run in runs.items())
+    profile = _profile(answers, runs)
+    html = audit_page(record, answers, profile)
+    if isinstance(place, str) and is_url(place):
+        path = next(iter(runs.values())).folder.parent / f"audit-{next(iter(runs.values())).folder.name}.html"
+        write_whole(path, html.encode())
+        Objects.at(place).overwrite(REPORT, html.encode())
+    else:
+        path = Path(place) / REPORT
+        write_whole(path, html.encode())
+        if profile is not None:
+            write_whole(path.with_name(PROFILE), _profile_json(profile).encode())
+    return AuditReport(path, answers, record.left_out, () if profile is None else tuple(sentences_of(profile)))
+
+
+def audit_page(record: AuditRecord, answers: Sequence[StudyAnswer], profile: Profile | None = None) -> str:
+    """Render the page of an audit as HTML; texts of others are escaped."""
+    style, script = asset("style.css") + asset("profile.css"), asset("script.js")
+    return environment().get_template("audit.html.j2").render(
+        profile=None if profile is None else head(profile),
+        record=record,
+        budget=budget_of(record.budget).text if record.budget else "",
+        answers=answers,
+        left_out=_grouped(record.left_out),
+        generated=datetime.now(UTC),
+        version=__version__,
+        words=formatting,
+        style=Markup(style),  # noqa: S704 our own files
+        script=Markup(script),  # noqa: S704 our own files
+        policy=content_policy(style, script),
+    )  # fmt: skip
+
+
+def _answer(name: str, run: StoredRun) -> StudyAnswer:
+    """Write the report of a run, and take its answer."""
+    about = run.study.about
+    try:
+        data = report([run], run.folder / REPORT).data
+    except (DataError, RunError) as error:
+        return StudyAnswer(name, about.title, about.content_note, "", "not measurable", str(error))
+    if run.url:
+        published(run.url, run.folder / REPORT)
+    page = built(data)
+    return StudyAnswer(
+        name,
+        about.title,
+        about.content_note,
+        f"{RUNS}/{name}/{REPORT}",
+        page.answer.verdict.value,
+        page.answer.sentence,
+        page.answer.more,
+        tuple(_steps(page)),
+        tuple(facts_of(data)),
+        verdict_class(page.answer),
+        _pictures(data),
+    )
+
+
+def _profile(answers: Sequence[StudyAnswer], runs: Mapping[str, StoredRun]) -> Profile | None:
+    """What all studies say of the same groups; None where none has a valid answer."""
+    measured = [runs[answer.name] for answer in answers if answer.is_measured]
+    return profile_of(measured) if measured else None
+
+
+def _profile_json(profile: Profile) -> str:
+    """The profile for machines, as docs/profile.md describes it."""
+    tables = {
+        "answer": sentences_of(profile),
+        "comparisons": [asdict(row) for row in comparisons(profile)],
+        "side_by_side": [asdict(row) for row in contrast_rows(profile)],
+    }
+    return json.dumps(finite(tables), ensure_ascii=False, indent=1)
+
+
+def _steps(page: Built) -> list[str]:
+    return [f"{step.text} {step.title}" if step.text.endswith(":") else step.text for step in page.steps]
+
+
+def _pictures(data: ReportData) -> tuple[tuple[str, str], ...]:
+    shown = data.question.pictures if data.question else ()
+    return tuple((caption, uri) for caption, picture in shown if (uri := data_uri(picture, THUMBNAIL)) is not None)
+
+
+def _grouped(left_out: Sequence[LeftOut]) -> list[tuple[str, str]]:
+    """Studies that were left out, those of one reason together."""
+    reasons: dict[str, list[str]] = {}
+    for omission in left_out:
+        reasons.setdefault(omission.why, []).append(omission.what)
+    return [(", ".join(names), reason) for reason, names in reasons.items()]

@@ -1,0 +1,348 @@
+"""Plan of an audit: what each study is asked, what it takes, and what it detects, within a budget or for a pilot."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite, nan
+
+from facevalue.errors import DataError, SettingError
+from facevalue.measures.allocation import allocate, shares_of_budget
+from facevalue.protocol.study import LeftOut
+from facevalue.runs.budgets import HOURS, MONEY, AuditBudget, Prices
+from facevalue.runs.study_sizes import StudySize, StudySizes
+
+_ROUNDS = 6
+"""How often the sizes near the best split are looked at more closely."""
+_TIMES = 4
+"""Ratio of the sizes of which a plan without a budget says what they detect."""
+_MOST_SIZES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOffered:
+    """A size that a study may have."""
+
+    requests: int
+    points: float | None
+    """Smallest effect that it detects in points of what is possible; None if it may miss any."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStudy:
+    """What a study of an audit is asked.
+
+    Attributes
+    ----------
+    name, title:
+        What its run is called, and what the study asks.
+    sample, requests:
+        Requests wanted, and as many of them as make whole units.
+    units:
+        What they are about, such as "24 faces with 1 scenario each"; empty where the study does not say.
+    exact:
+        Whether probabilities are read.
+    prompt_tokens, completion_tokens:
+        Estimates.
+    cost, hours:
+        What these cost, and how long they take; None where no price or no rate is known.
+    what:
+        The effect that is planned for; empty where the study has no power analysis.
+    effect, points:
+        Smallest one that is detected with 80% power, in its own unit and in points of what is possible; None where any
+        may be missed.
+    source:
+        Where the spread between units is from.
+    note:
+        What else is to be known; empty if nothing.
+    sizes:
+        What other sizes detect, where there is no budget.
+    """
+
+    name: str
+    title: str
+    sample: int
+    requests: int
+    units: str
+    exact: bool
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    hours: float | None
+    what: str
+    effect: float | None
+    points: float | None
+    source: str
+    note: str = ""
+    sizes: tuple[SizeOffered, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPlan:
+    """What an audit asks.
+
+    Attributes
+    ----------
+    studies:
+        What is asked of each.
+    left_out:
+        Studies that are not asked, and why.
+    budget:
+        What it may take; None for a pilot.
+    """
+
+    studies: tuple[PlannedStudy, ...]
+    left_out: tuple[LeftOut, ...]
+    budget: AuditBudget | None
+
+    @property
+    def requests(self) -> int:
+        """Requests of all studies."""
+        return sum(study.requests for study in self.studies)
+
+    @property
+    def cost(self) -> float | None:
+        """What all studies cost; None where no price is known."""
+        return _total([study.cost for study in self.studies])
+
+    @property
+    def hours(self) -> float | None:
+        """How long all studies take; None where no rate is known."""
+        return _total([study.hours for study in self.studies])
+
+    @property
+    def points(self) -> float | None:
+        """The largest of the effects that studies may miss, in points of what is possible; None where any may be."""
+        return max((study.points for study in self.studies if study.points is not None), default=None)
+
+
+def _total(amounts: Sequence[float | None]) -> float | None:
+    return None if not amounts or None in amounts else sum(amount for amount in amounts if amount is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What a request takes.
+
+    Attributes
+    ----------
+    prices:
+        Of tokens; None where none are known.
+    per_second:
+        Requests that are answered in a second; None for the rate of the pilot.
+    """
+
+    prices: Prices | None = None
+    per_second: float | None = None
+
+    def cost(self, sizes: StudySizes) -> float | None:
+        """Price of a request of a study; None where it is not known."""
+        return None if self.prices is None else self.prices.cost(*sizes.per_request)
+
+    def hours(self, sizes: StudySizes) -> float | None:
+        """Hours that a request of a study takes; None where that is not known."""
+        if self.per_second is not None:
+            return 1 / self.per_second / 3600
+        if sizes.pilot is None or not isfinite(sizes.pilot.seconds):
+            return None
+        return sizes.pilot.seconds / 3600
+
+    def of_budget(self, budget: AuditBudget, sizes: StudySizes) -> float:
+        """What a request of a study takes of a budget."""
+        if budget.unit == MONEY:
+            cost = self.cost(sizes)
+            assert cost is not None  # as `check_currency` has it
+            return cost
+        if budget.unit != HOURS:
+            return 1.0
+        hours = self.hours(sizes)
+        if hours is None:
+            raise SettingError(
+                f"How long a request takes is not known yet: give --rate (requests a second), or --pilot with an audit "
+                f"of this model; without --plan, a pilot is taken first. ({sizes.study.name})"
+            )
+        return hours
+
+
+def plan_of_samples(
+    studies: Sequence[StudySizes],
+    left_out: Sequence[LeftOut],
+    rates: Rates,
+    samples: Mapping[str, int],
+    budget: AuditBudget | None = None,
+) -> AuditPlan:
+    """What samples ask that are known, as those of a pilot; without a budget, also what other sizes detect.
+
+    `samples`: requests wanted, by the name of a study.
+    """
+    planned = []
+    for sizes in studies:
+        sample = samples[sizes.study.name]
+        offered = _offered(sizes, sample) if budget is None else ()
+        planned.append(_planned(sizes, sizes.at(sample), rates, sizes_offered=offered))
+    return AuditPlan(tuple(planned), tuple(left_out), budget)
+
+
+def _offered(sizes: StudySizes, pilot: int) -> tuple[SizeOffered, ...]:
+    if sizes.precision is None:
+        return ()
+    samples = [pilot * _TIMES**step for step in range(1, _MOST_SIZES)]
+    samples = [sample for sample in samples if sample < sizes.study.whole] + [sizes.study.whole]
+    looked_at = [sizes.at(sample) for sample in samples]
+    return tuple(SizeOffered(size.requests, size.points if isfinite(size.points) else None) for size in looked_at)
+
+
+def plan_of_budget(
+    studies: Sequence[StudySizes],
+    left_out: Sequence[LeftOut],
+    budget: AuditBudget,
+    rates: Rates,
+    held: Collection[str] = (),
+) -> AuditPlan:
+    """Deal a budget out, so that the largest effect that any study may miss is smallest.
+
+    A study that cannot say what it detects gets an equal share of the budget, or all that there is of it; the rest is
+    dealt out over the others by `measures.allocation`, over sizes of whole units.
+
+    `held`: studies that stay as they were asked, as most of their replies cannot be read.
+
+    Raises
+    ------
+    DataError
+        The budget is too small for any verdict, or less than what was asked already; says which is the smallest that is
+        not.
+    """
+    costs = {sizes.study.name: rates.of_budget(budget, sizes) for sizes in studies}
+    begun = sum(_begun(sizes) * costs[sizes.study.name] for sizes in studies)
+    if begun > budget.amount:
+        raise DataError(
+            f"The pilot took {budget.amount_text(begun)} already, which is more than the budget of {budget.text}."
+        )
+    dealt = [sizes for sizes in studies if sizes.study.name not in held]
+    silent = [sizes for sizes in dealt if sizes.is_silent]
+    telling = [sizes for sizes in dealt if not sizes.is_silent]
+    wholes = {sizes.study.name: sizes.study.whole * costs[sizes.study.name] for sizes in dealt}
+    equal = shares_of_budget(wholes, budget.amount)
+    shares = {
+        sizes.study.name: max(equal[sizes.study.name], _begun(sizes) * costs[sizes.study.name]) for sizes in silent
+    }
+    beyond = sum(shares[sizes.study.name] - _begun(sizes) * costs[sizes.study.name] for sizes in silent)
+    chosen, fewest = _dealt_out(telling, costs, budget.amount - begun - beyond)
+    if telling and not chosen:
+        _refuse(budget, begun + beyond + fewest if isfinite(fewest) else inf, telling, costs)
+    spent = sum(
+        (chosen[sizes.study.name].requests if sizes.study.name in chosen else _begun(sizes)) * costs[sizes.study.name]
+        for sizes in telling
+    )
+    rest = shares_of_budget({name: wholes[name] for name in shares}, budget.amount - spent)
+    for sizes in silent:
+        name = sizes.study.name
+        sample = max(int(max(rest[name], shares[name] if not telling else 0.0) / costs[name] + 1e-6), sizes.begun)
+        size = sizes.at(sample)
+        if size.requests:
+            chosen[name] = size
+    planned, unreached = [], []
+    for sizes in studies:
+        name = sizes.study.name
+        if name in chosen:
+            planned.append(_planned(sizes, chosen[name], rates))
+        elif sizes.begun:
+            note = _HELD if name in held else _unreached(sizes, budget, costs[name])
+            planned.append(_planned(sizes, sizes.at(sizes.begun), rates, note))
+        else:
+            unreached.append(LeftOut(name, _unreached(sizes, budget, costs[name])))
+    return AuditPlan(tuple(planned), (*left_out, *unreached), budget)
+
+
+def _begun(sizes: StudySizes) -> int:
+    """Requests that were asked already."""
+    return sizes.study.requests(sizes.begun, sizes.seed) if sizes.begun else 0
+
+
+def _dealt_out(
+    studies: Sequence[StudySizes], costs: Mapping[str, float], amount: float
+) -> tuple[dict[str, StudySize], float]:
+    """Sizes of the studies that the amount brings to a verdict, and the smallest amount that brings any to one."""
+    for sizes in studies:
+        sizes.look_up_to(_begun(sizes) + int(max(amount, 0.0) / costs[sizes.study.name]))
+    for _ in range(_ROUNDS):
+        curves = [sizes.curve(costs[sizes.study.name]) for sizes in studies]
+        allocation = allocate([curve for _, curve in curves], amount)
+        chosen = {
+            sizes.study.name: of_curve[number]
+            for sizes, (of_curve, _), number in zip(studies, curves, allocation.chosen, strict=True)
+            if number is not None
+        }
+        finer = [sizes.look_near(chosen[name].sample) for sizes in studies if (name := sizes.study.name) in chosen]
+        if not any(finer):
+            break
+    if not studies:
+        return {}, inf
+    rest = amount - sum((size.requests - _begun(sizes)) * costs[name] for sizes in studies
+                        if (size := chosen.get(name := sizes.study.name)) is not None)  # fmt: skip
+    for sizes in sorted(studies, key=lambda sizes: -getattr(chosen.get(sizes.study.name), "points", inf)):
+        name = sizes.study.name
+        if name not in chosen:
+            continue
+        larger = sizes.at(chosen[name].sample + int(rest / costs[name]))
+        if larger.points < chosen[name].points:
+            rest -= (larger.requests - chosen[name].requests) * costs[name]
+            chosen[name] = larger
+    return chosen, allocation.fewest
+
+
+def _refuse(budget: AuditBudget, fewest: float, studies: Sequence[StudySizes], costs: Mapping[str, float]) -> None:
+    """Say that a budget is too small for any verdict, and which is the smallest that is not."""
+    first = min(studies, key=lambda sizes: sizes.curve(costs[sizes.study.name])[1].first_verdict)
+    raise DataError(
+        f"A budget of {budget.text} is too small for any verdict: {budget.amount_text(_rounded_up(fewest, budget))} is "
+        f"the smallest with which a study tells anything ({first.study.name}), as far as is known beforehand. Choose "
+        "fewer studies with --studies, or a larger budget."
+    )
+
+
+def _rounded_up(amount: float, budget: AuditBudget) -> float:
+    """An amount that is told with fewer digits, and is enough."""
+    step = {MONEY: 0.01, HOURS: 10 ** len(str(int(amount))) / 1000}.get(budget.unit, 1.0)
+    return step * (int(amount / step - 1e-6) + 1)
+
+
+def _unreached(sizes: StudySizes, budget: AuditBudget, cost: float) -> str:
+    if sizes.is_silent:
+        text = budget.amount_text(_rounded_up(sizes.study.requests(sizes.smallest, sizes.seed) * cost, budget))
+        return f"The budget does not reach it: its smallest sample takes {text}."
+    first = budget.amount_text(_rounded_up(sizes.curve(cost)[1].first_verdict + _begun(sizes) * cost, budget))
+    return f"The budget does not reach it: {first} or more would be needed for it alone before it tells anything."
+
+
+def _planned(
+    sizes: StudySizes, size: StudySize, rates: Rates, note: str = "", *, sizes_offered: tuple[SizeOffered, ...] = ()
+) -> PlannedStudy:
+    study, plan = sizes.study, sizes.precision
+    prompt, completion = sizes.per_request
+    cost, hours = rates.cost(sizes), rates.hours(sizes)
+    spread = sizes.spread
+    return PlannedStudy(
+        name=study.name,
+        title=study.study.about.title,
+        sample=size.sample,
+        requests=size.requests,
+        units="" if plan is None else plan.sample_of(size.clusters, size.items),
+        exact=study.exact,
+        prompt_tokens=round(prompt * size.requests),
+        completion_tokens=round(completion * size.requests),
+        cost=None if cost is None else cost * size.requests,
+        hours=None if hours is None else hours * size.requests,
+        what="" if plan is None else plan.what,
+        effect=_finite(size.effect),
+        points=_finite(size.points),
+        source="" if spread is None else spread.source,
+        note=note or ("" if plan is not None else _WITHOUT_POWER),
+        sizes=sizes_offered,
+    )
+
+
+_HELD = "Most replies of its pilot cannot be read: it is asked no more."
+_WITHOUT_POWER = "It has no power analysis; it gets an equal share."
+
+
+def _finite(value: float = nan) -> float | None:
+    return value if isfinite(value) else None

@@ -1,0 +1,191 @@
+"""Studies of an audit: which of them the pictures allow, with which settings, and why others are left out."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from facevalue.errors import DataError, FaceValueError, RunError, SettingError, UnknownNameError
+from facevalue.places import is_study_file, is_url
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.settings import typed
+from facevalue.protocol.study import LeftOut, Study
+from facevalue.protocol.variant_files import chosen
+from facevalue.protocol.variant_trials import intervened
+from facevalue.runs.audit_folder import run_name
+from facevalue.runs.checks import check_options, check_pictures, check_shown
+from facevalue.runs.trials import TrialNumbers
+from facevalue.studies import names
+from facevalue.studies import protocol as protocol_of
+from facevalue.types import STUDY_TEXT, OptionValue
+
+MANIFEST, TEMPERATURE = "manifest", "temperature"
+_LISTS = ("manifest.parquet", "manifest.csv")
+_LOOKED_AT = 20_000
+"""Pictures up to which a plan looks at each: some seconds."""
+_NOT_OF_MODELS = ("editor",)
+"""Studies that audit something else than the model that is asked."""
+
+
+@dataclass(frozen=True)
+class StudyOfAudit:
+    """A study as an audit asks it.
+
+    Attributes
+    ----------
+    name:
+        What its run is called.
+    typed:
+        Its name, or its file as it was typed.
+    protocol, study:
+        What it is, and what it becomes with the settings.
+    options:
+        The settings that the audit chose.
+    exact:
+        Whether probabilities are read; False of one that asks for free text, whatever the audit says.
+    """
+
+    name: str
+    typed: str
+    protocol: Protocol
+    study: Study
+    options: Mapping[str, OptionValue]
+    exact: bool
+
+    @property
+    def repeats(self) -> int:
+        """How often each trial is asked."""
+        return 1 if self.exact else self.study.repeats
+
+    @property
+    def whole(self) -> int:
+        """Requests of all that can be shown."""
+        return self.study.design.size * self.repeats
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the study's file; empty where it has none of its user's."""
+        text = self.study.options.get(STUDY_TEXT)
+        return hashlib.sha256(text.encode()).hexdigest() if isinstance(text, str) else ""
+
+    def requests(self, sample: int, seed: int) -> int:
+        """Requests of a sample: as many whole units as fit; 0 where not one does."""
+        if sample >= self.whole:
+            return self.whole
+        try:
+            return int(self.study.sample(sample, seed, self.repeats).size) * self.repeats
+        except FaceValueError:
+            return 0
+
+
+@dataclass(frozen=True)
+class AuditWishes:
+    """What the user of an audit wants asked.
+
+    Attributes
+    ----------
+    studies:
+        Names and files of studies; all that there are where it is empty.
+    images:
+        The user's pictures: a list, or a folder with one; empty for pictures that are drawn.
+    settings:
+        By name of a study as it was typed or of its run, its own settings.
+    temperature:
+        Of all studies that have one; None for their own.
+    exact:
+        Whether probabilities are read where that is possible.
+    interventions:
+        What is done to every request a second time.
+    outside:
+        Whether files of studies may name files that are not below their own folders.
+    """
+
+    studies: tuple[str, ...] = ()
+    images: str = ""
+    settings: Mapping[str, Mapping[str, object]] | None = None
+    temperature: float | None = None
+    exact: bool = False
+    interventions: tuple[str, ...] = ()
+    outside: bool = False
+
+
+def studies_of(wishes: AuditWishes) -> tuple[list[StudyOfAudit], list[LeftOut]]:
+    """Build every study that is wanted, and say of those that the pictures do not allow why.
+
+    Raises
+    ------
+    UnknownNameError
+        No study is called so, or no such setting of it.
+    SettingError, DataError
+        Two studies have one name, a file of a study is wrong, or nothing is left to ask.
+    """
+    chosen_names = wishes.studies or tuple(name for name in names() if name not in _NOT_OF_MODELS)
+    own_settings = wishes.settings or {}
+    called = [run_name(name) for name in chosen_names]
+    if twice := next((name for name in called if called.count(name) > 1), ""):
+        raise SettingError(f"Two studies of the audit would both be called {twice!r}: rename the file of one.")
+    if strange := next((name for name in own_settings if name not in chosen_names and name not in called), ""):
+        raise UnknownNameError("study with settings", strange, chosen_names)
+    pictures = _manifest_of(wishes.images)
+    built, left_out = [], []
+    for name, text in zip(called, chosen_names, strict=True):
+        protocol = protocol_of(text, outside=wishes.outside)
+        options = _options(protocol, own_settings.get(text, own_settings.get(name, {})), wishes)
+        if pictures and not any(setting.name == MANIFEST for setting in protocol.settings):
+            left_out.append(LeftOut(name, "It shows other pictures than a list of your own."))
+            continue
+        try:
+            built.append(_built(name, text, protocol, options | ({MANIFEST: pictures} if pictures else {}), wishes))
+        except (DataError, RunError) as error:
+            if is_study_file(text) and not pictures:
+                raise
+            left_out.append(LeftOut(name, str(error)))
+    if not built:
+        reason = f" {left_out[0].what}: {left_out[0].why}" if left_out else ""
+        raise DataError(f"No study of the audit can be asked with these pictures.{reason}")
+    return built, left_out
+
+
+def _built(
+    name: str, text: str, protocol: Protocol, options: Mapping[str, OptionValue], wishes: AuditWishes
+) -> StudyOfAudit:
+    study = intervened(protocol.study(options), chosen(wishes.interventions))
+    check_shown(study)
+    if study.manifest.height <= _LOOKED_AT:
+        check_pictures(study)
+    return StudyOfAudit(name, text, protocol, study, options, wishes.exact and _can_be_exact(study))
+
+
+def _can_be_exact(study: Study) -> bool:
+    """Whether all questions of a study have options."""
+    try:
+        check_options(study, TrialNumbers(study.design.size))
+    except RunError:
+        return False
+    precision = study.planned.precision
+    return precision is None or not precision.of_replies
+
+
+def _options(protocol: Protocol, own_settings: Mapping[str, object], wishes: AuditWishes) -> dict[str, OptionValue]:
+    """The settings of a study that the audit chooses."""
+    by_name = {setting.name: setting for setting in protocol.settings}
+    for name in own_settings:
+        if name not in by_name:
+            raise UnknownNameError(f"setting of {protocol.name}", name, by_name)
+    out = {name: typed(by_name[name], value) for name, value in own_settings.items()}
+    if wishes.temperature is not None and TEMPERATURE in by_name:
+        out.setdefault(TEMPERATURE, wishes.temperature)
+    return out
+
+
+def _manifest_of(images: str) -> str:
+    """The list of pictures that is meant: the file itself, or that in a folder."""
+    if not images or is_url(images) or not Path(images).is_dir():
+        return images
+    lists = [str(Path(images) / name) for name in _LISTS if (Path(images) / name).is_file()]
+    if not lists:
+        raise DataError(
+            f"{images} has no list of its pictures (manifest.csv): 'facevalue manifest init {images} --for STUDY' "
+            "begins one."
+        )
+    return lists[0]

@@ -1,0 +1,148 @@
+"""An audit's budget is dealt out so that no other split into whole units detects more."""
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from facevalue.errors import DataError, SettingError, UnknownNameError
+from facevalue.runs.audit_plan import Rates, plan_of_budget, plan_of_samples
+from facevalue.runs.audit_studies import AuditWishes, studies_of
+from facevalue.runs.budgets import Prices, budget_of, check_currency
+from facevalue.runs.study_sizes import StudySizes
+from tests.runs.own_studies import study_file
+
+
+def sizes_of(files: list[str]) -> list[StudySizes]:
+    built, left_out = studies_of(AuditWishes(tuple(files)))
+    assert not left_out
+    return [StudySizes(study, 0) for study in built]
+
+
+def every_size(sizes: StudySizes) -> list[tuple[int, float]]:
+    """All sizes of whole units, and what each detects."""
+    by_requests = {}
+    for sample in range(1, sizes.study.whole + 1):
+        size = sizes.at(sample)
+        if size.requests:
+            by_requests[size.requests] = size.points
+    return sorted(by_requests.items())
+
+
+@pytest.mark.parametrize("budget", [70, 150, 260, 400])
+def test_no_other_split_into_whole_units_detects_more_by_five_percent(tmp_path: Path, budget: int) -> None:
+    files = [
+        study_file(tmp_path, "kind", 60, traits=2),
+        study_file(tmp_path, "warm", 90, seeds=2),
+        study_file(tmp_path, "able", 40, traits=3, seeds=1),
+    ]
+    plan = plan_of_budget(sizes_of(files), (), budget_of(str(budget)), Rates())
+    assert plan.requests <= budget
+    points = [study.points for study in plan.studies]
+    assert None not in points
+    splits = product(*(every_size(sizes) for sizes in sizes_of(files)))
+    best = min(
+        max(effect for _, effect in split)
+        for split in splits
+        if sum(requests for requests, _ in split) <= budget and all(np.isfinite(effect) for _, effect in split)
+    )
+    assert max(point for point in points if point is not None) <= 1.05 * best
+
+
+def test_a_dearer_study_gets_fewer_requests_at_prices_than_by_requests(tmp_path: Path) -> None:
+    files = [study_file(tmp_path, "kind", 200), study_file(tmp_path, "warm", 200, traits=4)]
+    rates = Rates(Prices(1_000.0, 1_000.0, "usd"))
+    sizes = sizes_of(files)
+    each = rates.of_budget(budget_of("20usd"), sizes[0])
+    plan = plan_of_budget(sizes, (), budget_of(f"{300 * each:.4f}usd"), rates)
+    assert plan.cost is not None
+    assert plan.cost <= 300 * each
+    assert all(study.cost == pytest.approx(study.requests * rates.of_budget(budget_of("1usd"), of))
+               for study, of in zip(plan.studies, sizes, strict=True))  # fmt: skip
+
+
+def test_a_budget_too_small_for_any_verdict_names_the_smallest_that_is_not(tmp_path: Path) -> None:
+    files = [study_file(tmp_path, "kind", 60), study_file(tmp_path, "warm", 60, traits=2)]
+    with pytest.raises(DataError, match="too small for any verdict") as error:
+        plan_of_budget(sizes_of(files), (), budget_of("4"), Rates())
+    fewest = int(str(error.value).partition("any verdict: ")[2].split()[0])
+    assert plan_of_budget(sizes_of(files), (), budget_of(str(fewest)), Rates()).studies
+    with pytest.raises(DataError, match="too small"):
+        plan_of_budget(sizes_of(files), (), budget_of(str(fewest - 1)), Rates())
+
+
+def test_a_study_that_the_budget_does_not_reach_is_left_out_with_what_it_needs(tmp_path: Path) -> None:
+    files = [study_file(tmp_path, "kind", 60), study_file(tmp_path, "warm", 60, traits=1, seeds=40)]
+    plan = plan_of_budget(sizes_of(files), (), budget_of("60"), Rates())
+    assert [study.name for study in plan.studies] == ["kind"]
+    (omission,) = plan.left_out
+    assert omission.what == "warm"
+    assert "requests or more would be needed for it alone before it tells anything" in omission.why
+
+
+def test_hours_need_a_rate(tmp_path: Path) -> None:
+    sizes = sizes_of([study_file(tmp_path, "kind", 60)])
+    with pytest.raises(SettingError, match="give --rate"):
+        plan_of_budget(sizes, (), budget_of("1h"), Rates())
+    plan = plan_of_budget(sizes, (), budget_of("1min"), Rates(per_second=0.5))
+    assert plan.requests == 30
+    assert plan.hours == pytest.approx(1 / 60)
+
+
+def test_without_a_budget_larger_sizes_say_what_they_detect(tmp_path: Path) -> None:
+    sizes = sizes_of([study_file(tmp_path, "kind", 400)])
+    plan = plan_of_samples(sizes, (), Rates(), {"kind": 20})
+    offered = [size.points for size in plan.studies[0].sizes]
+    assert [size.requests for size in plan.studies[0].sizes] == [80, 320, 800]
+    assert offered == sorted(offered, key=lambda points: -(points or 0))
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        ("", "A budget is written"),
+        ("20 dollars", "A budget is written"),
+        ("-5", "A budget is written"),
+        ("0", "more than nothing"),
+        ("2hours3", "A budget is written"),
+        ("1e9", "A budget is written"),
+        ("20€", "A budget is written"),
+        ("nan", "A budget is written"),
+    ],
+)
+def test_what_is_no_budget_is_told_in_a_sentence(budget: str, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        budget_of(budget)
+
+
+def test_money_needs_prices_in_its_currency() -> None:
+    with pytest.raises(SettingError, match="needs the prices of m, which FaceValue does not know: give --price-in"):
+        check_currency(budget_of("20usd"), None, "m")
+    with pytest.raises(SettingError, match="The budget is in USD and the prices of m are in EUR"):
+        check_currency(budget_of("20usd"), Prices(1, 1, "eur"), "m")
+    with pytest.raises(SettingError, match="no budget of money limits anything"):
+        check_currency(budget_of("20usd"), Prices(0, 0), "m")
+
+
+def test_two_studies_of_one_name_and_settings_of_no_study_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    files = (study_file(tmp_path, "kind", 60), study_file(tmp_path / "a", "kind", 60))
+    with pytest.raises(SettingError, match="would both be called 'kind'"):
+        studies_of(AuditWishes(files))
+    with pytest.raises(UnknownNameError, match="Unknown study with settings 'knid'"):
+        studies_of(AuditWishes(files[:1], settings={"knid": {}}))
+    with pytest.raises(UnknownNameError, match="Unknown setting of kind 'peopel'"):
+        studies_of(AuditWishes(files[:1], settings={"kind": {"peopel": "4"}}))
+
+
+def test_studies_that_pictures_do_not_allow_are_named_with_why(tmp_path: Path) -> None:
+    own = study_file(tmp_path, "kind", 60)
+    built, left_out = studies_of(AuditWishes((own, "gras")))
+    assert [study.name for study in built] == ["kind"]
+    assert [(omission.what, "pictures of your own" in omission.why) for omission in left_out] == [("gras", True)]
+    with pytest.raises(DataError, match=r"No study of the audit can be asked with these pictures\. gras: "):
+        studies_of(AuditWishes(("gras",)))
+    (tmp_path / "pictures").mkdir()
+    with pytest.raises(DataError, match="has no list of its pictures"):
+        studies_of(AuditWishes((own,), images=str(tmp_path / "pictures")))
