@@ -203,7 +203,7 @@ def test_only_what_its_own_page_finds_can_hold_among_all(made: Profile, folder: 
 
 def test_one_run_alone_is_judged_like_its_own_page_or_more_kindly(folder: Path) -> None:
     studies = profiled([StoredRun.open(folder / "hiring-screen")])
-    alone = judged_profile(studies)
+    alone = judged_profile(studies, {})
     assert not alone.on_page or alone.found
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -9,6 +10,9 @@ from facevalue.errors import RunError
 from facevalue.protocol.study import Study
 from facevalue.runs.joined import by_model, study_of
 from facevalue.runs.stored import ReplyTally, StoredRun
+
+if TYPE_CHECKING:
+    from facevalue.measures.base import Measure
 
 
 @dataclass(frozen=True)
@@ -34,18 +38,35 @@ class StudyRuns:
         """The study, with the settings of all parts."""
         return study_of(self.runs)
 
+    @property
+    def measures(self) -> "tuple[Measure, ...]":
+        """Definitions of what is in the estimates."""
+        return self.runs[0].measures
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Who was asked."""
+        return tuple(dict.fromkeys(run.model for run in self.runs))
+
+    @property
+    def unmeasured(self) -> tuple[str, ...]:
+        """Models without a valid answer."""
+        valid = {run.model for run, tally in zip(self.runs, self.tallies, strict=True) if tally.valid}
+        return tuple(model for model in self.models if model not in valid)
+
     def stacked(self) -> pl.DataFrame:
         """The estimates of all runs as one table."""
         from facevalue.measures.estimates import stacked  # noqa: PLC0415 - scipy.stats takes a second to import
 
         return stacked(list(self.estimates))
 
-    def judged(self, shares: pl.DataFrame) -> "StudyRuns":
+    def judged(self, shares: pl.DataFrame) -> pl.DataFrame:
         """The same with the verdicts that hold at the level of a whole audit.
 
         `shares`: families of this study with the share of alpha of each (`measures.audit_level.audit_families`).
         """
-        from facevalue.measures.judgment import judge  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.measures.estimates import stacked  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.measures.judgment import judge  # noqa: PLC0415
 
         tables = []
         for run, table in zip(self.runs, self.estimates, strict=True):
@@ -54,7 +75,7 @@ class StudyRuns:
                 declared = declared.measured(table)
             any_time = bool(run.facts.stop_when)
             tables.append(judge(table, run.measures, declared, shares=shares, any_time=any_time))
-        return StudyRuns(self.runs, tuple(tables), self.tallies)
+        return stacked(tables)
 
 
 def profiled(runs: Sequence[StoredRun]) -> list[StudyRuns]:

@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Protocol
 
 import polars as pl
 
 from facevalue.measures.audit_level import FAMILY, audit_families
+from facevalue.measures.base import Measure
 from facevalue.measures.multiple_testing import ALPHA
 from facevalue.protocol.page import Findings, Page
+from facevalue.protocol.study import Study
 from facevalue.report.blocks.view import View, page_view
 from facevalue.report.findings import leading, rows_of
 from facevalue.report.profile.cells import Outcome, ProfileCell, cells_of
@@ -16,7 +19,7 @@ from facevalue.report.profile.contrasts import Contrast, between, kinds_of_quest
 from facevalue.report.profile.squares import GroupRow, rows_of_cells
 from facevalue.report.sections import page_of
 from facevalue.runs.model_names import names_for_people
-from facevalue.runs.profiled import StudyRuns, profiled
+from facevalue.runs.profiled import profiled
 from facevalue.runs.stored import StoredRun
 
 
@@ -129,6 +132,38 @@ class Profile:
         return tuple(cell for cell in self.cells if cell.outcome == Outcome.ON_PAGE and not cell.mirrored)
 
 
+class JudgedTogether(Protocol):
+    """Estimates of one study that are judged with those of others, such as `StudyRuns`."""
+
+    @property
+    def study(self) -> Study:
+        """The study."""
+        ...
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Definitions of what is in the estimates."""
+        ...
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Who was asked."""
+        ...
+
+    @property
+    def unmeasured(self) -> tuple[str, ...]:
+        """Models without a valid answer."""
+        ...
+
+    def stacked(self) -> pl.DataFrame:
+        """The estimates of all models, with the verdicts of their own pages."""
+        ...
+
+    def judged(self, shares: pl.DataFrame) -> pl.DataFrame:
+        """The same, judged at the level of a whole audit."""
+        ...
+
+
 def profile_of(runs: Sequence[StoredRun]) -> Profile:
     """Make the profile of runs of any studies, and of one or several models.
 
@@ -137,12 +172,12 @@ def profile_of(runs: Sequence[StoredRun]) -> Profile:
     RunError
         As for `profiled`.
     """
-    return judged_profile(profiled(runs))
+    studies = profiled(runs)
+    return judged_profile(studies, names_for_people([run for study in studies for run in study.runs]))
 
 
-def judged_profile(studies: Sequence[StudyRuns], alpha: float = ALPHA) -> Profile:
-    """Judge what the pages of studies compare at one level, and gather it."""
-    names = names_for_people([run for study in studies for run in study.runs])
+def judged_profile(studies: Sequence[JudgedTogether], names: Mapping[str, str], alpha: float = ALPHA) -> Profile:
+    """Judge what the pages of studies compare at one level, and gather it; `names`: of models, for people."""
     pages = [page_of(study.study) for study in studies]
     tables = [study.stacked() for study in studies]
     views = [_view(study, page, table) for study, page, table in zip(studies, pages, tables, strict=True)]
@@ -152,28 +187,21 @@ def judged_profile(studies: Sequence[StudyRuns], alpha: float = ALPHA) -> Profil
         (table.join(rows, on=FAMILY, how="semi", nulls_equal=True), study.study.estimates.lead)
         for study, table, rows in zip(studies, tables, families, strict=True)
     ]
-    shares = audit_families(tested, alpha)
     out: list[ProfiledStudy] = []
     cells: list[ProfileCell] = []
-    for study, page, view, of_page, share in zip(studies, pages, views, leads, shares, strict=True):
-        judged = _view(study, page, study.judged(share).stacked())
+    for study, page, view, of_page, share in zip(
+        studies, pages, views, leads, audit_families(tested, alpha), strict=True
+    ):
+        judged = _view(study, page, study.judged(share))
         cells += cells_of(study.study.name, of_page, view, judged)
-        about, run_models = study.study.about, tuple(dict.fromkeys(names[run.model] for run in study.runs))
-        unmeasured = {names[run.model] for run, tally in zip(study.runs, study.tallies, strict=True) if not tally.valid}
-        out.append(
-            ProfiledStudy(
-                study.study.name, about.title, about.content_note, run_models, share.height, tuple(sorted(unmeasured))
-            )
-        )
-    return Profile(tuple(out), tuple(_called(cell, names) for cell in cells), alpha)
+        about = study.study.about
+        models, unmeasured = (tuple(names.get(m, m) for m in of) for of in (study.models, study.unmeasured))
+        out.append(ProfiledStudy(study.study.name, about.title, about.content_note, models, share.height, unmeasured))
+    return Profile(tuple(out), tuple(replace(cell, model=names.get(cell.model, cell.model)) for cell in cells), alpha)
 
 
-def _called(cell: ProfileCell, names: Mapping[str, str]) -> ProfileCell:
-    return replace(cell, model=names.get(cell.model, cell.model))
-
-
-def _view(study: StudyRuns, page: Page, table: pl.DataFrame) -> View:
-    return page_view(page, table, study.runs[0].measures, study.study.about.titles)
+def _view(study: JudgedTogether, page: Page, table: pl.DataFrame) -> View:
+    return page_view(page, table, study.measures, study.study.about.titles)
 
 
 def _leads(page: Page, view: View) -> list[Findings]:

@@ -1,0 +1,70 @@
+"""How long a profile of five studies with five million answers takes, estimates kept and not.
+
+Run with `python -m benchmarks.bench_profile [FACES]`: 274M,226F faces for StylisticBias make 4.87 million answers. All
+runs are by a simulated respondent, in a folder that is removed in the end; each case is a fresh process on two cores.
+"""
+
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from time import process_time
+
+from benchmarks._harness import Result, at_most, finish, fresh, peak_mb
+from facevalue.types import OptionValue
+
+STUDIES: Mapping[str, Mapping[str, OptionValue]] = {
+    "vignette": {"dimension": "age,gender", "people": 5},
+    "visbias": {"forms": 20, "descriptions": 4, "pairs": 200},
+    "modscan": {"instances": "nurse,pilot,cook,poor,slob"},
+    "counterfactuals": {"sets": 20},
+}
+"""Studies beside StylisticBias, and their settings."""
+
+
+def simulate(folder: str, faces: str) -> float:
+    """Answers of all five runs."""
+    from facevalue import studies
+    from facevalue.models import load
+    from facevalue.runs import RunSettings, run
+
+    asked = 0
+    for name, options in {"stylisticbias": {"faces": faces}, **STUDIES}.items():
+        study = studies.build(name, options)
+        asked += run(study, load("sim/default"), Path(folder) / name, RunSettings(check=False)).asked
+    return float(asked)
+
+
+def profile(folder: str) -> list[float]:
+    """Processor seconds and peak memory in MB of a profile and its page."""
+    from facevalue.report.profile import profile_of
+    from facevalue.report.profile.page import render
+    from facevalue.runs.stored import StoredRun
+
+    begun = process_time()
+    made = profile_of([StoredRun.open(Path(folder) / name) for name in ("stylisticbias", *STUDIES)])
+    assert len(render(made)) > 10_000
+    return [process_time() - begun, peak_mb()]
+
+
+def main() -> None:
+    """Run all cases."""
+    faces = sys.argv[1] if len(sys.argv) > 1 else "274M,226F"
+    with tempfile.TemporaryDirectory() as folder:
+        answers = fresh(simulate, folder, faces, cores=2)
+        first, again = (fresh(profile, folder, cores=2) for _ in range(2))
+    finish(
+        "profile",
+        "Profile of five studies (simulated), two cores, processor time",
+        [
+            Result("answers", answers, "answers"),
+            at_most("estimates taken and kept, profile, page", first[0], "s", 90),
+            at_most("peak memory", first[1], "MB", 2000),
+            at_most("estimates read, profile, page", again[0], "s", 30),
+            at_most("peak memory, estimates read", again[1], "MB", 1000),
+        ],
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Planted effects of the reference model in a profile of three studies, with the sign that was planted.
+
+    make calibration-profile [REPETITIONS=100]
+
+The model was trained on effects that were drawn at random (docs/reference-model.md). Three protocols can see some of
+them: StylisticBias those of cues on traits, VIGNETTE those of ages on decisions, ModSCAN those of scenes on the gender
+that is named. Each audit draws other faces, and other requests of the two others.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import facevalue as fv
+from facevalue.csv_text import csv_bytes
+from facevalue.models.reference.adapter import FOLDER
+from facevalue.protocol.facets import DECISION
+from facevalue.protocol.study import Study
+from facevalue.report.profile.cells import Outcome, ProfileCell
+from facevalue.report.profile.profile import profile_of
+from facevalue.runs.stored import StoredRun
+from facevalue.studies.stylisticbias.planted import planted_cues
+
+Options = Mapping[str, Any]
+CUES: Options = {"faces": 12, "attributes": "tattoos,eyewear", "scenarios": "competent,intelligent,polite"}
+AGES: Options = {
+    "dimension": "age", "paradigm": "decision", "activity": "cooking,eating", "people": 4, "prompts": "two-options",
+}  # fmt: skip
+SCENES: Options = {"modality": "language", "attribute": "gender", "instances": "bookworm,foodie,music lover,neat"}
+DRAWN: Mapping[str, Options] = {"vignette": AGES, "modscan": SCENES}
+SHARE = 0.6
+"""Share of the requests of VIGNETTE and ModSCAN that an audit draws: their pictures are the same in all."""
+KEPT = Path("build/profile-reference")
+Planted = Mapping[tuple[str, str, str], float]
+"""Planted effect by study, group and trait; its sign counts."""
+
+
+def planted(study: Study) -> Planted:
+    """What is planted that the three studies can see."""
+    truth = pl.read_parquet(FOLDER / "truth.parquet")
+    cues = planted_cues(study).select("title", "planted").iter_rows()
+    out = {("stylisticbias", str(title), ""): float(effect) for title, effect in cues}
+    decisions = truth.filter(pl.col("factor") == "age", pl.col("trait").str.starts_with(f"{DECISION} "))
+    ages = dict(decisions.group_by("level").agg(pl.col("effect").mean()).iter_rows())
+    for level, group in (("young", "young"), ("middle-aged", "middle-aged"), ("elderly", "old")):
+        rest = [effect for name, effect in ages.items() if name != level]
+        out["vignette", group, ""] = ages[level] - sum(rest) / len(rest)
+    scenes = truth.filter(pl.col("factor") == "persona", pl.col("trait").is_in(["male", "female"]))
+    for (scene,), of_scene in scenes.group_by("level"):
+        effects = dict(of_scene.select("trait", "effect").iter_rows())
+        out["modscan", "men", str(scene)] = effects["male"] - effects["female"]
+    return out
+
+
+def audit(number: int, folder: Path) -> list[dict[str, object]]:
+    """One audit: of each planted effect that it compares, the sign in the profile and what is said of it."""
+    chosen: dict[str, Options] = {"stylisticbias": {**CUES, "faces_seed": 1000 + number}, **DRAWN}
+    runs = []
+    for name, options in chosen.items():
+        study = fv.study(name, **options)
+        many = round(SHARE * study.trials) if name in DRAWN else None
+        fv.run(study, "reference", folder / name, exact=True, progress=False, sample=many, seed=number)
+        runs.append(StoredRun.open(folder / name))
+    profile, effects = profile_of(runs), planted(runs[0].study)
+    return [
+        _row(cell, effects[key]) for cell in profile.cells
+        if not cell.mirrored and (key := (cell.study, cell.whom.group, cell.trait)) in effects
+    ]  # fmt: skip
+
+
+def _row(cell: ProfileCell, effect: float) -> dict[str, object]:
+    return {
+        "study": cell.study, "group": cell.whom.group, "trait": cell.trait, "planted": effect,
+        "same_sign": cell.sign == (1 if effect > 0 else -1), "found": cell.outcome == Outcome.FOUND,
+        "value": cell.estimate.value,
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Make audits and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--audits", type=int, default=100)
+    parser.add_argument("--out", type=Path)
+    args = parser.parse_args()
+    tables = []
+    for number in range(1, args.audits + 1):
+        kept = KEPT / f"{number}.json"
+        if not kept.exists():
+            begun = time.process_time()
+            with tempfile.TemporaryDirectory() as folder:
+                rows = audit(number, Path(folder))
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(json.dumps(rows))
+            print(f"{number}: {time.process_time() - begun:.1f} CPU s", flush=True)
+        tables.append(pl.DataFrame(json.loads(kept.read_text())).with_columns(audit=number))
+    table = summary(pl.concat(tables, how="diagonal_relaxed"))
+    print(table)
+    if args.out:
+        args.out.write_bytes(csv_bytes(table))
+
+
+def summary(rows: pl.DataFrame) -> pl.DataFrame:
+    """Of each planted effect in how many audits it has its sign, is found, and is found with its sign."""
+    wrong = pl.col("found") & ~pl.col("same_sign")
+    return rows.group_by("study", "group", "trait", maintain_order=True).agg(
+        pl.len().alias("audits"), pl.col("planted").mean().round(4),
+        pl.col("value").mean().round(4).alias("mean_value"),
+        pl.col("same_sign").mean().round(4).alias("of_planted_sign"), pl.col("found").mean().round(4),
+        wrong.mean().round(4).alias("found_of_other_sign"),
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
