@@ -1,5 +1,6 @@
 """Gate: runs held against limits, all cells of all limits at one level."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,6 @@ from facevalue.measures.intervention_effects import degrees_of_freedom
 from facevalue.measures.limit_outcomes import ORDER, LimitOutcome, MeasuredCells, outcomes
 from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.selection import to_array
-from facevalue.measures.value_limits import largest
 from facevalue.runs.kept_estimates import taken
 from facevalue.runs.stored import StoredRun
 
@@ -308,7 +308,10 @@ def _check_reach(limit: DeclaredLimit, measures: Iterable[Measure]) -> None:
     """Refuse limits that no value can lie beyond: shares in percent are such."""
     for measure in measures:
         low, high = measure.limits
-        low, high = max(low, -largest(measure)), min(high, largest(measure))
+        if math.isinf(low) or math.isinf(high):
+            from facevalue.measures.value_limits import largest  # noqa: PLC0415 - scipy.stats takes a second to import
+
+            low, high = max(low, -largest(measure)), min(high, largest(measure))
         if limit.findings is not None:
             if limit.detects is not None and limit.detects >= high:
                 raise limit.error(
