@@ -52,7 +52,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         for name, value in bound.arguments.items():
             if name not in hints:
                 continue
-            if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            if signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
+                bound.arguments[name] = tuple(argument(function.__name__, name, item, hints[name]) for item in value)
+            elif signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
                 keywords = {
                     key: argument(function.__name__, key, keyword, hints[name]) for key, keyword in value.items()
                 }

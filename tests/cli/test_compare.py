@@ -75,7 +75,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> None:
         names = tuple(run.folder.name for run in runs)
         first, second = names
         agreement = compared_tables(STUDY, tables[first], tables[second], margin)
-        pair = ComparedPair("vignette", first, second, replace(agreement, notes=("A note.",)), runs, None, ())
+        pair = ComparedPair("vignette", first, second, replace(agreement, notes=("A note.",)), runs, (), None, ())
         return RunComparison((pair,), {"vignette": names}, {"vignette": {"temperature": [0.2, None]}})
 
     monkeypatch.setattr(command, "compare_all", compared)
@@ -115,7 +115,7 @@ def test_json_and_csv_have_every_cell(facevalue: Command) -> None:
 def test_another_ending_than_csv_is_wrong_usage(facevalue: Command) -> None:
     status, _, err = facevalue("compare", "real", "drawn", "--out", "cells.xlsx")
     assert status == 2
-    assert "not a .csv file" in err
+    assert "not a .csv file of all cells, nor an .html page" in err
 
 
 def test_what_is_no_run_is_one_message(facevalue: Command) -> None:

@@ -19,6 +19,7 @@ def compare(
     margin: float | None = None,
     pairs: Literal["first", "all"] = FIRST,
     flips: str | PathLike[str] | None = None,
+    page: str | PathLike[str] | None = None,
 ) -> RunComparison:
     """Compare runs of one or several studies cell by cell: models, versions, prompts, or photographs and drawings.
 
@@ -33,6 +34,8 @@ def compare(
         "first": each run less the first one of its study. "all": each with each.
     flips:
         File to which all single answers that differ are written, in words: .parquet, .csv or .jsonl.
+    page:
+        HTML file to which a page about the comparison is written.
 
     Raises
     ------
@@ -49,7 +52,12 @@ def compare(
     ['study', 'first_run', 'second_run', 'paradigm', 'statistic', 'value']
     """
     runs = [stored for run in (first, second, *others) for stored in _stored(run)]
-    return compare_all(runs, margin, pairs, None if flips is None else checked_path(flips))
+    comparison = compare_all(runs, margin, pairs, None if flips is None else checked_path(flips))
+    if page is not None:
+        from facevalue.report.comparison_page import write_comparison  # noqa: PLC0415 - templates take their time
+
+        write_comparison(checked_path(page), comparison)
+    return comparison
 
 
 def _stored(run: Run | str | PathLike[str]) -> list[StoredRun]:

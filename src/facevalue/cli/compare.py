@@ -21,11 +21,13 @@ from facevalue.errors import SettingError
 from facevalue.measures.base import written
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.paired_changes import PREFIX
+from facevalue.measures.rank_agreement import RankAgreement
 from facevalue.measures.run_differences import BALANCED
 from facevalue.places import is_url
 from facevalue.protocol.offers import OfferedTable as Shown
 from facevalue.report.answer_flips import ROW_HEADS, flip_rows, flip_sentences, shortened
 from facevalue.report.formatting import in_unit, number, shown_setting, writing
+from facevalue.report.rank_rows import RANK_HEADS, RANK_NOTE, rank_rows, rank_sentence
 from facevalue.runs.audit_folder import runs_of
 from facevalue.runs.compared_cells import RunAgreement, SharedUnits
 from facevalue.runs.comparison import ComparedPair, RunComparison, compare_all
@@ -128,6 +130,8 @@ class PairDocument:
     """Differences of what the study compares besides, and of missing answers: a table of estimates."""
     further: Sequence[Mapping[str, Any]]
     """What the study compares besides, as tables for people."""
+    ranks: Sequence[RankAgreement]
+    """Spearman's correlations of the effects of both runs, one of each measure with a direction."""
     flips: FlipsDocument | None
     """Single answers that differ; null where they cannot be compared."""
     why_no_flips: str
@@ -150,13 +154,17 @@ def compare(
     runs: tuple[str, ...], pairs: str, margin: float | None, out: Path | None, flips: Path | None
 ) -> Output[CompareDocument]:
     """Compare runs cell by cell: each less the first one of its study."""
-    if out is not None and out.suffix != ".csv":
-        raise SettingError(f"{out.name} is not a .csv file.")
+    if out is not None and out.suffix not in (".csv", ".html"):
+        raise SettingError(f"{out.name} is not a .csv file of all cells, nor an .html page.")
     comparison = compare_all(_opened(runs), margin, pairs, flips)
-    if out is not None:
+    if out is not None and out.suffix == ".html":
+        from facevalue.report.comparison_page import write_comparison  # noqa: PLC0415 - templates take their time
+
+        write_comparison(out, comparison)
+    elif out is not None:
         cells = comparison.cells if len(comparison.pairs) > 1 else comparison.pairs[0].agreement.cells
         write_whole(out, csv_bytes(cells))
-    return Output(lambda: _document(comparison), _text(comparison, flips))
+    return Output(lambda: _document(comparison), _text(comparison, flips, out))
 
 
 def _opened(texts: Sequence[str]) -> list[StoredRun]:
@@ -187,7 +195,8 @@ def _pair(pair: ComparedPair) -> PairDocument:
     by = pair.agreement.compared.beside
     by_level, further = values.pop(f"by_{by}", ()), values.pop("further", ())
     return PairDocument(
-        pair.study, pair.first, pair.second, **values, by=by, by_level=by_level, further=further, flips=_flips(pair),
+        pair.study, pair.first, pair.second, **values, by=by, by_level=by_level, further=further, ranks=pair.ranks,
+        flips=_flips(pair),
         why_no_flips=pair.why_no_flips,
     )  # fmt: skip
 
@@ -210,7 +219,7 @@ def _flips(pair: ComparedPair) -> FlipsDocument | None:
 _SHARES = ("identical", "between", "within_first", "within_second", "beyond")
 
 
-def _text(comparison: RunComparison, flips: Path | None) -> Iterator[RenderableType]:
+def _text(comparison: RunComparison, flips: Path | None, out: Path | None) -> Iterator[RenderableType]:
     """A comparison for people: what differs between the runs, and each pair."""
     for sentence in comparison.left_out:
         yield Text(sentence)
@@ -221,9 +230,13 @@ def _text(comparison: RunComparison, flips: Path | None) -> Iterator[RenderableT
         if len(comparison.pairs) > 1:
             yield Text(f"\n{pair.study}: {pair.second} minus {pair.first}", style="bold underline")
         yield from text(pair.agreement, (pair.first, pair.second))
+        if pair.ranks:
+            yield Text(f"\n{rank_sentence(pair.ranks)}")
+            yield rich_table(Shown("", RANK_HEADS, rank_rows(pair.ranks), RANK_NOTE, boxed=False))
         yield from _flips_text(pair)
-    if flips is not None:
-        yield f"All flips: {flips}"
+    for title, path in (("All flips", flips), ("Page" if out is not None and out.suffix == ".html" else "Cells", out)):
+        if path is not None:
+            yield f"{title}: {path}"
 
 
 def _flips_text(pair: ComparedPair) -> Iterator[RenderableType]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -48,9 +49,9 @@ def first_screen(data: ReportData) -> str:
 
 def _rendered(template: str, data: ReportData) -> str:
     ready_page = built(data)
-    style, script = asset("style.css"), asset("script.js")
     numbers, cautions = ready_page.view.numbers, _cautions(data)
-    html = environment().get_template(template).render(
+    return rendered(
+        template,
         data=data,
         page=ready_page.page,
         titles=ready_page.view.titles,
@@ -88,11 +89,19 @@ def _rendered(template: str, data: ReportData) -> str:
             *_models(data),
             *LAST,
         ],
+        words=formatting,
+        shown_setting=formatting.shown_setting,
+    )  # fmt: skip
+
+
+def rendered(template: str, **values: Any) -> str:
+    """Render a template with the style and script of all pages; untrusted texts are escaped."""
+    style, script = asset("style.css"), asset("script.js")
+    html = environment().get_template(template).render(
+        **values,
         style=Markup(style),  # noqa: S704 our own files
         script=Markup(script),  # noqa: S704 our own files
         policy=content_policy(style, script),
-        words=formatting,
-        shown_setting=formatting.shown_setting,
     )  # fmt: skip
     return html.replace("<!--definitions-->", glossary.definitions(html), 1)
 

@@ -26,6 +26,9 @@ _TOLD, _CELLS = 2, 2
 """Models that the answer compares with the first one, and cells that it names: of each one where there are several."""
 MOST = 40
 """Cells that are shown of two models, differences found first."""
+OVERALL_HEADS = ("All cells together", "Difference", "95% interval", "Without any difference", "p", "Verdict")
+CELL_HEADS = ("Of", "First", "Second", "Difference", "95% interval", "Interval of the page", "p", "Verdict")
+"""Columns of the tables of statistics and of cells."""
 STATISTICS = {
     "mean_signed_delta": "mean difference",
     "mean_absolute_error": "mean size of a difference",

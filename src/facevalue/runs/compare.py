@@ -116,10 +116,11 @@ def differences_of(
         in_both = shared.size if paired else int(np.intersect1d(used[first], used[second]).size)
         only = (used[side].size - in_both for side in (first, second))
         units = SharedUnits(unit_of(study.estimates.measures), in_both, next(only), next(only), paired)
-        left = left_out(without[first], without[second], groups)
+        left = list(left_out(without[first], without[second], groups))
         estimates_of = tables[first], tables[second]
         difference = cell_differences(study, estimates_of, left, units, *_missing(pair, study, units))
-        out.append(replace(difference, offered=correlations(*estimates_of, difference.compared.correlated)))
+        offered = correlations(*estimates_of, difference.compared.correlated)
+        out.append(replace(difference, offered=offered, without=left))
     return out
 
 

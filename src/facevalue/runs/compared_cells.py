@@ -137,6 +137,8 @@ class Differences:
     """Measures that are compared besides."""
     further: tuple[Measure, ...]
     """Definitions of their differences, and of other rows."""
+    without: Sequence[Deletion] = ()
+    """Estimates of both runs without each group of what was sampled."""
     offered: Sequence[OfferedTable] = ()
     """What the study compares besides, as tables for people."""
 

@@ -10,11 +10,13 @@ from typing import Any, Final
 import polars as pl
 
 from facevalue.errors import DataError, RunError
+from facevalue.measures.rank_agreement import RankAgreement
 from facevalue.places import is_url
 from facevalue.runs.answer_flips import AnswerFlips, compared_answers
 from facevalue.runs.audit_folder import RUNS
 from facevalue.runs.compare import Pairs, check_comparable, differences_of, kept_answers, with_first
 from facevalue.runs.compared_cells import Differences, RunAgreement
+from facevalue.runs.effect_ranks import effect_ranks, rank_agreements
 from facevalue.runs.flip_words import NO_FLIPS, ToldFlip, all_worded, told_flips
 from facevalue.runs.judged_differences import judged_together
 from facevalue.runs.run_settings import differing_settings, models_note
@@ -38,6 +40,8 @@ class ComparedPair:
     agreement: RunAgreement
     """Second minus first."""
     runs: tuple[StoredRun, StoredRun]
+    ranks: tuple[RankAgreement, ...]
+    """Correlations of effects, one of each measure."""
     flips: AnswerFlips | None
     """Single answers that differ; None where they cannot be compared."""
     told_flips: tuple[ToldFlip, ...]
@@ -126,10 +130,20 @@ def compare_all(
     names = run_names(runs)
     agreements = judged_together([difference for *_, difference in compared], margin)
     out: list[ComparedPair] = []
-    for (first, second, _), agreement in zip(compared, agreements, strict=True):
+    ranks = rank_agreements([effect_ranks(difference, difference.without) for *_, difference in compared])
+    for (first, second, _), agreement, correlated in zip(compared, agreements, ranks, strict=True):
         noted = replace(agreement, notes=(*models_note(first, second), *agreement.notes))
         out.append(
-            ComparedPair(first.study.name, names[first.folder], names[second.folder], noted, (first, second), None, ())
+            ComparedPair(
+                first.study.name,
+                names[first.folder],
+                names[second.folder],
+                noted,
+                (first, second),
+                correlated,
+                None,
+                (),
+            )
         )
     chunks = _with_flips(out, worded=flips is not None)
     if flips is not None:

@@ -75,7 +75,7 @@ compare = Printing(
         click.Option(["--margin"], type=click.FloatRange(0, min_open=True),
                      help="Largest difference that would not matter, in the unit of the measure: smaller ones may be "
                      "called equivalent."),
-        click.Option(["--out"], type=_FILE, help="Also write every cell here, as a .csv file."),
+        click.Option(["--out"], type=_FILE, help="Also write a page here (.html), or every cell (.csv)."),
         click.Option(["--flips"], type=_FILE,
                      help="Also write all single answers that differ here, in words: a .parquet, .csv or .jsonl file."),
     ),
