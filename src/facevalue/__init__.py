@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from facevalue.api.report import Report
     from facevalue.api.run import Run
     from facevalue.api.study import Study, study
+    from facevalue.api.trend import trend
     from facevalue.models.base import Capabilities, Model
     from facevalue.prompts.variants import Intervention, Variant
     from facevalue.protocol.protocol import Protocol
@@ -73,6 +74,7 @@ __all__ = [
     "protocol",
     "run",
     "study",
+    "trend",
 ]
 
 _MODULES = {
@@ -88,6 +90,7 @@ _MODULES = {
     "facevalue.api.report": ("Report",),
     "facevalue.api.run": ("Run",),
     "facevalue.api.study": ("Study", "study"),
+    "facevalue.api.trend": ("trend",),
     "facevalue.models.base": ("Capabilities", "Model"),
     "facevalue.prompts.variants": ("Intervention", "Variant"),
     "facevalue.protocol.protocol": ("Protocol",),

@@ -102,7 +102,9 @@ def _tables(difference: Difference) -> Iterator[Content]:
 
 def _texts(row: DifferenceRow, heads: tuple[str, ...]) -> list[str]:
     sides = [row.first, row.second] if heads is CELL_HEADS else []
-    return [row.of, *sides, row.difference, row.interval, row.page, row.p, row.verdict]
+    verdict, _, unless = row.verdict.partition(" (")
+    told_verdict = f"{verdict}, unless the missing answers say otherwise" if unless else verdict
+    return [row.of, *sides, row.difference, row.interval, row.page, row.p, told_verdict]
 
 
 def _ranks(pair: ComparedPair) -> Iterator[Content]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +17,7 @@ from facevalue.measures.clusters import unit_of
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.page_error import leads
 from facevalue.protocol.kept_answers import MOST_ROWS, KeptAnswers, grouped, left_out
-from facevalue.protocol.sampled_units import UnitNames
+from facevalue.protocol.sampled_units import Codes, Groups, UnitNames
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_changes import add_missing_change
 from facevalue.runs.compared_cells import (
@@ -96,6 +96,50 @@ def differences_of(
     estimates:
         Of all answers of each model, if they have been taken already.
     """
+    taken = taken_together(models, pairs, margin, estimates)
+    study, out = models[0].study, []
+    for first, second in pairs:
+        pair = taken.models[first], taken.models[second]
+        units = taken.units(first, second)
+        left = list(left_out(taken.without[first], taken.without[second], taken.groups))
+        estimates_of = taken.tables[first], taken.tables[second]
+        difference = cell_differences(study, estimates_of, left, units, *_missing(pair, study, units))
+        offered = correlations(*estimates_of, difference.compared.correlated)
+        out.append(replace(difference, offered=offered, without=left))
+    return out
+
+
+@dataclass(frozen=True)
+class TakenTogether:
+    """Estimates of several models, all on the same units where they share most, and without groups of these."""
+
+    models: Sequence[KeptAnswers]
+    tables: Sequence[pl.DataFrame]
+    """Estimates of each."""
+    without: Sequence[Sequence[pl.DataFrame]]
+    """Of each, what they are compared by without each group, as `paired_changes.reduced` gives it."""
+    groups: Groups
+    used: Sequence[Codes]
+    """Units that each was asked about."""
+    shared: Codes
+    """Units that all were asked about."""
+    paired: bool
+    """Whether estimates are of these alone."""
+
+    def units(self, first: int, second: int) -> SharedUnits:
+        """Numbers of units of two of the models."""
+        in_both = self.shared.size
+        if not self.paired:
+            in_both = np.intersect1d(self.used[first], self.used[second]).size
+        only_first, only_second = (self.used[side].size - in_both for side in (first, second))
+        unit = unit_of(self.models[0].study.estimates.measures)
+        return SharedUnits(unit, in_both, only_first, only_second, self.paired)
+
+
+def taken_together(
+    models: Sequence[KeptAnswers], pairs: Pairs, margin: float | None = None, estimates: Sequence[pl.DataFrame] = ()
+) -> TakenTogether:
+    """Take estimates of models that are compared, and the same without groups of units; see `differences_of`."""
     used = [np.unique(model.pairs()) for model in models]
     shared = reduce(np.intersect1d, used)
     paired = shared.size > 1 and all(_share_units(models[0], model) for model in models[1:])
@@ -110,18 +154,7 @@ def differences_of(
     groups = grouped(models, paired=paired)
     compared = {name for a, b in pairs for name in compared_measures(study, (tables[a], tables[b]))}
     without = [list(model.without(groups, compared)) for model in models]
-    out = []
-    for first, second in pairs:
-        pair = models[first], models[second]
-        in_both = shared.size if paired else int(np.intersect1d(used[first], used[second]).size)
-        only = (used[side].size - in_both for side in (first, second))
-        units = SharedUnits(unit_of(study.estimates.measures), in_both, next(only), next(only), paired)
-        left = list(left_out(without[first], without[second], groups))
-        estimates_of = tables[first], tables[second]
-        difference = cell_differences(study, estimates_of, left, units, *_missing(pair, study, units))
-        offered = correlations(*estimates_of, difference.compared.correlated)
-        out.append(replace(difference, offered=offered, without=left))
-    return out
+    return TakenTogether(models, tables, without, groups, used, shared, paired)
 
 
 def _estimates(models: Sequence[KeptAnswers]) -> list[pl.DataFrame]:

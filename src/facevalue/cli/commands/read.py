@@ -88,6 +88,21 @@ compare = Printing(
     """,
 )  # fmt: skip
 
+trend = Printing(
+    "trend",
+    "trend:trend",
+    (
+        click.Argument(["places"], metavar="DIR|RUN...", nargs=-1, required=True, type=NamedRun()),
+        click.Option(["--out"], type=_FILE, help="Also write a page here, an .html file."),
+    ),
+    """Say what drifted over the dates of runs, and what changed at one of them.
+
+    DIR holds dated runs or audits of one model, or of versions of it: all runs below it are put together by study, in
+    the order in which they began. Every cell, date and study is judged together: if nothing changed, anything is found
+    in at most one of twenty histories.
+    """,
+)  # fmt: skip
+
 export = Printing(
     "export",
     "results:export",

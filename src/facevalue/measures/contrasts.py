@@ -1,0 +1,103 @@
+"""Contrasts of several conditions of the same sampled units, such as dates: a drift, or a step at one of them.
+
+A contrast Σ c_t x_t with Σ c_t = 0 is a difference of two sums, and is taken like any paired change.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.estimates import label_columns
+from facevalue.measures.paired_changes import PREFIX, ChangeSet, Deletion, change_of
+
+_VALUES = ("value", "bound_low", "bound_high")
+
+
+def drift_weights(times: Array) -> Array:
+    """Weights of the change from the first time to the last by the straight line of least squares.
+
+    Equation
+    --------
+    c_t = (t - mean t) (t_last - t_first) / Σ (t - mean t)².
+
+    Examples
+    --------
+    >>> drift_weights(np.array([0.0, 1.0, 2.0])).tolist()
+    [-1.0, 0.0, 1.0]
+    """
+    apart = times - times.mean()
+    return np.asarray(apart * (times[-1] - times[0]) / (apart**2).sum())
+
+
+def step_weights(count: int, since: int) -> Array:
+    """Weights of the mean from one of so many times on, less the mean of those before it.
+
+    Examples
+    --------
+    >>> step_weights(4, 3).round(2).tolist()
+    [-0.33, -0.33, -0.33, 1.0]
+    """
+    later = np.arange(count) >= since
+    return np.where(later, 1 / later.sum(), -1 / (~later).sum())
+
+
+def drift_of(measure: Measure) -> Measure:
+    """The drift of a measure over time, as a measure."""
+    change = change_of(measure)
+    return replace(
+        change, name=f"{PREFIX}drift of {measure.name}", title=f"{measure.title}: drift",
+        equation=f"Σ c_t {measure.name}_t, c_t = (t - mean t) (t_last - t_first) / Σ (t - mean t)²",
+    )  # fmt: skip
+
+
+def step_of(measure: Measure) -> Measure:
+    """A step in a measure at a time, as a measure."""
+    change = change_of(measure)
+    return replace(
+        change, name=f"{PREFIX}step in {measure.name}", title=f"{measure.title}: step",
+        equation=f"mean {measure.name} from a time on - mean {measure.name} before it",
+    )  # fmt: skip
+
+
+def contrast(
+    tables: Sequence[pl.DataFrame], without: Sequence[Sequence[pl.DataFrame]], layers: Sequence[str], weights: Array
+) -> ChangeSet:
+    """Take a contrast of estimates, with its errors by the delete-a-group jackknife.
+
+    Parameters
+    ----------
+    tables:
+        Estimates of each time, as `paired_changes.reduced` gives them, all of the same cells.
+    without:
+        The same without each group of what was sampled.
+    layers:
+        What each group is of.
+    weights:
+        One of each time; they sum to zero.
+    """
+    deletions = [
+        Deletion(layer, _summed(left, -weights), _summed(left, weights))
+        for layer, left in zip(layers, zip(*without, strict=True), strict=True)
+    ]
+    return ChangeSet(_summed(tables, -weights), _summed(tables, weights), deletions)
+
+
+def _summed(tables: Sequence[pl.DataFrame], weights: Array) -> pl.DataFrame:
+    """Sum of the estimates that have a positive weight, cell by cell; not measurable where one of them is not."""
+    keys = ["measure", *(name for name in label_columns(tables[0]) if not name.startswith("("))]
+    taken = [
+        table.with_columns((pl.col(name).cast(pl.Float64) * float(weight)).alias(name) for name in _VALUES)
+        for table, weight in zip(tables, weights, strict=True)
+        if weight > 0
+    ]
+    count = len(taken)
+    sums = [pl.when(pl.col(name).count() == count).then(pl.col(name).sum()).alias(name) for name in _VALUES]
+    return (
+        pl.concat(taken)
+        .group_by(keys, maintain_order=True)
+        .agg(*sums, pl.col("n").sum(), pl.col("clusters").max(), pl.col("(bare)", "(floored)").any())
+    )

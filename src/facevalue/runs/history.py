@@ -1,0 +1,57 @@
+"""Runs of a history: those below a folder, or named one by one, put together by study in the order of their dates."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from facevalue.errors import RunError
+from facevalue.places import MAKING_FOLDER, is_url
+from facevalue.runs.audit_folder import is_audit, runs_of
+from facevalue.runs.stored import StoredRun
+from facevalue.store.files import MANIFEST
+
+_DEEPEST = 5
+"""Folders below each other that are looked through."""
+
+
+def runs_below(place: Path | str) -> list[str]:
+    """Runs in a folder: itself, an audit's, or all below it; not those that made pictures.
+
+    Raises
+    ------
+    RunError
+        There is none.
+    """
+    if is_url(place) or is_audit(place) or (Path(place) / MANIFEST).is_file():
+        return runs_of(place)
+    depths = ("/".join(["*"] * depth + [MANIFEST]) for depth in range(1, _DEEPEST + 1))
+    folders = {path.parent for pattern in depths for path in Path(place).glob(pattern)}
+    runs = sorted(str(path) for path in folders if path.name != MAKING_FOLDER and not _hidden(path, Path(place)))
+    if not runs:
+        raise RunError(f"{place} is no folder of runs or audits: there is no {MANIFEST} in it.")
+    return runs
+
+
+def _hidden(path: Path, below: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(below).parts)
+
+
+def by_study(runs: Sequence[StoredRun]) -> dict[str, list[StoredRun]]:
+    """Runs of each study, oldest first.
+
+    Raises
+    ------
+    RunError
+        No study has two, or one is named twice.
+    """
+    out: dict[str, list[StoredRun]] = {}
+    folders: set[Path] = set()
+    for run in sorted(runs, key=lambda run: run.facts.start):
+        folder = run.folder.resolve()
+        if folder in folders:
+            raise RunError(f"{run.place} is named twice.")
+        folders.add(folder)
+        out.setdefault(run.study.name, []).append(run)
+    if all(len(of_study) < 2 for of_study in out.values()):
+        names = ", ".join(f"one of {study}" for study in out)
+        raise RunError(f"A history takes two runs or more of one study; there is {names}.")
+    return out

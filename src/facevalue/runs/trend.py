@@ -1,0 +1,290 @@
+"""History of runs of any studies: what drifted, what changed at one date, all judged at one level."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from facevalue.errors import DataError, RunError
+from facevalue.measures.adjustment import within
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.contrasts import contrast, drift_of, drift_weights, step_of, step_weights
+from facevalue.measures.estimates import EstimateTable, stacked
+from facevalue.measures.judgment import judge
+from facevalue.measures.paired_changes import ChangeSet, reduced
+from facevalue.measures.selection import to_array
+from facevalue.protocol.kept_answers import KeptAnswers
+from facevalue.protocol.offers import CellComparison
+from facevalue.protocol.study import Study
+from facevalue.runs.comparable import cells_of, comparable, finest, rows_compared
+from facevalue.runs.compare import kept_answers, taken_together, with_first
+from facevalue.runs.comparison import run_names
+from facevalue.runs.history import by_study
+from facevalue.runs.run_settings import differing_settings
+from facevalue.runs.stored import StoredRun
+
+SINCE = "since"
+"""Label of a step: the number of the first date after it."""
+_LEAD = "history"
+DRIFT, STEP, STEADY = "drift", "step", "no change found"
+_SHOWN = ("value", "low", "high", "page_low", "page_high", "p", "q_page", "verdict")
+
+
+@dataclass(frozen=True)
+class StudyTrend:
+    """History of one study."""
+
+    study: Study
+    runs: tuple[StoredRun, ...]
+    """Oldest first."""
+    names: tuple[str, ...]
+    """What they are called."""
+    dates: tuple[datetime, ...]
+    """When each began."""
+    settings: Mapping[str, Sequence[Any]]
+    """Settings in which they differ, each with its value in every run."""
+    measures: tuple[Measure, ...]
+    labels: tuple[str, ...]
+    """Labels that name a cell."""
+    values: pl.DataFrame
+    """A row per cell and run: its `measure` and labels, `at` (number of the run), `value`, `low`, `high`, `n`."""
+    cells: pl.DataFrame
+    """A row per cell: its `measure` and labels, `first` and `last` value, `became` ("drift", "step", "no change
+    found"), `since` (number of the run from which a step lies), `change` with `change_low`, `change_high`, its
+    interval at the level of all, `page_low` and `page_high`, `p` and `q_page`: of the drift or step that fits best."""
+    units: str
+    """On which units the runs are compared, as a sentence."""
+
+    @property
+    def changed(self) -> pl.DataFrame:
+        """Cells that drifted or changed at a date."""
+        return self.cells.filter(pl.col("became") != STEADY)
+
+
+@dataclass(frozen=True)
+class Trend:
+    """History of runs of one or several studies."""
+
+    studies: tuple[StudyTrend, ...]
+    left_out: tuple[str, ...] = ()
+    """Runs and studies without a history, and why, a sentence each."""
+
+    @property
+    def changed(self) -> int:
+        """How many cells of all studies drifted, or changed at a date."""
+        return sum(study.changed.height for study in self.studies)
+
+
+@dataclass(frozen=True)
+class _Contrasts:
+    """Drifts and steps of one study, not judged yet."""
+
+    study: Study
+    measures: tuple[Measure, ...]
+    compared: CellComparison
+    tables: Sequence[pl.DataFrame]
+    shared: pl.DataFrame
+    """Labels of the cells that all have."""
+    rows: pl.DataFrame
+    definitions: tuple[Measure, ...]
+    norms: Mapping[int, float]
+    """Root of the sum of squares of each contrast's weights: the drift is number 0, steps have that of their date."""
+    units: str
+
+
+def trend(runs: Sequence[StoredRun]) -> Trend:
+    """Say what drifted over the dates of runs, and what changed at one of them.
+
+    Parameters
+    ----------
+    runs:
+        Of one model, or versions of it; two or more of one study at least.
+
+    Raises
+    ------
+    RunError, DataError
+        No study has two runs, or none of them can be compared.
+
+    Notes
+    -----
+    Each cell that all runs of a study have gives a drift (by the line of least squares) and a step at each date after
+    the first (mean from it on less mean before); with two runs, one step. Their errors are those of a delete-a-group
+    jackknife that takes the same units from all runs. All cells, dates and studies are judged at the level of one page.
+    """
+    histories = by_study(runs)
+    left_out, refusals = [], []
+    taken: list[tuple[Sequence[StoredRun], _Contrasts]] = []
+    for study, of_study in histories.items():
+        if len(of_study) < 2:
+            left_out.append(f"{of_study[0].place} is the only run of {study}: it has no history.")
+            continue
+        try:
+            with kept_answers([run.plain() for run in of_study]) as models:
+                taken.append((of_study, contrasts_of(models, _days(of_study))))
+        except (DataError, RunError) as error:
+            refusals.append(error)
+            left_out.append(f"{study} has no history. {error}")
+    if not taken:
+        raise refusals[0]
+    judged = judged_histories([contrasts for _, contrasts in taken])
+    names = run_names(runs)
+    studies = tuple(
+        StudyTrend(
+            contrasts.study, tuple(of_study), tuple(names[run.folder] for run in of_study),
+            tuple(run.facts.start for run in of_study), differing_settings(of_study), contrasts.measures,
+            contrasts.compared.cells, _values(contrasts), _cells(contrasts, rows), contrasts.units,
+        )
+        for (of_study, contrasts), rows in zip(taken, judged, strict=True)
+    )  # fmt: skip
+    return Trend(studies, tuple(left_out))
+
+
+def _days(runs: Sequence[StoredRun]) -> Array:
+    """Days since the first run; their order where all began at once."""
+    seconds = np.array([(run.facts.start - runs[0].facts.start).total_seconds() for run in runs])
+    return seconds / 86_400 if np.ptp(seconds) > 0 else np.arange(len(runs), dtype=np.float64)
+
+
+def contrasts_of(models: Sequence[KeptAnswers], days: Array) -> _Contrasts:
+    """Take drifts and steps of models' answers to one study, in the order of their dates."""
+    taken = taken_together(models, with_first(len(models)))
+    study, tables = models[0].study, taken.tables
+    measures, compared = comparable(study, (tables[0], tables[-1]))
+    measures = tuple(measure for measure in measures if measure.signed and not measure.norm)
+    names = [measure.name for measure in measures]
+    cells, _ = finest(cells_of(tables[0], compared), cells_of(tables[-1], compared), compared)
+    reduced_tables = [
+        reduced(rows_compared(table, compared).filter(pl.col("measure").is_in(names))) for table in tables
+    ]
+    keys = list(compared.cells)
+    for table in reduced_tables:
+        cells = cells.join(table.filter(pl.col("value").is_not_null()), on=keys, how="semi", nulls_equal=True)
+    if not (names and cells.height):
+        raise DataError(f"The runs of {study.name} have no cell with a direction in common: there is no history.")
+    aligned = [
+        table.join(cells, on=keys, how="semi", nulls_equal=True, maintain_order="left") for table in reduced_tables
+    ]
+    aligned = [_aligned(table, aligned[0]) for table in aligned]
+    without = [[_aligned(left, aligned[0]) for left in of_model] for of_model in taken.without]
+    layers = [layer for layer, _ in taken.groups.layers]
+    count = len(models)
+    weights = [*([drift_weights(days)] if count > 2 else []), *(step_weights(count, at) for at in range(1, count))]
+    entries = EstimateTable(study.name, "(history)", (*study.estimates.labels, SINCE))
+    numbered = dict(enumerate(weights, start=1 if count <= 2 else 0))
+    for at, of_contrast in numbered.items():
+        changes = contrast(aligned, without, layers, of_contrast)
+        for measure in measures:
+            _enter(entries, changes, measure, at)
+    norms = {at: float(np.linalg.norm(of_contrast)) for at, of_contrast in numbered.items()}
+    definitions = tuple(kind(measure) for measure in measures for kind in (drift_of, step_of))
+    units = taken.units(0, count - 1).sentence.replace("both runs", "all runs" if count > 2 else "both runs")
+    return _Contrasts(study, measures, compared, tables, cells.select(keys), entries.frame(), definitions, norms, units)
+
+
+def _aligned(table: pl.DataFrame, like: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a table in the order of another one's cells; nulls where it lacks one."""
+    keys = [name for name in like.columns if name not in _numbers(like)]
+    return (
+        like.select(keys)
+        .join(table, on=keys, how="left", nulls_equal=True, maintain_order="left")
+        .with_columns(pl.col("(bare)", "(floored)").fill_null(value=False))
+    )
+
+
+def _numbers(table: pl.DataFrame) -> list[str]:
+    """Columns of a reduced table that are no labels."""
+    numbers = ("value", "n", "clusters", "bound_low", "bound_high", "(bare)", "(floored)")
+    return [name for name in table.columns if name in numbers]
+
+
+def _enter(table: EstimateTable, changes: ChangeSet, measure: Measure, at: int) -> None:
+    """Enter a contrast of all cells of a measure: a drift (0), or a step at a date."""
+    rows = np.flatnonzero((changes.frame["measure"] == measure.name).to_numpy())
+    definition = drift_of(measure) if at == 0 else step_of(measure)
+    estimates, p = changes.estimates(rows, definition)
+    frame = changes.frame[rows]
+    levels = {name: frame[name].to_list() for name in table.labels if name in frame.columns}
+    levels |= {name: frame[name].to_list() for name in ("word", "score") if name in frame.columns}
+    levels[SINCE] = [str(at)] * rows.size
+    kind = DRIFT if at == 0 else STEP
+    table.add(definition, levels, estimates, p=p, family=f"{kind} ({measure.name})", bounds=changes.bounds(rows))
+
+
+def judged_histories(histories: Sequence[_Contrasts]) -> list[pl.DataFrame]:
+    """Judge drifts and steps of all studies at the level of one page: each kind of each measure is a family."""
+    prefixes = [f"{history.study.name}: " for history in histories]
+    rows = stacked(
+        [
+            history.rows.with_columns(
+                (prefix + pl.col("measure")).alias("measure"),
+                (f"{_LEAD} ({prefix}" + pl.col("family") + ")").alias("family"),
+            )
+            for history, prefix in zip(histories, prefixes, strict=True)
+        ]
+    )  # fmt: skip
+    code = rows.select(pl.struct("measure", "family").rank("dense").cast(pl.Int64))["measure"].to_numpy() - 1
+    rows = rows.with_columns(pl.Series("q", within(to_array(rows["p"]), code)).fill_nan(None))
+    definitions = [
+        replace(definition, name=prefix + definition.name)
+        for history, prefix in zip(histories, prefixes, strict=True)
+        for definition in history.definitions
+    ]
+    judged = judge(rows, definitions, lead=(_LEAD,))
+    out, start = [], 0
+    for history in histories:
+        part_rows = judged[start : start + history.rows.height].select(history.rows.columns)
+        out.append(part_rows.with_columns(history.rows["measure"], history.rows["family"]))
+        start += history.rows.height
+    return out
+
+
+def _values(history: _Contrasts) -> pl.DataFrame:
+    """Estimates of each cell at each date."""
+    labels = history.compared.cells
+    names = [measure.name for measure in history.measures]
+    parts = [
+        rows_compared(table, history.compared)
+        .filter(pl.col("measure").is_in(names))
+        .join(history.shared, on=list(labels), how="semi", nulls_equal=True, maintain_order="left")
+        .select("measure", *(name for name in labels if name != "measure"), pl.lit(at).alias("at"), "value", "low",
+                "high", "n")
+        for at, table in enumerate(history.tables)
+    ]  # fmt: skip
+    return pl.concat(parts)
+
+
+def _cells(history: _Contrasts, judged: pl.DataFrame) -> pl.DataFrame:
+    """What became of each cell: of its drift and its steps that are found the one that fits its values best.
+
+    A contrast with weights w explains (Σ w x)² / Σ w² of the sum of squares of the values x over dates.
+    """
+    labels = [name for name in history.compared.cells if name != "measure"]
+    of_measure = {kind(m).name: m.name for m in history.measures for kind in (drift_of, step_of)}
+    rows = judged.select(
+        pl.col("measure").replace_strict(of_measure), *labels, pl.col(SINCE).cast(pl.Int64).alias(SINCE), *_SHOWN
+    )
+    is_found = pl.col("verdict") == "difference found"
+    fits = (pl.col("value") / pl.col(SINCE).replace_strict(history.norms, return_dtype=pl.Float64)).abs().fill_null(0.0)
+    ordered = rows.with_columns(found=is_found.fill_null(value=False), fit=fits).sort(
+        "found", "fit", descending=True, maintain_order=True
+    )
+    best = ordered.unique(["measure", *labels], keep="first", maintain_order=True)
+    values = _values(history)
+    last = len(history.tables) - 1
+    ends = [
+        values.filter(pl.col("at") == at).select("measure", *labels, pl.col("value").alias(name))
+        for name, at in (("first", 0), ("last", last))
+    ]
+    for end in ends:
+        best = best.join(end, on=["measure", *labels], how="left", nulls_equal=True, maintain_order="left")
+    kind = pl.when(~pl.col("found")).then(pl.lit(STEADY)).when(pl.col(SINCE) == 0).then(pl.lit(DRIFT))
+    return best.select(
+        "measure", *labels, "first", "last", kind.otherwise(pl.lit(STEP)).alias("became"),
+        pl.when(pl.col("found") & (pl.col(SINCE) > 0)).then(SINCE).alias(SINCE), pl.col("value").alias("change"),
+        pl.col("low").alias("change_low"), pl.col("high").alias("change_high"), "page_low", "page_high", "p", "q_page",
+        tested=pl.when(pl.col(SINCE) == 0).then(pl.lit(DRIFT)).otherwise(pl.lit(STEP)),
+    )  # fmt: skip

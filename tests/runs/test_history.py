@@ -1,0 +1,150 @@
+"""History of runs: which belong to it, what drifted, what changed at a date, and how often that is wrong."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import facevalue as fv
+from facevalue.calibration.audits import Audits
+from facevalue.calibration.declared import calibration_of
+from facevalue.calibration.planted import PlantedCondition
+from facevalue.errors import RunError
+from facevalue.protocol.kept_answers import KeptAnswers
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.sampled_units import UnitNames
+from facevalue.runs.history import runs_below
+from facevalue.runs.trend import DRIFT, STEADY, STEP, contrasts_of, judged_histories
+from facevalue.store.manifest import read_manifest, write_manifest
+
+SETTINGS: dict[str, Any] = {"faces": "6M,6F", "attributes": ["eyewear"], "scenarios": ["wealthy"], "seeds": ["1"]}
+MODELS = ("sim/null@1", "sim/null@1", "sim/strong@1", "sim/strong@1")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four runs, a month apart; the model changes between the second and the third."""
+    place = tmp_path_factory.mktemp("history")
+    study = fv.study("stylisticbias", **SETTINGS)
+    for at, model in enumerate(MODELS):
+        run = fv.run(study, model, place / f"{4 - at}" / "stylisticbias", progress=False)
+        facts = read_manifest(run.folder)
+        write_manifest(run.folder, replace(facts, start=facts.start - timedelta(days=30 * (4 - at))))
+    return place
+
+
+def test_runs_below_a_folder_are_put_in_the_order_of_their_dates(folder: Path) -> None:
+    history = fv.trend(folder)
+    (study,) = history.studies
+    assert [Path(run.folder).parent.name for run in study.runs] == ["4", "3", "2", "1"]
+    assert len(set(study.names)) == 4
+    assert study.settings["model"] == list(MODELS)
+    assert study.units.endswith("all runs were asked about.")
+
+
+def test_a_change_of_the_model_is_a_step_at_its_date(folder: Path) -> None:
+    (study,) = fv.trend(folder).studies
+    changed = study.changed
+    assert changed.height >= 1
+    steps = changed.filter(pl.col("became") == STEP)
+    assert set(steps["since"]) <= {2}
+    for row in study.cells.iter_rows(named=True):
+        assert (row["became"] != STEADY) == (row["page_low"] is not None and row["page_low"] * row["page_high"] > 0)
+    assert study.values.height == 4 * study.cells.height
+
+
+def test_two_runs_have_one_step(folder: Path) -> None:
+    (study,) = fv.trend(folder / "4", folder / "1").studies
+    assert set(study.cells["became"]) <= {STEP, STEADY}
+    assert (study.cells["change"] - (study.cells["last"] - study.cells["first"])).abs().max() == pytest.approx(
+        0, abs=1e-9
+    )
+
+
+def test_the_page_draws_each_cell_and_escapes_names(folder: Path, tmp_path: Path) -> None:
+    fv.trend(folder, page=tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count('role="img"') >= 2
+    assert "<h1>History of" in page
+
+
+@pytest.mark.parametrize(
+    ("places", "says"),
+    [
+        (["4"], "A history takes two runs or more of one study; there is one of stylisticbias."),
+        (["4", "4"], "is named twice"),
+        (["empty"], "is no folder of runs or audits"),
+    ],
+)
+def test_what_is_no_history_is_one_sentence(folder: Path, places: list[str], says: str) -> None:
+    (folder / "empty").mkdir(exist_ok=True)
+    with pytest.raises(RunError, match=says):
+        fv.trend(*(folder / place for place in places))
+
+
+def test_hidden_folders_and_those_that_made_pictures_are_passed_over(tmp_path: Path) -> None:
+    for name in (".trash/run", "made/making", "runs/a"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "run.toml").write_text("")
+    assert runs_below(tmp_path) == [str(tmp_path / "runs" / "a")]
+
+
+TEXT = """
+name = "lab"
+title = "Who looks like a scientist?"
+[pictures]
+kind = "portraits"
+people = "16"
+[pictures.cues]
+eyewear = ["thick-rimmed"]
+accessories = ["cap", "headscarf"]
+[prompt]
+text = "Is this person the {role} of a laboratory? Answer with only {options}."
+[factor.role]
+levels = ["head", "technician"]
+[answer]
+kind = "yes-no"
+favourable = "yes"
+[[take]]
+measure = "shift"
+by = ["variation"]
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Protocol:
+    from facevalue.studies import protocol
+
+    path = tmp_path_factory.mktemp("lab") / "lab.toml"
+    path.write_text(TEXT)
+    return protocol(str(path))
+
+
+def became(lab: Protocol, effects: list[float], repetition: int) -> list[tuple[str, str]]:
+    """What is found of a cue whose effect has these sizes, month by month: kind, and date of a step."""
+    audits, names, models = Audits(lab, calibration_of(lab), 1), UnitNames(), []
+    for month, effect in enumerate(effects):
+        condition = PlantedCondition("history", effect=0.5, lone=effect, target={"variation": "cap"})
+        answers = KeptAnswers(audits.study, f"month {month}", names.of(audits.study), Path())
+        answers.add(audits.answers(condition, repetition, 100 * repetition + month))
+        models.append(answers)
+    (judged,) = judged_histories([contrasts_of(models, 30.0 * np.arange(len(effects), dtype=np.float64))])
+    rows = judged.filter(pl.col("verdict") == "difference found")
+    return [(DRIFT if since == "0" else STEP, since) for since in rows["since"]]
+
+
+@pytest.mark.slow
+def test_without_a_change_anything_is_found_in_at_most_one_of_twenty_histories(lab: Protocol) -> None:
+    wrong = sum(bool(became(lab, [0.0] * 5, repetition)) for repetition in range(100))
+    assert wrong <= 10  # P(more | 5%) = 1%
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("effects", [[0, 0, 3.0, 3.0, 3.0], [0, 0.75, 1.5, 2.25, 3.0]])
+def test_a_large_change_is_found(lab: Protocol, effects: list[float]) -> None:
+    found = sum(bool(became(lab, effects, repetition)) for repetition in range(20))
+    assert found >= 12
