@@ -147,7 +147,7 @@ def test_two_runs_are_compared_by_their_means(written: Command) -> None:
     assert told.status == 0, told.err
     assert "male nurse" in told.out
     assert "engineer" in told.out
-    found = json.loads(written("compare", "1", "2", "--json").out)
+    (found,) = json.loads(written("compare", "1", "2", "--json").out)["comparisons"]
     assert list(found["measures"]) == ["mean"]
     assert found["cells_matched"] == 6  # two genders, three jobs
     run(written, "caption-assistant.toml", *SMALL, "--model", "sim/strong", "--out", "c", "--sample", "40")

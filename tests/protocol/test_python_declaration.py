@@ -78,5 +78,5 @@ def test_a_declaration_goes_all_the_way(facevalue) -> None:  # type: ignore[no-u
     assert json.loads(facevalue("report", "1", "--json"))["page"]["headline"]["sentence"]
     facevalue("report", "1", "2", "--out", "both.html")
     assert "Loan desk" in Path("both.html").read_text()
-    compared = json.loads(facevalue("compare", "1", "2", "--json"))
+    (compared,) = json.loads(facevalue("compare", "1", "2", "--json"))["comparisons"]
     assert compared["cells_matched"] == 4
