@@ -1,9 +1,8 @@
 """`facevalue compare`: runs of a study, cell by cell; real against synthetic pictures, or models."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import polars as pl
 from rich.console import RenderableType
@@ -11,25 +10,24 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from facevalue.cli.output import Document, Output
+from facevalue.cli.compared_documents import CompareDocument, compare_document, settings_in_words
+from facevalue.cli.output import Output
 from facevalue.cli.params import place
 from facevalue.cli.results import open_named
-from facevalue.cli.schema import Row
 from facevalue.cli.tables import rich_table
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
 from facevalue.measures.base import written
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.paired_changes import PREFIX
-from facevalue.measures.rank_agreement import RankAgreement
 from facevalue.measures.run_differences import BALANCED
 from facevalue.places import is_url
 from facevalue.protocol.offers import OfferedTable as Shown
 from facevalue.report.answer_flips import ROW_HEADS, flip_rows, flip_sentences, shortened
-from facevalue.report.formatting import in_unit, number, shown_setting, writing
+from facevalue.report.formatting import in_unit, number, writing
 from facevalue.report.rank_rows import RANK_HEADS, RANK_NOTE, rank_rows, rank_sentence
 from facevalue.runs.audit_folder import runs_of
-from facevalue.runs.compared_cells import RunAgreement, SharedUnits
+from facevalue.runs.compared_cells import RunAgreement
 from facevalue.runs.comparison import ComparedPair, RunComparison, compare_all
 from facevalue.runs.model_differences import answer, told
 from facevalue.runs.stored import StoredRun
@@ -47,109 +45,6 @@ _NAMED = 5
 _FLIPS, _SHORT, _LINE = 8, 60, 240  # flips that are listed, and characters of their texts
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRuns:
-    """Runs of one study that are compared with each other."""
-
-    study: str
-    runs: tuple[str, ...]
-    """Their names."""
-    settings: Mapping[str, Sequence[str]]
-    """Settings in which they differ, each with its value in every run; "–" where it has none."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShareDocument:
-    """A share with its interval; null where it is not measurable."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class FlipsDocument:
-    """Single answers of two runs to the same trials."""
-
-    unit: str
-    units: int
-    """What was sampled, and how many."""
-    exact: bool
-    """Whether probabilities were read, so that an answer is the likeliest option."""
-    trials: int
-    """Pairs of valid answers to one trial under one seed."""
-    flipped: int
-    """How many of them differ."""
-    lost: int
-    gained: int
-    """Answers that only the first run, and only the second, gave."""
-    identical: ShareDocument
-    """Share of identical answers."""
-    chance: float | None
-    """The same had the answers nothing to do with the picture: each run's own shares by question."""
-    between: ShareDocument
-    within_first: ShareDocument
-    within_second: ShareDocument
-    """Share of identical answers of two draws: one of each run, two of the first, two of the second."""
-    beyond: ShareDocument
-    """By how much less often two draws of both runs are identical than two of one."""
-    telling: Sequence[Row]
-    """The most telling flips in words; `--flips` writes all."""
-
-
-@dataclass(frozen=True, slots=True)
-class PairDocument:
-    """Two runs of a study compared cell by cell: the second minus the first."""
-
-    study: str
-    first: str
-    second: str
-    """Names of the runs."""
-    measures: Mapping[str, str]
-    """What is compared, one measure or one of each score, and the unit of each."""
-    units: SharedUnits
-    notes: tuple[str, ...]
-    """What else differs between the runs, and what is not tested."""
-    cells_matched: int
-    cells_that_differ: int
-    became: Mapping[str, int]
-    """What became of the cells that differ: numbers of them by "smaller effect", "larger effect", "turned round";
-    "higher", "lower" where what is measured has no zero."""
-    only_first: Sequence[Row]
-    only_second: Sequence[Row]
-    """Labels of cells that only one of the two has a value for."""
-    overall: Sequence[Row]
-    """Statistics of all cells, by `statistic`, with interval and what chance gives."""
-    by: str
-    """Label by whose levels `overall` is taken apart in `by_level`; empty if by none."""
-    by_level: Sequence[Row]
-    cells: Sequence[Row]
-    """Labels of each cell (`measure` is one of several), `first`, `second`, `delta` with intervals, p, q, `verdict` and
-    `became`; docs/compare.md."""
-    also: Sequence[Row]
-    """Differences of what the study compares besides, and of missing answers: a table of estimates."""
-    further: Sequence[Mapping[str, Any]]
-    """What the study compares besides, as tables for people."""
-    ranks: Sequence[RankAgreement]
-    """Spearman's correlations of the effects of both runs, one of each measure with a direction."""
-    flips: FlipsDocument | None
-    """Single answers that differ; null where they cannot be compared."""
-    why_no_flips: str
-    """Why single answers were not compared; empty if they were."""
-
-
-@dataclass(frozen=True)
-class CompareDocument(Document):
-    """Runs of one or several studies, compared cell by cell, all at one level."""
-
-    FORMAT: ClassVar[str] = "compare"
-    VERSION: ClassVar[int] = 2
-    studies: tuple[ComparedRuns, ...]
-    comparisons: tuple[PairDocument, ...]
-    left_out: tuple[str, ...]
-    """Runs and studies that could not be compared, and why, a sentence each."""
-
-
 def compare(
     runs: tuple[str, ...], pairs: str, margin: float | None, out: Path | None, flips: Path | None
 ) -> Output[CompareDocument]:
@@ -164,7 +59,7 @@ def compare(
     elif out is not None:
         cells = comparison.cells if len(comparison.pairs) > 1 else comparison.pairs[0].agreement.cells
         write_whole(out, csv_bytes(cells))
-    return Output(lambda: _document(comparison), _text(comparison, flips, out))
+    return Output(lambda: compare_document(comparison), _text(comparison, flips, out))
 
 
 def _opened(texts: Sequence[str]) -> list[StoredRun]:
@@ -176,47 +71,6 @@ def _opened(texts: Sequence[str]) -> list[StoredRun]:
         for run in runs_of(place(named_place if labelled else text_)):
             out.append(open_named(f"{label}={run}" if labelled else run))
     return out
-
-
-def _document(comparison: RunComparison) -> CompareDocument:
-    studies = tuple(
-        ComparedRuns(study, comparison.names[study], _settings(settings))
-        for study, settings in comparison.settings.items()
-    )
-    return CompareDocument(studies, tuple(map(_pair, comparison.pairs)), comparison.left_out)
-
-
-def _settings(settings: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
-    return {name: [shown_setting(name, value) for value in values] for name, values in settings.items()}
-
-
-def _pair(pair: ComparedPair) -> PairDocument:
-    values = pair.agreement.json()
-    by = pair.agreement.compared.beside
-    by_level, further = values.pop(f"by_{by}", ()), values.pop("further", ())
-    return PairDocument(
-        pair.study, pair.first, pair.second, **values, by=by, by_level=by_level, further=further, ranks=pair.ranks,
-        flips=_flips(pair),
-        why_no_flips=pair.why_no_flips,
-    )  # fmt: skip
-
-
-def _flips(pair: ComparedPair) -> FlipsDocument | None:
-    flips = pair.flips
-    if flips is None:
-        return None
-    identical, between, within_first, within_second, beyond = (
-        ShareDocument(*(float(end[0]) if end[0] == end[0] else None for end in (e.value, e.low, e.high)))
-        for e in (getattr(flips.shares, name) for name in _SHARES)
-    )
-    return FlipsDocument(
-        flips.unit, flips.units, flips.exact, flips.trials, flips.flipped, flips.lost, flips.gained, identical,
-        flips.chance if flips.chance == flips.chance else None, between, within_first, within_second, beyond,
-        [asdict(flip) for flip in pair.told_flips],
-    )  # fmt: skip
-
-
-_SHARES = ("identical", "between", "within_first", "within_second", "beyond")
 
 
 def _text(comparison: RunComparison, flips: Path | None, out: Path | None) -> Iterator[RenderableType]:
@@ -261,7 +115,7 @@ def _flips_text(pair: ComparedPair) -> Iterator[RenderableType]:
 
 def _settings_table(study: str, comparison: RunComparison) -> Shown:
     """What differs between the runs of a study besides their answers."""
-    rows = [(name, *values) for name, values in _settings(comparison.settings[study]).items()]
+    rows = [(name, *values) for name, values in settings_in_words(comparison.settings[study]).items()]
     title = f"Settings that differ{f' ({study})' if len(comparison.settings) > 1 else ''}"
     return Shown(title, ("setting", *comparison.names[study]), rows, boxed=False)
 
