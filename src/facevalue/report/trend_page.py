@@ -23,6 +23,8 @@ from facevalue.stimuli.base import Kind
 _CHARTS = 12
 """Cells of a study that are drawn."""
 _TOP, _HEIGHT = 14, 150
+_LABEL = 34
+"""Percent of the width that the label of a date takes on a phone."""
 
 
 def write_trend(path: Path, trend: Trend) -> None:
@@ -135,6 +137,6 @@ def _labelled(places: Sequence[float]) -> list[int]:
     """Dates that have a label: the first, the last, and those between with room for one."""
     out, last = [0], len(places) - 1
     for at in range(1, last):
-        if places[at] - places[out[-1]] >= 18 and places[last] - places[at] >= 18:
+        if places[at] - places[out[-1]] >= _LABEL and places[last] - places[at] >= _LABEL:
             out.append(at)
     return [*out, last] if last else out
