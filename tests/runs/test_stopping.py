@@ -144,6 +144,17 @@ def test_a_study_that_is_scored_afterwards_has_no_rule(tmp_path: Path) -> None:
         fv.run("counterfactuals", "sim/null@1", tmp_path, stop_when="decided", progress=False)
 
 
+def test_a_run_that_stopped_is_compared_at_any_time(tmp_path: Path) -> None:
+    stopped, whole = asked(tmp_path / "stopped"), fv.run(study(), even, tmp_path / "whole", progress=False)
+    assert fv.compare(stopped, whole).cells["method"].str.ends_with(METHOD).all()
+    assert (
+        not fv.compare(whole, fv.run(study(), even, tmp_path / "other", progress=False))
+        .cells["method"]
+        .str.ends_with(METHOD)
+        .any()
+    )
+
+
 def test_a_run_without_a_rule_is_judged_as_at_a_single_look(tmp_path: Path) -> None:
     run = fv.run(study(), even, tmp_path, progress=False)
     assert not shifts(run)["method"].str.contains(METHOD, literal=True).any()

@@ -58,10 +58,19 @@ def compare_answers(models: tuple[KeptAnswers, KeptAnswers], margin: float | Non
 
 
 def compare_with_first(
-    models: Sequence[KeptAnswers], margin: float | None = None, estimates: Sequence[pl.DataFrame] = ()
+    models: Sequence[KeptAnswers],
+    margin: float | None = None,
+    estimates: Sequence[pl.DataFrame] = (),
+    *,
+    any_time: bool = False,
 ) -> list[RunAgreement]:
-    """Compare each model's answers with those of the first one, all at the level of one page; see `differences_of`."""
-    return judged_together(differences_of(models, with_first(len(models)), margin, estimates), margin)
+    """Compare each model's answers with those of the first one, all at the level of one page; see `differences_of`.
+
+    `any_time`: whether any of them stopped by its own rule (`judgment.judge`).
+    """
+    return judged_together(
+        differences_of(models, with_first(len(models)), margin, estimates), margin, any_time=any_time
+    )
 
 
 Pairs = Sequence[tuple[int, int]]

@@ -128,7 +128,8 @@ def compare_all(
     if not compared:
         raise refusals[0]
     names = run_names(runs)
-    agreements = judged_together([difference for *_, difference in compared], margin)
+    any_time = any(run.facts.stop_when for *pair, _ in compared for run in pair)
+    agreements = judged_together([difference for *_, difference in compared], margin, any_time=any_time)
     out: list[ComparedPair] = []
     ranks = rank_agreements([effect_ranks(difference, difference.without) for *_, difference in compared])
     for (first, second, _), agreement, correlated in zip(compared, agreements, ranks, strict=True):

@@ -65,10 +65,13 @@ def compare_estimates(
     return judged_together([cell_differences(study, tables, without, units, besides, definitions)], margin)[0]
 
 
-def judged_together(differences: Sequence[Differences], margin: float | None = None) -> list[RunAgreement]:
+def judged_together(
+    differences: Sequence[Differences], margin: float | None = None, *, any_time: bool = False
+) -> list[RunAgreement]:
     """Judge the differences of one or several pairs of runs, of any studies, at the level of one page.
 
     Cells of all pairs of a study are one family, and so are their means, and their sizes. Cells of all studies lead.
+    `any_time`: whether any of the runs stopped by its own rule (`judgment.judge`).
     """
     names = [_names_apart(differences, difference) for difference in differences]
     definitions = {
@@ -99,7 +102,7 @@ def judged_together(differences: Sequence[Differences], margin: float | None = N
         for kind in (difference_of, mean_of)
     ]
     margins = {} if margin is None else dict.fromkeys(compared, margin)
-    judged = judge(rows, tuple(definitions.values()), margins=margins, lead=lead)
+    judged = judge(rows, tuple(definitions.values()), margins=margins, lead=lead, any_time=any_time)
     out, start = [], 0
     for difference in differences:
         taken = judged[start : start + difference.rows.height].select(difference.rows.columns)

@@ -54,7 +54,9 @@ def model_differences(
     tables = [plain.filter(model=model) for model in answered]
     try:
         with kept_answers(list(answered.values())) as answers:
-            agreements = compare_with_first(answers, estimates=tables)
+            agreements = compare_with_first(
+                answers, estimates=tables, any_time=any(run.facts.stop_when for run in runs)
+            )
     except (DataError, RunError) as error:
         return ModelDifferences(why_none=str(error))
     first, *others = answered

@@ -112,8 +112,8 @@ class Looks:
     def enough(self, run: "StoredRun") -> str:
         """Why the run stops now, for people; empty if it goes on."""
         assert self._rule is not None
-        known = self._rule.enough(leading(run))
-        return f"Enough is known: {known}." if known else ""
+        evidence = self._rule.enough(leading(run))
+        return f"Enough is known: {evidence}." if evidence else ""
 
 
 def check_rule(study: "Study", rule: StopRule | None) -> None:
