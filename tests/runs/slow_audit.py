@@ -31,4 +31,4 @@ def audited(folder: Path, files: tuple[str, ...], delay: float = 0.0) -> bool:
 
 def main(folder: Path, files: tuple[str, ...]) -> None:
     """Ask slowly."""
-    audited(folder, files, delay=0.002)
+    audited(folder, files, delay=0.008)

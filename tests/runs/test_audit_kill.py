@@ -36,8 +36,8 @@ def test_killed_again_and_again_an_audit_ends_as_one_that_never_was(tmp_path: Pa
     for attempt in range(60):
         process = PROCESSES.Process(target=slow_audit.main, args=(folder, files), daemon=True)
         process.start()
-        if attempt < 12:
-            deadline = time.monotonic() + rng.uniform(0.05, 2.5)
+        if attempt < 6:
+            deadline = time.monotonic() + rng.uniform(0.4, 1.6)
             while process.is_alive() and time.monotonic() < deadline:
                 time.sleep(0.01)
             process.kill()
