@@ -17,7 +17,8 @@ from facevalue.seals import sealed, unsealed
 from facevalue.store.files import MANIFEST, make_folder, write_whole
 from facevalue.store.manifest import MAX_BYTES
 from facevalue.store.objects import Objects
-from facevalue.store.remote import read_run
+from facevalue.store.remote import listed_units, read_run
+from facevalue.store.shards import shard_paths
 from facevalue.types import OptionValue
 
 AUDIT = "audit.toml"
@@ -147,7 +148,7 @@ def runs_of(place: Path | str) -> list[str]:
 
 
 def begun_runs(audit: Path | str, record: AuditRecord) -> dict[str, Path | str]:
-    """Runs of an audit that have begun, by name."""
+    """Runs of an audit that hold a response, by name."""
     places = {study.name: run_place(audit, study.name) for study in record.studies}
     return {name: place for name, place in places.items() if _has_begun(place)}
 
@@ -167,9 +168,10 @@ def run_place(audit: Path | str, name: str) -> Path | str:
 
 def _has_begun(run: Path | str) -> bool:
     if isinstance(run, Path):
-        return (run / MANIFEST).is_file()
+        return (run / MANIFEST).is_file() and bool(shard_paths(run))
     with suppress(RunError):  # a folder that is not there
-        return read_run(Objects.at(run), missing=True) is not None
+        objects = Objects.at(run)
+        return read_run(objects, missing=True) is not None and bool(listed_units(objects))
     return False
 
 
