@@ -53,7 +53,7 @@ def test_words_that_nothing_takes_are_listed(words: Words) -> None:
 @pytest.mark.parametrize(
     ("study", "in_functions"),
     [
-        ("counterfactuals", {"unnamed", "words.table", "words.judged", "scorers.larger"}),
+        ("counterfactuals", {"unnamed", "words.table", "words.judged", "scorers.larger", "facets"}),
         ("modscan", {"people.drawn", "people.checked"}),
         ("stylisticbias", {"cues.framing", "groups.reversal", "groups.counted", "missing.worst", "unmeasured"}),
         ("visbias", {"asked", "fields", "no_fields", "lost", "examples.answer", "descriptions.found", "species.absent",

@@ -6,6 +6,7 @@ from typing import Literal
 from facevalue.api.calls import open_run
 from facevalue.api.run import Run
 from facevalue.arguments import checked, checked_path
+from facevalue.errors import SettingError
 from facevalue.runs.audit_folder import runs_of
 from facevalue.runs.comparison import FIRST, RunComparison, compare_all
 from facevalue.runs.stored import StoredRun
@@ -41,6 +42,8 @@ def compare(
     ------
     RunError, DataError
         The runs cannot be compared, or share no cell.
+    SettingError
+        The page's name does not end in .html.
 
     Examples
     --------
@@ -51,12 +54,15 @@ def compare(
     >>> fv.compare(one, two).overall.columns[:6]
     ['study', 'first_run', 'second_run', 'paradigm', 'statistic', 'value']
     """
+    target = None if page is None else checked_path(page)
+    if target is not None and target.suffix.lower() != ".html":
+        raise SettingError(f"{target.name} is not a .html file.")
     runs = [stored for run in (first, second, *others) for stored in _stored(run)]
     comparison = compare_all(runs, margin, pairs, None if flips is None else checked_path(flips))
-    if page is not None:
+    if target is not None:
         from facevalue.report.comparison_page import write_comparison  # noqa: PLC0415 - templates take their time
 
-        write_comparison(checked_path(page), comparison)
+        write_comparison(target, comparison)
     return comparison
 
 

@@ -109,7 +109,7 @@ def profile(*runs: Run | str | PathLike[str]) -> AuditProfile:
     Examples
     --------
     >>> import facevalue as fv
-    >>> fv.profile("runs/first").answer.split(":")[0][-40:]
+    >>> fv.profile("runs/first").answer.split(":")[0][-29:]
     'That is no proof of fairness.'
     """
     opened = [run for place in runs for run in _opened(place)]

@@ -58,7 +58,7 @@ def any_time_p(p: npt.ArrayLike, df: npt.ArrayLike, units: npt.ArrayLike) -> Arr
     Examples
     --------
     >>> any_time_p([0.05, 0.001, 1e-6], 99, 100).round(4).tolist()
-    [1.0, 0.0554, 0.0001]
+    [1.0, 0.0437, 0.0001]
     """
     tested, freedom, n = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (p, df, units)))
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -83,7 +83,7 @@ def any_time_critical(level: npt.ArrayLike, df: npt.ArrayLike, units: npt.ArrayL
     Examples
     --------
     >>> any_time_critical(0.05, [19, 99, 999], [20, 100, 1000]).round(2).tolist()
-    [3.46, 3.32, 3.61]
+    [3.42, 3.35, 3.6]
     """
     alpha, freedom, n = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (level, df, units)))
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -100,7 +100,7 @@ def single_look_level(level: npt.ArrayLike, df: npt.ArrayLike, units: npt.ArrayL
     Examples
     --------
     >>> single_look_level(0.05, 99, 100).round(4).item()
-    0.0013
+    0.0012
     """
     critical = any_time_critical(level, df, units)
     freedom = np.asarray(df, dtype=np.float64)

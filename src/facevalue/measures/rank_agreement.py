@@ -68,7 +68,8 @@ def rank_agreement(
     >>> rng = np.random.default_rng(1)
     >>> effects = rng.normal(size=40)
     >>> errors = rng.normal(scale=0.1, size=(2, 1000, 40))
-    >>> found = rank_agreement("shift", effects, effects + errors[0, 0], (errors[0], errors[1]), 0.95)
+    >>> first, second = effects + errors[:, 0]
+    >>> found = rank_agreement("shift", first, second, (errors[0], errors[1]), 0.95)
     >>> found.low > 0.9, found.p < 0.01, abs(found.chance) < 0.05
     (True, True, True)
     """

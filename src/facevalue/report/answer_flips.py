@@ -83,7 +83,7 @@ def shortened(text: str, most: int = _LONGEST) -> str:
 
     Examples
     --------
-    >>> shortened("one\\n two three", 8)
+    >>> shortened("one\n two three", 8)
     'one two…'
     """
     line = " ".join(text.split())

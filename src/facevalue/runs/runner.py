@@ -180,10 +180,10 @@ class _FolderSession(RunSession):
                 self._watch()
                 check = ReplyCheck(self._model, self._warn)
                 for again in range(self._completion.width // self._completion.repeats):
-                    self._stream.stop, self._stream.only_failed = False, bool(self._enough)
-                    self._ask_round(check, again, writer, signals)
                     if self._stopping:
                         return
+                    self._stream.stop, self._stream.only_failed = False, bool(self._enough)
+                    self._ask_round(check, again, writer, signals)
             except KeyboardInterrupt:  # what has come is stored
                 self._interrupted = True
 

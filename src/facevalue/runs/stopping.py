@@ -93,7 +93,7 @@ class Looks:
     Examples
     --------
     >>> looks = Looks(StopRule(), 100_000)
-    >>> looks.due(3_999), looks.due(4_000), looks.due(4_001), looks.due(5_000)
+    >>> looks.due(3_999), looks.due(4_000), looks.due(4_001), looks.due(5_200)
     (False, True, False, True)
     """
 

@@ -106,9 +106,9 @@ def test_a_part_of_it_is_measured_and_shown_too(options: dict[str, Any], tmp_pat
 def test_replies_to_pictures_and_to_words_pair_up(tmp_path: Path) -> None:
     seen, told = ran(tmp_path / "seen", **KEYWORDS), ran(tmp_path / "told", **KEYWORDS, shown="text")
     assert seen.study.design.trials([0, 17])["image"].equals(told.study.design.trials([0, 17])["image"])
-    found = compare_all((seen, told)).pairs[0].agreement
-    assert found.cells.height == 20
-    assert any("shown" in note for note in found.notes)
+    comparison = compare_all((seen, told))
+    assert comparison.pairs[0].agreement.cells.height == 20
+    assert any("shown" in setting for setting in comparison.settings["counterfactuals"])
 
 
 def test_a_mitigation_is_asked_on_the_same_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
