@@ -179,7 +179,7 @@ def cell_differences(
     names = [measure.name for measure in measures]
     cells = finest(cells_of(tables[0], compared), cells_of(tables[1], compared), compared)
     definition_of = {definition.name: definition for definition in study.estimates.measures}
-    also = compared.also
+    also = tuple(name for name in compared.also if name not in names)  # what leads is not compared besides, too
     estimates = [
         pl.concat([reduced(_of(table, compared, rows)), *(reduced(_beside(table, compared, name)) for name in also)])
         for table, rows in zip(tables, cells, strict=True)

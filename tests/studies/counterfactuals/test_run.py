@@ -303,3 +303,8 @@ def test_so_many_whole_sets_of_each_occupation_are_drawn_and_always_the_same() -
     assert (counts["len"] == 10 * counts["set"]).all()
     again = studies.build("counterfactuals", drawn.options, drawn.manifest)
     assert again.manifest["image"].to_list() == drawn.manifest["image"].to_list()
+
+
+def test_runs_whose_texts_nobody_scored_are_compared_by_their_ratings(tmp_path: Path) -> None:
+    first, second = (ran(tmp_path / name, f"sim/default@{name}", scored=False, sample=1_500) for name in ("1", "2"))
+    assert "rating_gap" in {measure.name for measure in compare_all((first, second)).pairs[0].agreement.measures}
