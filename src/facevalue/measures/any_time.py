@@ -12,9 +12,9 @@ import numpy.typing as npt
 import polars as pl
 from scipy import special
 
-from facevalue.measures.adjustment import within
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
+from facevalue.measures.family_tests import FamilyTests
 from facevalue.measures.selection import to_array
 from facevalue.measures.value_limits import limits_of
 
@@ -121,25 +121,20 @@ def at_any_time(estimates: pl.DataFrame, df: Array, measures: Sequence[Measure])
 
     Equation
     --------
-    p by `any_time_p`. q: Benjamini and Hochberg's over these within a family, at least that of one look. Where a family
-    is judged by its largest statistic (max-T), p is taken at q / tests, as in `worst_case.worst_tests`. Each side of an
-    interval grows by t' / t (`any_time_critical`); one without a bound ends at the measure's limits.
+    p by `any_time_p`, of the p that corrections start from (`family_tests.FamilyTests`). q: Benjamini and Hochberg's
+    over these within a family, at least that of one look. Each side of an interval grows by t' / t
+    (`any_time_critical`); one without a bound ends at the measure's limits.
     """
-    x = {name: to_array(estimates[name]) for name in ("value", "low", "high", "level", "p", "q", "clusters")}
-    of = estimates.select(pl.struct("model", "intervention", "measure", "family").rank("dense").cast(pl.Int64))
-    tested = np.isfinite(x["p"]) & np.isfinite(x["q"]) & estimates["family"].is_not_null().to_numpy()
-    family = np.where(tested, of["model"].to_numpy() - 1, -1)
-    tests = np.bincount(family[tested], minlength=1)[family]
-    by_largest = x["q"] < within(x["p"], family) * (1 - _SAME)
-    p = any_time_p(np.where(by_largest, np.fmin(x["p"], x["q"] / np.maximum(tests, 1)), x["p"]), df, x["clusters"])
-    q = np.where(tested, np.fmax(within(p, family), x["q"]), x["q"])
+    x = {name: to_array(estimates[name]) for name in ("value", "low", "high", "level", "clusters")}
+    tests = FamilyTests.of(estimates)
+    p = any_time_p(tests.p, df, x["clusters"])
     alpha = 1 - np.where(np.isfinite(x["level"]), x["level"], LEVEL)
     with np.errstate(invalid="ignore"):
         wider = any_time_critical(alpha, df, x["clusters"]) / -special.stdtrit(np.maximum(df, 1), alpha / 2)
     smallest, largest = limits_of(estimates, measures)
     low = np.maximum(x["value"] - _reach(x["value"] - x["low"], wider), smallest)
     high = np.minimum(x["value"] + _reach(x["high"] - x["value"], wider), largest)
-    columns = {"p": p, "q": q, "low": low, "high": high}
+    columns = {"p": p, "q": tests.q_of(p), "low": low, "high": high}
     method = pl.when(pl.col("low").is_not_null()).then(pl.concat_str("method", pl.lit(METHOD), separator=", "))
     return estimates.with_columns(
         *(
@@ -157,4 +152,3 @@ def _reach(side: Array, wider: Array) -> Array:
 
 
 _LEAST = 1e-300  # p-values that are smaller count as this one
-_SAME = 1e-9

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import polars as pl
 from scipy import special
 
-from facevalue.measures.adjustment import within
 from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.family_tests import FamilyTests
 from facevalue.measures.selection import to_array
 
 _SAME = 1e-9  # relative: bounds as close to the value are of complete answers
@@ -85,22 +85,16 @@ def worst_tests(estimates: pl.DataFrame, df: Array, unsigned: npt.NDArray[np.boo
 
     Equation
     --------
-    q is at least the one that there is, and Benjamini and Hochberg's over p' of the same family. Where a family is
-    judged by its largest statistic (max-T), q lies below Benjamini and Hochberg's, and t(p) is taken at q / tests: what
-    a test among so many would have to show to be found so.
+    q is at least the one that there is, and Benjamini and Hochberg's over p' of the same family, with t(p) of the p
+    that corrections start from (`family_tests.FamilyTests`).
     """
-    x = {name: to_array(estimates[name]) for name in ("value", "p", "se", "q", *_BOUNDS, "floor", "floor_high")}
+    x = {name: to_array(estimates[name]) for name in ("value", "se", *_BOUNDS, "floor", "floor_high")}
     null = np.where(unsigned, x["floor"], np.nan)
     bounds = (np.where(unsigned & ~np.isfinite(null), np.nan, x["bound_low"]), x["bound_high"], x["bound_se"])
-    of = estimates.select(pl.struct("model", "intervention", "measure", "family").rank("dense").cast(pl.Int64))
-    tested = np.isfinite(x["p"]) & np.isfinite(x["q"]) & estimates["family"].is_not_null().to_numpy()
-    family = np.where(tested, of["model"].to_numpy() - 1, -1)
-    tests = np.bincount(family[tested], minlength=1)[family]
-    by_largest = x["q"] < within(x["p"], family) * (1 - _SAME)
-    p_of_row = np.where(by_largest, np.fmin(x["p"], x["q"] / np.maximum(tests, 1)), x["p"])
-    p = worst_p(x["value"], p_of_row, x["se"], df, bounds, null)
-    p = np.where(unsigned & (bounds[0] <= x["floor_high"]) & tested, 1.0, p)
-    q = np.where(tested, np.fmax(within(p, family), x["q"]), x["q"])
+    tests = FamilyTests.of(estimates)
+    p = worst_p(x["value"], tests.p, x["se"], df, bounds, null)
+    p = np.where(unsigned & (bounds[0] <= x["floor_high"]) & tests.tested, 1.0, p)
+    q = tests.q_of(p)
     return estimates.with_columns(pl.Series("p", p).fill_nan(None), pl.Series("q", q).fill_nan(None))
 
 
