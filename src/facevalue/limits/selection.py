@@ -7,7 +7,7 @@ import polars as pl
 from facevalue.errors import DataError
 from facevalue.limits.declared import DeclaredLimit
 from facevalue.measures.estimates import label_columns
-from facevalue.measures.page_error import leads
+from facevalue.measures.page_error import leads_page
 
 _INTERVENTION = "intervention"
 
@@ -96,10 +96,7 @@ def _leading(limit: DeclaredLimit, estimates: pl.DataFrame, lead: Sequence[str])
     compared = estimates.filter(
         pl.col("verdict").is_not_null(), pl.col(_INTERVENTION).is_null(), pl.col("family").is_not_null()
     )
-    first = pl.col("kind") == "confirmatory"
-    if not compared.select(first.any()).item():
-        first = leads(pl.col("family"), lead, compared.filter(pl.col("q_page").is_not_null()))
-    rows = compared.filter(first)
+    rows = compared.filter(leads_page(compared, lead, compared.filter(pl.col("q_page").is_not_null())))
     if not rows.height:
         raise limit.error(
             "the run has tested nothing of what leads its page: name the measure that may have no finding."

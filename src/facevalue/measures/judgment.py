@@ -14,7 +14,7 @@ from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.estimates import NOT_MEASURABLE
 from facevalue.measures.intervention_effects import degrees_of_freedom
 from facevalue.measures.multiple_testing import ALPHA, apply
-from facevalue.measures.page_error import leads, page_levels
+from facevalue.measures.page_error import leads_page, page_levels
 from facevalue.measures.page_interval import page_interval, row_levels
 from facevalue.measures.power import minimum_detectable
 from facevalue.measures.preregistration import Preregistration
@@ -221,13 +221,9 @@ def _with_page(
         level[judged], many[judged] = (alpha * share)[judged], rows["tests"].to_numpy()[judged]
         return estimates.with_columns(pl.Series("q_page", q_page).fill_nan(None)), level, many
     for page_rows in rows.filter("tested").partition_by("model", "intervention", maintain_order=True):
-        first = pl.col("kind") == "confirmatory"
-        if not page_rows.select(first.any()).item():
-            first = leads(pl.col("family"), lead, page_rows)
+        is_lead = page_rows.select(leads_page(page_rows, lead, page_rows)).to_series().to_numpy()
         code = page_rows.select(pl.struct("measure", "family").rank("dense").cast(pl.Int64))["measure"].to_numpy()
-        levels = page_levels(
-            page_rows["q"].to_numpy(), code, page_rows.select(first).to_series().to_numpy(), _page_alpha(declared)
-        )
+        levels = page_levels(page_rows["q"].to_numpy(), code, is_lead, _page_alpha(declared))
         at = page_rows["row"].to_numpy()
         q_page[at], level[at], many[at] = levels.q, alpha[at] * levels.share, page_rows["tests"].to_numpy()
     return estimates.with_columns(pl.Series("q_page", q_page).fill_nan(None)), level, many

@@ -46,6 +46,21 @@ def leads(family: pl.Expr, lead: Sequence[str], tested: pl.DataFrame) -> pl.Expr
     return family.is_in([])
 
 
+def leads_page(rows: pl.DataFrame, lead: Sequence[str], tested: pl.DataFrame) -> pl.Expr:
+    """Which rows are of families that lead their page: those that were declared before the run, else `leads`.
+
+    `rows`: with `family` and `kind`. `lead`: names in order of preference. `tested`: those rows that were tested.
+
+    Examples
+    --------
+    >>> rows = pl.DataFrame({"family": ["cues", "gaps"], "kind": ["exploratory", "confirmatory"]})
+    >>> rows.filter(leads_page(rows, ("cues",), rows))["family"].to_list()
+    ['gaps']
+    """
+    declared = pl.col("kind") == "confirmatory"
+    return declared if rows.select(declared.any()).item() else leads(pl.col("family"), lead, tested)
+
+
 def page_levels(q: Array, family: npt.NDArray[np.int64], lead: npt.NDArray[np.bool_], alpha: float) -> PageLevel:
     """Adjust the q-values of one model's families for there being many of them.
 

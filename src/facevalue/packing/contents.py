@@ -191,7 +191,9 @@ def _readme(pack: Sequence[PackedRun], present: set[str]) -> str:
         )
         if member.run.facts.end is None:
             lines.append("  - The run is not complete: its estimates cover what is there.")
-        lines += [f"  - {left.what} was not asked: {left.why}" for left in member.run.study.planned.left_out]
+        lines += [
+            f"  - {omission.what} was not asked: {omission.why}" for omission in member.run.study.planned.left_out
+        ]
         if member.page.study.content_note:
             lines.append(f"  - {member.page.study.content_note}")
     lines += ["", "| file | what it is |", "|---|---|"]

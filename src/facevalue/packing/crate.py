@@ -40,7 +40,7 @@ def crate(files: Mapping[str, bytes], titles: Mapping[str, str], name: str, writ
                 "@id": "./",
                 "@type": "Dataset",
                 "name": name,
-                "description": "PackedRun of an audit of social bias: reports, estimates with intervals, settings.",
+                "description": "Pack of an audit of social bias: reports, estimates with intervals, settings.",
                 "datePublished": written,
                 "license": "No licence is stated; whoever hands this on states one.",
                 "hasPart": members,

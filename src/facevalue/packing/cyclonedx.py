@@ -82,5 +82,5 @@ def _assessment(packed: PackedRun, row: Row) -> dict[str, str]:
 def _notes(pack: Sequence[PackedRun]) -> Iterator[str]:
     """What limits each run."""
     for packed in pack:
-        for left in packed.run.study.planned.left_out:
-            yield f"{packed.run.study.name}: {left.what} was not asked ({left.why})."
+        for omission in packed.run.study.planned.left_out:
+            yield f"{packed.run.study.name}: {omission.what} was not asked ({omission.why})."

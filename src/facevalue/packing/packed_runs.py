@@ -1,4 +1,4 @@
-"""PackedRun of a pack: a run with its estimates and its report, as all forms of it need them."""
+"""Member of a pack: a run with its estimates and its report, as all forms of it need them."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,9 +11,9 @@ import polars as pl
 
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import FIXED, label_columns
-from facevalue.measures.page_error import leads
+from facevalue.measures.page_error import leads_page
 from facevalue.measures.verdicts import Verdict
-from facevalue.packing.sealing import digest_of
+from facevalue.packing.sealing import sha256_of
 from facevalue.report.data import ReportData
 from facevalue.report.of_runs import collected
 from facevalue.runs.kept_estimates import taken
@@ -70,8 +70,8 @@ class PackedRun:
         labels = label_columns(self.estimates)
         over_all = pl.all_horizontal(pl.col(name).is_null() for name in labels)
         has_value = pl.col("value").is_not_null() & pl.col("value").is_finite()
-        held = self.estimates.filter(has_value & (pl.col("verdict").is_not_null() | over_all))
-        return list(held.iter_rows(named=True))
+        rows = self.estimates.filter(has_value & (pl.col("verdict").is_not_null() | over_all))
+        return list(rows.iter_rows(named=True))
 
     @cached_property
     def findings(self) -> Sequence[Row]:
@@ -82,8 +82,8 @@ class PackedRun:
     def leading(self) -> Sequence[Row]:
         """Comparisons that lead the page, the largest first."""
         tested = self.estimates.filter(pl.col("verdict").is_not_null() & pl.col("p").is_not_null())
-        first = tested.filter(leads(pl.col("family"), self.run.study.estimates.lead, tested))
-        return list(first.sort(pl.col("value").abs(), descending=True).iter_rows(named=True))
+        rows = tested.filter(leads_page(tested, self.run.study.estimates.lead, tested))
+        return list(rows.sort(pl.col("value").abs(), descending=True).iter_rows(named=True))
 
     @property
     def labels(self) -> Sequence[str]:
@@ -106,8 +106,8 @@ class PackedRun:
             "citation": self.run.study.about.citation,
             "title": self.run.study.about.title,
             "replies": asdict(self.tally),
-            "shards": {path.name: digest_of(path) for path in shard_paths(self.run.folder)},
-            "not_asked": [{"what": left.what, "why": left.why} for left in self.run.study.planned.left_out],
+            "shards": {path.name: sha256_of(path) for path in shard_paths(self.run.folder)},
+            "not_asked": [{"what": omission.what, "why": omission.why} for omission in self.run.study.planned.left_out],
         }
 
     def definitions(self) -> Iterator[dict[str, Any]]:

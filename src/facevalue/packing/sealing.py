@@ -17,7 +17,7 @@ _MOST_BYTES = 2**32
 _BLOCK = 2**20
 
 
-def digest_of(path: Path) -> str:
+def sha256_of(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -129,11 +129,10 @@ def leading(run: "StoredRun") -> "pl.DataFrame":
     """Comparisons that lead a run's page, as they are judged at any time; without rows if none can be tested."""
     import polars as pl  # noqa: PLC0415
 
-    from facevalue.measures.page_error import leads  # noqa: PLC0415
+    from facevalue.measures.page_error import leads_page  # noqa: PLC0415
     from facevalue.runs.joined import estimate  # noqa: PLC0415
 
-    compared = estimate([run])[0].filter(pl.col("family").is_not_null() & pl.col("verdict").is_not_null())
-    declared, tested = compared.filter(kind="confirmatory"), compared.filter(pl.col("p").is_not_null())
-    if declared.height or not run.study.estimates.lead:
-        return declared if declared.height else compared
-    return compared.filter(leads(pl.col("family"), run.study.estimates.lead, tested))
+    comparisons = estimate([run])[0].filter(pl.col("family").is_not_null() & pl.col("verdict").is_not_null())
+    lead, tested = run.study.estimates.lead, comparisons.filter(pl.col("p").is_not_null())
+    out = comparisons.filter(leads_page(comparisons, lead, tested))
+    return out if lead or out.height else comparisons  # a study without a lead is about all of them
