@@ -13,7 +13,6 @@ from facevalue.parquet import read_table_of
 from facevalue.printable import first_line
 from facevalue.protocol.making import IMAGE
 from facevalue.seals import sealed, unsealed
-from facevalue.store.objects import Objects
 
 TABLE, SEAL = "accepted.parquet", "accepted.toml"
 """Files of a folder of checks: a row per picture (`image`, `accepted`), and the digest of that with the rules."""
@@ -114,6 +113,8 @@ def read_verdicts(checks: Path | str) -> pl.DataFrame:
 def _content(checks: Path | str, name: str) -> bytes | None:
     """A file of checks; None if it is not there."""
     if isinstance(checks, str):
+        from facevalue.store.objects import Objects  # noqa: PLC0415 - asyncio and ssl: help needs none of it
+
         content = Objects.at(checks).get(name)
         return None if content is None else content[0]
     path = checks / name
