@@ -30,19 +30,18 @@ def facevalue_limits(request: pytest.FixtureRequest) -> "Callable[..., Gate]":
     Limits and baseline are those of the marker, or are given to the function. A file of limits is looked for in the
     folder of the test, then where pytest was started.
     """
-    marker = request.node.get_closest_marker(_MARKER)
-    stated, of_marker = _stated(marker)
+    marker_limits, marker_baseline = _arguments(request.node.get_closest_marker(_MARKER))
 
     def check(runs: Any, limits: Any = None, *, baseline: Any = None) -> "Gate":
         __tracebackhide__ = True
         import facevalue as fv  # noqa: PLC0415 - costs nothing to tests that use none of it
         from facevalue.limits.wording import explained  # noqa: PLC0415
 
-        chosen = stated if limits is None else limits
-        if chosen is None:
+        if limits is None and (limits := marker_limits) is None:
             raise pytest.UsageError(f"Which limits? @pytest.mark.{_MARKER}('limits.toml'), or {_MARKER}(run, limits)")
-        chosen = _place(chosen, request.path.parent) if isinstance(chosen, str) else chosen
-        gate = fv.gate(runs, chosen, baseline=of_marker if baseline is None else baseline)
+        if isinstance(limits, str):
+            limits = _path(limits, request.path.parent)
+        gate = fv.gate(runs, limits, baseline=marker_baseline if baseline is None else baseline)
         if not gate.within:
             pytest.fail(explained(gate), pytrace=False)
         return gate
@@ -50,20 +49,21 @@ def facevalue_limits(request: pytest.FixtureRequest) -> "Callable[..., Gate]":
     return check
 
 
-def _stated(marker: pytest.Mark | None) -> tuple[Any, Any]:
+def _arguments(marker: pytest.Mark | None) -> tuple[Any, Any]:
     """Limits and baseline that a marker names."""
 
-    def read(limits: str | Sequence[Any] | None = None, *, baseline: Any = ()) -> tuple[Any, Any]:
+    def arguments(limits: str | Sequence[Any] | None = None, *, baseline: Any = ()) -> tuple[Any, Any]:
         return limits, baseline
 
     if marker is None:
         return None, ()
     try:
-        return read(*marker.args, **marker.kwargs)
+        return arguments(*marker.args, **marker.kwargs)
     except TypeError as error:
         raise pytest.UsageError(f"@pytest.mark.{_MARKER}: {error}") from None
 
 
-def _place(name: str, folder: Path) -> Path:
+def _path(name: str, folder: Path) -> Path:
+    """A file of limits: in the folder of the test if it is there, else where pytest was started."""
     local = folder / name
     return local if local.is_file() else Path(name)

@@ -243,7 +243,11 @@ def test_github_has_annotations_at_the_line_of_each_limit(gate: Gate, monkeypatc
 def test_python_has_the_same_gate(audited: Path, tmp_path: Path) -> None:
     run = fv.open_run(audited / "null")
     gate = fv.gate(run, [{"measure": "sbs", "by": ["variation"], "absolute": 0.4, "name": "shifts"}])
-    assert (gate.within, gate.held[0].limit.name, gate.held[0].labels) == (True, "shifts", ["attribute", "variation"])
+    assert (gate.within, gate.results[0].limit.name, gate.results[0].labels) == (
+        True,
+        "shifts",
+        ["attribute", "variation"],
+    )
     file = tmp_path / "limits.toml"
     file.write_text(f"[[limit]]\n{SHIFTS}change = 0.4\n")
     assert fv.gate(audited / "null", file, baseline=audited / "before").within

@@ -19,10 +19,10 @@ from facevalue.cli.results import open_named
 from facevalue.errors import FaceValueError, UnknownNameError
 from facevalue.limits.annotations import annotations
 from facevalue.limits.declared import read_limits
-from facevalue.limits.gated import Gate, HeldLimit, gate
+from facevalue.limits.gated import Gate, LimitResult, gate
 from facevalue.limits.junit import junit
 from facevalue.limits.markdown import markdown
-from facevalue.limits.wording import held_sentence, name_of, summary, telling, value_of
+from facevalue.limits.wording import conclusion, name_of, summary, value_of
 from facevalue.measures.limit_outcomes import LimitOutcome
 from facevalue.printable import printable
 from facevalue.runs.audit_folder import is_audit, runs_of
@@ -175,26 +175,29 @@ def text(gated: Gate) -> Iterator[RenderableType]:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("outcome", "limit", "estimates"):
         table.add_column(heading, overflow="fold")
-    for held in gated.held:
-        ended = f"{held_sentence(held)}. {telling(held)}".strip()
-        table.add_row(Text(str(held.outcome), style=_STYLES[held.outcome]), escape(held.limit.name), escape(ended))
+    for result in gated.results:
+        table.add_row(
+            Text(str(result.outcome), style=_STYLES[result.outcome]),
+            escape(result.limit.name),
+            escape(conclusion(result)),
+        )
     yield table
-    for held in gated.held:
-        if held.outcome != LimitOutcome.WITHIN:
+    for result in gated.results:
+        if result.outcome != LimitOutcome.WITHIN:
             yield ""
-            yield from _open_cells(held, several=len(gated.runs) > 1)
+            yield from _open_cells(result, several=len(gated.runs) > 1)
     yield ""
     yield Text(summary(gated), style=f"bold {_STYLES[gated.outcome]}")
 
 
-def _open_cells(held: HeldLimit, *, several: bool) -> Iterator[RenderableType]:
-    cells, labels = held.open_cells, held.labels
-    yield Text(held.limit.name, style="bold")
+def _open_cells(result: LimitResult, *, several: bool) -> Iterator[RenderableType]:
+    cells, labels = result.open_cells, result.labels
+    yield Text(result.limit.name, style="bold")
     for row in cells.head(_LISTED).iter_rows(named=True):
         run = f" ({row['run']})" if several else ""
         yield Text.assemble(
             "  ", (row["outcome"], _STYLES[LimitOutcome(row["outcome"])]), f"  {name_of(row, labels)}{run}: ",
-            f"{value_of(row, held.limit)}. {row['why']}",
+            f"{value_of(row, result.limit)}. {row['why']}",
         )  # fmt: skip
     if cells.height > _LISTED:
         yield Text(f"  and {cells.height - _LISTED:,} more (--json has all of them)")
@@ -203,17 +206,17 @@ def _open_cells(held: HeldLimit, *, several: bool) -> Iterator[RenderableType]:
 def _document(gated: Gate, limits: Path) -> GateDocument:
     return GateDocument(
         gated.outcome, summary(gated), str(limits), gated.runs, gated.baselines, gated.level, gated.notes,
-        tuple(map(_limit, gated.held)),
+        tuple(map(_limit, gated.results)),
     )  # fmt: skip
 
 
-def _limit(held: HeldLimit) -> GatedLimit:
-    limit, labels = held.limit, held.labels
-    first = held.cells.row(0, named=True)
+def _limit(result: LimitResult) -> GatedLimit:
+    limit, labels = result.limit, result.labels
+    first = result.cells.row(0, named=True)
     low, high = (None, None) if limit.findings is not None else (first["at_least"], first["at_most"])
     return GatedLimit(
-        limit.name, limit.line, limit.study, limit.measure, low, high, limit.of_change, limit.findings, held.outcome,
-        held.units_needed, tuple(_cell(row, labels) for row in held.cells.iter_rows(named=True)),
+        limit.name, limit.line, limit.study, limit.measure, low, high, limit.of_change, limit.findings, result.outcome,
+        result.units_needed, tuple(_cell(row, labels) for row in result.cells.iter_rows(named=True)),
     )  # fmt: skip
 
 

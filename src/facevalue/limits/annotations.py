@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from facevalue.limits.gated import Gate
-from facevalue.limits.wording import cell_lines, held_sentence, telling
+from facevalue.limits.wording import cell_lines, conclusion
 from facevalue.measures.limit_outcomes import LimitOutcome
 from facevalue.printable import printable
 
@@ -21,11 +21,11 @@ def annotations(gate: Gate, path: str = "") -> Iterator[str]:
     path:
         The file of limits, relative to the repository.
     """
-    for held in gate.held:
-        if held.outcome == LimitOutcome.WITHIN:
+    for result in gate.results:
+        if result.outcome == LimitOutcome.WITHIN:
             continue
-        lines = [f"{held.limit.name}: {held_sentence(held)}. {telling(held)}".strip(), *cell_lines(held, MOST_CELLS)]
-        yield _command("error", "\n".join(lines), path, held.limit.line, f"FaceValue: {held.outcome}")
+        lines = [f"{result.limit.name}: {conclusion(result)}", *cell_lines(result, MOST_CELLS)]
+        yield _command("error", "\n".join(lines), path, result.limit.line, f"FaceValue: {result.outcome}")
     for note in gate.notes:
         yield _command("notice", note, "", 0, "FaceValue")
 

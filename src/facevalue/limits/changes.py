@@ -47,12 +47,12 @@ def baseline_of(run: StoredRun, baselines: Sequence[StoredRun]) -> StoredRun:
         names = ", ".join(dict.fromkeys(f"{baseline.place} ({baseline.study.name})" for baseline in baselines))
         raise RunError(f"{run.place} is a run of {run.study.name}, and no baseline is: {names or 'none was named'}.")
     alike = [baseline for baseline in of_study if baseline.study.options == run.study.options]
-    chosen = of_study if len(of_study) == 1 else alike
-    if len(chosen) != 1:
-        places = ", ".join(baseline.place for baseline in chosen or of_study)
-        which = "have" if chosen else "and none has"
+    candidates = of_study if len(of_study) == 1 else alike
+    if len(candidates) != 1:
+        places = ", ".join(baseline.place for baseline in candidates or of_study)
+        which = "have" if candidates else "and none has"
         raise RunError(f"Several baselines are of {run.study.name}, {which} the settings of {run.place}: {places}.")
-    return chosen[0]
+    return candidates[0]
 
 
 def changes_of(run: StoredRun, baseline: StoredRun, measures: Sequence[str]) -> MeasureChanges:
@@ -85,19 +85,19 @@ def changes_of(run: StoredRun, baseline: StoredRun, measures: Sequence[str]) -> 
         labels = [name for name in agreement.compared.cells if name != "measure"]
         units = {measure.name: measure.unit for measure in agreement.measures}
         cells = agreement.cells if agreement.several else agreement.cells.with_columns(measure=pl.lit(names[0]))
-        taken = cells.select(
+        changes = cells.select(
             "measure", *labels, *_NUMBERS, pl.col("delta").alias("value"), pl.col("n_second").alias("n"),
             pl.min_horizontal("clusters_first", "clusters_second").alias("clusters"),
         )  # fmt: skip
         sides = ((agreement.only_first, "the run"), (agreement.only_second, "the baseline"))
-        alone = [
+        lone = [
             only.with_columns(
                 pl.lit(f"not measurable: {lacking} has no such estimate").alias("method"),
                 *([] if "measure" in only.columns else [pl.lit(names[0]).alias("measure")]),
             )
             for only, lacking in sides
         ]
-        tables.append(pl.concat([taken, *alone], how="diagonal").with_columns(unit=pl.col("measure").replace(units)))
+        tables.append(pl.concat([changes, *lone], how="diagonal").with_columns(unit=pl.col("measure").replace(units)))
         definitions = [replace(difference_of(measure), name=measure.name) for measure in agreement.measures]
     if SHARE.name in measures:
         tables.append(_missing(agreement.also))

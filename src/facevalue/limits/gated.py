@@ -35,7 +35,7 @@ NO_LABELS = {*_OWN, *NUMBERS, *_TEXTS, *_OF_PAGE, *_FACTS, *_DECIDED}
 
 
 @dataclass(frozen=True)
-class HeldLimit:
+class LimitResult:
     """A limit, and what the cells that it is about amount to."""
 
     limit: DeclaredLimit
@@ -96,9 +96,9 @@ class Gate:
         return self.outcome == LimitOutcome.WITHIN
 
     @cached_property
-    def held(self) -> tuple[HeldLimit, ...]:
+    def results(self) -> tuple[LimitResult, ...]:
         """Each limit with its cells."""
-        return tuple(HeldLimit(limit, self.cells.filter(limit=number)) for number, limit in enumerate(self.limits))
+        return tuple(LimitResult(limit, self.cells.filter(limit=number)) for number, limit in enumerate(self.limits))
 
 
 def worst(outcomes_of: pl.Series) -> LimitOutcome:
@@ -177,9 +177,7 @@ class _Measured:
         of_change = [limit for limit in limits if limit.of_change]
         if not of_change:
             return cls(run, estimates, pl.DataFrame(), {False: of_values})
-        for limit in of_change:
-            if "intervention" in limit.labels:
-                raise limit.error("changes against a baseline are of the requests as they are, without interventions.")
+        _check_conditions(of_change)
         from facevalue.limits.changes import baseline_of, changes_of  # noqa: PLC0415 - scipy.stats takes a second
 
         measures = list(dict.fromkeys(limit.measure for limit in of_change))
@@ -299,6 +297,7 @@ def _check_studies(runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit]) -
 
 
 def _check_conditions(limits: Sequence[DeclaredLimit]) -> None:
+    """Refuse limits of changes under interventions."""
     for limit in limits:
         if "intervention" in limit.labels:
             raise limit.error("changes against a baseline are of the requests as they are, without interventions.")

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from facevalue.limits.gated import Gate, HeldLimit
-from facevalue.limits.wording import held_sentence, name_of, summary, telling, value_of
+from facevalue.limits.gated import Gate, LimitResult
+from facevalue.limits.wording import conclusion, name_of, summary, value_of
 from facevalue.measures.limit_outcomes import LimitOutcome
 from facevalue.printable import printable
 
@@ -26,24 +26,23 @@ def markdown(gate: Gate) -> str:
     if gate.baselines:
         runs.append(f"Baseline: {', '.join(gate.baselines)}.")
     lines += [escaped(" ".join([*runs, *gate.notes])), "", "| | limit | outcome |", "|---|---|---|"]
-    for held in gate.held:
-        ended = f"{held_sentence(held)}. {telling(held)}".strip()
-        lines.append(f"| {_MARKS[held.outcome]} | {escaped(held.limit.name)} | {escaped(ended)} |")
-    for held in gate.held:
-        if held.outcome != LimitOutcome.WITHIN:
-            lines += ["", *_details(held, several=len(gate.runs) > 1)]
+    for result in gate.results:
+        lines.append(f"| {_MARKS[result.outcome]} | {escaped(result.limit.name)} | {escaped(conclusion(result))} |")
+    for result in gate.results:
+        if result.outcome != LimitOutcome.WITHIN:
+            lines += ["", *_details(result, several=len(gate.runs) > 1)]
     return "\n".join(lines) + "\n"
 
 
-def _details(held: HeldLimit, *, several: bool) -> Iterator[str]:
-    cells, labels = held.open_cells, held.labels
-    yield f"### {escaped(held.limit.name)}"
+def _details(result: LimitResult, *, several: bool) -> Iterator[str]:
+    cells, labels = result.open_cells, result.labels
+    yield f"### {escaped(result.limit.name)}"
     yield ""
     columns = ("estimate", *(("run",) if several else ()), "value", "outcome", "why")
     yield f"| {' | '.join(columns)} |"
     yield f"|{'---|' * len(columns)}"
     for row in cells.head(MOST_CELLS).iter_rows(named=True):
-        texts = (name_of(row, labels), *((row["run"],) if several else ()), value_of(row, held.limit), row["outcome"])
+        texts = (name_of(row, labels), *((row["run"],) if several else ()), value_of(row, result.limit), row["outcome"])
         yield "| " + " | ".join(escaped(str(text)) for text in (*texts, row["why"])) + " |"
     if cells.height > MOST_CELLS:
         yield ""

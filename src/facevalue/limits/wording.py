@@ -13,7 +13,7 @@ from facevalue.measures.verdicts import Verdict
 from facevalue.report.formatting import number
 
 if TYPE_CHECKING:
-    from facevalue.limits.gated import Gate, HeldLimit
+    from facevalue.limits.gated import Gate, LimitResult
 
 _LISTED = 20  # estimates of a limit
 _MOST_UNITS = 1e7  # a value so near its limit that no sample that can be taken tells
@@ -121,7 +121,7 @@ def name_of(row: Mapping[str, Any], labels: Sequence[str]) -> str:
 
 def summary(gate: "Gate") -> str:
     """What a gate amounts to, in one sentence."""
-    counts = {outcome: sum(held.outcome == outcome for held in gate.held) for outcome in LimitOutcome}
+    counts = {outcome: sum(result.outcome == outcome for result in gate.results) for outcome in LimitOutcome}
     many = len(gate.limits)
     if counts[LimitOutcome.WITHIN] == many:
         sentence = "the limit is kept" if many == 1 else f"{many} limits are kept"
@@ -130,36 +130,41 @@ def summary(gate: "Gate") -> str:
     return f"{str(gate.outcome).capitalize()}: of {many} {'limit' if many == 1 else 'limits'}, {', '.join(listed)}."
 
 
-def held_sentence(held: "HeldLimit") -> str:
+def conclusion(result: "LimitResult") -> str:
+    """What became of a limit: how many of its estimates ended how, and the sample that would tell."""
+    return f"{_counted(result)}. {_telling(result)}".strip()
+
+
+def _counted(result: "LimitResult") -> str:
     """How many estimates of a limit ended how."""
-    cells = held.cells.height
-    if held.outcome == LimitOutcome.WITHIN and held.limit.findings is None:
+    cells = result.cells.height
+    if result.outcome == LimitOutcome.WITHIN and result.limit.findings is None:
         return f"{cells:,} {'estimate' if cells == 1 else 'estimates'} within"
-    if held.outcome == LimitOutcome.WITHIN:
-        findings = held.cells.filter(verdict=str(Verdict.DIFFERENCE)).height
+    if result.outcome == LimitOutcome.WITHIN:
+        findings = result.cells.filter(verdict=str(Verdict.DIFFERENCE)).height
         return (
-            f"{findings or 'no'} {'finding' if findings == 1 else 'findings'} in {cells:,} comparisons{_missed(held)}"
+            f"{findings or 'no'} {'finding' if findings == 1 else 'findings'} in {cells:,} comparisons{_missed(result)}"
         )
-    return ", ".join(f"{many:,} {outcome}" for outcome in LimitOutcome if (many := held.count(outcome)))
+    return ", ".join(f"{many:,} {outcome}" for outcome in LimitOutcome if (many := result.count(outcome)))
 
 
-def _missed(held: "HeldLimit") -> str:
+def _missed(result: "LimitResult") -> str:
     """What could have been missed at most, as the end of a sentence."""
-    open_cells = held.cells.filter(pl.col("verdict") != str(Verdict.DIFFERENCE))
+    open_cells = result.cells.filter(pl.col("verdict") != str(Verdict.DIFFERENCE))
     if not open_cells.height:
         return ""
     if open_cells["mde"].null_count():
         return "; of some, any difference could have been missed"
     row = open_cells.sort("mde", descending=True).row(0, named=True)
-    return f"; one below {number(row['mde'], _unit(row, held.limit))} could have been missed"
+    return f"; one below {number(row['mde'], _unit(row, result.limit))} could have been missed"
 
 
-def telling(held: "HeldLimit") -> str:
+def _telling(result: "LimitResult") -> str:
     """The sample that would tell, as a sentence; empty where nothing is open for want of one."""
-    units = held.units_needed
+    units = result.units_needed
     if units is None or units > _MOST_UNITS:
         return ""
-    row = held.cells.filter(pl.col("units") == units).row(0, named=True)
+    row = result.cells.filter(pl.col("units") == units).row(0, named=True)
     return (
         f"About {units:,.0f} units ({row['cluster']}) would tell for all of them; {row['clusters']:,} were asked about."
     )
@@ -168,18 +173,18 @@ def telling(held: "HeldLimit") -> str:
 def explained(gate: "Gate") -> str:
     """A gate in plain lines: the sentence, a line per limit, and the estimates that are not within, the worst first."""
     lines = [summary(gate)]
-    for held in gate.held:
-        lines.append(f"{held.outcome}: {held.limit.name}: {held_sentence(held)}. {telling(held)}".strip())
-        if held.outcome != LimitOutcome.WITHIN:
-            lines += [f"  {line}" for line in cell_lines(held, _LISTED)]
+    for result in gate.results:
+        lines.append(f"{result.outcome}: {result.limit.name}: {conclusion(result)}")
+        if result.outcome != LimitOutcome.WITHIN:
+            lines += [f"  {line}" for line in cell_lines(result, _LISTED)]
     return "\n".join([*lines, *gate.notes])
 
 
-def cell_lines(held: "HeldLimit", count: int) -> list[str]:
+def cell_lines(result: "LimitResult", count: int) -> list[str]:
     """The worst estimates of a limit that are not within, a line each, and how many more there are."""
-    cells = held.open_cells
+    cells = result.open_cells
     lines = [
-        f"{row['outcome']}: {name_of(row, held.labels)} ({row['run']}): {value_of(row, held.limit)}. {row['why']}"
+        f"{row['outcome']}: {name_of(row, result.labels)} ({row['run']}): {value_of(row, result.limit)}. {row['why']}"
         for row in cells.head(count).iter_rows(named=True)
     ]
     more = cells.height - count
