@@ -17,6 +17,14 @@ Parts = Mapping[str, Sequence[StoredRun]]
 """The runs of each model, in the order of their parts."""
 
 
+def by_study(runs: Sequence[StoredRun]) -> dict[str, list[StoredRun]]:
+    """The runs of each study, in their order."""
+    out: dict[str, list[StoredRun]] = {}
+    for run in runs:
+        out.setdefault(run.study.name, []).append(run)
+    return out
+
+
 def by_model(runs: Sequence[StoredRun]) -> Parts:
     """The runs of each model."""
     first = runs[0]
@@ -172,8 +180,6 @@ def estimate(
 
             estimates = stacked([estimates, *(rows for run in of_model for rows in judge_rows(run, model))])
         estimates = stacked([estimates, *seen[model].estimates(first.study.name, model, untimed(of_model))])
-    declared = first.declared()
-    if declared is not None and first.facts.preregistration is None:  # the study's own families follow from its takes
-        declared = declared.measured(estimates)
-    any_time = any(run.facts.stop_when for run in runs)
-    return judge(estimates, first.measures, declared, margins, first.study.estimates.lead, any_time=any_time), tallies
+    any_time, lead = any(run.facts.stop_when for run in runs), first.study.estimates.lead
+    judged = judge(estimates, first.measures, first.declared_of(estimates), margins, lead, any_time=any_time)
+    return judged, tallies

@@ -1,6 +1,6 @@
 """Runs of several studies and models, whose estimates are read or taken and judged together at one level."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,7 @@ import polars as pl
 
 from facevalue.errors import RunError
 from facevalue.protocol.study import Study
-from facevalue.runs.joined import by_model, study_of
+from facevalue.runs.joined import by_model, by_study, study_of
 from facevalue.runs.stored import ReplyTally, StoredRun
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ class StudyRuns:
     runs:
         The runs, those of a model together.
     estimates:
-        Of each run, with the verdicts of its own page.
+        Estimates of each run, with the verdicts of its own page.
     tallies:
-        Of its replies.
+        Counts of the replies of each run.
     """
 
     runs: tuple[StoredRun, ...]
@@ -61,7 +61,7 @@ class StudyRuns:
         return stacked(list(self.estimates))
 
     def judged(self, shares: pl.DataFrame) -> pl.DataFrame:
-        """The same with the verdicts that hold at the level of a whole audit.
+        """The estimates of all runs with the verdicts that hold at the level of a whole audit.
 
         `shares`: families of this study with the share of alpha of each (`measures.audit_level.audit_families`).
         """
@@ -70,10 +70,7 @@ class StudyRuns:
 
         tables = []
         for run, table in zip(self.runs, self.estimates, strict=True):
-            declared = run.declared()
-            if declared is not None and run.facts.preregistration is None:
-                declared = declared.measured(table)
-            any_time = bool(run.facts.stop_when)
+            declared, any_time = run.declared_of(table), bool(run.facts.stop_when)
             tables.append(judge(table, run.measures, declared, shares=shares, any_time=any_time))
         return stacked(tables)
 
@@ -92,7 +89,7 @@ def profiled(runs: Sequence[StoredRun]) -> list[StudyRuns]:
     if not runs:
         raise RunError("There is no run to make a profile of.")
     _check_once(runs)
-    out = [_taken(of_study) for of_study in _by_study(runs).values()]
+    out = [_estimated(of_study) for of_study in by_study(runs).values()]
     if not any(tally.valid for study in out for tally in study.tallies):
         raise RunError("None of these runs has a valid answer: there is nothing to make a profile of.")
     return out
@@ -105,14 +102,8 @@ def _check_once(runs: Sequence[StoredRun]) -> None:
             raise RunError(f"{run.place} is named twice: a profile counts each run once.")
 
 
-def _by_study(runs: Sequence[StoredRun]) -> Mapping[str, list[StoredRun]]:
-    out: dict[str, list[StoredRun]] = {}
-    for run in runs:
-        out.setdefault(run.study.name, []).append(run)
-    return out
-
-
-def _taken(runs: Sequence[StoredRun]) -> StudyRuns:
+def _estimated(runs: Sequence[StoredRun]) -> StudyRuns:
+    """The runs of one study with their estimates, each run's by itself."""
     from facevalue.runs.kept_estimates import taken  # noqa: PLC0415 - scipy.stats takes a second to import
 
     versions = {run.facts.study_version for run in runs}

@@ -98,6 +98,16 @@ class StoredRun:
             raise RunError(f"{self.folder / PREREGISTRATION} was changed after the run began: its hash is another one.")
         return preregistration.too_late() if self.replayed else preregistration
 
+    def declared_of(self, estimates: pl.DataFrame) -> "Preregistration | None":
+        """The declaration by which estimates of the run are judged.
+
+        A study's own families follow from its takes: those of which nothing could be measured are left out.
+        """
+        declared = self.declared()
+        if declared is None or self.facts.preregistration is not None:
+            return declared
+        return declared.measured(estimates)
+
     @property
     def measures(self) -> "tuple[Measure, ...]":
         """Definitions of what is measured: the study's own, and those of every run."""
