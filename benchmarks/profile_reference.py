@@ -70,13 +70,13 @@ def audit(number: int, folder: Path) -> list[dict[str, object]]:
     profile, effects = profile_of(runs), planted(runs[0].study)
     return [
         _row(cell, effects[key]) for cell in profile.cells
-        if not cell.mirrored and (key := (cell.study, cell.whom.group, cell.trait)) in effects
+        if not cell.mirrored and (key := (cell.study, cell.group_name.group, cell.trait)) in effects
     ]  # fmt: skip
 
 
 def _row(cell: ProfileCell, effect: float) -> dict[str, object]:
     return {
-        "study": cell.study, "group": cell.whom.group, "trait": cell.trait, "planted": effect,
+        "study": cell.study, "group": cell.group_name.group, "trait": cell.trait, "planted": effect,
         "same_sign": cell.sign == (1 if effect > 0 else -1), "found": cell.outcome == Outcome.FOUND,
         "value": cell.estimate.value,
     }  # fmt: skip

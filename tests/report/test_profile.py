@@ -16,11 +16,11 @@ import facevalue as fv
 from facevalue.errors import RunError, SettingError
 from facevalue.protocol.facets import Kinds
 from facevalue.protocol.group_names import GroupName
-from facevalue.protocol.lookup import Estimate
+from facevalue.protocol.lookup import Condition, Estimate
 from facevalue.report.profile.cells import Outcome, ProfileCell, QuestionColumn
 from facevalue.report.profile.contrasts import AGREE, NEITHER, OPPOSITE, UNLIKE, between, kinds_of_question
 from facevalue.report.profile.page import render
-from facevalue.report.profile.profile import AskedModel, Profile, ProfiledStudy, judged_profile, profile_of
+from facevalue.report.profile.profile import Profile, ProfiledStudy, judged_profile, profile_of
 from facevalue.report.profile.rows import comparisons
 from facevalue.report.profile.squares import Square, SquareMark, rows_of_cells
 from facevalue.report.sizes import ToldScale
@@ -49,8 +49,8 @@ def cell(
 ) -> ProfileCell:
     way = 0 if not value else 1 if value > 0 else -1
     return ProfileCell(
-        study="vignette", model=model, intervention="", column=column, whom=GroupName("gender", group), trait=trait,
-        versus=versus, estimate=Estimate("gap", model, value=value, mde=0.3, se=0.1), outcome=outcome,
+        study="vignette", model=model, intervention="", column=column, group_name=GroupName("gender", group),
+        trait=trait, versus=versus, estimate=Estimate("gap", model, value=value, mde=0.3, se=0.1), outcome=outcome,
         sign=way if sign is None else sign, favour=way if favour is None else favour, scale=POINTS, possible=1.0,
         text=f"{group}: {value}",
     )  # fmt: skip
@@ -113,7 +113,7 @@ def test_a_group_that_a_study_does_not_show_is_blank_and_not_zero() -> None:
 
 def test_the_other_side_of_two_groups_is_the_same_test_told_of_the_other() -> None:
     told = cell(value=0.2, versus="men", group="women").mirror()
-    assert told.whom == GroupName("gender", "men")
+    assert told.group_name == GroupName("gender", "men")
     assert (told.versus, told.estimate.value, told.sign, told.favour, told.mirrored) == ("women", -0.2, -1, -1, True)
     assert len(of([cell(versus="men"), cell(versus="men").mirror()]).found) == 1
 
@@ -182,7 +182,7 @@ def made(folder: Path) -> Profile:
 
 def test_every_study_contributes_whom_it_shows(made: Profile) -> None:
     by_study = {
-        study.name: {c.whom.dimension for c in made.cells if c.study == study.name and c.column}
+        study.name: {c.group_name.dimension for c in made.cells if c.study == study.name and c.column}
         for study in made.studies
     }
     assert by_study == {
@@ -309,4 +309,4 @@ def test_a_page_has_the_ending_of_a_page(folder: Path) -> None:
 
 
 def test_a_condition_is_called_by_model_and_intervention() -> None:
-    assert AskedModel("m", "debiasing").name == "m + debiasing"
+    assert Condition("m", "debiasing").name == "m + debiasing"

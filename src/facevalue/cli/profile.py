@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from rich.console import RenderableType
 from rich.markup import escape
@@ -13,13 +13,14 @@ from rich.text import Text
 from facevalue.cli.output import Document, Output
 from facevalue.cli.results import open_named
 from facevalue.errors import SettingError
+from facevalue.protocol.lookup import Condition
+from facevalue.report.profile import Profile, profile_of
+from facevalue.report.profile.contrasts import OPPOSITE, columns_of
+from facevalue.report.profile.page import write
 from facevalue.report.profile.rows import ComparisonRow, ContrastRow, comparisons, contrast_rows
+from facevalue.report.profile.squares import SIGNS, Square
+from facevalue.report.profile.wording import answer, level
 from facevalue.runs.audit_folder import runs_of
-
-if TYPE_CHECKING:
-    from facevalue.report.profile import Profile
-    from facevalue.report.profile.profile import AskedModel
-    from facevalue.report.profile.squares import Square
 
 _ROWS = 40
 """Groups that a table in the terminal shows."""
@@ -61,12 +62,8 @@ def profile(runs: tuple[str, ...], out: Path | None) -> Output[ProfileDocument]:
     if out is not None and out.suffix.lower() != ".html":
         raise SettingError(f"{out.name} is not a .html file.")
     opened = [open_named(run) for place in runs for run in _runs(place)]
-    from facevalue.report.profile import profile_of  # noqa: PLC0415 - scipy.stats takes a second to import
-
     built = profile_of(opened)
     if out is not None:
-        from facevalue.report.profile.page import write  # noqa: PLC0415 - templates take their time
-
         write(out, built)
     return Output(lambda: document(built, out), _text(built, out))
 
@@ -76,10 +73,8 @@ def _runs(place: str) -> list[str]:
     return [place] if "=" in place and not Path(place).exists() else runs_of(place)
 
 
-def document(built: "Profile", out: Path | None) -> ProfileDocument:
+def document(built: Profile, out: Path | None) -> ProfileDocument:
     """A profile for machines; `out`: the page that was written, if any."""
-    from facevalue.report.profile.wording import answer  # noqa: PLC0415
-
     return ProfileDocument(
         tuple(StudyOfProfile(s.name, s.title, s.models, s.families, s.unmeasured) for s in built.studies),
         built.alpha,
@@ -90,11 +85,8 @@ def document(built: "Profile", out: Path | None) -> ProfileDocument:
     )
 
 
-def _text(built: "Profile", out: Path | None) -> Iterator[RenderableType]:
+def _text(built: Profile, out: Path | None) -> Iterator[RenderableType]:
     """A profile for people."""
-    from facevalue.report.profile.squares import SIGNS  # noqa: PLC0415
-    from facevalue.report.profile.wording import answer, level  # noqa: PLC0415
-
     first, *rest = answer(built)
     yield Text(first, style="bold")
     yield from map(Text, rest)
@@ -103,7 +95,7 @@ def _text(built: "Profile", out: Path | None) -> Iterator[RenderableType]:
     for contrast in (*(c for condition in built.models for c in built.questions(condition)), *built.pairs):
         yield Text(f"{contrast.title}: {contrast.summary}")
         for row in contrast.rows:
-            if row.kind == "opposite":
+            if row.kind == OPPOSITE:
                 yield Text(f"  {row.group}: {row.reading}")
     yield Text("  ".join(f"{sign} {meaning.partition(';')[0]}" for sign, meaning in SIGNS.values()), style="dim")
     yield Text("(…): found on its study's page alone. Empty: the group is not shown.", style="dim")
@@ -112,10 +104,8 @@ def _text(built: "Profile", out: Path | None) -> Iterator[RenderableType]:
         yield f"Profile: {out}"
 
 
-def _tables(built: "Profile", condition: "AskedModel") -> Iterator[RenderableType]:
+def _tables(built: Profile, condition: Condition) -> Iterator[RenderableType]:
     """Groups of which something is found, a table for each study: a terminal has no room for all side by side."""
-    from facevalue.report.profile.contrasts import columns_of  # noqa: PLC0415
-
     rows = built.rows(condition)
     columns = columns_of(rows)
     for study in dict.fromkeys(column.study for column in columns):
@@ -125,8 +115,8 @@ def _tables(built: "Profile", condition: "AskedModel") -> Iterator[RenderableTyp
         if not telling:
             yield Text(f"{condition.name}, {study}: nothing found of {len(members):,} groups.")
             continue
-        left = len(members) - len(telling[:_ROWS])
-        title = f"{condition.name}, {study}" + (f" ({left:,} more groups)" if left else "")
+        further = len(members) - len(telling[:_ROWS])
+        title = f"{condition.name}, {study}" + (f" ({further:,} more groups)" if further else "")
         table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
         table.add_column("group")
         for column in of_study:
@@ -136,14 +126,9 @@ def _tables(built: "Profile", condition: "AskedModel") -> Iterator[RenderableTyp
         yield table
 
 
-def _square(square: "Square | None") -> str:
-    from facevalue.report.profile.squares import SIGNS  # noqa: PLC0415
-
+def _square(square: Square | None) -> str:
     if square is None:
         return ""
-    text = " ".join(
-        filter(
-            None, [SIGNS[square.mark][0], square.label, f"({square.count})" if square.found and square.count else ""]
-        )
-    )
+    count = f"({square.count})" if square.found and square.count else ""
+    text = " ".join(filter(None, [SIGNS[square.mark][0], square.label, count]))
     return escape(f"({text})" if square.is_of_page else text)

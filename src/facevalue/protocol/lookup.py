@@ -100,6 +100,11 @@ class Condition(NamedTuple):
     model: str
     intervention: str | None = None
 
+    @property
+    def name(self) -> str:
+        """What the model is called under the intervention, as `measures.estimates.condition` calls it."""
+        return " + ".join(filter(None, self))
+
 
 @dataclass(frozen=True, slots=True)
 class MeasureRoles:

@@ -12,7 +12,7 @@ from facevalue.protocol.page import Findings, Page
 from facevalue.report.blocks.view import View
 from facevalue.report.checks import FEW, FEWEST, Card, CardStatus, editor_card, kind_card, of_runs, worst
 from facevalue.report.data import ReportData
-from facevalue.report.findings import PageComparisons, leading, row, rows_of
+from facevalue.report.findings import PageComparisons, row, rows_of
 from facevalue.report.formatting import NOT_MEASURABLE, count, interval, number, worst_case
 from facevalue.report.sizes import scale_of
 
@@ -30,7 +30,7 @@ def of_estimates(of_page: PageComparisons, *, exact: bool) -> list[Card]:
     page, view = of_page.page, of_page.view
     rates = (_rate(rate, view, exact=exact) for rate in page.rates)
     stated = (_stated(statement(view) if callable(statement) else statement, view) for statement in page.stated)
-    leads = [comparison.lead for comparison in of_page.of()] or leading(page, view)
+    leads = of_page.leads
     return [
         *(card for card in rates if card is not None),
         *(_bounds(leads[0], view) if leads else []),
@@ -153,9 +153,9 @@ def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
 
 def unit_counts(of_page: PageComparisons) -> list[int]:
     """How many units were sampled for each of what the card on them is about."""
-    page, view = of_page.page, of_page.view
-    leads = [comparison.lead for comparison in of_page.of()] or leading(page, view)
-    rows = [e for of in page.units.of for e in view.rows(of)] or [e for lead in leads[:1] for e in rows_of(lead, view)]
+    units, view = of_page.page.units, of_page.view
+    rows = [e for of in units.of for e in view.rows(of)]
+    rows = rows or [e for lead in of_page.leads[:1] for e in rows_of(lead, view)]
     return [e.clusters for e in rows if e.clusters]
 
 

@@ -16,7 +16,7 @@ from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, Page
 from facevalue.report.blocks.view import View, beyond
 from facevalue.report.headline import detectable
-from facevalue.report.sizes import POINTS, ToldScale, as_precise, possible, scale_of
+from facevalue.report.sizes import POINTS, ToldScale, as_precise, missable_size, possible, scale_of
 
 _WITHOUT_ANSWER = tuple(
     Findings(
@@ -33,8 +33,6 @@ SLIGHT = 0.001
 """Difference of shares without an answer below which none is told: exact probabilities tell any from none."""
 _SAMPLED = {"identity": "faces", "counterfactual set": "sets"}
 """What people call the units that were sampled, in the plural."""
-_ALL = 0.99
-"""Share of what is possible from which on any difference can be missed."""
 _STRONG = 0.25
 """Share of what is possible from which on a difference that can be missed means that too little was asked."""
 
@@ -76,8 +74,7 @@ class LeadComparison:
     def missable(self) -> float | None:
         """The size that could typically have been missed; infinite where any could; None if that is not known."""
         size = detectable(self.undecided) if self.undecided else None
-        largest = self.possible
-        return inf if size is not None and largest is not None and size >= _ALL * largest else size
+        return None if size is None else missable_size(size, self.possible)
 
     @cached_property
     def too_few(self) -> bool:
@@ -91,7 +88,12 @@ class LeadComparison:
     @property
     def possible(self) -> float | None:
         """The largest possible size, in the measure's unit; None where there is none."""
-        return 1.0 if self.scale(self.rows[0]) == ToldScale(100.0, POINTS) else possible(self.lead, self._measure)
+        return self.largest(self.rows[0])
+
+    def largest(self, e: Estimate) -> float | None:
+        """The largest possible size of one of its estimates, in the measure's unit; None where there is none."""
+        is_in_points = self.scale(e) == ToldScale(100.0, POINTS)
+        return 1.0 if is_in_points else possible(self.lead, self.view.measures.get(e.measure))
 
     @property
     def speaks(self) -> bool:
@@ -220,8 +222,8 @@ class PageComparisons:
 
     page: Page
     view: View
-    _of_model: dict[str, list[LeadComparison]] = field(default_factory=dict)
-    _gaps: dict[str, list[LeadComparison]] = field(default_factory=dict)
+    _of_model: dict[str, list[LeadComparison]] = field(default_factory=dict, init=False, repr=False)
+    _gaps: dict[str, list[LeadComparison]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def models(self) -> list[str]:
@@ -235,12 +237,16 @@ class PageComparisons:
             self._of_model[model] = compared(self.page, self.view.at(model))
         return self._of_model[model]
 
-    def without_answer(self, model: str = "") -> list[LeadComparison]:
+    def without_answer(self, model: str) -> list[LeadComparison]:
         """Who of a model was declined, or left without an answer, more often than others; empty where nobody was."""
-        model = model or self.view.model
         if model not in self._gaps:
             self._gaps[model] = without_answer(self.view.at(model))
         return self._gaps[model]
+
+    @property
+    def leads(self) -> list[Findings]:
+        """What leads the page: what can be judged, or else all that was asked and compares anything."""
+        return [comparison.lead for comparison in self.of()] or leading(self.page, self.view)
 
     @property
     def everything(self) -> list[LeadComparison]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, exp, floor, isfinite, log, log10, sqrt
+from math import ceil, exp, floor, inf, isfinite, log, log10, sqrt
 
 from facevalue.measures.base import Measure
 from facevalue.protocol.lookup import Estimate
@@ -14,6 +14,8 @@ _PERCENT = ("share", "probability")
 _LARGE = 1000.0
 _FARTHEST = 700.0
 """Logarithm beyond which odds are told no more exactly."""
+_NEARLY_ALL = 0.99
+"""Share of what is possible from which on any difference can be missed."""
 _MORE = 3
 """Digits that are tried, so that a size which is surely exceeded is not rounded to none."""
 
@@ -187,3 +189,14 @@ def possible(lead: Findings, measure: Measure | None) -> float | None:
         return lead.largest
     largest = max(map(abs, measure.limits)) if measure is not None else float("inf")
     return largest if isfinite(largest) else None
+
+
+def missable_size(detectable: float, largest: float | None) -> float:
+    """The size that could have been missed: what is detectable, or infinite where that is nearly all that is possible.
+
+    Examples
+    --------
+    >>> missable_size(0.3, 1.0), missable_size(0.3, None), missable_size(1.2, 1.0)
+    (0.3, 0.3, inf)
+    """
+    return inf if largest is not None and detectable >= _NEARLY_ALL * largest else detectable

@@ -9,18 +9,17 @@ from typing import Any
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.facets import Facet, Kinds
 from facevalue.protocol.group_names import GroupName, group_name
-from facevalue.protocol.lookup import Estimate
+from facevalue.protocol.lookup import Condition, Estimate
 from facevalue.protocol.page import Findings
 from facevalue.report.blocks.view import View
 from facevalue.report.findings import LeadComparison, rows_of
-from facevalue.report.sizes import POINTS, ToldScale
+from facevalue.report.sizes import ToldScale, missable_size
 
 _TURNED = {
     "value": "value", "low": "high", "high": "low", "page_low": "page_high", "page_high": "page_low",
     "bound_low": "bound_high", "bound_high": "bound_low",
 }  # fmt: skip
-_ALL = 0.99
-"""Share of what is possible from which on any difference can be missed."""
+"""Numbers of an estimate, each with the one that it is the negative of where the two groups change places."""
 
 
 class Outcome(StrEnum):
@@ -56,13 +55,13 @@ class ProfileCell:
     study:
         Name of the study.
     model, intervention:
-        Who was asked, and what was done to the requests; empty for nothing.
+        Model that was asked, and what was done to the requests; empty for nothing.
     column:
         The kind of question; None for what is about no single group.
-    whom:
+    group_name:
         The group, by the name that studies have in common.
     trait, versus:
-        What is said of the group, and whom it is compared with; may be empty.
+        Trait that the question is about, and the group that this one is compared with; may be empty.
     estimate:
         Judged at the level of the whole audit: its verdict, what could have been missed, and `page_low`, `page_high`.
     outcome:
@@ -83,7 +82,7 @@ class ProfileCell:
     model: str
     intervention: str
     column: QuestionColumn | None
-    whom: GroupName
+    group_name: GroupName
     trait: str
     versus: str
     estimate: Estimate
@@ -95,6 +94,11 @@ class ProfileCell:
     text: str
     mirrored: bool = False
 
+    @property
+    def condition(self) -> Condition:
+        """The model, with or without something that was done to the requests."""
+        return Condition(self.model, self.intervention or None)
+
     def mirror(self) -> "ProfileCell":
         """The same comparison, told of the one group that this one is compared with."""
         e = self.estimate
@@ -102,8 +106,8 @@ class ProfileCell:
             name: None if (end := getattr(e, opposite)) is None else -end for name, opposite in _TURNED.items()
         }
         return replace(
-            self, whom=group_name(self.whom.dimension, self.versus), versus=self.whom.group, sign=-self.sign,
-            favour=-self.favour, estimate=replace(e, **turned), mirrored=True,
+            self, group_name=group_name(self.group_name.dimension, self.versus), versus=self.group_name.group,
+            sign=-self.sign, favour=-self.favour, estimate=replace(e, **turned), mirrored=True,
         )  # fmt: skip
 
     @property
@@ -114,18 +118,20 @@ class ProfileCell:
     @property
     def of_possible(self) -> float | None:
         """Size in points of what is possible; None where there is no largest size."""
-        return self._points(self.estimate.value)
+        size = self.estimate.value
+        if size is None or not self.possible or self.scale.curve is not None:
+            return None
+        return 100 * min(abs(size) / self.possible, 1.0)
 
     @property
-    def missable(self) -> float | None:
+    def missable(self) -> float:
         """Size that could have been missed, in the measure's unit; infinite where any could."""
-        size = inf if self.estimate.mde is None else self.estimate.mde
-        return inf if self.possible is not None and size >= _ALL * self.possible else size
+        return missable_size(inf if self.estimate.mde is None else self.estimate.mde, self.possible)
 
     @property
     def missed(self) -> str:
-        """The same in words."""
-        return "any" if self.missable is None or self.missable == inf else f"up to {self.scale.up_to(self.missable)}"
+        """Size that could have been missed, in words."""
+        return "any" if self.missable == inf else f"up to {self.scale.up_to(self.missable)}"
 
     @property
     def interval(self) -> str:
@@ -136,11 +142,6 @@ class ProfileCell:
     def interval_of_audit(self) -> str:
         """The interval among all comparisons of the audit; clear of zero where a difference is found."""
         return self.scale.interval(replace(self.estimate, low=self.estimate.page_low, high=self.estimate.page_high))
-
-    def _points(self, size: float | None) -> float | None:
-        if size is None or not self.possible or self.scale.curve is not None:
-            return None
-        return 100 * min(abs(size) / self.possible, 1.0)
 
 
 def cells_of(study: str, leads: list[Findings], page: View, audit: View) -> Iterator[ProfileCell]:
@@ -166,19 +167,15 @@ def _cell(
     study: str, comparison: LeadComparison, estimate: Estimate, before: Estimate, model: str, intervention: str
 ) -> ProfileCell:
     facet, view = comparison.lead.facet, comparison.view
-    column, whom, trait, versus = None, GroupName("", ""), "", ""
+    column, group, trait, versus = None, GroupName("", ""), "", ""
     if facet is not None:
         column = QuestionColumn(study, facet.title, facet.kinds)
-        whom = group_name(view.said(facet.dimension, estimate), view.said(facet.group, estimate))
+        group = group_name(view.said(facet.dimension, estimate), view.said(facet.group, estimate))
         trait, versus = view.said(facet.trait, estimate), view.said(facet.versus, estimate)
-        versus = group_name(whom.dimension, versus).group if versus else ""
-    scale = comparison.scale(estimate)
-    measure = view.measures.get(estimate.measure)
-    largest = comparison.lead.largest or (max(map(abs, measure.limits)) if measure is not None else inf)
-    largest = 1.0 if scale == ToldScale(100.0, POINTS) else largest
+        versus = group_name(group.dimension, versus).group if versus else ""
     return ProfileCell(
-        study, model, intervention, column, whom, trait, versus, estimate, _outcome(view, estimate, before),
-        *_direction(facet, view, estimate), scale, None if largest == inf else largest,
+        study, model, intervention, column, group, trait, versus, estimate, _outcome(view, estimate, before),
+        *_direction(facet, view, estimate), comparison.scale(estimate), comparison.largest(estimate),
         f"{comparison.subject(estimate)}: {comparison.said(estimate)}" if estimate.value is not None else "",
     )  # fmt: skip
 

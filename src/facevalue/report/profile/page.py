@@ -9,19 +9,20 @@ from pathlib import Path
 from markupsafe import Markup
 
 from facevalue import __version__
+from facevalue.protocol.lookup import Condition
 from facevalue.report.html import asset, content_policy, environment
 from facevalue.report.profile.cells import Outcome, ProfileCell, QuestionColumn
 from facevalue.report.profile.contrasts import Contrast, columns_of
-from facevalue.report.profile.profile import AskedModel, Profile
+from facevalue.report.profile.profile import Profile
 from facevalue.report.profile.squares import SIGNS, GroupRow, Square
 from facevalue.report.profile.wording import POOLED, answer, contrast_note, level
 from facevalue.store.files import write_whole
 
-_FOLDED = 10
-"""Groups of a dimension of which nothing is found that stand in its table; the others are folded."""
-_LISTED = 14
+_UNFOLDED = 10
+"""Rows up to which groups of which nothing is found stand in a table; of more such groups the rest are folded."""
+_MOST_ROWS = 14
 """Comparisons of a square whose numbers are listed: what is found, then the clearest; the rest are in the JSON."""
-_OTHERS = 20
+_MOST_OTHERS = 20
 """Findings about no single group that are listed."""
 
 
@@ -48,7 +49,7 @@ class GroupTable:
 class ConditionPart:
     """A model, with or without an intervention: its tables, its contrasts, its numbers."""
 
-    condition: AskedModel
+    condition: Condition
     findings: int
     tables: tuple[GroupTable, ...]
     contrasts: tuple[Contrast, ...]
@@ -85,7 +86,7 @@ def head(profile: Profile) -> Markup:
         note=contrast_note,
         signs=[(mark, sign, meaning) for mark, (sign, meaning) in SIGNS.items()],
         sign_of=lambda mark: SIGNS[mark][0],
-        listed=_listed,
+        clearest=_clearest,
         Outcome=Outcome,
     )  # fmt: skip
     return Markup(html)  # noqa: S704 rendered with escapes
@@ -96,51 +97,49 @@ def write(path: Path, profile: Profile) -> None:
     write_whole(path, render(profile).encode())
 
 
-def _part(profile: Profile, number: int, condition: AskedModel) -> ConditionPart:
-    rows = profile.rows(condition)
-    cells = [cell for cell in profile.found if (cell.model, cell.intervention) == _key(condition)]
-    on_page = [cell for cell in profile.on_page if (cell.model, cell.intervention) == _key(condition)]
-    others = [cell for cell in (*cells, *on_page) if cell.column is None]
-    tables = []
-    place = 0
-    for dimension, group in groupby(rows, key=lambda row: row.dimension):
-        members = list(group)
-        columns = columns_of(members)
-        out = []
-        for row in members:
-            anchor = f"g{number}-{place}"
-            place += 1
-            squares = tuple((column, f"{anchor}-{at}", row.squares.get(column)) for at, column in enumerate(columns))
-            out.append(Member(row, anchor, squares))
-        telling = [member for member in out if _tells(member.row)]
-        rest = [member for member in out if not _tells(member.row)]
-        first = max(_FOLDED - len(telling), 0) if len(rest) > _FOLDED else len(rest)
-        listed_rows = {id(member) for member in (*telling, *rest[:first])}
-        heads = tuple((study, tuple(of)) for study, of in groupby(columns, key=lambda column: column.study))
-        tables.append(
-            GroupTable(
-                dimension, heads, tuple(member for member in out if id(member) in listed_rows),
-                tuple(member for member in out if id(member) not in listed_rows),
-            )
-        )  # fmt: skip
+def _part(profile: Profile, number: int, condition: Condition) -> ConditionPart:
+    findings = [cell for cell in profile.found if cell.condition == condition]
+    on_page = [cell for cell in profile.on_page if cell.condition == condition]
+    others = [cell for cell in (*findings, *on_page) if cell.column is None]
+    anchored = [(f"g{number}-{place}", row) for place, row in enumerate(profile.rows(condition))]
+    tables = [
+        _table(dimension, list(rows)) for dimension, rows in groupby(anchored, key=lambda pair: pair[1].dimension)
+    ]
     return ConditionPart(
-        condition, len(cells), tuple(tables), tuple(profile.questions(condition)), tuple(others[:_OTHERS])
+        condition, len(findings), tuple(tables), tuple(profile.questions(condition)), tuple(others[:_MOST_OTHERS])
     )
 
 
-def _key(condition: AskedModel) -> tuple[str, str]:
-    return condition.model, condition.intervention
+def _table(dimension: str, anchored: Sequence[tuple[str, GroupRow]]) -> GroupTable:
+    """Groups of one dimension, each with its anchor; most of those of which nothing is found are folded."""
+    columns = columns_of(row for _, row in anchored)
+    members = [
+        Member(
+            row, anchor,
+            tuple((column, f"{anchor}-{place}", row.squares.get(column)) for place, column in enumerate(columns)),
+        )
+        for anchor, row in anchored
+    ]  # fmt: skip
+    silent = [member.anchor for member in members if not any(s.found for s in member.row.squares.values())]
+    unfolded = max(_UNFOLDED - (len(members) - len(silent)), 0)
+    folded = set(silent[unfolded:] if len(silent) > _UNFOLDED else [])
+    return GroupTable(
+        dimension,
+        tuple((study, tuple(of_study)) for study, of_study in groupby(columns, key=lambda column: column.study)),
+        tuple(member for member in members if member.anchor not in folded),
+        tuple(member for member in members if member.anchor in folded),
+    )
 
 
-def _tells(row: GroupRow) -> bool:
-    return any(square.found for square in row.squares.values())
-
-
-def _listed(square: Square) -> tuple[Sequence[ProfileCell], int]:
-    """Comparisons of a square whose numbers are shown, and how many are left."""
+def _clearest(square: Square) -> tuple[Sequence[ProfileCell], int]:
+    """Comparisons of a square whose numbers are shown, and how many more there are."""
     order = list(Outcome)
-    ordered = sorted(square.cells, key=lambda cell: (order.index(cell.outcome), cell.estimate.p or 1.0))
-    return ordered[:_LISTED], max(len(ordered) - _LISTED, 0)
+
+    def place(cell: ProfileCell) -> tuple[int, float]:
+        return order.index(cell.outcome), 1.0 if cell.estimate.p is None else cell.estimate.p
+
+    ordered = sorted(square.cells, key=place)
+    return ordered[:_MOST_ROWS], max(len(ordered) - _MOST_ROWS, 0)
 
 
 def _who(profile: Profile) -> str:

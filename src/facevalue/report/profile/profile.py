@@ -10,6 +10,7 @@ import polars as pl
 from facevalue.measures.audit_level import FAMILY, audit_families
 from facevalue.measures.base import Measure
 from facevalue.measures.multiple_testing import ALPHA
+from facevalue.protocol.lookup import Condition
 from facevalue.protocol.page import Findings, Page
 from facevalue.protocol.study import Study
 from facevalue.report.blocks.view import View, page_view
@@ -50,19 +51,6 @@ class ProfiledStudy:
 
 
 @dataclass(frozen=True)
-class AskedModel:
-    """A model, with or without something that was done to the requests."""
-
-    model: str
-    intervention: str = ""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return f"{self.model} + {self.intervention}" if self.intervention else self.model
-
-
-@dataclass(frozen=True)
 class Profile:
     """All that studies say of groups, side by side.
 
@@ -81,28 +69,28 @@ class Profile:
     alpha: float = ALPHA
 
     @cached_property
-    def conditions(self) -> tuple[AskedModel, ...]:
+    def conditions(self) -> tuple[Condition, ...]:
         """Models as they are, then what was done to their requests."""
-        seen = dict.fromkeys(AskedModel(cell.model, cell.intervention) for cell in self.cells)
+        seen = dict.fromkeys(cell.condition for cell in self.cells)
         return tuple(sorted(seen, key=lambda condition: bool(condition.intervention)))
 
     @property
-    def models(self) -> tuple[AskedModel, ...]:
+    def models(self) -> tuple[Condition, ...]:
         """Models as they are."""
         return tuple(condition for condition in self.conditions if not condition.intervention)
 
-    def rows(self, condition: AskedModel) -> list[GroupRow]:
+    def rows(self, condition: Condition) -> list[GroupRow]:
         """Groups of a model, each with what every kind of question says of it."""
         return self._rows[condition]
 
     @cached_property
-    def _rows(self) -> Mapping[AskedModel, list[GroupRow]]:
-        by_condition: dict[AskedModel, list[ProfileCell]] = {condition: [] for condition in self.conditions}
+    def _rows(self) -> Mapping[Condition, list[GroupRow]]:
+        by_condition: dict[Condition, list[ProfileCell]] = {condition: [] for condition in self.conditions}
         for cell in self.cells:
-            by_condition[AskedModel(cell.model, cell.intervention)].append(cell)
+            by_condition[cell.condition].append(cell)
         return {condition: rows_of_cells(cells) for condition, cells in by_condition.items()}
 
-    def questions(self, condition: AskedModel) -> list[Contrast]:
+    def questions(self, condition: Condition) -> list[Contrast]:
         """Kinds of question side by side, of one model."""
         return kinds_of_question(self.rows(condition))
 
@@ -111,9 +99,9 @@ class Profile:
         """The first model beside each other one, and each model beside itself under each intervention."""
         pairs = [(self.models[0], condition) for condition in self.models[1:]]
         pairs += [
-            (AskedModel(condition.model), condition)
+            (Condition(condition.model), condition)
             for condition in self.conditions
-            if condition.intervention and AskedModel(condition.model) in self.models
+            if condition.intervention and Condition(condition.model) in self.models
         ]
         contrasts = [
             between((plain.name, condition.name), self.rows(plain), self.rows(condition))

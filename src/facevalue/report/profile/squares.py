@@ -8,8 +8,6 @@ from functools import cached_property
 from facevalue.protocol.group_names import GroupName
 from facevalue.report.profile.cells import Outcome, ProfileCell, QuestionColumn
 
-_SURE = (Outcome.FOUND, Outcome.ON_PAGE)
-
 
 class SquareMark(StrEnum):
     """Sign of a square: what is found, which way, and how sure."""
@@ -51,8 +49,11 @@ class Square:
     @cached_property
     def found(self) -> tuple[ProfileCell, ...]:
         """Comparisons that are found at the level of the audit; where there are none, those found on their page."""
-        sure = [[cell for cell in self.cells if cell.outcome == outcome] for outcome in _SURE]
-        return tuple(sure[0] or sure[1])
+        of_audit, of_page = (
+            tuple(cell for cell in self.cells if cell.outcome == outcome)
+            for outcome in (Outcome.FOUND, Outcome.ON_PAGE)
+        )
+        return of_audit or of_page
 
     @property
     def is_of_page(self) -> bool:
@@ -91,8 +92,7 @@ class Square:
         open_cells = [cell for cell in self.cells if cell.outcome == Outcome.UNDECIDED]
         if not open_cells:
             return ""
-        sizes = sorted(open_cells, key=lambda cell: cell.missable or 0.0)
-        return sizes[len(sizes) // 2].missed
+        return sorted(open_cells, key=lambda cell: cell.missable)[len(open_cells) // 2].missed
 
     @property
     def label(self) -> str:
@@ -112,9 +112,9 @@ class Square:
 
     @property
     def reading(self) -> str:
-        """All of it for people who do not see it."""
-        sure = " (on its page alone)" if self.is_of_page else ""
-        return f"{SIGNS[self.mark][1]}{sure}: {', '.join(filter(None, [self.label, self.count]))}"
+        """The square in words, for people who do not see it."""
+        level = " (on its page alone)" if self.is_of_page else ""
+        return f"{SIGNS[self.mark][1]}{level}: {', '.join(filter(None, [self.label, self.count]))}"
 
 
 def _strength(cell: ProfileCell) -> tuple[float, float]:
@@ -152,7 +152,7 @@ def rows_of_cells(cells: Sequence[ProfileCell]) -> list[GroupRow]:
     squares: dict[GroupName, dict[QuestionColumn, list[ProfileCell]]] = {}
     for cell in cells:
         if cell.column is not None:
-            squares.setdefault(cell.whom, {}).setdefault(cell.column, []).append(cell)
+            squares.setdefault(cell.group_name, {}).setdefault(cell.column, []).append(cell)
     order = list(dict.fromkeys(dimension for dimension, _ in squares))
     rows = [
         GroupRow(dimension, group, {column: Square(tuple(members)) for column, members in by_column.items()})

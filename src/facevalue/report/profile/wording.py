@@ -63,14 +63,14 @@ def _disagreement(profile: Profile) -> list[str]:
 
 
 def _by_dimension(cells: Sequence[ProfileCell]) -> str:
-    counts = Counter(cell.whom.dimension for cell in cells)
+    counts = Counter(cell.group_name.dimension for cell in cells)
     return listed([f"{count:,} of {dimension}" for dimension, count in counts.most_common()])
 
 
 def _largest(cells: Sequence[ProfileCell]) -> list[ProfileCell]:
     """The largest in points of what is possible, each of another group."""
     ordered = sorted(cells, key=lambda cell: -(cell.of_possible or 0.0))
-    return list({cell.whom: cell for cell in reversed(ordered)}.values())[::-1][:_TOLD]
+    return list({cell.group_name: cell for cell in reversed(ordered)}.values())[::-1][:_TOLD]
 
 
 def _said(cell: ProfileCell, profile: Profile) -> str:
