@@ -18,6 +18,7 @@ from facevalue.runs.compare import Pairs, check_comparable, differences_of, kept
 from facevalue.runs.compared_cells import Differences, RunAgreement
 from facevalue.runs.effect_ranks import effect_ranks, rank_agreements
 from facevalue.runs.flip_words import NO_FLIPS, ToldFlip, all_worded, told_flips
+from facevalue.runs.joined import by_study
 from facevalue.runs.judged_differences import judged_together
 from facevalue.runs.run_settings import differing_settings, models_note
 from facevalue.runs.stored import StoredRun
@@ -108,12 +109,10 @@ def compare_all(
     check_comparable(runs)
     if flips is not None:
         check_format(flips)
-    by_study: dict[str, list[StoredRun]] = {}
-    for run in runs:
-        by_study.setdefault(run.study.name, []).append(run)
+    of_studies = by_study(runs)
     compared: list[tuple[StoredRun, StoredRun, Differences]] = []
     left_out, refusals = [], []
-    for study, of_study in by_study.items():
+    for study, of_study in of_studies.items():
         if len(of_study) == 1:
             left_out.append(f"{of_study[0].place} is the only run of {study}: it is compared with none.")
             continue
@@ -153,8 +152,8 @@ def compare_all(
         pass
     return RunComparison(
         tuple(out),
-        {study: tuple(names[run.folder] for run in of_study) for study, of_study in by_study.items()},
-        {study: differing_settings(of_study) for study, of_study in by_study.items() if len(of_study) > 1},
+        {study: tuple(names[run.folder] for run in of_study) for study, of_study in of_studies.items()},
+        {study: differing_settings(of_study) for study, of_study in of_studies.items() if len(of_study) > 1},
         tuple(left_out),
     )
 
