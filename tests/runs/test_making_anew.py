@@ -131,7 +131,7 @@ def test_a_kill_between_a_picture_and_its_edits_leaves_no_edit_of_another_pictur
     first = made(place, Maker())
     file_of(first, tmp_path, "f1").unlink()
     with monkeypatch.context() as patch:
-        patch.setattr(making, "_withdraw_outdated", lambda *_: 0)
+        patch.setattr(making, "_without_outdated", lambda _, records, *__: records)
         broken = made(place, Maker(changed("f1")))
     assert set(broken.pictures["image"]) == set(first.pictures["image"]) - {*EDITS}  # they are of the lost one
     again = Maker()

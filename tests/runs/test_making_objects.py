@@ -6,8 +6,9 @@ import polars as pl
 import pytest
 
 from facevalue.errors import RunError
-from facevalue.runs.made_list import made_pictures
+from facevalue.runs.made_list import made_pictures, run_folder
 from facevalue.runs.making import make
+from facevalue.runs.picture_records import named_records
 from facevalue.runs.prepared_making import prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings, RunSummary
@@ -52,7 +53,7 @@ def test_edits_whose_sources_are_in_a_later_unit_are_made_all_the_same(url: str)
     assert made(url, maker, unit=3).errors == 0
     assert len(maker.asked) == 32
     prepared = prepare_making(plan(cues=CUES), "hiring", {}, url, RunSettings(unit=3))
-    assert made_pictures(prepared).height == 32
+    assert made_pictures(prepared, named_records(run_folder(prepared.run))).height == 32
 
 
 def test_a_session_that_ended_goes_on(url: str) -> None:

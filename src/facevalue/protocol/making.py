@@ -21,6 +21,15 @@ def requested(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(pl.col(PROMPT).is_not_null())
 
 
+def with_sources(table: pl.DataFrame) -> pl.DataFrame:
+    """Rows of a table of pictures whose source is in it, too, however many edits lie between."""
+    while True:
+        rows = table.filter(pl.col(SOURCE).is_null() | pl.col(SOURCE).is_in(table[IMAGE].implode()))
+        if rows.height == table.height:
+            return rows
+        table = rows
+
+
 def existing_paths(table: pl.DataFrame) -> dict[str, str]:
     """Files of the pictures of a table that exist, by id."""
     if PATH not in table.columns:
@@ -97,12 +106,7 @@ class PicturePlan:
         """
         if not self.undrawn:
             return self, ""
-        table = self.table.filter(~pl.col(IMAGE).is_in([*self.undrawn]))
-        while True:  # nothing is edited from what is not there
-            rows = table.filter(pl.col(SOURCE).is_null() | pl.col(SOURCE).is_in(table[IMAGE].implode()))
-            if rows.height == table.height:
-                break
-            table = rows
+        table = with_sources(self.table.filter(~pl.col(IMAGE).is_in([*self.undrawn])))
         count, example = self.table.height - table.height, next(iter(self.undrawn))
         reason = f"such as {example}: {self.undrawn[example].rstrip('.')}"
         if not requested(table).height:

@@ -5,12 +5,12 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.parquet import parquet_bytes, read_table
-from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE
-from facevalue.protocol.making_study import picture_kinds
+from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE, with_sources
+from facevalue.protocol.making_study import TEXTS, picture_kinds
 from facevalue.runs.croissant import FILE as STATEMENT
 from facevalue.runs.made_statement import made_statement, stated_before
 from facevalue.runs.mirror import mirrored
-from facevalue.runs.picture_records import named_records, outdated_edits
+from facevalue.runs.picture_records import outdated_edits
 from facevalue.runs.prepared import Prepared
 from facevalue.runs.prepared_making import PreparedMaking
 from facevalue.stimuli.manifest import PICTURE_KIND
@@ -20,11 +20,14 @@ from facevalue.store.manifest import read_manifest
 from facevalue.store.objects import Objects
 
 
-def list_made(prepared: PreparedMaking) -> pl.DataFrame:
-    """Write the manifest of the pictures that are there, and their data statement; return the manifest."""
-    pictures = made_pictures(prepared)
+def list_made(prepared: PreparedMaking, records: pl.DataFrame) -> pl.DataFrame:
+    """Write the manifest of the pictures that are there, and their data statement; return the manifest.
+
+    `records`: what became of the pictures, as of `named_records`.
+    """
+    pictures = made_pictures(prepared, records)
     data = parquet_bytes(pictures)
-    statement = made_statement(run_folder(prepared.run), pictures, data, stated_before(prepared.place))
+    statement = made_statement(run_folder(prepared.run), records, pictures, data, stated_before(prepared.place))
     for name, content in ((STIMULI, data), (STATEMENT, statement)):
         if isinstance(prepared.place, str):
             Objects.at(prepared.place, make=True).overwrite(name, content)
@@ -33,22 +36,25 @@ def list_made(prepared: PreparedMaking) -> pl.DataFrame:
     return pictures
 
 
-def made_pictures(prepared: PreparedMaking) -> pl.DataFrame:
-    """A row per picture that is there: its id and path, what it shows, what it was made from, and by whom."""
+def made_pictures(prepared: PreparedMaking, records: pl.DataFrame) -> pl.DataFrame:
+    """A row per picture that is there: its id and path, what it shows, what it was made from, and by whom.
+
+    `records`: as of `named_records`.
+    """
     folder = run_folder(prepared.run)
     table, run = read_table(folder / STIMULI), read_manifest(folder)
-    records = named_records(folder)
-    made = records.filter(pl.col("status") == "ok", ~pl.col(IMAGE).is_in([*outdated_edits(table, records)]))
+    current = records.filter(pl.col("status") == "ok", ~pl.col(IMAGE).is_in([*outdated_edits(records)]))
     existing = pl.DataFrame(
         [(name, outcome.digest, outcome.media_type) for name, outcome in prepared.existing.items()],
         schema=dict.fromkeys((IMAGE, "picture", "media_type"), pl.String()), orient="row",
     )  # fmt: skip
     of_pictures = [IMAGE, "picture", "media_type", "width", "height", "revised_prompt", "seed", "attempts"]
-    pictures = pl.concat([made.select(of_pictures), existing], how="diagonal")
+    pictures = pl.concat([current.select(of_pictures), existing], how="diagonal")
     edited, prompted = pl.col(SOURCE).is_not_null(), pl.col(PROMPT).is_not_null()
-    factors = [name for name in table.columns if name not in (IMAGE, SOURCE, PROMPT, PICTURE_SEED, PATH)]
+    factors = [name for name in table.columns if name not in (IMAGE, *TEXTS)]
     kinds = picture_kinds(table, run.options)
-    rows = _beside_sources(table.with_columns(kinds).join(pictures, on=IMAGE, how="inner", maintain_order="left"))
+    rows = table.with_columns(kinds).join(pictures, on=IMAGE, how="inner", maintain_order="left")
+    rows = with_sources(rows)  # a source that was lost may be on its way
     paths = [path_of(*pair) for pair in rows.select("picture", "media_type").iter_rows()]
     by = {name: pl.lit(run.model_settings.get(name), pl.String) for name in ("generator", "editor")}
     return rows.select(
@@ -58,15 +64,6 @@ def made_pictures(prepared: PreparedMaking) -> pl.DataFrame:
         pl.when(edited).then(by["editor"]).alias("editor"),
         PICTURE_KIND, pl.col("width", "height", "attempts").cast(pl.String),
     )  # fmt: skip
-
-
-def _beside_sources(rows: pl.DataFrame) -> pl.DataFrame:
-    """Pictures whose source is there, too: one that was lost may be on its way."""
-    while True:
-        there = rows.filter(pl.col(SOURCE).is_null() | pl.col(SOURCE).is_in(rows[IMAGE].implode()))
-        if there.height == rows.height:
-            return rows
-        rows = there
 
 
 def run_folder(run: Prepared) -> Path:

@@ -19,7 +19,7 @@ from facevalue.runs.croissant import FILE, ListFile, Rights, stated_in
 from facevalue.runs.data_statement import Provenance, data_statement
 from facevalue.runs.looked_at import LookedAt
 from facevalue.runs.picture_ratings import PictureSet
-from facevalue.runs.picture_records import stored_records
+from facevalue.runs.picture_records import named_records
 from facevalue.runs.ratings import read_kept
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.manifest import MAX_BYTES
@@ -35,13 +35,15 @@ _DRAWN = "drawn"
 """Generator of FaceValue's own drawings."""
 
 
-def made_statement(folder: Path, pictures: pl.DataFrame, data: bytes, rights: Rights) -> bytes:
+def made_statement(folder: Path, records: pl.DataFrame, pictures: pl.DataFrame, data: bytes, rights: Rights) -> bytes:
     """Return the data statement of what a making made so far, as a file.
 
     Parameters
     ----------
     folder:
         The run that makes them.
+    records:
+        What became of each, as of `named_records`.
     pictures, data:
         The list of those that are there, and its bytes.
     rights:
@@ -49,7 +51,7 @@ def made_statement(folder: Path, pictures: pl.DataFrame, data: bytes, rights: Ri
     """
     file, run = ListFile(name=STIMULI, sha256=hashlib.sha256(data).hexdigest(), size=len(data)), read_manifest(folder)
     name = f"Pictures made for {run.options[MADE_FOR]}"
-    provenance = replace(_provenance(folder, run), people=_people(folder, pictures))
+    provenance = replace(_provenance(folder, run, records), people=_people(folder, pictures))
     return to_file(data_statement(pictures, file, name, provenance, rights))
 
 
@@ -81,7 +83,7 @@ def write_made_statement(folder: Path, rights: Rights) -> int:
     """Write the data statement of a folder that `make` filled anew; returns how many pictures it lists."""
     run = StoredRun.open(run_of(folder))
     data, table = read_file(folder / STIMULI, MAX_BYTES, "a list of pictures"), read_parquet(folder / STIMULI)
-    write_whole(folder / FILE, made_statement(run.folder, table, data, rights))
+    write_whole(folder / FILE, made_statement(run.folder, named_records(run.folder), table, data, rights))
     return table.height
 
 
@@ -90,14 +92,10 @@ def to_file(document: dict[str, Any]) -> bytes:
     return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False).encode()
 
 
-def _provenance(folder: Path, run: RunManifest) -> Provenance:
+def _provenance(folder: Path, run: RunManifest, records: pl.DataFrame) -> Provenance:
     """How pictures were made: what was asked for, of whom, and what became of it."""
     table, offer, groups = read_table(folder / STIMULI), making_offer(str(run.options[MADE_FOR])), run.options[GROUPS]
-    requested = table.filter(pl.col(PROMPT).is_not_null())
-    records = stored_records(folder).unique("trial", keep="last", maintain_order=True)
-    status = pl.DataFrame(
-        {IMAGE: requested[IMAGE].gather(records["trial"].cast(pl.Int64)), "status": records["status"].cast(pl.String)}
-    )
+    status = records.unique(IMAGE, keep="last", maintain_order=True).select(IMAGE, pl.col("status").cast(pl.String))
     outcomes = table.join(status, on=IMAGE, how="left", maintain_order="left").with_columns(
         status=pl.when(pl.col(PROMPT).is_null()).then(pl.lit(Status.OK.value)).otherwise(pl.col("status"))
     )

@@ -9,7 +9,6 @@ import polars as pl
 
 from facevalue.errors import FaceValueError
 from facevalue.generators.base import PictureGenerator
-from facevalue.parquet import read_table
 from facevalue.protocol.making import IMAGE, existing_paths, requested
 from facevalue.runs.begin import begin
 from facevalue.runs.made_list import list_made, run_folder
@@ -20,7 +19,6 @@ from facevalue.runs.progress import Progress
 from facevalue.runs.settings import RunSummary
 from facevalue.runs.withdrawals import withdraw
 from facevalue.store.album import PictureAlbum, album_at
-from facevalue.store.files import STIMULI
 from facevalue.store.objects import Objects
 from facevalue.store.outcome_notes import OutcomeNotes
 
@@ -84,22 +82,23 @@ def made_by(
     """
     if prepared.left_out:
         progress.note(f"{prepared.left_out} Another generator makes all.")
-    anew, early = 0, prepared.run.study.design.size
+    anew, early, looked = 0, prepared.run.study.design.size, False
     try:
-        summary = ask()
-        lost = _withdraw_lost(prepared, progress, digests) if summary.complete else 0
+        summary, records = ask(), _records(prepared)
         while summary.complete:
-            withdrawn = lost + _withdraw_outdated(prepared, progress)
-            before, early = early, _early(prepared)
+            current = records if looked else _without_lost(prepared, records, progress, digests)
+            current = _without_outdated(prepared, current, progress)
+            withdrawn, looked = records.height - current.height, True
+            before, early = early, early_edits(current)  # units of a making in object storage may come in any order
             if not withdrawn and not 0 < early < before:
                 break
-            summary = _together(summary, ask())
-            anew, lost = anew + withdrawn, 0
+            summary, records = _together(summary, ask()), _records(prepared)
+            anew += withdrawn
     except BaseException:
         with contextlib.suppress(FaceValueError, OSError):  # what ended the making says more, and is on its way already
-            list_made(prepared)
+            list_made(prepared, _records(prepared))
         raise
-    return MakingOutcome(summary, list_made(prepared), anew)
+    return MakingOutcome(summary, list_made(prepared, records), anew)
 
 
 def _model(
@@ -117,37 +116,32 @@ def _model(
     return PictureModel(prepared.run.study.manifest, generator, editor, album, earlier, notes)
 
 
-def _withdraw_lost(prepared: PreparedMaking, progress: Progress, digests: bool) -> int:
-    """Have pictures that were made, and are missing or damaged, made anew; return how many there are."""
-    folder = run_folder(prepared.run)
-    faults = picture_faults(folder, prepared.place, digests=digests)
-    if faults:
-        reasons = {trial: f"{_LOST} {fault}" for trial, fault in faults.items()}
-        withdraw(prepared.run.study, prepared.run.folder, reasons, progress)
-        names = requested(read_table(folder / STIMULI))[IMAGE]
-        progress.note(f"{_counted(len(faults), names[min(faults)])} missing or damaged, and made anew.")
-    return len(faults)
+def _records(prepared: PreparedMaking) -> pl.DataFrame:
+    """What became of the pictures that were asked for so far."""
+    return named_records(run_folder(prepared.run))
 
 
-def _withdraw_outdated(prepared: PreparedMaking, progress: Progress) -> int:
-    """Have edits made anew whose source is another picture by now; return how many there are."""
-    outdated = outdated_edits(*_asked(prepared))
-    if outdated:
-        withdraw(prepared.run.study, prepared.run.folder, dict.fromkeys(outdated.values(), _OUTDATED), progress)
-        reason = "made anew: what was edited is another picture by now"
-        progress.note(f"{_counted(len(outdated), min(outdated))} {reason}.")
-    return len(outdated)
+def _without_lost(prepared: PreparedMaking, records: pl.DataFrame, progress: Progress, digests: bool) -> pl.DataFrame:
+    """Have pictures that were made, and are missing or damaged, made anew; return the records of the others."""
+    faults = picture_faults(records, prepared.place, digests=digests)
+    if not faults:
+        return records
+    reasons = {trial: f"{_LOST} {fault}" for trial, fault in faults.items()}
+    withdraw(prepared.run.study, prepared.run.folder, reasons, progress)
+    example = requested(prepared.run.study.manifest)[IMAGE][min(faults)]
+    progress.note(f"{_counted(len(faults), example)} missing or damaged, and made anew.")
+    return records.filter(~pl.col("trial").is_in([*faults]))
 
 
-def _early(prepared: PreparedMaking) -> int:
-    """Edits that were asked for before their sources were there, as units of a making in object storage may be."""
-    return early_edits(*_asked(prepared))
-
-
-def _asked(prepared: PreparedMaking) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The pictures of the plan, and what became of those that were asked for."""
-    folder = run_folder(prepared.run)
-    return read_table(folder / STIMULI), named_records(folder)
+def _without_outdated(prepared: PreparedMaking, records: pl.DataFrame, progress: Progress) -> pl.DataFrame:
+    """Have edits made anew whose source is another picture by now; return the records of the others."""
+    outdated = outdated_edits(records)
+    if not outdated:
+        return records
+    withdraw(prepared.run.study, prepared.run.folder, dict.fromkeys(outdated.values(), _OUTDATED), progress)
+    reason = "made anew: what was edited is another picture by now"
+    progress.note(f"{_counted(len(outdated), min(outdated))} {reason}.")
+    return records.filter(~pl.col("trial").is_in([*outdated.values()]))
 
 
 def _counted(count: int, example: str) -> str:

@@ -90,10 +90,10 @@ def stored_records(folder: Path) -> pl.DataFrame:
 
 
 def named_records(folder: Path) -> pl.DataFrame:
-    """The same with the pictures' ids (`image`)."""
+    """The same with the pictures' ids, and those of their sources (`image`, `source`)."""
     records = stored_records(folder)
-    names = requested(read_table(folder / STIMULI))[IMAGE]
-    return records.with_columns(names.gather(records["trial"].cast(pl.Int64)).alias(IMAGE))
+    pictures = requested(read_table(folder / STIMULI)).select(IMAGE, SOURCE)
+    return pl.concat([records, pictures[records["trial"].cast(pl.Int64)]], how="horizontal")
 
 
 def earlier_attempts(folder: Path) -> dict[int, int]:
@@ -108,32 +108,31 @@ def earlier_attempts(folder: Path) -> dict[int, int]:
     return dict(counted.group_by("trial").agg(attempts).iter_rows())
 
 
-def outdated_edits(table: pl.DataFrame, records: pl.DataFrame) -> dict[str, int]:
+def outdated_edits(records: pl.DataFrame) -> dict[str, int]:
     """Edits of a picture that is another one by now, as it was made anew, or refused: their trials, by id.
 
-    `table`: the pictures of the plan; `records`: as of `stored_records`, with their ids.
+    `records`: as of `named_records`.
     """
     settled = records.filter(pl.col("status").is_in(["ok", "refused"]))
     origins = settled.select(pl.col(IMAGE).alias(SOURCE), pl.col("picture").fill_null("").alias("origin"))
-    edits = settled.filter(pl.col("edited_from").is_not_null()).select(IMAGE, "trial", "edited_from")
-    beside = edits.join(table.select(IMAGE, SOURCE), on=IMAGE).join(origins, on=SOURCE)
-    return dict(beside.filter(pl.col("origin") != pl.col("edited_from")).select(IMAGE, "trial").iter_rows())
+    edits = settled.filter(pl.col("edited_from").is_not_null()).select(IMAGE, "trial", SOURCE, "edited_from")
+    outdated = edits.join(origins, on=SOURCE).filter(pl.col("origin") != pl.col("edited_from"))
+    return dict(outdated.select(IMAGE, "trial").iter_rows())
 
 
-def early_edits(table: pl.DataFrame, records: pl.DataFrame) -> int:
-    """Count edits that failed as their source was not there yet, and is by now; arguments as of `outdated_edits`."""
-    unasked = records.filter(pl.col("status") == "error", pl.col("attempts") == 0).select(IMAGE)
-    sources = unasked.join(table.select(IMAGE, SOURCE), on=IMAGE)[SOURCE]
-    return int(sources.is_in(records.filter(pl.col("status") == "ok")[IMAGE].implode()).sum())
+def early_edits(records: pl.DataFrame) -> int:
+    """Count edits that failed as their source was not there yet, and is by now; `records` as of `named_records`."""
+    unasked = records.filter(pl.col("status") == "error", pl.col("attempts") == 0)
+    return int(unasked[SOURCE].is_in(records.filter(pl.col("status") == "ok")[IMAGE].implode()).sum())
 
 
-def picture_faults(folder: Path, place: Path | str, *, digests: bool) -> dict[int, str]:
+def picture_faults(records: pl.DataFrame, place: Path | str, *, digests: bool) -> dict[int, str]:
     """Say of each picture of a making that is missing or damaged what is wrong with it, by trial.
 
     Parameters
     ----------
-    folder:
-        Of the run.
+    records:
+        As of `stored_records`.
     place:
         Folder or URL of the pictures.
     digests:
@@ -142,8 +141,8 @@ def picture_faults(folder: Path, place: Path | str, *, digests: bool) -> dict[in
     album = album_at(place)
     sizes = {} if digests else album.sizes()
     out: dict[int, str] = {}
-    records = stored_records(folder).filter(pl.col("status") == "ok")
-    for trial, digest, kind, size in records.select("trial", "picture", "media_type", "bytes").iter_rows():
+    pictures = records.filter(pl.col("status") == "ok")
+    for trial, digest, kind, size in pictures.select("trial", "picture", "media_type", "bytes").iter_rows():
         try:
             if digests or sizes.get(path_of(digest, kind)) != size:
                 album.get(digest, kind)
@@ -155,16 +154,17 @@ def picture_faults(folder: Path, place: Path | str, *, digests: bool) -> dict[in
 def faulty_pictures(run: StoredRun) -> str:
     """Say which pictures of a making are missing or damaged, by their digests; empty if none is."""
     place = run.url.rstrip("/").removesuffix(f"/{MAKING_FOLDER}") if run.url else run.folder.parent
-    faults = picture_faults(run.folder, place, digests=True)
+    records = stored_records(run.folder)
+    faults = picture_faults(records, place, digests=True)
     if not faults:
         return ""
     names = run.study.design.trials(np.array([*faults][:_SHOWN], np.int64))[IMAGE]
     some = "; ".join(f"{name} ({fault.rstrip('.')})" for name, fault in zip(names, faults.values(), strict=False))
     more = f"; and {len(faults) - _SHOWN:,} more" if len(faults) > _SHOWN else ""
-    made = int(collected(run.folder, scan_responses(run.folder).select((pl.col("status") == "ok").sum())).item())
+    count = int((records["status"] == "ok").sum())
     return (
-        f"{len(faults):,} of {made:,} pictures are missing or damaged: {some}{more}. Restore them from a copy, or have "
-        "them made anew by the same `facevalue make` with --check-pictures."
+        f"{len(faults):,} of {count:,} pictures are missing or damaged: {some}{more}. Restore them from a copy, or "
+        "have them made anew by the same `facevalue make` with --check-pictures."
     )
 
 
