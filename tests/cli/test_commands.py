@@ -107,6 +107,14 @@ def test_nothing_answers_at_the_address(facevalue: Command) -> None:
     assert "Traceback" not in outcome.err
 
 
+def test_of_one_variation_the_terminal_speaks_in_the_singular(facevalue: Command) -> None:
+    facevalue("run", "stylisticbias", "--model", "sim/default", "--faces", "3M,3F", "--variations", "sunglasses",
+              "--exact", "--out", "r")  # fmt: skip
+    words = " ".join(facevalue("measure", "r").out.split())
+    assert "1 variation [1, 1]" in words
+    assert "1 variations" not in words
+
+
 def test_a_run_is_measured_reported_and_exported(facevalue: Command, finished: Path) -> None:
     assert "Signed bias shift" in facevalue("measure", str(finished), "--out", "estimates.csv").out
     kept = pl.read_parquet(finished / "estimates.parquet")

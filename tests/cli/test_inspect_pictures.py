@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import numpy as np
+import PIL.Image
 import polars as pl
 import pytest
 
@@ -41,6 +43,19 @@ def test_pictures_of_a_list_are_inspected_and_who_passes_is_said_by_group(faceva
     assert facevalue("verify", "checks").status == 0
     assert facevalue("status", "checks").status == 0
     assert facevalue("report", "checks", "--out", "page.html").status == 0
+
+
+def test_groups_that_pass_far_apart_have_a_p_that_is_never_zero(facevalue: Command) -> None:
+    rows, rng = [], np.random.default_rng(2)
+    for number in range(24):
+        blank = number % 2
+        pixels = np.full((64, 64, 3), 200) if blank else rng.integers(0, 256, (64, 64, 3))
+        PIL.Image.fromarray(pixels.astype(np.uint8)).save(f"{number}.png")
+        row = {"image": f"p{number}", "path": f"{number}.png", "identity": f"p{number}"}
+        rows.append(row | {"gender": "female" if blank else "male"})
+    pl.DataFrame(rows).write_csv("list.csv")
+    said = " ".join(facevalue("inspect-pictures", "list.csv").out.split())
+    assert "gender: groups pass up to 100% apart, not balanced (p < .001, groups dealt to people)." in said
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from facevalue.errors import SettingError
 from facevalue.inspection.aids import places_of
 from facevalue.protocol.checked_pictures import ACCEPTED, REASONS, TABLE
 from facevalue.protocol.picture_rules import LOOKALIKES, USUAL, read_rules
+from facevalue.report.formatting import chance_with_sign
 from facevalue.runs.accepted import Acceptance, Balance, GroupShare, Limit
 from facevalue.runs.inspecting import InspectionOutcome, inspect_pictures
 from facevalue.runs.rich_progress import RichProgress
@@ -154,4 +155,4 @@ def _balanced(balance: Balance) -> str:
     if balance.p is None:
         return f"{apart}; people are in several groups, or each is one, so that chance cannot be told"
     verdict = "not balanced" if balance.p < _ALIKE else "no more than chance can do"
-    return f"{apart}, {verdict} (p = {balance.p:.3f}, groups dealt to people)"
+    return f"{apart}, {verdict} (p {chance_with_sign(balance.p)}, groups dealt to people)"

@@ -77,6 +77,8 @@ def number(value: float | None, unit: str, *, signed: bool = False, bare: bool =
     ('+12.4 points', '−16.6 points', '2.4%')
     >>> number(0.0201, "share"), number(None, "share"), number(18.0, "variations")
     ('2.0%', '–', '18 variations')
+    >>> number(1.0, "variations"), number(1.5, "variations"), number(1.0, "words")
+    ('1 variation', '1.5 variations', '1.00 words')
     >>> number(61.24, "%"), number(-11.24, "pp", signed=True), number(52148.3, "$"), number(148.3, "$", bare=True)
     ('61.2%', '−11.2 points', '52,148 dollars', '148.30')
 
@@ -94,6 +96,8 @@ def number(value: float | None, unit: str, *, signed: bool = False, bare: bool =
     large = abs(size) >= _LARGE  # what stands behind its point is no news
     text = f"{size:,.{0 if large else digits}f}".replace("-", MINUS) + sign
     text = f"+{text}" if signed and size > 0 else text
+    if not digits and abs(size) == 1:
+        word = word.removesuffix("s")
     return text if bare or not word else f"{text} {word}"
 
 
@@ -153,6 +157,18 @@ def share_of_chance(value: float | None) -> str:
     if value < 0.001:
         return "< .001"
     return "1.000" if value >= 0.9995 else f"{value:.3f}".lstrip("0")
+
+
+def chance_with_sign(value: float) -> str:
+    """Write a p- or q-value behind its letter.
+
+    Examples
+    --------
+    >>> chance_with_sign(0.00002), chance_with_sign(0.0312)
+    ('< .001', '= .031')
+    """
+    text = share_of_chance(value)
+    return text if text.startswith("<") else f"= {text}"
 
 
 def count(value: int | None) -> str:
@@ -223,9 +239,9 @@ def detail(
         clauses.append(f"{at_page} at the page's level")
     clauses.append(f"n = {count(estimate.n)} in {count(estimate.clusters)} {unit_name}")
     if estimate.q is not None:
-        clauses.append(f"q {_equal(estimate.q)}")
+        clauses.append(f"q {chance_with_sign(estimate.q)}")
     elif estimate.p is not None:
-        clauses.append(f"p {_equal(estimate.p)}")
+        clauses.append(f"p {chance_with_sign(estimate.p)}")
     noise = floor or estimate
     if noise.floor_high is not None:
         mean = number(noise.floor, noise.written, bare=True)
@@ -276,11 +292,6 @@ def _clause(sentence: str) -> str:
     """A sentence as the end of another one."""
     text = sentence.rstrip(".")
     return text[:1].lower() + text[1:]
-
-
-def _equal(value: float) -> str:
-    text = share_of_chance(value)
-    return text if text.startswith("<") else f"= {text}"
 
 
 class Titles:
