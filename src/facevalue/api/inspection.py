@@ -12,7 +12,6 @@ from facevalue.api.run import Run
 from facevalue.arguments import checked, checked_path
 from facevalue.errors import RunError
 from facevalue.inspection.aids import places_of
-from facevalue.protocol.making import IMAGE
 from facevalue.protocol.picture_rules import USUAL, read_rules
 from facevalue.runs.accepted import Balance, GroupShare, Limit
 from facevalue.runs.inspecting import inspect_pictures as inspect_listed
@@ -133,6 +132,12 @@ agreement, expression, gender, group, identity, objects, peers, structure, unsaf
         raise RunError(
             f"{outcome.place}: {outcome.summary.failure or 'not every picture was inspected'}. Call it again."
         )
-    pictures = inspections.table.join(acceptance.table, on=IMAGE, how="left", maintain_order="left")
     run = Run(StoredRun.open(outcome.place, protocol=PROTOCOL), outcome.summary)
-    return Inspected(outcome.place, pictures, acceptance.shares, acceptance.balance, acceptance.limits, run)
+    return Inspected(
+        outcome.place,
+        acceptance.beside(inspections.table),
+        acceptance.shares,
+        acceptance.balance,
+        acceptance.limits,
+        run,
+    )

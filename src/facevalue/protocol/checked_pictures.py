@@ -8,17 +8,16 @@ from typing import ClassVar, Self
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.given import read_file, to_toml
+from facevalue.given import to_toml
 from facevalue.parquet import read_table_of
 from facevalue.printable import first_line
 from facevalue.protocol.making import IMAGE
 from facevalue.seals import sealed, unsealed
+from facevalue.store.placed_files import read_placed
 
 TABLE, SEAL = "accepted.parquet", "accepted.toml"
 """Files of a folder of checks: a row per picture (`image`, `accepted`), and the digest of that with the rules."""
 _MOST_BYTES = 256 * 2**20
-
-
 ACCEPTED, REASONS = "accepted", "reasons"
 """Columns of `TABLE`: whether a picture passes, and why not, several reasons with "; " between them."""
 SHUT, SPARE, UNSEEN, OF_SOURCE = (
@@ -112,13 +111,7 @@ def read_verdicts(checks: Path | str) -> pl.DataFrame:
 
 def _content(checks: Path | str, name: str) -> bytes | None:
     """A file of checks; None if it is not there."""
-    if isinstance(checks, str):
-        from facevalue.store.objects import Objects  # noqa: PLC0415 - asyncio and ssl: help needs none of it
-
-        content = Objects.at(checks).get(name)
-        return None if content is None else content[0]
-    path = checks / name
-    return read_file(path, _MOST_BYTES, "checks of pictures") if path.is_file() else None
+    return read_placed(checks, name, _MOST_BYTES, "checks of pictures")
 
 
 def sealed_verdicts(data: bytes, facts: str) -> bytes:

@@ -98,6 +98,10 @@ class Acceptance:
     shares: tuple[GroupShare, ...]
     balance: tuple[Balance, ...]
 
+    def beside(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Pictures, as a table of inspections has them, with whether each passes and why not."""
+        return table.join(self.table, on=IMAGE, how="left", maintain_order="left")
+
 
 def accepted(
     inspections: Inspections,

@@ -15,7 +15,7 @@ from facevalue.inspection.quantities import Need
 from facevalue.models.base import ModelOptions
 from facevalue.parquet import parquet_bytes, read_table
 from facevalue.protocol.checked_pictures import REASONS, SEAL, TABLE, sealed_verdicts
-from facevalue.protocol.making import IMAGE, PATH
+from facevalue.protocol.making import PATH
 from facevalue.protocol.picture_rules import USUAL, PictureRule
 from facevalue.protocol.sets import OTHER_PATH
 from facevalue.runs.accepted import Acceptance, accepted
@@ -28,7 +28,7 @@ from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.images import image_files
 from facevalue.store.files import STIMULI, write_whole
-from facevalue.store.objects import Objects
+from facevalue.store.placed_files import write_placed
 from facevalue.store.remote_lists import place_of_list
 from facevalue.studies.declared.pictures import GROUPS, MODELS, PROTOCOL
 from facevalue.types import Image
@@ -124,15 +124,11 @@ def write_verdicts(
     place: Path | str, inspections: Inspections, acceptance: Acceptance, rules: Sequence[PictureRule]
 ) -> None:
     """Keep what rules leave, sealed, beside the run: every picture with its quantities and reasons."""
-    rows = inspections.table.join(acceptance.table, on=IMAGE, how="left", maintain_order="left")
-    data = parquet_bytes(rows.with_columns(pl.col(REASONS).list.join("; ")))
+    data = parquet_bytes(acceptance.beside(inspections.table).with_columns(pl.col(REASONS).list.join("; ")))
     limits = [asdict(limit) for limit in acceptance.limits]
     facts = tomli_w.dumps({"rules": [rule.text for rule in rules], "limits": limits})
     for name, content in ((TABLE, data), (SEAL, sealed_verdicts(data, facts))):
-        if isinstance(place, str):
-            Objects.at(place).overwrite(name, content)
-        else:
-            write_whole(place / name, content)
+        write_placed(place, name, content)
 
 
 def _peers(table: pl.DataFrame, root: Path, places: Mapping[str, str], path: Path, watched: Watched) -> Path:

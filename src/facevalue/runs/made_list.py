@@ -15,9 +15,9 @@ from facevalue.runs.prepared import Prepared
 from facevalue.runs.prepared_making import PreparedMaking
 from facevalue.stimuli.manifest import PICTURE_KIND
 from facevalue.store.album import path_of
-from facevalue.store.files import STIMULI, write_whole
+from facevalue.store.files import STIMULI
 from facevalue.store.manifest import read_manifest
-from facevalue.store.objects import Objects
+from facevalue.store.placed_files import write_placed
 
 
 def list_made(prepared: PreparedMaking, records: pl.DataFrame) -> pl.DataFrame:
@@ -29,10 +29,7 @@ def list_made(prepared: PreparedMaking, records: pl.DataFrame) -> pl.DataFrame:
     data = parquet_bytes(pictures)
     statement = made_statement(run_folder(prepared.run), records, pictures, data, stated_before(prepared.place))
     for name, content in ((STIMULI, data), (STATEMENT, statement)):
-        if isinstance(prepared.place, str):
-            Objects.at(prepared.place, make=True).overwrite(name, content)
-        else:
-            write_whole(prepared.place / name, content)
+        write_placed(prepared.place, name, content)
     return pictures
 
 

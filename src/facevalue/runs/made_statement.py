@@ -26,7 +26,7 @@ from facevalue.stimuli.manifest import MAX_BYTES
 from facevalue.stimuli.manifest_parquet import read_parquet
 from facevalue.store.files import STIMULI, write_whole
 from facevalue.store.manifest import RunManifest, read_manifest
-from facevalue.store.objects import Objects
+from facevalue.store.placed_files import read_placed
 from facevalue.studies.offers import making_offer
 from facevalue.types import Status
 
@@ -68,12 +68,7 @@ def _people(folder: Path, pictures: pl.DataFrame) -> LookedAt | None:
 def stated_before(place: Path | str) -> Rights:
     """What the data statement of a place states about its pictures; nothing where there is none that can be read."""
     try:
-        if isinstance(place, str):
-            content = Objects.at(place, make=True).get(FILE)
-            data = None if content is None else content[0]
-        else:
-            path = place / FILE
-            data = read_file(path, _LARGEST, "a data statement") if path.exists() else None
+        data = read_placed(place, FILE, _LARGEST, "a data statement")
         return Rights() if data is None else stated_in(to_json(data, FILE))
     except DataError:
         return Rights()  # it is written anew
