@@ -120,8 +120,8 @@ def write_packet_page(cards: Sequence[tuple[PictureCard, Sequence[ShownPicture]]
         for kind, of_kind in kinds
         for place, (card, views) in enumerate(of_kind, start=1)
     ]
-    shown = sum(len(views) for _, views in cards)
-    count = "this picture" if shown == 1 else f"these {shown:,} pictures"
+    views = sum(len(views) for _, views in cards)
+    count = "this picture" if views == 1 else f"these {views:,} pictures"
     write_filled("facevalue.annotations", "pictures.html", path, cards=entries, note=note, count=count)
 
 

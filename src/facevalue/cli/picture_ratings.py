@@ -72,8 +72,8 @@ def look(
     packet = write_packet(pictures, out, most or MOST, seed)
     then = f"facevalue questionnaire {run} --ratings FILE --ratings FILE"
     pairs = f" and {packet.pairs:,} pairs" if packet.pairs else ""
-    shown = f"{packet.pictures:,} of {pictures.pictures.height:,} pictures{pairs}"
-    line = f"{shown}, each group by its share: {out}. Two people or more look:"
+    counts = f"{packet.pictures:,} of {pictures.pictures.height:,} pictures{pairs}"
+    line = f"{counts}, each group by its share: {out}. Two people or more look:"
     return Output(WrittenFiles((str(out),), packet.pictures + packet.pairs, then), [line, then])
 
 

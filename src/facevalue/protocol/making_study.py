@@ -104,8 +104,8 @@ def picture_kinds(table: pl.DataFrame, options: Options) -> pl.Series:
     generated, edited = kinds
     if not edited:
         edited = Kind.UNSTATED.value if requested(table).height < table.height else generated
-    made = pl.when(pl.col(SOURCE).is_null()).then(pl.lit(generated)).otherwise(pl.lit(edited))
-    kind = pl.when(pl.col(PROMPT).is_not_null()).then(made.replace([Kind.UNSTATED.value, ""], None))
+    by_adapter = pl.when(pl.col(SOURCE).is_null()).then(pl.lit(generated)).otherwise(pl.lit(edited))
+    kind = pl.when(pl.col(PROMPT).is_not_null()).then(by_adapter.replace([Kind.UNSTATED.value, ""], None))
     return table.select(kind.alias(PICTURE_KIND)).to_series()
 
 

@@ -62,8 +62,8 @@ class PictureDesk:
 
     def stream(self, kinds: tuple[bool, ...], flying: dict[int, Request]) -> Iterator[PictureRequest]:
         """What an adapter is asked now: edits (True), pictures from texts (False), or both; `flying` holds it."""
-        while (pair := self._next(kinds, flying)) is not None:
-            yield pair
+        while (request := self._next(kinds, flying)) is not None:
+            yield request
 
     def settle(self, trial: int, outcome: SourceOutcome) -> None:
         """Let those begin that wait for a picture, or fail as it did."""
@@ -80,14 +80,14 @@ class PictureDesk:
         while self._settled:
             yield self._settled.popleft()
 
-    def left(self) -> Iterator[Response]:
+    def unanswered(self) -> Iterator[Response]:
         """Edits of pictures that nobody answered for, at the end of all requests."""
         for request in [request for requests in self._held.values() for request in requests]:
-            self._fail(request, SourceOutcome(Status.ERROR))
+            self._fall(request, SourceOutcome(Status.ERROR))
         yield from self.settled()
 
     def _next(self, kinds: tuple[bool, ...], flying: dict[int, Request]) -> PictureRequest | None:
-        while (request := self._taken(kinds)) is not None:
+        while (request := self._next_ready(kinds)) is not None:
             if (noted := self._noted(request)) is not None:
                 response, outcome = noted
                 self._settled.append(response)
@@ -97,7 +97,7 @@ class PictureDesk:
                 return picture_request
         return None
 
-    def _taken(self, kinds: tuple[bool, ...]) -> Request | None:
+    def _next_ready(self, kinds: tuple[bool, ...]) -> Request | None:
         """The next request that can be made now; None if there is none."""
         with self._lock:
             while not self._halted():
@@ -122,14 +122,18 @@ class PictureDesk:
         elif outcome.status is Status.OK:
             self._ready[source is not None].append(request)
         else:
-            self._fail(request, outcome)
+            self._fall(request, outcome)
 
-    def _fail(self, request: Request, outcome: SourceOutcome) -> None:
+    def _fall(self, request: Request, outcome: SourceOutcome) -> None:
+        """Have an edit fail as its source did."""
         refused = outcome.status is Status.REFUSED
-        why = f": {outcome.reason}" if outcome.reason else "."
-        error = f"Its source {self._rows[SOURCE][request.trial]} was {'refused' if refused else 'not made'}{why}"
-        text = outcome_text(0)  # it was never asked for
-        self._settled.append(Response(request.trial, request.repeat, outcome.status, text, error=error))
+        reason = f": {outcome.reason}" if outcome.reason else "."
+        source = self._rows[SOURCE][request.trial]
+        self._fail(request, outcome, f"Its source {source} was {'refused' if refused else 'not made'}{reason}")
+
+    def _fail(self, request: Request, outcome: SourceOutcome, error: str) -> None:
+        """Answer for a picture that was never asked for."""
+        self._settled.append(Response(request.trial, request.repeat, outcome.status, outcome_text(0), error=error))
         self.settle(request.trial, outcome)
 
     def _with_source(self, request: Request) -> PictureRequest | None:
@@ -141,10 +145,6 @@ class PictureDesk:
             try:
                 image = self._album.get(outcome.digest, outcome.media_type)
             except RunError as error:
-                reason = f"Its source cannot be read: {error}"
-                self._settled.append(
-                    Response(request.trial, request.repeat, Status.ERROR, outcome_text(0), error=reason)
-                )
-                self.settle(request.trial, SourceOutcome(Status.ERROR))
+                self._fail(request, SourceOutcome(Status.ERROR), f"Its source cannot be read: {error}")
                 return None
         return PictureRequest(request.trial, request.question.prompt, seed % _SEEDS, image, request.stimulus.factors)

@@ -13,6 +13,7 @@ from facevalue.generators.base import GeneratedPicture, PictureGenerator
 from facevalue.generators.checked import CheckedPicture, checked_picture
 from facevalue.given import to_json
 from facevalue.models.base import Capabilities, Finding, Sharing, checked_facts
+from facevalue.parquet import read_table
 from facevalue.printable import quoted
 from facevalue.protocol.making import IMAGE, PICTURE_SEED, SOURCE, requested
 from facevalue.runs.making_desk import PictureDesk, SourceOutcome
@@ -24,6 +25,7 @@ from facevalue.runs.picture_records import (
     outcome_text,
 )
 from facevalue.store.album import PictureAlbum, path_of
+from facevalue.store.files import STIMULI
 from facevalue.store.outcome_notes import OutcomeNotes
 from facevalue.types import Request, Response, Status
 
@@ -50,7 +52,10 @@ class EarlierPictures(NamedTuple):
 
 def earlier_pictures(folder: Path, existing: Mapping[str, SourceOutcome]) -> EarlierPictures:
     """What earlier sessions left in the folder of a making's run, beside the pictures that existed."""
-    records = named_records(folder).filter(pl.col("status").is_in([Status.OK.value, Status.REFUSED.value]))
+    sources = read_table(folder / STIMULI)[SOURCE].unique().implode()
+    records = named_records(folder).filter(
+        pl.col("status").is_in([Status.OK.value, Status.REFUSED.value]), pl.col(IMAGE).is_in(sources)
+    )
     columns = records.select(IMAGE, "status", pl.col("picture", "media_type").fill_null("")).iter_rows()
     settled = {name: SourceOutcome(Status(status), *rest) for name, status, *rest in columns}
     return EarlierPictures({**existing, **settled}, earlier_attempts(folder))
@@ -73,7 +78,6 @@ class PictureModel:
         Gives what earlier sessions left; called when the first picture is asked for.
     notes:
         Where each outcome is written down at once; None where the run does so by itself.
-
     """
 
     capabilities = Capabilities(images_per_request=0, seeds=True)
@@ -134,7 +138,7 @@ class PictureModel:
         if self._attempts is None:
             self._facts = dict(self.settings())
             outcomes, self._attempts = self._earlier()
-            self._outcomes.update({name: outcome for name, outcome in outcomes.items() if name in self._sources})
+            self._outcomes.update(outcomes)
         desk = PictureDesk(
             self._rows, self._sources, self._outcomes, self._album, requests, lambda: self._halted, self._noted
         )
@@ -142,7 +146,7 @@ class PictureModel:
             for adapter, kinds in self._adapters:
                 yield from self._asked(adapter, kinds, desk)
         if not self._halted:
-            yield from desk.left()
+            yield from desk.unanswered()
 
     def _asked(self, adapter: PictureGenerator, kinds: tuple[bool, ...], desk: PictureDesk) -> Iterator[Response]:
         """What one adapter makes of what can be made now."""

@@ -10,6 +10,7 @@ from facevalue.errors import FaceValueError
 from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.estimates import complete, stacked
 from facevalue.measures.estimators import WILSON
+from facevalue.places import MAKING_FOLDER
 from facevalue.protocol.making_study import MAKING
 from facevalue.protocol.people_look import AGREEMENT, FACTOR, FINE, PRINTED, QUESTION, SHOWN, TICKED
 from facevalue.runs.looked_at import LookedAt
@@ -52,10 +53,10 @@ def _making(run: StoredRun) -> StoredRun | None:
     if run.study.name != CHECKS.name:
         return None
     try:
-        made = StoredRun.open(Path(str(run.study.options["manifest"])).parent / MAKING)
+        making = StoredRun.open(Path(str(run.study.options["manifest"])).parent / MAKING_FOLDER)
     except (FaceValueError, OSError):
         return None
-    return made if made.study.name == MAKING else None
+    return making if making.study.name == MAKING else None
 
 
 def _share(row: Mapping[str, Any]) -> dict[str, object]:

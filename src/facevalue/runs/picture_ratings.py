@@ -184,22 +184,21 @@ def write_packet(pictures: PictureSet, path: Path, size: int, seed: int) -> Pack
     DataError
         More than a page holds, or a picture that is missing or cannot be read.
     """
-    pairs = pictures.questions.pairs
-    cards = [] if pairs is None else list(pair_cards(pictures.pictures, pairs, size, seed))
-    counted = PacketSize(pairs=len(cards), pictures=-len(cards))
-    cards += pictures.cards(pictures.sample(size, seed))
-    counted = counted._replace(pictures=counted.pictures + len(cards))
+    question = pictures.questions.pairs
+    pairs = [] if question is None else list(pair_cards(pictures.pictures, question, size, seed))
+    singles = list(pictures.cards(pictures.sample(size, seed)))
+    cards, packet = [*pairs, *singles], PacketSize(len(pairs), len(singles))
     if path.suffix == ".csv":
         write_packet_sheet(cards, path)
-        return counted
+        return packet
     if len(cards) > MOST_ON_A_PAGE:
-        things = "pictures and pairs" if counted.pairs else "pictures"
+        things = "pictures and pairs" if pairs else "pictures"
         limit = f"{MOST_ON_A_PAGE} {things} at most, not {len(cards):,}"
         raise DataError(f"A page holds {limit}: write a sheet (.csv), or ask about fewer (--most).")
     files = image_files(pictures.pictures, pictures.root)
-    shown = [(card, [view(files.read(name), name, label) for name, label in card.views]) for card in cards]
-    write_packet_page(shown, pictures.note, path)
-    return counted
+    with_views = [(card, [view(files.read(name), name, label) for name, label in card.views]) for card in cards]
+    write_packet_page(with_views, pictures.note, path)
+    return packet
 
 
 def read_packets(pictures: PictureSet, paths: Sequence[Path]) -> LookedAt:
