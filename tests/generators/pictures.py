@@ -3,6 +3,7 @@
 import io
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 
 import PIL.Image
 import polars as pl
@@ -52,6 +53,16 @@ def plan(faces: int = 8, cues: tuple[str, ...] = ("cap",), unit: str = "identity
         groups=("gender",),
         drawn=Squares(),
     )
+
+
+def plan_of_own(path: Path) -> PicturePlan:
+    """A picture that exists, written to this file, and an edit of it."""
+    path.write_bytes(png("own").data)
+    rows = {
+        "image": ["p", "p/cap"], "source": [None, "p"], "prompt": [None, "Add a cap."], "path": [str(path), None],
+        "picture_seed": [0, 1], "identity": ["p", "p"],
+    }  # fmt: skip
+    return PicturePlan(table=pl.DataFrame(rows))
 
 
 class Maker:

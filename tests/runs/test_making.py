@@ -30,7 +30,7 @@ from facevalue.runs.stored import StoredRun
 from facevalue.runs.verify import verify
 from facevalue.store.files import write_whole
 from facevalue.types import Image, OptionValue, Status
-from tests.generators.pictures import Maker, plan, png
+from tests.generators.pictures import Maker, plan, plan_of_own, png
 
 CUES = ("cap", "scarf", "beard")
 
@@ -218,20 +218,16 @@ def test_who_cannot_edit_or_make_is_told_before_anything_is_asked(tmp_path: Path
 
 def test_pictures_that_exist_are_edited_and_listed(tmp_path: Path) -> None:
     own = tmp_path / "own.png"
-    own.write_bytes(png("own").data)
-    table = pl.DataFrame({
-        "image": ["p", "p/cap"], "source": [None, "p"], "prompt": [None, "Add a cap."], "path": [str(own), None],
-        "picture_seed": [0, 1], "identity": ["p", "p"],
-    })  # fmt: skip
+    pictures_of_own = plan_of_own(own)
     maker = Maker()
-    assert made(tmp_path / "made", maker, pictures=PicturePlan(table=table)).asked == 1
+    assert made(tmp_path / "made", maker, pictures=pictures_of_own).asked == 1
     assert maker.asked[0].source == Image(own.read_bytes(), "image/png")
     rows = listed(tmp_path / "made")
     assert rows["image"].to_list() == ["p", "p/cap"]
     assert (tmp_path / "made" / rows["path"][0]).read_bytes() == own.read_bytes()
     own.write_bytes(png("another").data)
     with pytest.raises(RunError, match="has changed"):
-        made(tmp_path / "made", maker, pictures=PicturePlan(table=table))
+        made(tmp_path / "made", maker, pictures=pictures_of_own)
 
 
 @pytest.mark.parametrize(

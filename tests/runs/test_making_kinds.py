@@ -21,7 +21,7 @@ from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.manifest import made_kind
 from facevalue.studies import protocol
-from tests.generators.pictures import Maker, plan, png
+from tests.generators.pictures import Maker, plan, plan_of_own
 
 DRAWN, SYNTHETIC, UNSTATED = Kind.ILLUSTRATED, Kind.SYNTHETIC, Kind.UNSTATED
 
@@ -66,14 +66,9 @@ def test_the_manifest_says_what_each_picture_is_and_the_making_what_all_are(
 
 
 def test_edits_of_pictures_that_exist_are_of_no_kind_that_is_known(tmp_path: Path) -> None:
-    own = tmp_path / "own.png"
-    own.write_bytes(png("own").data)
-    table = pl.DataFrame({
-        "image": ["p", "p/cap"], "source": [None, "p"], "prompt": [None, "Add a cap."], "path": [str(own), None],
-        "picture_seed": [0, 1], "identity": ["p", "p"],
-    })  # fmt: skip
-    assert made(tmp_path / "a", DRAWN, None, PicturePlan(table=table))["picture_kind"].to_list() == [None, None]
-    rows = made(tmp_path / "b", DRAWN, SYNTHETIC, PicturePlan(table=table))
+    pictures_of_own = plan_of_own(tmp_path / "own.png")
+    assert made(tmp_path / "a", DRAWN, None, pictures_of_own)["picture_kind"].to_list() == [None, None]
+    rows = made(tmp_path / "b", DRAWN, SYNTHETIC, pictures_of_own)
     assert rows["picture_kind"].to_list() == [None, "synthetic"]
     assert made_kind(tmp_path / "b" / "manifest.parquet") is UNSTATED
 

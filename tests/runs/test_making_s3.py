@@ -1,8 +1,6 @@
 """Makings in object storage that are killed: each picture is kept and noted at once, and none is asked for twice."""
 
-import multiprocessing
 import random
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -21,16 +19,10 @@ from facevalue.store.remote import listed_units
 from facevalue.types import Status
 from tests.generators.pictures import Maker, plan
 from tests.runs import slow_making
+from tests.runs.killing import asked, is_killed
 from tests.s3_server import serving
 
 pytest.importorskip("moto", reason="needs the package moto")
-PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["tests.runs.slow_making"])
-
-
-def asked(log: Path) -> list[str]:
-    """Pictures that were asked for, by all processes."""
-    return log.read_text().split() if log.exists() else []
 
 
 def test_kills_cost_what_is_on_its_way_though_no_unit_is_stored_yet(
@@ -42,17 +34,7 @@ def test_kills_cost_what_is_on_its_way_though_no_unit_is_stored_yet(
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
         for _ in range(5):
-            before = len(asked(log))
-            process = PROCESSES.Process(target=slow_making.main, args=(url, log, server.environment), daemon=True)
-            process.start()
-            deadline = time.monotonic() + 60
-            while len(asked(log)) < before + 2 and process.exitcode is None and time.monotonic() < deadline:
-                time.sleep(0.002)
-            time.sleep(draws.uniform(0.0, 0.1))
-            if process.exitcode is None:
-                process.kill()
-                kills += 1
-            process.join()
+            kills += is_killed(url, log, draws, 2, server.environment)
         assert kills >= 3
         assert not listed_units(Objects.at(f"{url}/making"))  # all 32 are one unit, which was never whole
         slow_making.main(url, log, server.environment)

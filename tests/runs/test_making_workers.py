@@ -12,7 +12,6 @@ from facevalue.errors import ModelSpecError, SettingError
 from facevalue.generators.base import GeneratorOptions
 from facevalue.generators.registry import kind_of
 from facevalue.models.base import ModelOptions
-from facevalue.protocol.making import PicturePlan
 from facevalue.protocol.settings import defaults
 from facevalue.runs.begin import job_of
 from facevalue.runs.making import MakingOutcome, made_by, make
@@ -30,7 +29,7 @@ from facevalue.store.objects import Objects
 from facevalue.studies import protocol
 from facevalue.studies.offers import making_of
 from facevalue.types import OptionValue
-from tests.generators.pictures import Maker, plan, png
+from tests.generators.pictures import Maker, plan, plan_of_own
 
 FACES: dict[str, OptionValue] = {"faces": "1M,1F", "attributes": ["eyewear"]}
 
@@ -137,14 +136,9 @@ def test_a_worker_says_what_its_generator_cannot_do(url: str) -> None:
 
 
 def test_what_lies_on_this_machine_is_refused_before_a_worker_is_asked_for(url: str, tmp_path: Path) -> None:
-    own = tmp_path / "own.png"
-    own.write_bytes(png("own").data)
-    table = pl.DataFrame({
-        "image": ["p", "p/cap"], "source": [None, "p"], "prompt": [None, "Add a cap."], "path": [str(own), None],
-        "picture_seed": [0, 1], "identity": ["p", "p"],
-    })  # fmt: skip
+    pictures_of_own = plan_of_own(tmp_path / "own.png")
     for pictures, generator, says in (
-        (PicturePlan(table=table), "sim/null", "lie on this machine: edit them without --cluster"),
+        (pictures_of_own, "sim/null", "lie on this machine: edit them without --cluster"),
         (plan(), "drawn", "no drawings of a study that is a file"),
     ):
         with pytest.raises(SettingError, match=says):
