@@ -16,8 +16,8 @@ from facevalue.annotations.picture_packets import MOST_ON_A_PAGE, view
 from facevalue.errors import DataError
 from facevalue.given import shipped
 from facevalue.protocol.picture_questions import USUAL, PictureQuestions
-from facevalue.runs.looked_at import ALL_FINE
 from facevalue.runs.picture_ratings import PacketSize, PictureSet, read_packets, write_packet
+from facevalue.runs.rated_pictures import ALL_FINE
 from tests.browser import CHROMIUM, Browser, chromium
 
 VIGNETTE = PictureQuestions.of(shipped("facevalue.studies.vignette", "tables", "picture_questions.toml"))
@@ -107,7 +107,7 @@ def test_a_group_whose_pictures_are_worse_is_seen(tmp_path: Path) -> None:
         rows.select(rater=pl.lit(name), item="item", rating=pl.Series(np.where(rng.random(len(fine)) < fine, 1, 2)))
         for name in ("ann", "bo")
     )
-    groups = {row["level"]: row for row in pictures.looked_at(ratings).groups.iter_rows(named=True)}
+    groups = {row["level"]: row for row in pictures.rated(ratings).groups.iter_rows(named=True)}
     assert groups["male"]["high"] < groups["female"]["low"]
 
 
@@ -125,7 +125,7 @@ def test_what_was_not_answered_counts_in_no_share(tmp_path: Path) -> None:
     pictures = made(tmp_path)
     first, second = pictures.items.filter(question="realised")["item"].head(2)
     ratings = pl.DataFrame({"rater": ["ann", "bo"], "item": [first, second], "rating": [1, 2]})
-    people = pictures.looked_at(ratings)
+    people = pictures.rated(ratings)
     row = people.questions.filter(question="realised").row(0, named=True)
     assert (row["share"], row["answers"], row["kappa"], row["agreement"]) == (0.5, 2, None, None)
     assert ALL_FINE not in people.questions["question"].to_list()  # nobody answered all about a picture

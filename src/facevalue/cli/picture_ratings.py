@@ -17,9 +17,9 @@ from facevalue.csv_text import csv_bytes
 from facevalue.errors import FaceValueError, SettingError
 from facevalue.places import run_of
 from facevalue.protocol.making_study import MAKING
-from facevalue.runs.looked_at import LookedAt
 from facevalue.runs.made_statement import stated_before, write_made_statement
 from facevalue.runs.picture_ratings import MOST, PictureSet, read_packets, write_packet
+from facevalue.runs.rated_pictures import RatedPictures
 from facevalue.runs.ratings import FOLDER, keep
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import check_ending, write_whole
@@ -30,7 +30,7 @@ _COUNTED = {"yes": "", "no": " (no)", "": " (ticked)"}
 
 
 @dataclass(frozen=True)
-class LookedAtDocument(Document):
+class RatedPicturesDocument(Document):
     """What people say of pictures that were made (`questionnaire MADE --ratings`)."""
 
     FORMAT: ClassVar[str] = "rated-pictures"
@@ -57,7 +57,7 @@ def is_making(run: Path) -> bool:
 
 def look(
     run: Path, out: Path | None, most: int | None, paths: tuple[Path, ...], seed: int
-) -> Output[WrittenFiles | LookedAtDocument]:
+) -> Output[WrittenFiles | RatedPicturesDocument]:
     """Write a packet of pictures, or read what people said of them."""
     if paths:
         if most is not None:
@@ -77,37 +77,37 @@ def look(
     return Output(WrittenFiles((str(out),), packet.pictures + packet.pairs, then), [line, then])
 
 
-def _read(run: Path, paths: Sequence[Path], out: Path | None) -> Output[WrittenFiles | LookedAtDocument]:
+def _read(run: Path, paths: Sequence[Path], out: Path | None) -> Output[WrittenFiles | RatedPicturesDocument]:
     making = StoredRun.open(run)
     pictures = PictureSet.of(making)
-    looked_at = read_packets(pictures, paths)
+    rated = read_packets(pictures, paths)
     if out is not None:
-        write_whole(out, csv_bytes(looked_at.groups))
-    replaced = keep(making.folder, looked_at.ratings)
+        write_whole(out, csv_bytes(rated.groups))
+    replaced = keep(making.folder, rated.ratings)
     write_made_statement(pictures.root, stated_before(pictures.root))
     instead = f", in place of {replaced:,} given before" if replaced else ""
-    document = LookedAtDocument(
-        raters=looked_at.raters,
-        questions=looked_at.questions.to_dicts(),
-        groups=looked_at.groups.to_dicts(),
+    document = RatedPicturesDocument(
+        raters=rated.raters,
+        questions=rated.questions.to_dicts(),
+        groups=rated.groups.to_dicts(),
         source=pictures.questions.source,
         folder=str(making.folder / FOLDER),
         replaced=replaced,
     )
 
     def text() -> Iterator[RenderableType]:
-        yield from _text(looked_at, pictures.questions.source, pictures.unit)
+        yield from _text(rated, pictures.questions.source, pictures.unit)
         yield f"Kept in {making.folder / FOLDER}{instead}, and told by the data statement: facevalue report {run}"
 
     return Output(document, text())
 
 
-def _text(looked_at: LookedAt, source: str, unit: str) -> Iterator[RenderableType]:
+def _text(rated: RatedPictures, source: str, unit: str) -> Iterator[RenderableType]:
     """Shares and agreement for people."""
-    count = looked_at.ratings.height
-    yield Text(f"{_people(looked_at.raters)} gave {count:,} answers.")
+    count = rated.ratings.height
+    yield Text(f"{_people(rated.raters)} gave {count:,} answers.")
     table = _table("question", "fine", "interval", "pictures", "kappa", "interval", "printed")
-    for row in looked_at.questions.iter_rows(named=True):
+    for row in rated.questions.iter_rows(named=True):
         table.add_row(
             row["question"] + _COUNTED[row["fine"]], _percent(row["share"]), _interval(row["low"], row["high"], 100),
             f"{row['pictures']:,}", _number(row["kappa"]), _interval(row["kappa_low"], row["kappa_high"]),
@@ -116,7 +116,7 @@ def _text(looked_at: LookedAt, source: str, unit: str) -> Iterator[RenderableTyp
     yield table
     if source:
         yield Text(f"Printed: {source}.")
-    levels = looked_at.groups.filter(pl.col("level").is_not_null())
+    levels = rated.groups.filter(pl.col("level").is_not_null())
     groups = levels.filter(pl.col("low").is_not_null())
     if groups.height:
         agreed = groups["kappa"].count() + groups["printed_share"].count() > 0
@@ -133,7 +133,7 @@ def _text(looked_at: LookedAt, source: str, unit: str) -> Iterator[RenderableTyp
     if left_out := levels.height - groups.height:
         shares = "1 share is" if left_out == 1 else f"{left_out:,} shares are"
         yield Text(f"{shares} of one {unit} alone, without an interval: --json and --out FILE.csv have them.")
-    if looked_at.raters < 2:
+    if rated.raters < 2:
         yield Text("How far people agree takes another's file.")
 
 

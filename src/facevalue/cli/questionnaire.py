@@ -14,7 +14,7 @@ from rich.text import Text
 from facevalue.annotations.questionnaires import write_table
 from facevalue.answers.sorting import OPEN
 from facevalue.cli.output import Document, Output, WrittenFiles
-from facevalue.cli.picture_ratings import LookedAtDocument, is_making, look
+from facevalue.cli.picture_ratings import RatedPicturesDocument, is_making, look
 from facevalue.cli.schema import Row
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, SettingError
@@ -89,7 +89,7 @@ def questionnaire(
     naming: str,
     threshold: float,
     seed: int,
-) -> Output[WrittenFiles | RatedDocument | RatedTextsDocument | LookedAtDocument]:
+) -> Output[WrittenFiles | RatedDocument | RatedTextsDocument | RatedPicturesDocument]:
     """Have people rate what a run's forms associate, its words, replies or pictures, or read their ratings."""
     if is_making(run):
         if texts is not None or sorting is not None or naming or least_kl is not None:

@@ -1,6 +1,6 @@
 """Acceptance of pictures by rules: limits that known pairs give, who is left, and whether groups are left alike."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -172,15 +172,23 @@ def _broken(rule: PictureRule, low: pl.Expr, high: pl.Expr) -> pl.Expr:
 def _with_sources(table: pl.DataFrame, reasons: pl.Series) -> pl.DataFrame:
     """Verdicts: a picture fails for reasons of its own, and with its source, however many edits lie between."""
     fails = {path: len(texts) > 0 for path, texts in zip(table[PATH], reasons, strict=True)}
-    origins = dict(table.select(PATH, OTHER_PATH).iter_rows())
-    of_source = [any(fails.get(path, False) for path in _line(path, origins)[1:]) for path in table[PATH]]
-    texts = pl.Series(REASONS, [[OF_SOURCE] if failed else [] for failed in of_source], pl.List(pl.String))
-    verdicts = table.select(IMAGE).with_columns(reasons.list.concat(texts).alias(REASONS))
+    of_source = [any(fails.get(path, False) for path in line[1:]) for line in _lines(table)]
+    verdicts = table.select(IMAGE).with_columns(_with_reason(reasons, of_source, OF_SOURCE))
     return verdicts.select(IMAGE, (pl.col(REASONS).list.len() == 0).alias(ACCEPTED), REASONS)
 
 
+def _with_reason(reasons: pl.Series, fails: Iterable[bool], reason: str) -> pl.Series:
+    """Reasons, and another one of pictures that fail for it."""
+    return reasons.list.concat(pl.Series([[reason] if failed else [] for failed in fails], dtype=pl.List(pl.String)))
+
+
+def _lines(table: pl.DataFrame) -> list[list[str]]:
+    """Each picture, what it was edited from, what that was edited from, and so on."""
+    origins: dict[str, str | None] = dict(table.select(PATH, OTHER_PATH).iter_rows())
+    return [_line(path, origins) for path in table[PATH]]
+
+
 def _line(path: str, origins: Mapping[str, str | None]) -> list[str]:
-    """A picture, what it was edited from, what that was edited from, and so on."""
     line = [path]
     while (origin := origins.get(line[-1])) is not None and origin not in line:
         line.append(origin)
@@ -196,8 +204,7 @@ def _first_attempts(table: pl.DataFrame, verdicts: pl.DataFrame, unit: str) -> p
     if ATTEMPT not in table.columns:
         return verdicts
     units = dict(table.select(PATH, unit).iter_rows())
-    origins = dict(table.select(PATH, OTHER_PATH).iter_rows())
-    first_units = pl.Series([units.get(_line(path, origins)[-1]) for path in table[PATH]], dtype=pl.String)
+    first_units = pl.Series([units.get(line[-1]) for line in _lines(table)], dtype=pl.String)
     slots = first_units.str.replace(r"/\d+$", "").alias("slot")
     rows = table.select(slots, pl.col(ATTEMPT).cast(pl.Int64, strict=False)).with_columns(verdicts[ACCEPTED])
     of_attempt = rows.group_by("slot", ATTEMPT).agg(pl.col(ACCEPTED).sum().alias("passed"))
@@ -205,8 +212,9 @@ def _first_attempts(table: pl.DataFrame, verdicts: pl.DataFrame, unit: str) -> p
     best = ordered.unique("slot", keep="first", maintain_order=True).select("slot", best=ATTEMPT)
     rows = rows.join(best, on="slot", how="left", maintain_order="left")
     spare = ((rows[ATTEMPT] != rows["best"]) & rows[ACCEPTED]).fill_null(value=False)
-    reason = pl.Series(REASONS, [[SPARE] if is_spare else [] for is_spare in spare], pl.List(pl.String))
-    return verdicts.with_columns((pl.col(ACCEPTED) & ~spare).alias(ACCEPTED), verdicts[REASONS].list.concat(reason))
+    return verdicts.with_columns(
+        (pl.col(ACCEPTED) & ~spare).alias(ACCEPTED), _with_reason(verdicts[REASONS], spare, SPARE)
+    )
 
 
 def _check_computed(rule: PictureRule, inspections: Inspections) -> None:

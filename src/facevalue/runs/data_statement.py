@@ -13,7 +13,7 @@ import polars as pl
 from facevalue.measures.group_shares import group_shares
 from facevalue.runs import croissant
 from facevalue.runs.croissant import ListFile, Rights
-from facevalue.runs.looked_at import LookedAt
+from facevalue.runs.rated_pictures import RatedPictures
 from facevalue.stimuli.manifest import FORM, MAKING
 from facevalue.types import Status
 
@@ -85,7 +85,7 @@ class Provenance:
     content_note: str = ""
     began: datetime | None = None
     ended: datetime | None = None
-    people: LookedAt | None = None
+    people: RatedPictures | None = None
 
 
 def data_statement(
@@ -194,7 +194,7 @@ _EXPLAINED = (
 )
 
 
-def _people_words(people: LookedAt) -> dict[str, Any]:
+def _people_words(people: RatedPictures) -> dict[str, Any]:
     """RAI properties of what people said of pictures: they annotated a sample."""
     raters = _count(people.raters, "person") if people.raters == 1 else f"{people.raters:,} people"
     count = _count(people.ratings.height, "answer")
@@ -207,7 +207,7 @@ def _people_words(people: LookedAt) -> dict[str, Any]:
     }
 
 
-def _said_by_people(people: LookedAt) -> Iterator[str]:
+def _said_by_people(people: RatedPictures) -> Iterator[str]:
     """Shares of answers that speak for pictures, with agreement, and by group, a sentence for each question."""
     for row in people.questions.iter_rows(named=True):
         groups = people.groups.filter(pl.col("question") == row["question"], pl.col("low").is_not_null())

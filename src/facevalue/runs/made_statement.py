@@ -17,9 +17,9 @@ from facevalue.protocol.making import IMAGE, PROMPT, SOURCE
 from facevalue.protocol.making_study import GROUPS, MADE_FOR, UNIT
 from facevalue.runs.croissant import FILE, ListFile, Rights, stated_in
 from facevalue.runs.data_statement import Provenance, data_statement
-from facevalue.runs.looked_at import LookedAt
 from facevalue.runs.picture_ratings import PictureSet
 from facevalue.runs.picture_records import named_records
+from facevalue.runs.rated_pictures import RatedPictures
 from facevalue.runs.ratings import read_kept
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.manifest import MAX_BYTES
@@ -55,11 +55,11 @@ def made_statement(folder: Path, records: pl.DataFrame, pictures: pl.DataFrame, 
     return to_file(data_statement(pictures, file, name, provenance, rights))
 
 
-def _people(folder: Path, pictures: pl.DataFrame) -> LookedAt | None:
+def _people(folder: Path, pictures: pl.DataFrame) -> RatedPictures | None:
     """What people said of them; ratings that cannot be read are not stated, as nothing of a making hangs on them."""
     try:
         ratings = read_kept(folder)
-        people = None if ratings is None else PictureSet.of(StoredRun.open(folder), pictures).looked_at(ratings)
+        people = None if ratings is None else PictureSet.of(StoredRun.open(folder), pictures).rated(ratings)
     except FaceValueError:
         return None
     return people if people is not None and people.questions.height else None

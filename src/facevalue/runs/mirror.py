@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 import shutil
 import stat
 from concurrent.futures import ThreadPoolExecutor
@@ -13,12 +12,12 @@ from pathlib import Path
 from facevalue.errors import DataError, RunError
 from facevalue.given import read_file, to_json
 from facevalue.seals import digest_of
-from facevalue.stimuli.drawn import default_cache
 from facevalue.store.files import ASIDE, LOCK, PREREGISTRATION, RESPONSES_FOLDER, STIMULI, make_folder, write_whole
 from facevalue.store.lock import RunLock
 from facevalue.store.manifest import MAX_BYTES, RunManifest, write_manifest
 from facevalue.store.objects import ListedObject, Objects
 from facevalue.store.remote import RUN, checked, listed_units, run_under, unit_data
+from facevalue.store.remote_lists import cached_folder
 from facevalue.store.shards import UNREADABLE, inspect, shard_path, shard_paths
 
 REPORT = "report.html"
@@ -85,8 +84,7 @@ def published(url: str, path: Path) -> None:
 
 def place_of(url: str, run: str) -> Path:
     """Where the mirror of a run lies."""
-    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", url)[-60:].strip("-.")
-    return default_cache().parent / "runs" / f"{readable}-{hashlib.sha256(f'{url} {run}'.encode()).hexdigest()[:12]}"
+    return cached_folder("runs", url, f"{url} {run}")
 
 
 def _bring(objects: Objects, folder: Path, unit: ListedObject, run: RunManifest) -> str:

@@ -13,8 +13,8 @@ from facevalue.measures.estimators import WILSON
 from facevalue.places import MAKING_FOLDER
 from facevalue.protocol.making_study import MAKING
 from facevalue.protocol.people_look import AGREEMENT, FACTOR, FINE, PRINTED, QUESTION, SHOWN, TICKED
-from facevalue.runs.looked_at import LookedAt
 from facevalue.runs.picture_ratings import PictureSet
+from facevalue.runs.rated_pictures import RatedPictures
 from facevalue.runs.ratings import read_kept
 from facevalue.runs.stored import StoredRun
 from facevalue.studies.declared.pictures import PROTOCOL as CHECKS
@@ -22,17 +22,17 @@ from facevalue.studies.declared.pictures import PROTOCOL as CHECKS
 _LABELS = (QUESTION, FACTOR, SHOWN, PRINTED)
 
 
-def looked_at_in(run: StoredRun) -> LookedAt | None:
+def rated_in(run: StoredRun) -> RatedPictures | None:
     """What people said of the pictures that a run made or checked; None where nobody looked."""
     making = _making(run)
     ratings = None if making is None else read_kept(making.folder)
     if making is None or ratings is None:
         return None
-    people = PictureSet.of(making).looked_at(ratings)
+    people = PictureSet.of(making).rated(ratings)
     return people if people.questions.height else None
 
 
-def people_estimates(run: StoredRun, people: LookedAt) -> pl.DataFrame:
+def people_estimates(run: StoredRun, people: RatedPictures) -> pl.DataFrame:
     """Shares and agreement as estimates of a run; shares of a single unit have no interval and are left out."""
     fine = dict(people.questions.select("question", "fine").iter_rows())
     rows = list(people.questions.iter_rows(named=True))

@@ -25,8 +25,8 @@ from facevalue.parquet import read_table
 from facevalue.protocol.making import IMAGE, PATH, PROMPT, SOURCE
 from facevalue.protocol.making_study import MADE_FOR, MAKING, picture_plan
 from facevalue.protocol.picture_questions import EDITED, MADE, USUAL, PictureQuestion, PictureQuestions
-from facevalue.runs.looked_at import LookedAt, PictureAnswers, looked_at
 from facevalue.runs.picture_pairs import SIDES, PairItems, pair_answers, pair_cards
+from facevalue.runs.rated_pictures import PictureAnswers, RatedPictures, rated_pictures
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.images import image_files
 from facevalue.store.files import STIMULI
@@ -130,12 +130,12 @@ class PictureSet:
         """Answers that there are to an item."""
         return SIDES if item in self.pair_items else CHOICES
 
-    def looked_at(self, ratings: pl.DataFrame) -> LookedAt:
+    def rated(self, ratings: pl.DataFrame) -> RatedPictures:
         """What ratings of these pictures, and of pairs of them, say."""
         answers = PictureAnswers.of(ratings, self.items, self.unit, self.groups)
         question = self.questions.pairs
         pairs = None if question is None else pair_answers(ratings, self.pictures, question)
-        return looked_at(ratings, answers, pairs, self.questions)
+        return rated_pictures(ratings, answers, pairs, self.questions)
 
     def sample(self, size: int, seed: int) -> pl.DataFrame:
         """Draw pictures, each group by its share: the same ones each time."""
@@ -201,7 +201,7 @@ def write_packet(pictures: PictureSet, path: Path, size: int, seed: int) -> Pack
     return packet
 
 
-def read_packets(pictures: PictureSet, paths: Sequence[Path]) -> LookedAt:
+def read_packets(pictures: PictureSet, paths: Sequence[Path]) -> RatedPictures:
     """Read what people said.
 
     Raises
@@ -209,7 +209,7 @@ def read_packets(pictures: PictureSet, paths: Sequence[Path]) -> LookedAt:
     DataError
         A file holds no answers about these pictures, and where.
     """
-    return pictures.looked_at(read_ratings(paths, pictures, pictures.choices))
+    return pictures.rated(read_ratings(paths, pictures, pictures.choices))
 
 
 def _asked(question: PictureQuestion, pictures: pl.DataFrame) -> pl.Expr:

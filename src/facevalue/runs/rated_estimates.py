@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from facevalue.measures.estimates import stacked
-from facevalue.runs.picture_estimates import looked_at_in, people_estimates
+from facevalue.runs.picture_estimates import people_estimates, rated_in
 from facevalue.runs.ratings import FOLDER, read_kept
 from facevalue.runs.stored import StoredRun
 
@@ -15,7 +15,7 @@ def with_ratings(estimates: pl.DataFrame, runs: Sequence[StoredRun]) -> tuple[pl
     offer = runs[0].study.extras.questionnaire
     sentences: list[str] = []
     for run in runs:
-        pictures = looked_at_in(run)
+        pictures = rated_in(run)
         if pictures is not None:
             estimates = stacked([estimates, people_estimates(run, pictures)])
             sentences.append(f"Ratings of pictures: {pictures.ratings.height:,} by {_raters(pictures.raters)}.")

@@ -149,7 +149,12 @@ def album_at(place: Path | str) -> PictureAlbum:
     return RemoteAlbum(Objects.at(place, make=True)) if isinstance(place, str) else FolderAlbum(place)
 
 
-def _unchanged(data: bytes, digest: str, media_type: str, place: str) -> Image:
+def check_digest(data: bytes, digest: str, place: str) -> None:
+    """Raise a `RunError` unless the bytes that lie at a place are those of the picture that was made."""
     if hashlib.sha256(data).hexdigest() != digest:
         raise RunError(f"{place} is not the picture that was made: its digest is another one.")
+
+
+def _unchanged(data: bytes, digest: str, media_type: str, place: str) -> Image:
+    check_digest(data, digest, place)
     return Image(data, media_type)

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from facevalue.errors import DataError, RunError
 from facevalue.stimuli.drawn import default_cache
 from facevalue.stimuli.images import MAX_BYTES, bring_to
+from facevalue.store.album import check_digest
 from facevalue.store.files import STIMULI, make_folder, write_whole
 from facevalue.store.objects import Objects, checked_url
 
@@ -81,14 +82,19 @@ def _bring_pictures(objects: Objects, folder: Path) -> None:
 def _check(data: bytes, name: str, objects: Objects) -> None:
     """Compare a picture that is called by its digest, as those of `make` are, with that."""
     digest = PurePosixPath(name).stem
-    if _DIGEST.fullmatch(digest) and hashlib.sha256(data).hexdigest() != digest:
-        raise RunError(f"{objects.called(name)} is not the picture that was made: its digest is another one.")
+    if _DIGEST.fullmatch(digest):
+        check_digest(data, digest, objects.called(name))
+
+
+def cached_folder(kind: str, url: str, key: str) -> Path:
+    """Where the copy of something under a URL lies on this machine: by its kind, and the digest of its key."""
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", url)[-60:].strip("-.")
+    return default_cache().parent / kind / f"{readable}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
 
 
 def _folder_of(url: str) -> Path:
     """Where the lists and pictures under a URL lie on this machine."""
-    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", url)[-60:].strip("-.")
-    folder = default_cache().parent / "pictures" / f"{readable}-{hashlib.sha256(url.encode()).hexdigest()[:12]}"
+    folder = cached_folder("pictures", url, url)
     make_folder(folder)
     folder.parent.chmod(stat.S_IRWXU)  # a cache may lie where others can read
     return folder

@@ -33,7 +33,7 @@ _GROUPS = pl.Schema(
 
 
 @dataclass(frozen=True)
-class LookedAt:
+class RatedPictures:
     """What people say of pictures.
 
     Attributes
@@ -103,9 +103,9 @@ class PictureAnswers:
         return complete.with_columns(fine=pl.lit("yes"), yes=pl.col("counts"))
 
 
-def looked_at(
+def rated_pictures(
     ratings: pl.DataFrame, pictures: PictureAnswers, pairs: pl.DataFrame | None, questions: PictureQuestions
-) -> LookedAt:
+) -> RatedPictures:
     """Shares of answers that speak for pictures, by question and by group, and how far raters agree.
 
     Parameters
@@ -137,7 +137,7 @@ def looked_at(
             rows.append({"question": name, "fine": "yes", **_row(answers, IMAGE), **figures})
             groups += [_of_pairs(answers, name, factor, printed) for factor in questions.pairs.by]
     by_group = pl.concat([_GROUPS.to_frame(), *(table.select(_GROUPS.names()).cast(_GROUPS) for table in groups)])
-    return LookedAt(ratings, pl.DataFrame(rows, infer_schema_length=None), by_group)
+    return RatedPictures(ratings, pl.DataFrame(rows, infer_schema_length=None), by_group)
 
 
 def _printed(questions: PictureQuestions) -> Iterator[tuple[str, float | None, float | None]]:
