@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import shutil
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +23,8 @@ from facevalue.packing.contents import pack
 from facevalue.packing.crate import FILE as CRATE
 from facevalue.packing.impact import TEST_DATA, category
 from facevalue.packing.sealing import SUMS, faults
+from facevalue.protocol.study import LeftOut
+from facevalue.runs.audit_folder import AUDIT, AuditedStudy, AuditRecord, read_audit, write_audit
 from tests.runs.test_pictures import own
 
 SCHEMA = "schemas/eval.schema.json"
@@ -82,6 +85,25 @@ def test_the_same_runs_make_the_same_bytes(runs: list[Path], packed: Path, tmp_p
 def test_nothing_in_a_pack_says_where_files_lay(packed: Path, runs: list[Path]) -> None:
     place = str(runs[0].parent).encode()
     assert not [path.name for path in packed.rglob("*") if path.is_file() and place in path.read_bytes()]
+
+
+def test_the_record_of_an_audit_says_what_was_asked_and_not_where_files_lay(runs: list[Path], tmp_path: Path) -> None:
+    images = str(runs[0].parent / "pictures")
+    asked = AuditedStudy("mine", str(tmp_path / "mine.toml"), {"manifest": f"{images}/list.csv", "seeds": ["1"]}, 200)
+    left_out = LeftOut("visbias", f"{images}/list.csv has no forms.")
+    write_audit(
+        tmp_path / "audit", AuditRecord("sim/strong@2", (asked,), (left_out,), {"images": images, "exact": True})
+    )
+    shutil.copytree(runs[1], tmp_path / "audit/runs/mine")
+    place = pack([tmp_path / "audit"], tmp_path / "pack").place
+    assert str(runs[0].parent).encode() not in (place / AUDIT).read_bytes()
+    assert str(tmp_path).encode() not in (place / AUDIT).read_bytes()
+    record = read_audit(place)
+    assert record.settings == {"images": "pictures", "exact": True}
+    assert [(study.study, study.options) for study in record.studies] == [
+        ("mine.toml", {"manifest": "list.csv", "seeds": ["1"]})
+    ]
+    assert record.left_out == (LeftOut("visbias", "pictures/list.csv has no forms."),)
 
 
 def test_estimates_are_those_of_the_run_and_missing_ones_are_empty(packed: Path, runs: list[Path]) -> None:

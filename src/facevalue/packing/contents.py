@@ -25,13 +25,15 @@ from facevalue.packing.every_eval_ever import every_eval_ever
 from facevalue.packing.hugging_face import card_section, eval_results, model_index
 from facevalue.packing.impact import impact_table
 from facevalue.packing.packed_runs import PackedRun, gather
+from facevalue.packing.places import record_without_places
 from facevalue.packing.sealing import SUMS, sums
 from facevalue.parquet import parquet_bytes
+from facevalue.places import is_url
 from facevalue.report.html import as_json, render
 from facevalue.report.profile import profile_of
 from facevalue.report.profile.page import render as render_profile
 from facevalue.report.profile.rows import comparisons, contrast_rows
-from facevalue.runs.audit_folder import AUDIT, is_audit, runs_of
+from facevalue.runs.audit_folder import AUDIT, AuditRecord, is_audit, read_audit, record_bytes, runs_of
 from facevalue.runs.croissant import ListFile
 from facevalue.runs.data_statement import data_statement
 from facevalue.runs.stored import StoredRun
@@ -90,13 +92,13 @@ def pack(places: Sequence[Path | str], to: Path, organization: str = "not stated
     """
     if not places:
         raise SettingError("Name the runs or the audit to pack.")
-    runs = [Path(run) if "://" not in run else run for place in places for run in runs_of(place)]
+    runs = [run if is_url(run) else Path(run) for place in places for run in runs_of(place)]
     if len({str(run) for run in runs}) < len(runs):
         raise RunError("One run is named twice: name each run, or its audit, once.")
     _check_target(to)
     packed = gather([StoredRun.open(run) for run in runs])
-    files = dict(_files(packed, [Path(place) for place in places if is_audit(place) and "://" not in str(place)],
-                        organization))  # fmt: skip
+    audits = [read_audit(place) for place in places if is_audit(place)]
+    files = dict(_files(packed, audits, organization))
     written = _ended(packed)
     files["clauses.md"] = clause_map({*files, "clauses.md", SUMS}).encode()
     files["README.md"] = _readme(packed, {*files}).encode()
@@ -107,7 +109,7 @@ def pack(places: Sequence[Path | str], to: Path, organization: str = "not stated
     return Packed(to, len(files), sum(map(len, files.values())), tuple(member.name for member in packed))
 
 
-def _files(pack: Sequence[PackedRun], audits: Sequence[Path], organization: str) -> Iterator[tuple[str, bytes]]:
+def _files(pack: Sequence[PackedRun], audits: Sequence[AuditRecord], organization: str) -> Iterator[tuple[str, bytes]]:
     written = _ended(pack)
     definitions = {str(d["name"]): d for member in pack for d in member.definitions()}
     yield "measures.json", _json(list(definitions.values()))
@@ -130,7 +132,7 @@ def _files(pack: Sequence[PackedRun], audits: Sequence[Path], organization: str)
     yield "model-card.md", card_section(pack).encode()
     yield "impact-ratios.csv", csv_bytes(impact_table(pack))
     for number, audit in enumerate(audits):
-        yield AUDIT if not number else f"{number}-{AUDIT}", (audit / AUDIT).read_bytes()
+        yield AUDIT if not number else f"{number}-{AUDIT}", record_bytes(record_without_places(audit))
 
 
 def _profile(pack: Sequence[PackedRun]) -> Iterator[tuple[str, bytes]]:

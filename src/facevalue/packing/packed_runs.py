@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from pathlib import PurePath
 from typing import Any
 
 import polars as pl
@@ -13,18 +12,17 @@ from facevalue.measures.base import Measure
 from facevalue.measures.estimates import FIXED, label_columns
 from facevalue.measures.page_error import leads_page
 from facevalue.measures.verdicts import Verdict
+from facevalue.packing.places import without_places
 from facevalue.packing.sealing import sha256_of
 from facevalue.report.data import ReportData
 from facevalue.report.of_runs import collected
 from facevalue.runs.kept_estimates import taken
 from facevalue.runs.model_names import short_names
 from facevalue.runs.stored import ReplyTally, StoredRun
-from facevalue.store.files import LISTS, ROOTS
 from facevalue.store.manifest import to_document
 from facevalue.store.shards import shard_paths
 
 Row = Mapping[str, Any]
-_PLACES = (*ROOTS, *LISTS)
 
 
 @dataclass(frozen=True)
@@ -97,10 +95,7 @@ class PackedRun:
     def settings(self) -> dict[str, Any]:
         """What was asked, of whom and how, without the places of files on the machine that asked; shards by digest."""
         document = json.loads(json.dumps(to_document(self.run.facts), default=str))
-        options = document["study"]["options"]
-        for name in _PLACES:
-            if options.get(name):
-                options[name] = PurePath(str(options[name])).name
+        document["study"]["options"] = without_places(document["study"]["options"])
         return {
             **document,
             "citation": self.run.study.about.citation,

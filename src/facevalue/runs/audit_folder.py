@@ -188,12 +188,17 @@ def run_name(study: str) -> str:
 
 def write_audit(place: Path | str, record: AuditRecord) -> None:
     """Write `audit.toml`, whole or not at all."""
-    data = sealed(tomli_w.dumps(_document(record)).encode())
+    data = record_bytes(record)
     if isinstance(place, str) and is_url(place):
         Objects.at(place, make=True).overwrite(AUDIT, data)
         return
     make_folder(Path(place))
     write_whole(Path(place) / AUDIT, data)
+
+
+def record_bytes(record: AuditRecord) -> bytes:
+    """A record as `audit.toml` holds it, with its digest."""
+    return sealed(tomli_w.dumps(_document(record)).encode())
 
 
 def read_audit(place: Path | str) -> AuditRecord:
