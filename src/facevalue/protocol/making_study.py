@@ -41,6 +41,7 @@ from facevalue.protocol.written import WrittenReply
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.images import MAX_BYTES
 from facevalue.stimuli.manifest import PICTURE_KIND
+from facevalue.store.manifest import CHOICES
 from facevalue.types import OptionValue, Question, Sampling, Status, Stimulus
 
 if TYPE_CHECKING:
@@ -49,9 +50,9 @@ if TYPE_CHECKING:
 
 MAKING = "making"
 """Name of the study whose trials are pictures that are made."""
-MADE_FOR, CHOICES, UNIT, GROUPS, KINDS = "made_for", "choices", "unit", "groups", "kinds"
-"""Its options: the study that the pictures are for, what its user chose, the unit's column, who is shown, and what kind
-of pictures are made from texts and by edits ("" for that of their source)."""
+MADE_FOR, UNIT, GROUPS, KINDS = "made_for", "unit", "groups", "kinds"
+"""Its options beside `CHOICES`: the study that the pictures are for, the unit's column, who is shown, and what kind of
+pictures are made from texts and by edits ("" for that of their source)."""
 REFUSED, FAILED, ATTEMPTS = "refused", "failed", "attempts"
 SHARES = (
     Score(REFUSED, "Share of pictures that were refused", "probability", 0.0, 1.0, quantity="refusals",

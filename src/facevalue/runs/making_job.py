@@ -7,7 +7,7 @@ from facevalue.errors import SettingError
 from facevalue.generators.base import GeneratorOptions
 from facevalue.generators.registry import DRAWN, kind_of, load
 from facevalue.protocol.making import existing_paths
-from facevalue.protocol.making_study import CHOICES, MADE_FOR, picture_plan
+from facevalue.protocol.making_study import MADE_FOR, picture_plan
 from facevalue.protocol.settings import defaults
 from facevalue.protocol.study import Study
 from facevalue.runs.making_model import EarlierPictures, PictureModel, earlier_pictures
@@ -15,6 +15,7 @@ from facevalue.runs.mirror import mirrored
 from facevalue.runs.prepared_making import check_abilities
 from facevalue.stimuli.base import Kind, Source
 from facevalue.store.album import album_at
+from facevalue.store.manifest import CHOICES
 from facevalue.store.objects import Objects
 from facevalue.store.outcome_notes import OutcomeNotes
 from facevalue.studies.offers import making_offer

@@ -6,7 +6,6 @@ Its first line is the digest of all others, so that a flipped bit or a changed s
 import hashlib
 import json
 import platform
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
@@ -29,6 +28,8 @@ MAX_BYTES = 64 * 2**20
 """Largest `run.toml` that is read."""
 INTERVENTIONS = "interventions"
 """Option that holds what was done to the requests besides: one JSON object each. In the file they are tables."""
+CHOICES = "choices"
+"""Option that holds what the user of a making chose: settings of the study that pictures are made for, NAME=VALUE."""
 _PACKAGES = ("facevalue", "numpy", "polars", "resvg-py")
 
 
@@ -176,10 +177,10 @@ def _settings(manifest: RunManifest) -> Iterator[tuple[str, object]]:
         if name == STUDY_TEXT:
             yield "file of the study", f"one with the digest {hashlib.sha256(str(value).encode()).hexdigest()[:12]}"
             continue
-        if isinstance(value, list) and value and all(re.match(r"\w+=", str(text)) for text in value):
-            for text in value:  # settings within a setting, as of what a making makes
-                inner, _, chosen = str(text).partition("=")
-                yield f"option {inner}", chosen
+        if name == CHOICES and isinstance(value, list):
+            for text in value:
+                choice, _, chosen_value = str(text).partition("=")
+                yield f"option {choice}", chosen_value
             continue
         yield f"option {name}", list(value) if isinstance(value, list | tuple) else value
     yield "model", manifest.model
