@@ -9,8 +9,6 @@ from facevalue.measures.power import clusters_needed
 from facevalue.measures.selection import to_array
 from facevalue.measures.verdicts import Verdict, trusted_error
 
-_OF_VALUES = ("lowest", "highest", "df")
-
 
 def findings_decided(cells: pl.DataFrame, limit: DeclaredLimit, alpha: float) -> pl.DataFrame:
     """Decide a limit of findings.
@@ -52,7 +50,7 @@ def findings_decided(cells: pl.DataFrame, limit: DeclaredLimit, alpha: float) ->
     lacking = (outcome == LimitOutcome.UNDECIDED) & missed
     if limit.detects is not None and lacking.any():
         units[lacking] = _needed(cells.filter(lacking), limit.detects, alpha / cells.height)
-    return cells.drop(_OF_VALUES).with_columns(
+    return cells.with_columns(
         pl.Series("outcome", outcome.tolist(), pl.String),
         pl.Series("units", units).fill_nan(None),
         pl.col("page_low").alias("gate_low"),

@@ -29,6 +29,8 @@ _TEXTS = ("method", "verdict", "why")
 _OWN = ("limit", "run", "study", "model", "measure")
 _OF_PAGE = ("family", "page_low", "page_high")
 _FACTS = ("unit", "apart", "cluster", "signed", "squared")
+_OF_VALUES = ("lowest", "highest", "df")
+"""Columns by which values are decided."""
 _DECIDED = ("gate_low", "gate_high", "at_least", "at_most", "units", "by_missing", "outcome")
 NO_LABELS = {*_OWN, *NUMBERS, *_TEXTS, *_OF_PAGE, *_FACTS, *_DECIDED}
 """Columns of the cells of a gate that are no labels."""
@@ -214,7 +216,7 @@ def _decided(
         findings_decided(rows, limits[number], alpha)
         for (number,), rows in of_findings.group_by(["limit"], maintain_order=True)
     ]
-    together = pl.concat(decided, how="diagonal_relaxed").sort("limit", maintain_order=True)
+    together = pl.concat(decided, how="diagonal_relaxed").sort("limit", maintain_order=True).drop(_OF_VALUES)
     together = together.with_columns(pl.Series("why", list(reasons(together, limits)), pl.String))
     return Gate(
         tuple(limits), tuple(run.place for run in runs), tuple(run.place for run in baselines), together, 1 - level,
@@ -223,21 +225,21 @@ def _decided(
 
 
 def _values_decided(cells: pl.DataFrame, limits: Sequence[DeclaredLimit], level: float) -> pl.DataFrame:
-    column = {name: to_array(cells[name]) for name in (*NUMBERS, "lowest", "highest", "df")}
+    column = {name: to_array(cells[name]) for name in (*NUMBERS, *_OF_VALUES)}
     numbers = cells["limit"].to_list()
     at_least, at_most = (np.array([getattr(limits[n], name) for n in numbers]) for name in ("at_least", "at_most"))
     counts = np.array([limits[number].counts_missing for number in numbers])
     unsigned = ~cells["signed"].to_numpy()
     measured = MeasuredCells(
-        **{name: column[name] for name in ("value", "low", "high", "se", "clusters", "df", "lowest", "highest")},
+        **{name: column[name] for name in ("value", "low", "high", "se", "clusters", *_OF_VALUES)},
         noise=np.where(unsigned, np.nan_to_num(column["floor"]), 0.0),
         squared=cells["squared"].to_numpy(),
         bound_low=np.where(counts, column["bound_low"], np.nan),
         bound_high=np.where(counts, column["bound_high"], np.nan),
     )
     decided = outcomes(measured, at_least, at_most, level)
-    return cells.drop("lowest", "highest", "df").with_columns(
-        pl.Series("outcome", [str(outcome) for outcome in decided.outcome], pl.String),
+    return cells.with_columns(
+        pl.Series("outcome", decided.outcome.tolist(), pl.String),
         pl.Series("gate_low", decided.gate_low).fill_nan(None),
         pl.Series("gate_high", decided.gate_high).fill_nan(None),
         pl.Series("units", decided.units).fill_nan(None),

@@ -70,10 +70,10 @@ class MeasuredCells:
 
 @dataclass(frozen=True, slots=True)
 class DecidedCells:
-    """LimitOutcome of each cell; arrays of one length."""
+    """Outcome of each cell; arrays of one length."""
 
-    outcome: npt.NDArray[np.object_]
-    """Members of `LimitOutcome`."""
+    outcome: npt.NDArray[np.str_]
+    """Values of `LimitOutcome`."""
     gate_low: Array
     gate_high: Array
     """Intervals at the level of the whole gate."""
@@ -129,10 +129,8 @@ def outcomes(cells: MeasuredCells, at_least: Array, at_most: Array, level: float
         alone = measurable & (cells.low >= at_least) & (cells.high <= at_most)
         open_to_missing = (cells.bound_low < at_least) | (cells.bound_high > at_most)
     within = alone & ~open_to_missing
-    kinds = [(~measurable, LimitOutcome.NOT_MEASURABLE), (beyond, LimitOutcome.BEYOND), (within, LimitOutcome.WITHIN)]
-    out = np.full(cells.value.shape, LimitOutcome.UNDECIDED, dtype=object)
-    for flags, kind in reversed(kinds):
-        out[flags] = kind
+    kinds = (LimitOutcome.NOT_MEASURABLE, LimitOutcome.BEYOND, LimitOutcome.WITHIN)
+    out = np.select([~measurable, beyond, within], [*map(str, kinds)], str(LimitOutcome.UNDECIDED))
     by_missing = alone & open_to_missing & ~beyond
     alpha = np.where(inside, 1 - LEVEL, level)
     far = np.where(
