@@ -11,6 +11,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2
 """Controls of C0 and C1 other than tab and newline (ESC begins what moves the cursor, sets titles or fills the
 clipboard), marks that turn the direction of writing, and halves of surrogate pairs, which can't be encoded."""
 
+_MARKDOWN = re.compile(r"([\\`*_\[\]|~#<>])")
 _LINE, _SHORT = 200, 100  # characters
 
 
@@ -63,6 +64,18 @@ def short(value: object) -> str:
 def _spelled(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def in_markdown(text: str) -> str:
+    r"""A text that Markdown shows as it is, on one line: names in it format nothing and call nobody.
+
+    Examples
+    --------
+    >>> in_markdown("a|b <i>c</i>\n@ann")
+    'a\\|b \\<i\\>c\\</i\\> &#64;ann'
+    """
+    plain = _MARKDOWN.sub(r"\\\1", printable(text).replace("&", "&amp;"))
+    return " ".join(plain.replace("@", "&#64;").split())
 
 
 def html_table(facts: Mapping[str, str]) -> str:

@@ -1,12 +1,11 @@
 """Gate as Markdown: the summary of a job, or a comment."""
 
-import re
 from collections.abc import Iterator
 
 from facevalue.limits.gated import Gate, LimitResult
 from facevalue.limits.wording import conclusion, name_of, summary, value_of
 from facevalue.measures.limit_outcomes import LimitOutcome
-from facevalue.printable import printable
+from facevalue.printable import in_markdown
 
 MOST_CELLS = 20
 """Estimates of a limit that are listed; the worst first."""
@@ -16,18 +15,19 @@ _MARKS = {
     LimitOutcome.UNDECIDED: "❔",
     LimitOutcome.WITHIN: "✅",
 }
-_SPECIAL = re.compile(r"([\\`*_\[\]|~#<>])")
 
 
 def markdown(gate: Gate) -> str:
     """A gate as Markdown: what it amounts to, a row per limit, and the estimates that do not lie within."""
-    lines = [f"## {_MARKS[gate.outcome]} FaceValue gate: {gate.outcome}", "", escaped(summary(gate)), ""]
+    lines = [f"## {_MARKS[gate.outcome]} FaceValue gate: {gate.outcome}", "", in_markdown(summary(gate)), ""]
     runs = [f"Held against limits: {', '.join(gate.runs)}."]
     if gate.baselines:
         runs.append(f"Baseline: {', '.join(gate.baselines)}.")
-    lines += [escaped(" ".join([*runs, *gate.notes])), "", "| | limit | outcome |", "|---|---|---|"]
+    lines += [in_markdown(" ".join([*runs, *gate.notes])), "", "| | limit | outcome |", "|---|---|---|"]
     for result in gate.results:
-        lines.append(f"| {_MARKS[result.outcome]} | {escaped(result.limit.name)} | {escaped(conclusion(result))} |")
+        lines.append(
+            f"| {_MARKS[result.outcome]} | {in_markdown(result.limit.name)} | {in_markdown(conclusion(result))} |"
+        )
     for result in gate.results:
         if result.outcome != LimitOutcome.WITHIN:
             lines += ["", *_details(result, several=len(gate.runs) > 1)]
@@ -36,26 +36,14 @@ def markdown(gate: Gate) -> str:
 
 def _details(result: LimitResult, *, several: bool) -> Iterator[str]:
     cells, labels = result.open_cells, result.labels
-    yield f"### {escaped(result.limit.name)}"
+    yield f"### {in_markdown(result.limit.name)}"
     yield ""
     columns = ("estimate", *(("run",) if several else ()), "value", "outcome", "why")
     yield f"| {' | '.join(columns)} |"
     yield f"|{'---|' * len(columns)}"
     for row in cells.head(MOST_CELLS).iter_rows(named=True):
         texts = (name_of(row, labels), *((row["run"],) if several else ()), value_of(row, result.limit), row["outcome"])
-        yield "| " + " | ".join(escaped(str(text)) for text in (*texts, row["why"])) + " |"
+        yield "| " + " | ".join(in_markdown(str(text)) for text in (*texts, row["why"])) + " |"
     if cells.height > MOST_CELLS:
         yield ""
         yield f"And {cells.height - MOST_CELLS:,} more."
-
-
-def escaped(text: str) -> str:
-    r"""A text that Markdown shows as it is, on one line: names in it format nothing and call nobody.
-
-    Examples
-    --------
-    >>> escaped("a|b <i>c</i>\n@ann")
-    'a\\|b \\<i\\>c\\</i\\> &#64;ann'
-    """
-    plain = _SPECIAL.sub(r"\\\1", printable(text).replace("&", "&amp;"))
-    return " ".join(plain.replace("@", "&#64;").split())

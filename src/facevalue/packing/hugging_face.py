@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 
 from facevalue.packing.packed_runs import PackedRun
+from facevalue.printable import in_markdown
 from facevalue.report.built import built
 
 _NOTE = "Differences found, at the level of the page. Intervals and all comparisons: see source."
@@ -69,19 +70,14 @@ def card_section(pack: Sequence[PackedRun]) -> str:
     for packed in pack:
         page = built(packed.page)
         lines += [
-            f"### {_plain(packed.run.study.about.title)} ({_plain(packed.model)})",
+            f"### {in_markdown(packed.run.study.about.title)} ({in_markdown(packed.model)})",
             "",
-            _plain(page.answer.sentence),
+            in_markdown(page.answer.sentence),
             "",
             f"{packed.tally.valid:,} valid answers of {packed.tally.asked:,} requests; "
             f"{packed.run.study.about.citation}",
             "",
-            *(f"- {_plain(step.text)}" for step in page.steps if not step.text.endswith(":")),
+            *(f"- {in_markdown(step.text)}" for step in page.steps if not step.text.endswith(":")),
             "",
         ]
     return "\n".join(lines)
-
-
-def _plain(text: str) -> str:
-    """Text in which Markdown and HTML mean nothing."""
-    return "".join(f"\\{sign}" if sign in r"\`*_[]<>|#" else sign for sign in " ".join(text.split()))
