@@ -53,6 +53,7 @@ def _rendered(template: str, data: ReportData) -> str:
     return rendered(
         template,
         data=data,
+        generated=data.generated,
         page=ready_page.page,
         titles=ready_page.view.titles,
         answer=ready_page.answer,

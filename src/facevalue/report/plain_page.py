@@ -33,7 +33,7 @@ class PlainPage:
 
 def write_page(path: Path, page: PlainPage) -> None:
     """Write a page as one HTML file that needs no network; texts are escaped."""
-    write_whole(path, rendered("plain_page.html.j2", page=page).encode())
+    write_whole(path, rendered("plain_page.html.j2", page=page, generated=page.generated).encode())
 
 
 def text_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 1) -> TableContent:

@@ -80,16 +80,18 @@
   reveal();
 
   const all = document.getElementById("folds");
-  const named = () => {
-    const open = sections.every((part) => part.open);
-    all.textContent = open ? "Close all" : "Open all";
-  };
-  all.addEventListener("click", () => {
-    const open = !sections.every((part) => part.open);
-    for (const part of sections) part.open = open;
-  });
-  for (const part of sections) part.addEventListener("toggle", named);
-  named();
+  if (all) { // pages of audits and profiles have no folds
+    const named = () => {
+      const open = sections.every((part) => part.open);
+      all.textContent = open ? "Close all" : "Open all";
+    };
+    all.addEventListener("click", () => {
+      const open = !sections.every((part) => part.open);
+      for (const part of sections) part.open = open;
+    });
+    for (const part of sections) part.addEventListener("toggle", named);
+    named();
+  }
 
   const list = document.querySelector("nav ol");
   const here = new IntersectionObserver((entries) => {
