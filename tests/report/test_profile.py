@@ -23,6 +23,7 @@ from facevalue.report.profile.page import render
 from facevalue.report.profile.profile import Profile, ProfiledStudy, judged_profile, profile_of
 from facevalue.report.profile.rows import comparisons
 from facevalue.report.profile.squares import Square, SquareMark, rows_of_cells
+from facevalue.report.profile.wording import answer
 from facevalue.report.sizes import ToldScale
 from facevalue.runs.profiled import profiled
 from facevalue.runs.stored import StoredRun
@@ -155,6 +156,28 @@ def test_models_stand_side_by_side_question_by_question() -> None:
 
 def of(cells: Sequence[ProfileCell]) -> Profile:
     return Profile((ProfiledStudy("vignette", "", "", ("m",), 3),), tuple(cells))
+
+
+def test_the_answer_names_the_largest_of_each_group() -> None:
+    small = [cell(value=0.01, group=group) for group in ("a", "b", "c", "d")]
+    sentences = answer(of([*small, cell(value=0.5, group="a"), cell(value=0.4, group="b")]))
+    assert sentences[1] == "The largest: a: 0.5 (vignette); b: 0.4 (vignette); c: 0.01 (vignette)."
+
+
+def test_a_group_that_several_models_disagree_about_counts_once() -> None:
+    cells = [
+        cell(column, value, model=model, group=group)
+        for model in ("m", "n")
+        for group in ("a", "b")
+        for column, value in ((DECISIONS, 0.3), (TERMS, -0.3))
+    ]
+    assert answer(of(cells))[-1] == "Kinds of question disagree about a (gender) and b (gender)."
+
+
+def test_the_clearest_numbers_come_first_even_where_p_is_zero() -> None:
+    cells = [cell(trait=f"t{number}") for number in range(20)]
+    cells[19] = replace(cells[19], estimate=replace(cells[19].estimate, p=0.0))
+    assert ">t19" in render(of(cells))
 
 
 def test_texts_of_models_and_studies_are_escaped() -> None:

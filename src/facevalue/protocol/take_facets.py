@@ -47,7 +47,7 @@ def facet_of(take: Take, score: Score, reply: Reply, breakdown: Breakdown) -> Fa
         return None
     prompt = [name for name in take.by if name in breakdown.of_prompt]
     of_pictures = [name for name in take.by if name not in prompt]
-    dimension, group, versus = _whom(take, of_pictures, breakdown)
+    dimension, group, versus = _group(take, of_pictures, breakdown)
     if not dimension:
         return None
     words = score.quantity or score.name.replace("_", " ")
@@ -66,11 +66,13 @@ def facet_of(take: Take, score: Score, reply: Reply, breakdown: Breakdown) -> Fa
     )
 
 
-def _whom(take: Take, of_pictures: list[str], breakdown: Breakdown) -> tuple[str, str, str]:
-    """Dimension, form of the group, and form of whom it is compared with; empty where there is no group."""
+def _group(take: Take, of_pictures: list[str], breakdown: Breakdown) -> tuple[str, str, str]:
+    """Dimension, form of the group, and form of the one group it is compared with; empty where there is none."""
     if take.compares:
-        rest = take.versus in (OTHERS, LEVELS_MEAN, ALIKE) or (not take.versus and len(breakdown.levels(take.of)) > 2)
-        return take.of, f"{{{take.of}:raw}}", "" if rest and not take.ends else f"{{{CONTRAST}:{take.of}}}"
+        several = take.versus in (OTHERS, LEVELS_MEAN, ALIKE) or (
+            not take.versus and len(breakdown.levels(take.of)) > 2
+        )
+        return take.of, f"{{{take.of}:raw}}", "" if several and not take.ends else f"{{{CONTRAST}:{take.of}}}"
     if of_pictures:
         first = next((name for name in of_pictures if name in breakdown.sets.cue), of_pictures[0])
         return first, ", ".join(f"{{{name}}}" for name in of_pictures), ""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from facevalue.report.data import ReportData, RunFacts
-from facevalue.report.formatting import DASH
+from facevalue.report.formatting import DASH, counted
 
 _RUNS = 3
 """Runs of which answers are told."""
@@ -16,8 +16,8 @@ def facts_of(data: ReportData) -> list[str]:
     statement = data.statement
     if statement is not None and statement.images:
         if statement.identities != statement.images:
-            out.append(_many(statement.identities, "person", "people"))
-        out.append(_many(statement.images, "picture", "pictures"))
+            out.append(counted(statement.identities, "person", "people"))
+        out.append(counted(statement.images, "picture", "pictures"))
     out += map(_answers, data.runs[:_RUNS])
     if len(data.runs) > _RUNS:
         out.append(f"{len(data.runs) - _RUNS} more runs")
@@ -41,14 +41,10 @@ def _answers(run: RunFacts) -> str:
     if run.valid is None or questions is None:
         text = "answers not counted"
     elif run.enough:
-        text = f"{_many(run.valid, 'answer', 'answers')} until enough was known, of {questions:,} questions planned"
+        text = f"{counted(run.valid, 'answer', 'answers')} until enough was known, of {questions:,} questions planned"
     else:
-        text = f"{_many(run.valid, 'answer', 'answers')} to {_many(questions, 'question', 'questions')}"
+        text = f"{counted(run.valid, 'answer', 'answers')} to {counted(questions, 'question', 'questions')}"
     return f"{run.model}: {text}"
-
-
-def _many(number: int, singular: str, plural: str) -> str:
-    return f"{number:,} {singular if number == 1 else plural}"
 
 
 def _when(runs: Sequence[RunFacts]) -> str:

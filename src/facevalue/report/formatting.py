@@ -176,6 +176,17 @@ def count(value: int | None) -> str:
     return DASH if value is None else f"{value:,}"
 
 
+def counted(number: int, singular: str, plural: str) -> str:
+    """Write how many there are of something, in the form that goes with it.
+
+    Examples
+    --------
+    >>> counted(1, "study", "studies"), counted(1200, "study", "studies")
+    ('1 study', '1,200 studies')
+    """
+    return f"{number:,} {singular if number == 1 else plural}"
+
+
 def is_signed(measure: Measure | None) -> bool:
     """Return whether values of a measure are written with their sign."""
     if measure is None or not measure.signed or measure.limits[0] >= 0:

@@ -3,13 +3,15 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from facevalue.protocol.group_names import GroupName
+from facevalue.report.formatting import counted
 from facevalue.report.profile.cells import ProfileCell
 from facevalue.report.profile.contrasts import Contrast
 from facevalue.report.profile.profile import Profile
 from facevalue.report.undecided import listed
 
-_TOLD = 3
-"""Findings that the answer tells in words, and groups that it names."""
+_MOST_NAMED = 3
+"""Findings that the answer puts in words, and groups that it names."""
 POOLED = (
     "Nothing is averaged over studies, kinds of question, models, traits or groups: they ask different things in "
     "different units. Within a study its own measures say what they are over. A square counts what was found and names "
@@ -25,8 +27,8 @@ POOLED = (
 def answer(profile: Profile) -> list[str]:
     """The profile in a few sentences: what holds among all comparisons, and what disagrees."""
     compared = sum(not cell.mirrored and cell.estimate.value is not None for cell in profile.cells)
-    scope = f"{compared:,} comparisons of {_count(len(profile.studies), 'study', 'studies')}"
-    many = _count(len(profile.models), "model", "models")
+    scope = f"{compared:,} comparisons of {counted(len(profile.studies), 'study', 'studies')}"
+    many = counted(len(profile.models), "model", "models")
     scope += f" and {many}" if len(profile.models) > 1 else ""
     findings = [cell for cell in profile.found if cell.column is not None]
     if not findings:
@@ -34,7 +36,7 @@ def answer(profile: Profile) -> list[str]:
     else:
         holds = "difference holds" if len(findings) == 1 else "differences hold"
         sentences = [f"{len(findings):,} {holds} among all {scope}: {_by_dimension(findings)}."]
-        sentences.append(f"The largest: {'; '.join(_said(cell, profile) for cell in _largest(findings))}.")
+        sentences.append(f"The largest: {'; '.join(_in_words(cell, profile) for cell in _largest(findings))}.")
     if on_page := len(profile.on_page):
         verb = "difference is" if on_page == 1 else "differences are"
         sentences.append(f"{on_page:,} more {verb} found on their study's own page, and not among all.")
@@ -55,11 +57,12 @@ def level(profile: Profile) -> str:
 
 def _disagreement(profile: Profile) -> list[str]:
     """Groups about which kinds of question disagree."""
-    names = [row.name for condition in profile.models for row in profile.rows(condition) if row.disagrees]
+    rows = [row for condition in profile.models for row in profile.rows(condition)]
+    names = list(dict.fromkeys(row.name for row in rows if row.disagrees))
     if not names:
         return []
-    more = f" and {len(names) - _TOLD:,} more" if len(names) > _TOLD else ""
-    return [f"Kinds of question disagree about {listed(list(dict.fromkeys(names))[:_TOLD])}{more}."]
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return [f"Kinds of question disagree about {listed(names[:_MOST_NAMED])}{more}."]
 
 
 def _by_dimension(cells: Sequence[ProfileCell]) -> str:
@@ -69,18 +72,16 @@ def _by_dimension(cells: Sequence[ProfileCell]) -> str:
 
 def _largest(cells: Sequence[ProfileCell]) -> list[ProfileCell]:
     """The largest in points of what is possible, each of another group."""
-    ordered = sorted(cells, key=lambda cell: -(cell.of_possible or 0.0))
-    return list({cell.group_name: cell for cell in reversed(ordered)}.values())[::-1][:_TOLD]
+    of_group: dict[GroupName, ProfileCell] = {}
+    for cell in sorted(cells, key=lambda cell: -(cell.of_possible or 0.0)):
+        of_group.setdefault(cell.group_name, cell)
+    return list(of_group.values())[:_MOST_NAMED]
 
 
-def _said(cell: ProfileCell, profile: Profile) -> str:
+def _in_words(cell: ProfileCell, profile: Profile) -> str:
     whose = f", {cell.model}" if len(profile.models) > 1 else ""
     change = f" with {cell.intervention}" if cell.intervention else ""
     return f"{cell.text} ({cell.study}{whose}{change})"
-
-
-def _count(number: int, singular: str, plural: str) -> str:
-    return f"{number:,} {singular if number == 1 else plural}"
 
 
 def contrast_note(contrast: Contrast) -> str:

@@ -8,12 +8,11 @@ import polars as pl
 from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks as b
+from facevalue.protocol import facets
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, StatedCard
 from facevalue.protocol.contents import Entry, Ledger, Made
 from facevalue.protocol.examples import Wanted, at_levels_of
 from facevalue.protocol.facets import IMPLICIT, ONE_PERSON, STEREOTYPE, TWO_PEOPLE, Facet, Kinds
-from facevalue.protocol.facets import PICTURES as SHOWN
-from facevalue.protocol.facets import WORDS as NAMED
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Page, worded
@@ -92,8 +91,8 @@ def _gaps(modality: str, attribute: str, quantity: str, unit_name: str) -> Findi
 def _facet(modality: str, attribute: str) -> Facet:
     """Who is chosen, of two people who are shown or without anybody in the picture."""
     kinds = {
-        VISION: Kinds(medium=SHOWN, people=TWO_PEOPLE, about=STEREOTYPE),
-        LANGUAGE: Kinds(directness=IMPLICIT, medium=NAMED, people=ONE_PERSON, about=STEREOTYPE),
+        VISION: Kinds(medium=facets.PICTURES, people=TWO_PEOPLE, about=STEREOTYPE),
+        LANGUAGE: Kinds(directness=IMPLICIT, medium=facets.WORDS, people=ONE_PERSON, about=STEREOTYPE),
     }
     return Facet(
         dimension="{attribute:raw}", group="{group}", trait="{instance:lower}", kinds=kinds[modality],

@@ -155,14 +155,14 @@ def _lead(name: str, *of: Of, **more: Any) -> Findings:
     return Findings(of=of, order="given", moved=moved, facet=facet, **words, **more)
 
 
-_WRITTEN = Kinds(directness=IMPLICIT, about=DESCRIPTION)
+_DESCRIBED = Kinds(directness=IMPLICIT, about=DESCRIPTION)
 _FACETS: dict[str, tuple[Kinds, Direction]] = {
     "choices": (Kinds(about=STEREOTYPE), APART),
     "rankings": (Kinds(people=TWO_PEOPLE, about=STEREOTYPE), FAVOURS),  # of income and of education
-    "lengths": (_WRITTEN, NEITHER),
-    "positive": (_WRITTEN, FAVOURS),
-    "negative": (_WRITTEN, DISFAVOURS),
-    "listed": (_WRITTEN, NEITHER),
+    "lengths": (_DESCRIBED, NEITHER),
+    "positive": (_DESCRIBED, FAVOURS),
+    "negative": (_DESCRIBED, DISFAVOURS),
+    "listed": (_DESCRIBED, NEITHER),
 }
 
 
