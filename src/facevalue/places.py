@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import TypeGuard
 
 SCHEMES = ("s3", "gs", "az", "file")
 """Beginnings of the URLs that runs can lie under."""
@@ -23,7 +24,7 @@ def run_of(folder: Path) -> Path:
     return making if not (folder / _RUN).exists() and (making / _RUN).exists() else folder
 
 
-def is_url(text: object) -> bool:
+def is_url(text: object) -> TypeGuard[str]:
     """Return whether a text names objects rather than a folder; also where a slash is missing, as `Path` takes one out.
 
     Examples

@@ -187,4 +187,4 @@ def place(text: Path | str) -> Path | str:
     """A folder, or a URL."""
     from facevalue.places import is_url  # noqa: PLC0415 - help needs nothing of it
 
-    return text if isinstance(text, str) and is_url(text) else Path(text)
+    return text if is_url(text) else Path(text)

@@ -115,7 +115,7 @@ def write_audit_report(place: Path | str, record: AuditRecord, runs: Mapping[str
     answers = tuple(_answer(name, run) for name, run in runs.items())
     profile = _profile(answers, runs)
     html = audit_page(record, answers, profile)
-    if isinstance(place, str) and is_url(place):
+    if is_url(place):
         path = next(iter(runs.values())).folder.parent / f"audit-{next(iter(runs.values())).folder.name}.html"
         write_whole(path, html.encode())
         Objects.at(place).overwrite(REPORT, html.encode())

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from facevalue.errors import DataError, RunError
 from facevalue.given import read_file, to_toml
 from facevalue.places import is_url
 from facevalue.protocol.study import LeftOut
+from facevalue.runs.asked import utc_now
 from facevalue.seals import sealed, unsealed
 from facevalue.store.files import MANIFEST, make_folder, write_whole
 from facevalue.store.manifest import MAX_BYTES
@@ -101,7 +102,7 @@ class AuditRecord:
     left_out: tuple[LeftOut, ...] = ()
     settings: Mapping[str, OptionValue] = field(default_factory=dict)
     budget: str = ""
-    started: datetime = field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
+    started: datetime = field(default_factory=utc_now)
     planned: bool = False
     ended: datetime | None = None
 
@@ -114,7 +115,7 @@ def is_audit(place: Path | str) -> bool:
     >>> is_audit(Path("no-such-folder"))
     False
     """
-    if not isinstance(place, str) or not is_url(place):
+    if not is_url(place):
         return (Path(place) / AUDIT).is_file() and not (Path(place) / MANIFEST).exists()
     with suppress(RunError):  # a folder that is not there
         return Objects.at(place).head(AUDIT) is not None
@@ -161,7 +162,7 @@ def run_place(audit: Path | str, name: str) -> Path | str:
     >>> run_place("s3://bucket/audit", "visbias"), run_place(Path("audit"), "visbias").as_posix()
     ('s3://bucket/audit/runs/visbias', 'audit/runs/visbias')
     """
-    if isinstance(audit, str) and is_url(audit):
+    if is_url(audit):
         return f"{audit.rstrip('/')}/{RUNS}/{name}"
     return Path(audit) / RUNS / name
 
@@ -189,7 +190,7 @@ def run_name(study: str) -> str:
 def write_audit(place: Path | str, record: AuditRecord) -> None:
     """Write `audit.toml`, whole or not at all."""
     data = record_bytes(record)
-    if isinstance(place, str) and is_url(place):
+    if is_url(place):
         Objects.at(place, make=True).overwrite(AUDIT, data)
         return
     make_folder(Path(place))
@@ -230,7 +231,7 @@ def read_audit(place: Path | str) -> AuditRecord:
 
 
 def _data(place: Path | str, name: str) -> bytes:
-    if not (isinstance(place, str) and is_url(place)):
+    if not is_url(place):
         return read_file(Path(place) / AUDIT, MAX_BYTES, "record of an audit")
     stored = Objects.at(place).get(AUDIT)
     if stored is None:
@@ -281,9 +282,11 @@ def _study(table: Mapping[str, Any]) -> AuditedStudy:
     name = str(table["name"])
     if name != run_name(name) or name in ("", ".", ".."):
         raise ValueError(f"{name!r} is not the name of a run")
-    study = AuditedStudy(name, str(table["study"]), dict(table["options"]), int(table["pilot"]))
-    return replace(
-        study,
+    return AuditedStudy(
+        name,
+        str(table["study"]),
+        dict(table["options"]),
+        int(table["pilot"]),
         sample=int(table["sample"]) if "sample" in table else None,
         digest=str(table.get("digest", "")),
     )
