@@ -8,7 +8,7 @@ import shutil
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from facevalue.places import is_url
 from facevalue.report.html import as_json, render
 from facevalue.report.profile import profile_of
 from facevalue.report.profile.page import render as render_profile
-from facevalue.report.profile.rows import comparisons, contrast_rows
+from facevalue.report.profile.rows import tables
 from facevalue.runs.audit_folder import AUDIT, AuditRecord, is_audit, read_audit, record_bytes, runs_of
 from facevalue.runs.croissant import ListFile
 from facevalue.runs.data_statement import data_statement
@@ -140,11 +140,7 @@ def _profile(pack: Sequence[PackedRun]) -> Iterator[tuple[str, bytes]]:
     with suppress(RunError):
         built = profile_of([member.run for member in pack])
         yield "profile.html", render_profile(built, _ended(pack)).encode()
-        tables = {
-            "comparisons": [asdict(row) for row in comparisons(built)],
-            "side_by_side": [asdict(row) for row in contrast_rows(built)],
-        }
-        yield "profile.json", _json(tables)
+        yield "profile.json", _json(tables(built))
 
 
 def _pictures(member: PackedRun) -> Iterator[tuple[str, bytes]]:

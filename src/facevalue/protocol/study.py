@@ -73,6 +73,20 @@ class LeftOut:
     why: str
 
 
+def by_reason(left_out: Sequence[LeftOut]) -> list[tuple[str, str]]:
+    """What is left out for one reason, named together, and the reason.
+
+    Examples
+    --------
+    >>> by_reason([LeftOut("visbias", "no list"), LeftOut("gras", "no pictures"), LeftOut("modscan", "no list")])
+    [('visbias, modscan', 'no list'), ('gras', 'no pictures')]
+    """
+    names: dict[str, list[str]] = {}
+    for omission in left_out:
+        names.setdefault(omission.why, []).append(omission.what)
+    return [(", ".join(omitted), reason) for reason, omitted in names.items()]
+
+
 @dataclass(frozen=True, slots=True)
 class Planned:
     """What plans say of a study.

@@ -2,28 +2,24 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-
-from markupsafe import Markup
 
 from facevalue import __version__
 from facevalue.errors import DataError, RunError
 from facevalue.places import is_url
 from facevalue.printable import finite
-from facevalue.protocol.study import LeftOut
+from facevalue.protocol.study import LeftOut, by_reason
 from facevalue.report import formatting
 from facevalue.report.built import Built, built
-from facevalue.report.data import ReportData
 from facevalue.report.first_facts import facts_of
 from facevalue.report.headline import HeadlineKind
-from facevalue.report.html import asset, content_policy, environment, verdict_class
+from facevalue.report.html import rendered, thumbnails, verdict_class
 from facevalue.report.of_runs import report
-from facevalue.report.pictures import data_uri
 from facevalue.report.profile import Profile, profile_of
 from facevalue.report.profile.page import head
-from facevalue.report.profile.rows import comparisons, contrast_rows
+from facevalue.report.profile.rows import tables
 from facevalue.report.profile.wording import answer as sentences_of
 from facevalue.runs.audit_folder import RUNS, AuditRecord
 from facevalue.runs.budgets import budget_of
@@ -116,7 +112,8 @@ def write_audit_report(place: Path | str, record: AuditRecord, runs: Mapping[str
     profile = _profile(answers, runs)
     html = audit_page(record, answers, profile)
     if is_url(place):
-        path = next(iter(runs.values())).folder.parent / f"audit-{next(iter(runs.values())).folder.name}.html"
+        mirror = next(iter(runs.values())).folder
+        path = mirror.with_name(f"audit-{mirror.name}.html")
         write_whole(path, html.encode())
         Objects.at(place).overwrite(REPORT, html.encode())
     else:
@@ -129,20 +126,18 @@ def write_audit_report(place: Path | str, record: AuditRecord, runs: Mapping[str
 
 def audit_page(record: AuditRecord, answers: Sequence[StudyAnswer], profile: Profile | None = None) -> str:
     """Render the page of an audit as HTML; texts of others are escaped."""
-    style, script = asset("style.css") + asset("profile.css"), asset("script.js")
-    return environment().get_template("audit.html.j2").render(
+    return rendered(
+        "audit.html.j2",
+        further_style="profile.css",
         profile=None if profile is None else head(profile),
         record=record,
         budget=budget_of(record.budget).text if record.budget else "",
         answers=answers,
-        left_out=_grouped(record.left_out),
+        left_out=by_reason(record.left_out),
         generated=datetime.now(UTC),
         version=__version__,
         words=formatting,
-        style=Markup(style),  # noqa: S704 our own files
-        script=Markup(script),  # noqa: S704 our own files
-        policy=content_policy(style, script),
-    )  # fmt: skip
+    )
 
 
 def _answer(name: str, run: StoredRun) -> StudyAnswer:
@@ -166,7 +161,7 @@ def _answer(name: str, run: StoredRun) -> StudyAnswer:
         tuple(_steps(page)),
         tuple(facts_of(data)),
         verdict_class(page.answer),
-        _pictures(data),
+        tuple(thumbnails(data, THUMBNAIL)),
     )
 
 
@@ -178,26 +173,8 @@ def _profile(answers: Sequence[StudyAnswer], runs: Mapping[str, StoredRun]) -> P
 
 def _profile_json(profile: Profile) -> str:
     """The profile for machines, as docs/profile.md describes it."""
-    tables = {
-        "answer": sentences_of(profile),
-        "comparisons": [asdict(row) for row in comparisons(profile)],
-        "side_by_side": [asdict(row) for row in contrast_rows(profile)],
-    }
-    return json.dumps(finite(tables), ensure_ascii=False, indent=1)
+    return json.dumps(finite({"answer": sentences_of(profile)} | tables(profile)), ensure_ascii=False, indent=1)
 
 
 def _steps(page: Built) -> list[str]:
     return [f"{step.text} {step.title}" if step.text.endswith(":") else step.text for step in page.steps]
-
-
-def _pictures(data: ReportData) -> tuple[tuple[str, str], ...]:
-    shown = data.question.pictures if data.question else ()
-    return tuple((caption, uri) for caption, picture in shown if (uri := data_uri(picture, THUMBNAIL)) is not None)
-
-
-def _grouped(left_out: Sequence[LeftOut]) -> list[tuple[str, str]]:
-    """Studies that were left out, those of one reason together."""
-    reasons: dict[str, list[str]] = {}
-    for omission in left_out:
-        reasons.setdefault(omission.why, []).append(omission.what)
-    return [(", ".join(names), reason) for reason, names in reasons.items()]

@@ -64,8 +64,7 @@ def _rendered(template: str, data: ReportData) -> str:
         about=ready_page.page.asked(ready_page.view) if callable(ready_page.page.asked) else ready_page.page.asked,
         facts=facts_of(data),
         prompt=in_a_line(data.question.prompt) if data.question else "",
-        thumbnails=[(caption, uri) for caption, picture in (data.question.pictures if data.question else ())
-                    if (uri := data_uri(picture, THUMBNAIL)) is not None],
+        thumbnails=thumbnails(data, THUMBNAIL),
         chart=ready_page.chart,
         steps=ready_page.steps,
         compared=(HEADS, [] if ready_page.chart is None else table_rows(ready_page.comparisons)),
@@ -95,9 +94,19 @@ def _rendered(template: str, data: ReportData) -> str:
     )  # fmt: skip
 
 
-def rendered(template: str, **values: Any) -> str:
-    """Render a template with the style and script of all pages; untrusted texts are escaped."""
-    style, script = asset("style.css"), asset("script.js")
+def thumbnails(data: ReportData, longest: int) -> list[tuple[str, str]]:
+    """Pictures beside a study's question as small data URIs, each with its caption; `longest`: side in pixels."""
+    pictures = data.question.pictures if data.question else ()
+    return [(caption, uri) for caption, picture in pictures if (uri := data_uri(picture, longest)) is not None]
+
+
+def rendered(template: str, *, further_style: str = "", script_file: str = "script.js", **values: Any) -> str:
+    """Render a template with the style of all pages and a script; untrusted texts are escaped.
+
+    `further_style`: a file of more style; `script_file`: another script than that of reports.
+    """
+    style = asset("style.css") + (asset(further_style) if further_style else "")
+    script = asset(script_file)
     html = environment().get_template(template).render(
         **values,
         style=Markup(style),  # noqa: S704 our own files

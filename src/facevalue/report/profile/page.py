@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from facevalue import __version__
 from facevalue.protocol.lookup import Condition
-from facevalue.report.html import asset, content_policy, environment
+from facevalue.report.html import environment, rendered
 from facevalue.report.profile.cells import Outcome, ProfileCell, QuestionColumn
 from facevalue.report.profile.contrasts import Contrast, columns_of
 from facevalue.report.profile.profile import Profile
@@ -61,17 +61,16 @@ def render(profile: Profile, generated: datetime | None = None) -> str:
 
     `generated`: when it was made, as the page says; now by default.
     """
-    style, script = asset("style.css") + asset("profile.css"), asset("profile.js")
-    return environment().get_template("profile.html.j2").render(
+    return rendered(
+        "profile.html.j2",
+        further_style="profile.css",
+        script_file="profile.js",
         head=head(profile),
         profile=profile,
         who=_who(profile),
         generated=generated or datetime.now(UTC),
         version=__version__,
-        style=Markup(style),  # noqa: S704 our own files
-        script=Markup(script),  # noqa: S704 our own files
-        policy=content_policy(style, script),
-    )  # fmt: skip
+    )
 
 
 def head(profile: Profile) -> Markup:

@@ -1,7 +1,8 @@
 """Rows of a profile as data: every comparison, and what stands side by side."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import inf
+from typing import Any
 
 from facevalue.report.profile.cells import ProfileCell
 from facevalue.report.profile.contrasts import Contrast, Side
@@ -88,6 +89,14 @@ def contrast_rows(profile: Profile) -> list[ContrastRow]:
     for condition in profile.models:
         out += [row for contrast in profile.questions(condition) for row in _rows(contrast, condition.name)]
     return out + [row for contrast in profile.pairs for row in _rows(contrast, "")]
+
+
+def tables(profile: Profile) -> dict[str, list[dict[str, Any]]]:
+    """Both as tables of `profile.json`."""
+    return {
+        "comparisons": [asdict(row) for row in comparisons(profile)],
+        "side_by_side": [asdict(row) for row in contrast_rows(profile)],
+    }
 
 
 def _rows(contrast: Contrast, model: str) -> list[ContrastRow]:
