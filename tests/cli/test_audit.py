@@ -1,10 +1,12 @@
 """`facevalue audit` as a user types it: plan, pilot, budget, report, and what is refused."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from facevalue.api.audited import AuditOptions, settings_of
 from tests.cli.conftest import Command
 from tests.runs.own_studies import study_file
 
@@ -104,6 +106,16 @@ def test_a_mistake_in_the_file_is_one_sentence(facevalue: Command, tmp_path: Pat
     assert outcome.status in (1, 2)
     assert message in outcome.err
     assert outcome.err.count("\n") == 1
+
+
+def test_what_is_given_comes_before_the_file_also_where_it_is_0(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("temperature = 1\nmax_invalid = 0.5\nsample_seed = 3\nstudies = ['visbias']")
+    options = AuditOptions(config=tmp_path / "mine.toml", temperature=0.0, max_invalid=0.0)
+    settings = settings_of(options)
+    assert (settings.wishes.temperature, settings.max_invalid) == (0.0, 0.0)
+    assert (settings.seed, settings.wishes.studies) == (3, ("visbias",))
+    of_file = settings_of(replace(options, temperature=None, max_invalid=None))
+    assert (of_file.wishes.temperature, of_file.max_invalid) == (1.0, 0.5)
 
 
 def test_what_is_wrong_on_the_command_line_is_one_sentence(facevalue: Command, studies: str) -> None:

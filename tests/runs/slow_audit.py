@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from facevalue.runs.audit import AuditSettings, ModelAudit
+from facevalue.runs.audit_plan import Rates
 from facevalue.runs.audit_studies import AuditWishes
 from facevalue.runs.begin import begin
 from facevalue.runs.prepared import Prepared
@@ -20,7 +21,7 @@ def answer(request: Request) -> Response:
 
 def audited(folder: Path, files: tuple[str, ...], delay: float = 0.0) -> bool:
     """Ask an audit, each study's requests written to a file beside the folder; whether all was asked."""
-    settings = AuditSettings.of("tiny", AuditWishes(files), "700", None)
+    settings = AuditSettings.of("tiny", AuditWishes(files), "700", Rates())
 
     def ask(prepared: Prepared) -> RunSummary:
         log = folder.with_name(f"{Path(prepared.folder).name}.log")

@@ -1,7 +1,7 @@
 """Audits from the options of a command or call: settings, rehearsals, and the report at the end."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +9,13 @@ from facevalue.api.rehearsed import rehearse
 from facevalue.arguments import split_names
 from facevalue.errors import SettingError
 from facevalue.report.audit_page import AuditReport, write_audit_report
-from facevalue.runs.audit import AuditSettings, ModelAudit, opened
+from facevalue.runs.audit import AuditSettings, ModelAudit
 from facevalue.runs.audit_config import AuditConfig, read_config
-from facevalue.runs.audit_folder import begun_runs
+from facevalue.runs.audit_plan import Rates
 from facevalue.runs.audit_studies import AuditWishes
 from facevalue.runs.budgets import Prices
-from facevalue.runs.prepared import default_folder
+from facevalue.runs.prepared import model_in_path
+from facevalue.runs.stored import StoredRun
 
 _FOLDER = "audits"
 
@@ -51,15 +52,16 @@ max_invalid, outside:
     outside: bool = False
     settings: Mapping[str, Mapping[str, object]] | None = None
 
-    @staticmethod
-    def place(out: Path | str | None, model: str) -> Path | str:
-        """Where the audit goes: audits/MODEL unless it is said."""
-        return Path(_FOLDER) / default_folder("", model).name.lstrip("-") if out is None else out
 
-    def rehearse(self, session: ModelAudit) -> None:
-        """Rehearse the user's own studies before anything is asked."""
-        for study in session.studies:
-            rehearse(study.protocol, study.study, exact=study.exact)
+_DEFAULTS = {option.name: option.default for option in fields(AuditOptions)}
+
+
+def open_audit(settings: AuditSettings, place: Path | str | None) -> ModelAudit:
+    """An audit at a place, or at audits/MODEL, the user's own studies rehearsed before anything is asked."""
+    session = ModelAudit(settings, Path(_FOLDER) / model_in_path(settings.model) if place is None else place)
+    for study in session.studies:
+        rehearse(study.protocol, study.study, exact=study.exact)
+    return session
 
 
 def settings_of(options: AuditOptions) -> AuditSettings:
@@ -74,26 +76,27 @@ def settings_of(options: AuditOptions) -> AuditSettings:
 
     def chosen(name: str) -> Any:
         value = getattr(options, name)
-        return value if value not in (None, (), False) and not (name == "seed" and value == 0) else config.options.get(
-            name, value
-        )  # fmt: skip
+        return config.options.get(name, value) if value == _DEFAULTS[name] else value
 
     studies = chosen("studies")
     names = tuple(split_names(studies)) if isinstance(studies, str) else tuple(studies or ())
     model = chosen("model") or ""
-    settings = dict(config.settings) | dict(options.settings or {})
     wishes = AuditWishes(
-        names, chosen("images") or "", settings, chosen("temperature"), bool(chosen("exact")),
-        tuple(chosen("interventions")), options.outside,
-    )  # fmt: skip
+        names,
+        chosen("images") or "",
+        {**config.settings, **(options.settings or {})},
+        chosen("temperature"),
+        chosen("exact"),
+        chosen("interventions"),
+        options.outside,
+    )
     return AuditSettings.of(
         model,
         wishes,
         chosen("budget") or "",
-        _prices(options, config, model),
+        Rates(_prices(options, config, model), chosen("rate")),
         seed=chosen("seed"),
         pilot=options.pilot,
-        per_second=chosen("rate"),
         max_invalid=chosen("max_invalid"),
     )
 
@@ -108,10 +111,9 @@ def _prices(options: AuditOptions, config: AuditConfig, model: str) -> Prices | 
     return Prices(options.price_in, options.price_out)
 
 
-def finish(session: ModelAudit) -> AuditReport:
-    """Measure what was asked, and write the report of each study and that of the audit."""
+def finish(session: ModelAudit) -> tuple[AuditReport, dict[str, StoredRun]]:
+    """Measure what was asked, and write the report of each study and that of the audit; also returns its runs."""
     assert session.place is not None
     assert session.record is not None
-    by_name = {study.name: study for study in session.studies}
-    runs = {name: opened(place, by_name.get(name)) for name, place in begun_runs(session.place, session.record).items()}
-    return write_audit_report(session.place, session.record, runs)
+    runs = session.runs()
+    return write_audit_report(session.place, session.record, runs), runs

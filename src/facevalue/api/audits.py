@@ -5,20 +5,19 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
-from facevalue.api.audited import AuditOptions, finish, settings_of
-from facevalue.api.calls import own_model, place_of
+from facevalue.api.audited import AuditOptions, finish, open_audit, settings_of
+from facevalue.api.calls import own_model, place_of, progress_of
 from facevalue.api.run import Run
 from facevalue.arguments import checked
 from facevalue.models.base import Model, checked_model
 from facevalue.models.registry import load
 from facevalue.report.audit_page import AuditReport
-from facevalue.runs.audit import ModelAudit, opened
-from facevalue.runs.audit_folder import begun_runs
+from facevalue.runs.audit import ModelAudit
 from facevalue.runs.audit_plan import AuditPlan
 from facevalue.runs.begin import begin
-from facevalue.runs.notebook_progress import progress as for_people
-from facevalue.runs.progress import Progress, SilentProgress, check_progress
+from facevalue.runs.progress import Progress
 from facevalue.types import Question
 
 Settings = Mapping[str, Mapping[str, object]]
@@ -139,30 +138,22 @@ def audit(
     """
     ready = None if isinstance(model, str) else own_model(model)
     spec = model if isinstance(model, str) else checked_model(ready).name
-    options = AuditOptions(
-        spec, None if budget is None else str(budget), tuple(studies), None if images is None else fspath(images),
-        None if config is None else Path(config), None if pilot is None else place_of(pilot), rate, temperature, exact,
-        tuple(interventions), seed, price_in, price_out, max_invalid, outside, settings,
+    options = _options(
+        budget, studies, images, pilot, model=spec, config=None if config is None else Path(config), rate=rate,
+        temperature=temperature, exact=exact, interventions=tuple(interventions), seed=seed, price_in=price_in,
+        price_out=price_out, max_invalid=max_invalid, outside=outside, settings=settings,
     )  # fmt: skip
-    chosen = settings_of(options)
-    place = options.place(None if folder is None else place_of(folder), spec)
-    session = ModelAudit(chosen, place)
-    options.rehearse(session)
-    if not isinstance(progress, bool):
-        check_progress(progress)
-    else:
-        progress = for_people() if progress else SilentProgress()
+    session = open_audit(settings_of(options), None if folder is None else place_of(folder))
+    place, reported = session.place, progress_of(progress)
+    assert place is not None
     answering = load(spec) if ready is None else ready
     with closing(answering) if ready is None else nullcontext():
         session.fit(answering)
-        outcome = session.ask(lambda prepared: begin(prepared, answering, progress))
+        outcome = session.ask(lambda prepared: begin(prepared, answering, reported))
     if outcome.interrupted:
         raise KeyboardInterrupt(f"{place} holds what was answered: the same call goes on.")
-    report = finish(session)
-    assert session.record is not None
-    runs = {
-        name: Run(opened(run), outcome.summaries.get(name)) for name, run in begun_runs(place, session.record).items()
-    }
+    report, stored = finish(session)
+    runs = {name: Run(run, outcome.summaries.get(name)) for name, run in stored.items()}
     return Audited(place, outcome.plan, report, runs, outcome.complete)
 
 
@@ -195,9 +186,25 @@ def plan_audit(
     >>> plan.requests, round(plan.points or 0)
     (3996, 6)
     """
-    options = AuditOptions(
-        budget=None if budget is None else str(budget), studies=tuple(studies),
-        images=None if images is None else fspath(images), pilot=None if pilot is None else place_of(pilot), rate=rate,
-        exact=exact, seed=seed, price_in=price_in, price_out=price_out, settings=settings,
+    options = _options(
+        budget, studies, images, pilot,
+        rate=rate, exact=exact, seed=seed, price_in=price_in, price_out=price_out, settings=settings,
     )  # fmt: skip
     return ModelAudit(settings_of(options)).plan()
+
+
+def _options(
+    budget: str | int | None,
+    studies: Iterable[str],
+    images: str | PathLike[str] | None,
+    pilot: str | PathLike[str] | None,
+    **values: Any,
+) -> AuditOptions:
+    """Options of a call as the command has them."""
+    return AuditOptions(
+        budget=None if budget is None else str(budget),
+        studies=tuple(studies) or None,
+        images=None if images is None else fspath(images),
+        pilot=None if pilot is None else place_of(pilot),
+        **values,
+    )

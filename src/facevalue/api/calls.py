@@ -22,10 +22,10 @@ from facevalue.runs.begin import begin
 from facevalue.runs.notebook_progress import progress as for_people
 from facevalue.runs.prepared import prepare
 from facevalue.runs.progress import Progress, SilentProgress, check_progress
+from facevalue.runs.remote_pictures import own_folder
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stopping import StopRule
 from facevalue.runs.stored import StoredRun
-from facevalue.store.files import ROOTS
 from facevalue.types import Question
 
 
@@ -192,10 +192,7 @@ def run(
             answering.close()
     if summary.interrupted:
         raise KeyboardInterrupt(f"{prepared.folder} holds what was answered: the same call resumes.")
-    root = next(
-        (str(root_option) for name in ROOTS if (root_option := chosen.compiled.options.get(name))), ""
-    )  # its user has just named it
-    pictures = Path(root) if root else None
+    pictures = own_folder(chosen.compiled.options)  # its user has just named it
     return Run(StoredRun.open(prepared.folder, pictures=pictures, protocol=chosen.protocol), summary)
 
 

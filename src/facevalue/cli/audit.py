@@ -1,6 +1,6 @@
 """`facevalue audit`: every study of a model within one budget, planned, asked, measured and reported."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from facevalue.api.audited import AuditOptions, finish, settings_of
+from facevalue.api.audited import AuditOptions, finish, open_audit, settings_of
 from facevalue.cli.exits import Exit
 from facevalue.cli.log_file import logged
 from facevalue.cli.output import Document, Output
@@ -18,7 +18,7 @@ from facevalue.cli.running import cluster_of
 from facevalue.errors import SettingError
 from facevalue.models import load
 from facevalue.models.base import ModelOptions
-from facevalue.protocol.study import LeftOut
+from facevalue.protocol.study import LeftOut, by_reason
 from facevalue.report.audit_page import AuditReport, StudyAnswer
 from facevalue.runs import RichProgress, RunSummary
 from facevalue.runs.audit import AuditOutcome, ModelAudit
@@ -124,18 +124,15 @@ def audit(
 ) -> Output[AuditDocument | AuditPlanDocument]:
     """Plan an audit, and ask and report it unless only the plan is wanted."""
     reach = ModelOptions(**{name: values.pop(name) for name in _OF_REACH if name in values})
-    options = AuditOptions(**values)
-    settings = settings_of(options)
+    settings = settings_of(AuditOptions(**values))
     if plan:
         planned = ModelAudit(settings, out).plan()
         return Output(_plan_document(planned), plan_lines(planned))
     if not settings.model:
         raise SettingError("Say with --model who is asked, as of `facevalue run`; --plan asks nothing and needs none.")
     with logged(log):
-        place = options.place(out, settings.model)
-        target = cluster_of(cluster, cluster_config, place)
-        session = ModelAudit(settings, place)
-        options.rehearse(session)
+        target = cluster_of(cluster, cluster_config, out)
+        session = open_audit(settings, out)
         console = terminal(stderr=True)
         loaded = load(settings.model, reach) if target is None else None
         with closing(loaded) if loaded is not None else nullcontext():
@@ -155,7 +152,7 @@ def audit(
         if outcome.interrupted:
             console.print("The same command goes on.")
             return Output(_document(session, outcome, None), status=Exit.INTERRUPTED)
-        report = finish(session)
+        report, _ = finish(session)
     document = _document(session, outcome, report)
     return Output(document, _answer_lines(outcome, report), _status(outcome, report))
 
@@ -225,16 +222,8 @@ def plan_lines(plan: AuditPlan) -> Iterator[RenderableType]:
             yield Text(f"{study.name} with more requests: {'; '.join(sizes)}")
         if study.note:
             yield Text(f"{study.name}: {study.note}")
-    for names, reason in _grouped(plan.left_out).items():
+    for names, reason in by_reason(plan.left_out):
         yield Text.assemble(f"Left out: {reason}", "  ", (names, "dim"))
-
-
-def _grouped(left_out: Sequence[LeftOut]) -> Mapping[str, str]:
-    """Studies that were left out for one reason, and the reason."""
-    reasons: dict[str, list[str]] = {}
-    for omission in left_out:
-        reasons.setdefault(omission.why, []).append(omission.what)
-    return {", ".join(names): reason for reason, names in reasons.items()}
 
 
 def _takes(study: PlannedStudy, takes: Sequence[str]) -> list[str]:

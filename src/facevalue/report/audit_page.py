@@ -110,17 +110,19 @@ def write_audit_report(place: Path | str, record: AuditRecord, runs: Mapping[str
     """
     answers = tuple(_answer(name, run) for name, run in runs.items())
     profile = _profile(answers, runs)
-    html = audit_page(record, answers, profile)
+    html = audit_page(record, answers, profile).encode()
+    files = {REPORT: html} | ({} if profile is None else {PROFILE: _profile_json(profile).encode()})
     if is_url(place):
         mirror = next(iter(runs.values())).folder
         path = mirror.with_name(f"audit-{mirror.name}.html")
-        write_whole(path, html.encode())
-        Objects.at(place).overwrite(REPORT, html.encode())
+        write_whole(path, html)
+        objects = Objects.at(place)
+        for name, data in files.items():
+            objects.overwrite(name, data)
     else:
         path = Path(place) / REPORT
-        write_whole(path, html.encode())
-        if profile is not None:
-            write_whole(path.with_name(PROFILE), _profile_json(profile).encode())
+        for name, data in files.items():
+            write_whole(path.with_name(name), data)
     return AuditReport(path, answers, record.left_out, () if profile is None else tuple(sentences_of(profile)))
 
 

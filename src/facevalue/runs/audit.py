@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from facevalue.errors import ModelError, RunError
 from facevalue.models.base import Model
 from facevalue.places import is_url
 from facevalue.protocol.study import LeftOut
+from facevalue.runs.asked import utc_now
 from facevalue.runs.audit_folder import (
     AuditedStudy,
     AuditRecord,
@@ -21,15 +21,15 @@ from facevalue.runs.audit_folder import (
 )
 from facevalue.runs.audit_plan import AuditPlan, Rates, plan_of_budget, plan_of_samples
 from facevalue.runs.audit_studies import AuditWishes, StudyOfAudit, studies_of
-from facevalue.runs.budgets import HOURS, MONEY, AuditBudget, Prices, budget_of, check_currency
+from facevalue.runs.budgets import HOURS, MONEY, AuditBudget, budget_of, check_currency
 from facevalue.runs.checks import check_limits
 from facevalue.runs.grown import grow
 from facevalue.runs.prepared import Prepared, prepare
+from facevalue.runs.remote_pictures import own_folder
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.study_sizes import StudyPilot, StudySizes
 from facevalue.runs.trials import TrialNumbers
-from facevalue.store.files import ROOTS
 from facevalue.types import OptionValue
 
 PILOT_SHARE = 0.25
@@ -72,17 +72,22 @@ class AuditSettings:
     max_invalid: float | None = None
 
     @classmethod
-    def of(cls, model: str, wishes: AuditWishes, budget: str, prices: Prices | None, **rest: object) -> "AuditSettings":
-        """Settings with a budget as it is typed."""
-        understood = budget_of(budget) if budget else None
-        if understood is not None:
-            check_currency(understood, prices, model or "the model")
-        per_second = rest.pop("per_second", None)
-        assert per_second is None or isinstance(per_second, float)
-        return replace(
-            cls(model, wishes, understood, budget.strip(), rates=Rates(prices, per_second)),
-            **rest,  # type: ignore[arg-type]
-        )
+    def of(
+        cls,
+        model: str,
+        wishes: AuditWishes,
+        typed: str,
+        rates: Rates,
+        *,
+        seed: int = 0,
+        pilot: Path | str | None = None,
+        max_invalid: float | None = None,
+    ) -> "AuditSettings":
+        """Settings with a budget as it is typed; empty for a pilot alone."""
+        budget = budget_of(typed) if typed else None
+        if budget is not None:
+            check_currency(budget, rates.prices, model or "the model")
+        return cls(model, wishes, budget, typed.strip(), seed, rates, pilot, max_invalid)
 
     def recorded(self) -> dict[str, OptionValue]:
         """What decides what is asked, by the name of the option."""
@@ -179,10 +184,10 @@ class ModelAudit:
 
     def plan(self) -> AuditPlan:
         """What is asked, of a pilot or within the budget, as far as is known now; nothing is asked for it."""
-        if self.settings.budget is None:
-            return self._pilot_plan(self._sizes({}))
-        pilots = self._pilots()
-        return plan_of_budget(self._sizes(pilots), self._left_out, self.settings.budget, self.settings.rates)
+        sizes, budget = self._sizes(), self.settings.budget
+        if budget is None:
+            return self._pilot_plan(sizes)
+        return plan_of_budget(sizes, self._left_out, budget, self.settings.rates)
 
     def ask(self, ask: Ask, tell: Callable[[AuditPlan], None] | None = None) -> AuditOutcome:
         """Ask what is open: first a pilot, where one is needed, then what the plan says.
@@ -195,6 +200,7 @@ class ModelAudit:
             Is told each plan before it is asked.
         """
         assert self.place is not None
+        budget = self.settings.budget
         summaries: dict[str, RunSummary] = {}
         if self.record is None:
             self.record = AuditRecord(
@@ -213,48 +219,42 @@ class ModelAudit:
             self._write(
                 replace(self.record, studies=tuple(replace(s, pilot=sizes[s.name]) for s in self.record.studies))
             )
-            summaries = self._asked(ask, sizes)
-            if self.settings.budget is None or _is_open(summaries):
-                return self._ended(pilot if _is_open(summaries) else self.plan(), summaries)
-        if self.settings.budget is None:
-            return self._ended(self.plan(), self._asked(ask, {s.name: s.asked for s in self.record.studies}))
+            summaries = self._ask_samples(ask, sizes)
+            if budget is None or _is_open(summaries):
+                return self._end(pilot if _is_open(summaries) else self.plan(), summaries)
+        assert budget is not None  # without one, a pilot is all
         stopped = {name for name, summary in summaries.items() if summary.stopped}
-        plan = self._made(self.settings.budget, stopped)
+        plan = self._plan_within(budget, stopped)
         if tell is not None:
             tell(plan)
-        return self._ended(plan, summaries | self._asked(ask, {study.name: study.sample for study in plan.studies}))
+        return self._end(plan, summaries | self._ask_samples(ask, {study.name: study.sample for study in plan.studies}))
 
     def _own_pilot(self) -> AuditPlan | None:
-        """The pilot that is taken first; None where none is."""
+        """The pilot that is taken first, or goes on; None where none is taken."""
         assert self.record is not None
-        budget, sizes = self.settings.budget, self._sizes({})
-        if budget is None:
-            return self._pilot_plan(sizes)
-        if self.record.studies and any(study.pilot for study in self.record.studies):
-            return self._pilot_plan(sizes)  # begun
-        if self.settings.pilot is not None or not isinstance(self.place, Path):
+        budget, rates = self.settings.budget, self.settings.rates
+        is_settled = budget is None or any(study.pilot for study in self.record.studies)
+        if not is_settled and (self.settings.pilot is not None or not isinstance(self.place, Path)):
             return None
+        sizes = self._sizes()
         pilot = self._pilot_plan(sizes)
-        if budget.unit == HOURS and self.settings.rates.per_second is None:
+        if is_settled or budget is None or (budget.unit == HOURS and rates.per_second is None):
             return pilot
-        takes = sum(study.requests * self.settings.rates.of_budget(budget, self._at(sizes, study.name))
-                    for study in pilot.studies)  # fmt: skip
+        takes = sum(
+            study.requests * rates.of_budget(budget, of_study)
+            for study, of_study in zip(pilot.studies, sizes, strict=True)
+        )
         return pilot if takes <= PILOT_SHARE * budget.amount else None
 
-    @staticmethod
-    def _at(sizes: Sequence[StudySizes], name: str) -> StudySizes:
-        return next(of_study for of_study in sizes if of_study.study.name == name)
-
     def _pilot_plan(self, sizes: Sequence[StudySizes]) -> AuditPlan:
-        recorded = {} if self.record is None else {study.name: study.pilot for study in self.record.studies}
-        samples = {of.study.name: recorded.get(of.study.name) or of.first for of in sizes}
-        pilots = self._pilots() if self.record is not None else {}
-        return plan_of_samples(self._sizes(pilots) if pilots else sizes, self._left_out, self.settings.rates, samples)
+        """What a pilot asks that has begun, or will begin."""
+        samples = {of_study.name: of_study.begun or of_study.first for of_study in sizes}
+        return plan_of_samples(sizes, self._left_out, self.settings.rates, samples)
 
-    def _made(self, budget: AuditBudget, stopped: Collection[str] = ()) -> AuditPlan:
+    def _plan_within(self, budget: AuditBudget, stopped: Collection[str]) -> AuditPlan:
         """The plan within a budget: made now and recorded, or as it was."""
         assert self.record is not None
-        sizes = self._sizes(self._pilots())
+        sizes = self._sizes()
         if self.record.planned:
             samples = {study.name: study.asked for study in self.record.studies}
             return plan_of_samples(sizes, self._left_out, self.settings.rates, samples, budget)
@@ -273,7 +273,7 @@ class ModelAudit:
         )
         return plan
 
-    def _asked(self, ask: Ask, samples: Mapping[str, int]) -> dict[str, RunSummary]:
+    def _ask_samples(self, ask: Ask, samples: Mapping[str, int]) -> dict[str, RunSummary]:
         """Ask each study so many requests, one after the other, until one is interrupted."""
         assert self.place is not None
         out: dict[str, RunSummary] = {}
@@ -298,28 +298,33 @@ class ModelAudit:
             return settings
         elsewhere = sum(
             prices.cost(counts.prompt_tokens, counts.completion_tokens)
-            for name, run in self._begun().items() if name != study.name for counts in (run.facts.counts,)
+            for name, run in self.runs().items() if name != study.name for counts in (run.facts.counts,)
         )  # fmt: skip
         return replace(settings, max_cost=max(budget.amount - elsewhere, 1e-9))
 
-    def _begun(self) -> dict[str, StoredRun]:
-        """Runs of this audit that have begun."""
+    def runs(self) -> dict[str, StoredRun]:
+        """Runs of this audit that have begun, by name; the pictures that its user has just named are believed."""
         if self.record is None or self.place is None:
             return {}
-        places = begun_runs(self.place, self.record)
-        return {name: opened(place, self._studies.get(name)) for name, place in places.items()}
+        out = {}
+        for name, place in begun_runs(self.place, self.record).items():
+            study = self._studies.get(name)
+            out[name] = StoredRun.open(place, pictures=None if study is None else own_folder(study.study.options))
+        return out
 
     def _pilots(self) -> dict[str, StoredRun]:
         """Runs of which spread, tokens and speed are taken: of another audit, or this one's own."""
         if self.settings.pilot is None:
-            return self._begun()
-        runs = [opened(run if is_url(run) else Path(run)) for run in runs_of(self.settings.pilot)]
+            return self.runs()
+        runs = [StoredRun.open(run if is_url(run) else Path(run)) for run in runs_of(self.settings.pilot)]
         by_study = {run.facts.study: run for run in runs}
         return {
             name: by_study[study.study.name] for name, study in self._studies.items() if study.study.name in by_study
         }
 
-    def _sizes(self, pilots: Mapping[str, StoredRun]) -> list[StudySizes]:
+    def _sizes(self) -> list[StudySizes]:
+        """Sizes that each study may have, by what its pilot says."""
+        pilots = self._pilots()
         begun = {} if self.record is None else {study.name: study.pilot for study in self.record.studies}
         return [
             StudySizes(
@@ -328,10 +333,10 @@ class ModelAudit:
             for name, study in self._studies.items()
         ]
 
-    def _ended(self, plan: AuditPlan, summaries: Mapping[str, RunSummary]) -> AuditOutcome:
+    def _end(self, plan: AuditPlan, summaries: Mapping[str, RunSummary]) -> AuditOutcome:
         assert self.record is not None
         complete = len(summaries) >= len(plan.studies) and not _is_open(summaries)
-        ended = (self.record.ended or datetime.now(UTC).replace(microsecond=0)) if complete else None
+        ended = (self.record.ended or utc_now()) if complete else None
         if ended != self.record.ended:
             self._write(replace(self.record, ended=ended))
         return AuditOutcome(plan, summaries, complete)
@@ -341,12 +346,6 @@ class ModelAudit:
         if record != self.record or not is_audit(self.place):
             write_audit(self.place, record)
         self.record = record
-
-
-def opened(place: Path | str, study: StudyOfAudit | None = None) -> StoredRun:
-    """Open a run of an audit; the pictures that its user has just named are believed."""
-    root = "" if study is None else next((str(path) for name in ROOTS if (path := study.study.options.get(name))), "")
-    return StoredRun.open(place, pictures=Path(root) if root else None)
 
 
 def _is_open(summaries: Mapping[str, RunSummary]) -> bool:
@@ -384,8 +383,8 @@ def _differences(record: AuditRecord, settings: AuditSettings, studies: Sequence
             stored[f"study {study.name}"] = "asked"
     for name in dict.fromkeys([*stored, *requested]):
         if stored.get(name) != requested.get(name):
-            yield f"{name}: {_shown(stored.get(name))} in the folder, {_shown(requested.get(name))} asked"
+            yield f"{name}: {_setting_text(stored.get(name))} in the folder, {_setting_text(requested.get(name))} asked"
 
 
-def _shown(value: object) -> str:
+def _setting_text(value: object) -> str:
     return "nothing" if value is None else ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite, nan
+from math import inf, isfinite
 
 from facevalue.errors import DataError, SettingError
 from facevalue.measures.allocation import allocate, shares_of_budget
@@ -157,7 +157,7 @@ class Rates:
         if hours is None:
             raise SettingError(
                 f"How long a request takes is not known yet: give --rate (requests a second), or --pilot with an audit "
-                f"of this model; without --plan, a pilot is taken first. ({sizes.study.name})"
+                f"of this model; without --plan, a pilot is taken first. ({sizes.name})"
             )
         return hours
 
@@ -175,7 +175,7 @@ def plan_of_samples(
     """
     planned = []
     for sizes in studies:
-        sample = samples[sizes.study.name]
+        sample = samples[sizes.name]
         offered = _offered(sizes, sample) if budget is None else ()
         planned.append(_planned(sizes, sizes.at(sample), rates, sizes_offered=offered))
     return AuditPlan(tuple(planned), tuple(left_out), budget)
@@ -187,7 +187,7 @@ def _offered(sizes: StudySizes, pilot: int) -> tuple[SizeOffered, ...]:
     samples = [pilot * _TIMES**step for step in range(1, _MOST_SIZES)]
     samples = [sample for sample in samples if sample < sizes.study.whole] + [sizes.study.whole]
     looked_at = [sizes.at(sample) for sample in samples]
-    return tuple(SizeOffered(size.requests, size.points if isfinite(size.points) else None) for size in looked_at)
+    return tuple(SizeOffered(size.requests, _finite(size.points)) for size in looked_at)
 
 
 def plan_of_budget(
@@ -195,14 +195,14 @@ def plan_of_budget(
     left_out: Sequence[LeftOut],
     budget: AuditBudget,
     rates: Rates,
-    held: Collection[str] = (),
+    stopped: Collection[str] = (),
 ) -> AuditPlan:
     """Deal a budget out, so that the largest effect that any study may miss is smallest.
 
     A study that cannot say what it detects gets an equal share of the budget, or all that there is of it; the rest is
     dealt out over the others by `measures.allocation`, over sizes of whole units.
 
-    `held`: studies that stay as they were asked, as most of their replies cannot be read.
+    `stopped`: studies that stay as they were asked, as most of their replies cannot be read.
 
     Raises
     ------
@@ -210,78 +210,70 @@ def plan_of_budget(
         The budget is too small for any verdict, or less than what was asked already; says which is the smallest that is
         not.
     """
-    costs = {sizes.study.name: rates.of_budget(budget, sizes) for sizes in studies}
-    begun = sum(_begun(sizes) * costs[sizes.study.name] for sizes in studies)
-    if begun > budget.amount:
+    costs = {sizes.name: rates.of_budget(budget, sizes) for sizes in studies}
+    begun = {sizes.name: sizes.begun_requests * costs[sizes.name] for sizes in studies}
+    pilot = sum(begun.values())
+    if pilot > budget.amount:
         raise DataError(
-            f"The pilot took {budget.amount_text(begun)} already, which is more than the budget of {budget.text}."
+            f"The pilot took {budget.amount_text(pilot)} already, which is more than the budget of {budget.text}."
         )
-    dealt = [sizes for sizes in studies if sizes.study.name not in held]
+    dealt = [sizes for sizes in studies if sizes.name not in stopped]
     silent = [sizes for sizes in dealt if sizes.is_silent]
     telling = [sizes for sizes in dealt if not sizes.is_silent]
-    wholes = {sizes.study.name: sizes.study.whole * costs[sizes.study.name] for sizes in dealt}
+    wholes = {sizes.name: sizes.study.whole * costs[sizes.name] for sizes in dealt}
     equal = shares_of_budget(wholes, budget.amount)
-    shares = {
-        sizes.study.name: max(equal[sizes.study.name], _begun(sizes) * costs[sizes.study.name]) for sizes in silent
-    }
-    beyond = sum(shares[sizes.study.name] - _begun(sizes) * costs[sizes.study.name] for sizes in silent)
-    chosen, fewest = _dealt_out(telling, costs, budget.amount - begun - beyond)
+    shares = {sizes.name: max(equal[sizes.name], begun[sizes.name]) for sizes in silent}
+    beyond = sum(share - begun[name] for name, share in shares.items())
+    chosen, fewest = _dealt_out(telling, costs, budget.amount - pilot - beyond)
     if telling and not chosen:
-        _refuse(budget, begun + beyond + fewest if isfinite(fewest) else inf, telling, costs)
+        _refuse(budget, pilot + beyond + fewest if isfinite(fewest) else inf, telling, costs)
     spent = sum(
-        (chosen[sizes.study.name].requests if sizes.study.name in chosen else _begun(sizes)) * costs[sizes.study.name]
+        chosen[sizes.name].requests * costs[sizes.name] if sizes.name in chosen else begun[sizes.name]
         for sizes in telling
     )
     rest = shares_of_budget({name: wholes[name] for name in shares}, budget.amount - spent)
     for sizes in silent:
-        name = sizes.study.name
+        name = sizes.name
         sample = max(int(max(rest[name], shares[name] if not telling else 0.0) / costs[name] + 1e-6), sizes.begun)
         size = sizes.at(sample)
         if size.requests:
             chosen[name] = size
     planned, unreached = [], []
     for sizes in studies:
-        name = sizes.study.name
+        name = sizes.name
         if name in chosen:
             planned.append(_planned(sizes, chosen[name], rates))
         elif sizes.begun:
-            note = _HELD if name in held else _unreached(sizes, budget, costs[name])
+            note = _UNREADABLE if name in stopped else _unreached(sizes, budget, costs[name])
             planned.append(_planned(sizes, sizes.at(sizes.begun), rates, note))
         else:
             unreached.append(LeftOut(name, _unreached(sizes, budget, costs[name])))
     return AuditPlan(tuple(planned), (*left_out, *unreached), budget)
 
 
-def _begun(sizes: StudySizes) -> int:
-    """Requests that were asked already."""
-    return sizes.study.requests(sizes.begun, sizes.seed) if sizes.begun else 0
-
-
 def _dealt_out(
     studies: Sequence[StudySizes], costs: Mapping[str, float], amount: float
 ) -> tuple[dict[str, StudySize], float]:
     """Sizes of the studies that the amount brings to a verdict, and the smallest amount that brings any to one."""
+    if not studies:
+        return {}, inf
     for sizes in studies:
-        sizes.look_up_to(_begun(sizes) + int(max(amount, 0.0) / costs[sizes.study.name]))
+        sizes.look_up_to(sizes.begun_requests + int(max(amount, 0.0) / costs[sizes.name]))
     for _ in range(_ROUNDS):
-        curves = [sizes.curve(costs[sizes.study.name]) for sizes in studies]
+        curves = [sizes.curve(costs[sizes.name]) for sizes in studies]
         allocation = allocate([curve for _, curve in curves], amount)
         chosen = {
-            sizes.study.name: of_curve[number]
+            sizes.name: of_curve[number]
             for sizes, (of_curve, _), number in zip(studies, curves, allocation.chosen, strict=True)
             if number is not None
         }
-        finer = [sizes.look_near(chosen[name].sample) for sizes in studies if (name := sizes.study.name) in chosen]
+        reached = [sizes for sizes in studies if sizes.name in chosen]
+        finer = [sizes.look_near(chosen[sizes.name].sample) for sizes in reached]
         if not any(finer):
             break
-    if not studies:
-        return {}, inf
-    rest = amount - sum((size.requests - _begun(sizes)) * costs[name] for sizes in studies
-                        if (size := chosen.get(name := sizes.study.name)) is not None)  # fmt: skip
-    for sizes in sorted(studies, key=lambda sizes: -getattr(chosen.get(sizes.study.name), "points", inf)):
-        name = sizes.study.name
-        if name not in chosen:
-            continue
+    rest = amount - sum((chosen[sizes.name].requests - sizes.begun_requests) * costs[sizes.name] for sizes in reached)
+    for sizes in sorted(reached, key=lambda sizes: -chosen[sizes.name].points):
+        name = sizes.name
         larger = sizes.at(chosen[name].sample + int(rest / costs[name]))
         if larger.points < chosen[name].points:
             rest -= (larger.requests - chosen[name].requests) * costs[name]
@@ -291,7 +283,7 @@ def _dealt_out(
 
 def _refuse(budget: AuditBudget, fewest: float, studies: Sequence[StudySizes], costs: Mapping[str, float]) -> None:
     """Say that a budget is too small for any verdict, and which is the smallest that is not."""
-    first = min(studies, key=lambda sizes: sizes.curve(costs[sizes.study.name])[1].first_verdict)
+    first = min(studies, key=lambda sizes: sizes.curve(costs[sizes.name])[1].first_verdict)
     raise DataError(
         f"A budget of {budget.text} is too small for any verdict: {budget.amount_text(_rounded_up(fewest, budget))} is "
         f"the smallest with which a study tells anything ({first.study.name}), as far as is known beforehand. Choose "
@@ -309,7 +301,7 @@ def _unreached(sizes: StudySizes, budget: AuditBudget, cost: float) -> str:
     if sizes.is_silent:
         text = budget.amount_text(_rounded_up(sizes.study.requests(sizes.smallest, sizes.seed) * cost, budget))
         return f"The budget does not reach it: its smallest sample takes {text}."
-    first = budget.amount_text(_rounded_up(sizes.curve(cost)[1].first_verdict + _begun(sizes) * cost, budget))
+    first = budget.amount_text(_rounded_up(sizes.curve(cost)[1].first_verdict + sizes.begun_requests * cost, budget))
     return f"The budget does not reach it: {first} or more would be needed for it alone before it tells anything."
 
 
@@ -340,9 +332,9 @@ def _planned(
     )
 
 
-_HELD = "Most replies of its pilot cannot be read: it is asked no more."
+_UNREADABLE = "Most replies of its pilot cannot be read: it is asked no more."
 _WITHOUT_POWER = "It has no power analysis; it gets an equal share."
 
 
-def _finite(value: float = nan) -> float | None:
+def _finite(value: float) -> float | None:
     return value if isfinite(value) else None

@@ -129,6 +129,17 @@ def default_folder(study: str, model: str, interventions: Sequence[str] = ()) ->
     >>> default_folder("stylisticbias", "sim/default", ["cipher"]).as_posix()
     'runs/stylisticbias-sim-default+cipher'
     """
-    name = model.rpartition("#")[2] if "#" in model else model
     suffix = "".join(f"+{intervention}" for intervention in interventions)[:80]
-    return Path("runs") / f"{study}-{re.sub(r'[^A-Za-z0-9._-]+', '-', name).strip('-.')[:80]}{suffix}"
+    return Path("runs") / f"{study}-{model_in_path(model)}{suffix}"
+
+
+def model_in_path(model: str) -> str:
+    """What a model is called in the name of a folder.
+
+    Examples
+    --------
+    >>> model_in_path("hf/Qwen/Qwen3-VL")
+    'hf-Qwen-Qwen3-VL'
+    """
+    name = model.rpartition("#")[2] if "#" in model else model
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:80]

@@ -22,6 +22,11 @@ def own_roots(options: Mapping[str, OptionValue]) -> list[str]:
     return [name for name in ROOTS if options.get(name)]
 
 
+def own_folder(options: Mapping[str, OptionValue]) -> Path | None:
+    """The folder of the user's own pictures; None where options name none."""
+    return next((Path(str(options[name])) for name in own_roots(options)), None)
+
+
 def put_pictures(study: Study, objects: Objects) -> int:
     """Put the pictures of a study's table beside the run, those that are not there yet; return how many."""
     roots = [Path(str(study.options[name])) for name in own_roots(study.options)]

@@ -21,7 +21,7 @@ from facevalue.protocol.variant_trials import intervened
 from facevalue.runs.failures import failures_of
 from facevalue.runs.judged import stored_judge
 from facevalue.runs.mirror import mirrored
-from facevalue.runs.remote_pictures import own_roots, pictures_at
+from facevalue.runs.remote_pictures import own_folder, own_roots, pictures_at
 from facevalue.runs.stored_rows import other_options
 from facevalue.store import RunManifest, scan_responses
 from facevalue.store.files import PICTURES, PREREGISTRATION
@@ -163,8 +163,7 @@ class StoredRun:
 
     def reopened(self, judge: Judge | None = None) -> "StoredRun":
         """The same run with what its folder holds now, read by a judge of its own where one is given."""
-        roots = own_roots(self.facts.options)
-        pictures = Path(str(self.facts.options[roots[0]])) if roots and self.pictures_named else None
+        pictures = own_folder(self.facts.options) if self.pictures_named else None
         again = StoredRun.open(self.folder, judge, pictures, self.given)
         return replace(again, facts=replace(again.facts, name=self.facts.name), url=self.url)
 

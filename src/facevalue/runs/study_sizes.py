@@ -1,5 +1,6 @@
 """Sizes of a study in an audit: what each detects in its lead family, in points of what is possible, and takes."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -108,6 +109,16 @@ class StudySizes:
     _looked_at: dict[int, StudySize] = field(default_factory=dict)
 
     @property
+    def name(self) -> str:
+        """What the study's run is called."""
+        return self.study.name
+
+    @cached_property
+    def begun_requests(self) -> int:
+        """Requests that were asked already: the whole units of `begun`."""
+        return self.study.requests(self.begun, self.seed) if self.begun else 0
+
+    @property
     def precision(self) -> Precision | None:
         """What a planner must know of the study."""
         return self.study.study.planned.precision
@@ -123,10 +134,8 @@ class StudySizes:
             facts = self.pilot.run.facts
             units = plan.units(study.sample(facts.sample or 1, facts.seed, self.study.repeats))[0]
             if units >= FEWEST_UNITS and (units - 1) * plan.tests >= LEAST_FREEDOM:
-                try:
+                with suppress(DataError):  # it says nothing of the spread
                     return expected_spread(study, exact=exact, pilot=self.pilot.run)
-                except DataError:  # it says nothing of the spread
-                    pass
         return expected_spread(study, exact=exact, pilot=None)
 
     @cached_property
@@ -240,6 +249,5 @@ class StudySizes:
             if (size := self._looked_at[sample]).requests and sample >= self.smallest
         }
         sizes = [by_requests[requests] for requests in sorted(by_requests)]
-        begun = self.study.requests(self.begun, self.seed) if self.begun else 0
-        costs = np.array([(size.requests - begun) * cost for size in sizes])
+        costs = np.array([(size.requests - self.begun_requests) * cost for size in sizes])
         return sizes, DetectionCurve(costs, np.array([size.points for size in sizes]) / 100)
