@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from scipy import special
 
 from facevalue.calibration.audits import MODEL, Audits
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.repetitions import audits_of
+from facevalue.calibration.shares import clopper_pearson
 from facevalue.csv_text import csv_bytes
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import label_columns
@@ -33,7 +33,7 @@ from facevalue.report.profile.profile import Profile, judged_profile
 STUDIES = ("stylisticbias", "vignette", "visbias", "modscan", "counterfactuals")
 NOTHING, EFFECTS = PlantedCondition("nothing"), PlantedCondition("effects", effect=1.5)
 TABLE = 20_261
-KEPT = Path("build/profile")
+FOLDER = Path("build/profile")
 LARGE = 4
 
 
@@ -149,15 +149,15 @@ def audited(makers: Makers, condition: PlantedCondition, audits: int) -> pl.Data
     signs = makers.signs(condition) if condition.effect else {}
     tables = []
     for seed in range(1, audits + 1):
-        kept = KEPT / f"{condition.name}-{condition.effect:g}-{seed}.pickle"
-        if not kept.exists():
+        file = FOLDER / f"{condition.name}-{condition.effect:g}-{seed}.pickle"
+        if not file.exists():
             begun = time.process_time()
             rows = counted(makers.profile(condition, seed), signs)
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_bytes(pickle.dumps(rows))
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(pickle.dumps(rows))
             print(f"{condition.name} {seed}: {time.process_time() - begun:.1f} CPU s", flush=True)
         rows_of_audit = [
-            {k: v if isinstance(v, str) else int(v) for k, v in row.items()} for row in pickle.loads(kept.read_bytes())
+            {k: v if isinstance(v, str) else int(v) for k, v in row.items()} for row in pickle.loads(file.read_bytes())
         ]
         tables.append(pl.DataFrame(rows_of_audit).with_columns(audit=seed))
     return pl.concat(tables).with_columns(condition=pl.lit(condition.name))
@@ -166,31 +166,24 @@ def audited(makers: Makers, condition: PlantedCondition, audits: int) -> pl.Data
 def summary(rows: pl.DataFrame) -> pl.DataFrame:
     """Shares of audits and of planted effects, of each study and of the whole profile."""
     whole = rows.group_by("condition", "audit", maintain_order=True).agg(pl.col(pl.Int64).exclude("audit").sum())
-    both = pl.concat([rows, whole.with_columns(study=pl.lit("all five"))], how="diagonal")
+    studies = pl.concat([rows, whole.with_columns(study=pl.lit("all five"))], how="diagonal")
     out = []
-    for (condition, study), members in both.group_by("condition", "study", maintain_order=True):
+    for (condition, study), members in studies.group_by("condition", "study", maintain_order=True):
         audits = members.height
         any_found = int((members["found"] > 0).sum())
         low, high = clopper_pearson(any_found, audits)
-        planted, same, held = (int(members[name].sum()) for name in ("planted", "same_sign", "found_planted"))
-        right = int((members["same_sign"] == members["planted"]).sum())
+        planted, of_sign, findings = (int(members[name].sum()) for name in ("planted", "same_sign", "found_planted"))
+        all_of_sign = int((members["same_sign"] == members["planted"]).sum())
         out.append({
             "condition": condition, "study": study, "audits": audits, "any_found": any_found / audits,
             "any_found_low": low, "any_found_high": high, "any_on_pages": int((members["page"] > 0).sum()) / audits,
-            "planted_and_seen": planted / audits, "of_planted_sign": same / planted if planted else None,
-            "audits_all_of_planted_sign": right / audits if planted else None,
-            "of_these_found": held / planted if planted else None,
+            "planted_and_seen": planted / audits, "of_planted_sign": of_sign / planted if planted else None,
+            "audits_all_of_planted_sign": all_of_sign / audits if planted else None,
+            "of_these_found": findings / planted if planted else None,
             "found": int(members["found"].sum()) / audits,
             "found_of_wrong_sign": int(members["found_wrong"].sum()) / audits if planted else None,
         })  # fmt: skip
     return pl.DataFrame(out, infer_schema_length=None).with_columns(pl.selectors.float().round(4))
-
-
-def clopper_pearson(count: int, of: int) -> tuple[float, float]:
-    """95% interval of a share of independent audits."""
-    low = 0.0 if count == 0 else float(special.betaincinv(count, of - count + 1, 0.025))
-    high = 1.0 if count == of else float(special.betaincinv(count + 1, of - count, 0.975))
-    return low, high
 
 
 def main() -> None:

@@ -5,8 +5,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from benchmarks.profile_audits import EFFECTS, NOTHING, Makers, clopper_pearson, counted, summary
+from benchmarks.profile_audits import EFFECTS, NOTHING, Makers, counted, summary
 from benchmarks.profile_reference import audit
+from facevalue.calibration.shares import clopper_pearson
 
 
 def test_one_audit_of_the_reference_model_shows_what_was_planted_in_three_protocols(tmp_path: Path) -> None:

@@ -59,9 +59,20 @@ def share(rows: pl.DataFrame, column: str, *, crossed: bool = False) -> Share:
     draws = min(value * (1 - value) / variance, many) if variance > 0 else audits
     size = draws * float((special.stdtrit(many - 1, 1 - _TAIL) / special.stdtrit(audits - 1, 1 - _TAIL)) ** 2)
     hits = value * size
-    low = special.betaincinv(hits, size - hits + 1, _TAIL) if hits > 0 else 0.0
-    high = special.betaincinv(hits + 1, size - hits, 1 - _TAIL) if hits < size else 1.0
-    return Share(value, float(low), float(high))
+    return Share(value, *clopper_pearson(hits, size))
+
+
+def clopper_pearson(hits: float, size: float) -> tuple[float, float]:
+    """Clopper and Pearson's 95% interval of a share of so many independent draws, which need not be whole numbers.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in clopper_pearson(0, 40)]
+    [0.0, 0.088]
+    """
+    low = float(special.betaincinv(hits, size - hits + 1, _TAIL)) if hits > 0 else 0.0
+    high = float(special.betaincinv(hits + 1, size - hits, 1 - _TAIL)) if hits < size else 1.0
+    return low, high
 
 
 def _variance(apart: pl.DataFrame, key: str) -> float:
