@@ -46,20 +46,20 @@ class VerifyDocument(Document):
 
 def verify(runs: Sequence[Path | str]) -> Output[VerifyDocument]:
     """Check runs and those of audits, each to its end or to the first file that is damaged."""
-    verified = tuple(verified for place in runs for verified in _below(place))
+    verified = tuple(verified for place in runs for verified in _verified_runs(place))
     warnings = [f"{line} `facevalue run` sets them aside and asks again." for run in verified for line in run.odd]
     warnings += [run.fault for run in verified if run.fault]
     status = Exit.DONE if all(run.state == "sound" for run in verified) else Exit.REFUSED
     return Output(VerifyDocument(verified), _lines(verified), status, warnings)
 
 
-def _below(place: Path | str) -> Iterator[VerifiedRun]:
+def _verified_runs(place: Path | str) -> Iterator[VerifiedRun]:
     try:
-        below = runs_of(place)
+        runs = runs_of(place)
     except RunError as error:
         yield VerifiedRun(str(place), "damaged", None, None, None, fault=str(error))
         return
-    yield from (_verified(place_of(run)) for run in below)
+    yield from (_verified(place_of(run)) for run in runs)
 
 
 def _verified(run: Path | str) -> VerifiedRun:

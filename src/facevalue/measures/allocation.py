@@ -5,7 +5,7 @@ whole units, so that curves are steps: the solution is exact over the sizes that
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -65,7 +65,7 @@ class Allocation:
     """
 
     chosen: tuple[int | None, ...]
-    fewest: float = field(default=np.inf)
+    fewest: float
 
 
 def allocate(curves: Sequence[DetectionCurve], budget: float) -> Allocation:

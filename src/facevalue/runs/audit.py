@@ -21,7 +21,7 @@ from facevalue.runs.audit_folder import (
 )
 from facevalue.runs.audit_plan import AuditPlan, Rates, plan_of_budget, plan_of_samples
 from facevalue.runs.audit_studies import AuditWishes, StudyOfAudit, studies_of
-from facevalue.runs.budgets import HOURS, MONEY, AuditBudget, budget_of, check_currency
+from facevalue.runs.budgets import HOURS, MONEY, AuditBudget, Prices, budget_of, check_currency
 from facevalue.runs.checks import check_limits
 from facevalue.runs.grown import grow
 from facevalue.runs.prepared import Prepared, prepare
@@ -30,6 +30,8 @@ from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.study_sizes import StudyPilot, StudySizes
 from facevalue.runs.trials import TrialNumbers
+from facevalue.store.manifest import read_manifest
+from facevalue.store.remote import run_under
 from facevalue.types import OptionValue
 
 PILOT_SHARE = 0.25
@@ -248,7 +250,7 @@ class ModelAudit:
 
     def _pilot_plan(self, sizes: Sequence[StudySizes]) -> AuditPlan:
         """What a pilot asks that has begun, or will begin."""
-        samples = {of_study.name: of_study.begun or of_study.first for of_study in sizes}
+        samples = {of_study.name: of_study.begun or of_study.pilot_sample for of_study in sizes}
         return plan_of_samples(sizes, self._left_out, self.settings.rates, samples)
 
     def _plan_within(self, budget: AuditBudget, stopped: Collection[str]) -> AuditPlan:
@@ -296,11 +298,15 @@ class ModelAudit:
         settings = replace(settings, price_in=prices.prompt, price_out=prices.completion)
         if budget is None or budget.unit != MONEY:
             return settings
-        elsewhere = sum(
-            prices.cost(counts.prompt_tokens, counts.completion_tokens)
-            for name, run in self.runs().items() if name != study.name for counts in (run.facts.counts,)
-        )  # fmt: skip
-        return replace(settings, max_cost=max(budget.amount - elsewhere, 1e-9))
+        return replace(settings, max_cost=max(budget.amount - self._spent(prices, besides=study.name), 1e-9))
+
+    def _spent(self, prices: Prices, besides: str) -> float:
+        """What all other studies have cost."""
+        assert self.place is not None
+        assert self.record is not None
+        places = [place for name, place in begun_runs(self.place, self.record).items() if name != besides]
+        counts = [(run_under(place)[1] if isinstance(place, str) else read_manifest(place)).counts for place in places]
+        return sum(prices.cost(of_run.prompt_tokens, of_run.completion_tokens) for of_run in counts)
 
     def runs(self) -> dict[str, StoredRun]:
         """Runs of this audit that have begun, by name; the pictures that its user has just named are believed."""

@@ -21,7 +21,7 @@ from facevalue.types import STUDY_TEXT, OptionValue
 
 MANIFEST, TEMPERATURE = "manifest", "temperature"
 _LISTS = ("manifest.parquet", "manifest.csv")
-_LOOKED_AT = 20_000
+_MOST_CHECKED = 20_000
 """Pictures up to which a plan looks at each: some seconds."""
 _NOT_OF_MODELS = ("editor",)
 """Studies that audit something else than the model that is asked."""
@@ -121,14 +121,14 @@ def studies_of(wishes: AuditWishes) -> tuple[list[StudyOfAudit], list[LeftOut]]:
     """
     chosen_names = wishes.studies or tuple(name for name in names() if name not in _NOT_OF_MODELS)
     own_settings = wishes.settings or {}
-    called = [run_name(name) for name in chosen_names]
-    if twice := next((name for name in called if called.count(name) > 1), ""):
+    run_names = [run_name(name) for name in chosen_names]
+    if twice := next((name for name in run_names if run_names.count(name) > 1), ""):
         raise SettingError(f"Two studies of the audit would both be called {twice!r}: rename the file of one.")
-    if strange := next((name for name in own_settings if name not in chosen_names and name not in called), ""):
-        raise UnknownNameError("study with settings", strange, chosen_names)
+    if unknown := next((name for name in own_settings if name not in (*chosen_names, *run_names)), ""):
+        raise UnknownNameError("study with settings", unknown, chosen_names)
     pictures = _manifest_of(wishes.images)
     built, left_out = [], []
-    for name, text in zip(called, chosen_names, strict=True):
+    for name, text in zip(run_names, chosen_names, strict=True):
         protocol = protocol_of(text, outside=wishes.outside)
         options = _options(protocol, own_settings.get(text, own_settings.get(name, {})), wishes)
         if pictures and not any(setting.name == MANIFEST for setting in protocol.settings):
@@ -151,7 +151,7 @@ def _built(
 ) -> StudyOfAudit:
     study = intervened(protocol.study(options), chosen(wishes.interventions))
     check_shown(study)
-    if study.manifest.height <= _LOOKED_AT:
+    if study.manifest.height <= _MOST_CHECKED:
         check_pictures(study)
     return StudyOfAudit(name, text, protocol, study, options, wishes.exact and _can_be_exact(study))
 

@@ -106,7 +106,7 @@ class StudySizes:
     seed: int
     pilot: StudyPilot | None = None
     begun: int = 0
-    _looked_at: dict[int, StudySize] = field(default_factory=dict)
+    _by_sample: dict[int, StudySize] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -165,7 +165,7 @@ class StudySizes:
         return size
 
     @cached_property
-    def first(self) -> int:
+    def pilot_sample(self) -> int:
         """Requests of a pilot."""
         most = min(max(self.smallest, MOST_PILOT), self.study.whole)
         size = min(max(self.smallest, LEAST_PILOT), most)
@@ -177,9 +177,9 @@ class StudySizes:
     def at(self, sample: int) -> StudySize:
         """What a size detects."""
         sample = min(sample, self.study.whole)
-        if sample not in self._looked_at:
-            self._looked_at[sample] = self._look(sample)
-        return self._looked_at[sample]
+        if sample not in self._by_sample:
+            self._by_sample[sample] = self._look(sample)
+        return self._by_sample[sample]
 
     def _look(self, sample: int) -> StudySize:
         plan, spread = self.precision, self.spread
@@ -216,7 +216,7 @@ class StudySizes:
 
     def _narrow_first(self) -> None:
         """Find the first size that detects anything more closely."""
-        sizes = sorted(self._looked_at)
+        sizes = sorted(self._by_sample)
         first = next((at for at, size in enumerate(sizes) if np.isfinite(self.at(size).points)), 0)
         if not first:
             return
@@ -227,7 +227,7 @@ class StudySizes:
 
     def look_near(self, sample: int) -> bool:
         """Look at sizes between one and its neighbours; False where they are near enough already."""
-        sizes = sorted(self._looked_at)
+        sizes = sorted(self._by_sample)
         at = sizes.index(sample)
         new = []
         for low, high in zip(sizes[max(at - 1, 0) : at + 2], sizes[max(at, 1) : at + 2], strict=False):
@@ -245,8 +245,8 @@ class StudySizes:
         """
         by_requests = {
             size.requests: size
-            for sample in sorted(self._looked_at, reverse=True)
-            if (size := self._looked_at[sample]).requests and sample >= self.smallest
+            for sample in sorted(self._by_sample, reverse=True)
+            if (size := self._by_sample[sample]).requests and sample >= self.smallest
         }
         sizes = [by_requests[requests] for requests in sorted(by_requests)]
         costs = np.array([(size.requests - self.begun_requests) * cost for size in sizes])
