@@ -119,15 +119,14 @@ def _text(rated: RatedPictures, source: str, unit: str) -> Iterator[RenderableTy
     levels = rated.groups.filter(pl.col("level").is_not_null())
     groups = levels.filter(pl.col("low").is_not_null())
     if groups.height:
-        agreed = groups["kappa"].count() + groups["printed_share"].count() > 0
-        by_group = _table(
-            "question", "factor", "level", "fine", "interval", "answers", *(("kappa", "printed") if agreed else ())
-        )
+        has_agreement = groups["kappa"].count() + groups["printed_share"].count() > 0
+        headings = ("kappa", "printed") if has_agreement else ()
+        by_group = _table("question", "factor", "level", "fine", "interval", "answers", *headings)
         for row in groups.iter_rows(named=True):
             by_group.add_row(
                 row["question"], row["factor"], row["level"], _percent(row["share"]),
                 _interval(row["low"], row["high"], 100), f"{row['answers']:,}",
-                *((_number(row["kappa"]), _printed(row)) if agreed else ()),
+                *((_number(row["kappa"]), _printed(row)) if has_agreement else ()),
             )  # fmt: skip
         yield by_group
     if left_out := levels.height - groups.height:

@@ -57,11 +57,11 @@ class PictureVerdicts:
         counts = lists.explode().value_counts(sort=True).rows()
         reasons = tuple(reason for reason, _ in counts if reason not in ("", SPARE, UNSEEN))
         table = rows.select(IMAGE).with_columns(lists.alias(REASONS))
-        seen = ~pl.col(REASONS).list.contains(UNSEEN)
+        is_seen = ~pl.col(REASONS).list.contains(UNSEEN)
         breaks = [pl.col(REASONS).list.contains(reason) for reason in reasons]
         passes = ~pl.any_horizontal(breaks) if breaks else pl.lit(value=True)
         marks = {cls.PASSES: passes, **dict(zip(reasons, breaks, strict=True))}
-        columns = [pl.when(seen).then(mark.cast(pl.Float64)).alias(name) for name, mark in marks.items()]
+        columns = [pl.when(is_seen).then(mark.cast(pl.Float64)).alias(name) for name, mark in marks.items()]
         return cls(table.select(IMAGE, *columns), reasons)
 
     def of_images(self, images: pl.Series) -> pl.DataFrame:

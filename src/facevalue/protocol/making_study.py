@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,6 +66,7 @@ REQUESTS = Score(
 _RECORDED = r'"attempts": ?(\d{1,9})[,}]'
 """How often a picture was asked for, in its record; quotes within a text of the record stand behind a backslash."""
 _TAKEN = TAKEN | {REFUSED, FAILED, ATTEMPTS, ORDERING}
+_MOST_QUESTIONS = 4096  # that stay one object
 TEXTS = (SOURCE, PROMPT, PICTURE_SEED, PATH)
 """Columns of a table of pictures that say how they are made, and not what they show."""
 
@@ -142,24 +143,23 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
     stimuli = PlannedPictures(table, unit, Kind.UNSTATED if len(kinds) > 1 else Kind(kinds[0] or Kind.UNSTATED))
     labels = {name: f"shown_{name}" if name in _TAKEN else name for name in groups}
     pictures = pictures.rename({name: label for name, label in labels.items() if name != unit})
-    several = [label for label in labels.values() if pictures[label].drop_nulls().n_unique() > 1]
+    factors = [label for label in labels.values() if pictures[label].drop_nulls().n_unique() > 1]
     protocol = Protocol(
         name=MAKING,
         title=f"Picture-making: pictures for {options[MADE_FOR]}",
         stimuli=stimuli,
         ask=Ask(("Make this picture.",), MakingReply()),
-        takes=(Take("mean"), *(take for name in several for take in _by_group(name))),
+        takes=(Take("mean"), *(take for name in factors for take in _by_group(name))),
     )
-    study = protocol.study({}, pictures.select(*dict.fromkeys((IMAGE, unit, *several))))
-    prompts: dict[str, str] = dict(pictures.select(IMAGE, PROMPT).iter_rows())
+    study = protocol.study({}, pictures.select(*dict.fromkeys((IMAGE, unit, *factors))))
     assert isinstance(study.sample, WholeUnits)
     sampled = replace(study.sample, what="one unit, with all its edits", mend="Ask for more, or have less made.")
-    question = cache(Question)  # equal ones are one object
+    question = lru_cache(_MOST_QUESTIONS)(Question)  # equal ones are one object
     return replace(
         study,
         options=dict(options),
         manifest=table,
-        ask=lambda frame: [question(prompts[image]) for image in frame[IMAGE].to_list()],
+        ask=lambda frame: [question(stimuli.prompt(image)) for image in frame[IMAGE].to_list()],
         answer=partial(_answered, study),
         sample=partial(_with_sources, replace(study, sample=sampled), table),
         draws=Draws(seeds=(1,), sampling=Sampling(max_tokens=1)),
@@ -223,6 +223,10 @@ class PlannedPictures:
     def _digests(self) -> dict[str, str]:
         """Digests of the files that are there, by the picture's id."""
         return {image: digest_of(path) for image, path in existing_paths(self.pictures).items()}
+
+    def prompt(self, image: str) -> str:
+        """What a generator is told of a picture that is to be made."""
+        return str(self.pictures[PROMPT][self._rows[image]])
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """What a generator is told of a picture but for its text; it shows nothing by itself."""

@@ -119,7 +119,7 @@ def accepted(
     """
     table = inspections.table
     group = joint_levels(table, inspections.groups)
-    again = cache(lambda: rewritten(group)) if rewritten else None
+    sources_anew = cache(lambda: rewritten(group)) if rewritten else None
     columns, limits = [_unopened()], list[Limit]()
     for rule in rules:
         if rule.edited and not inspections.edits.height:
@@ -127,7 +127,7 @@ def accepted(
         _check_computed(rule, inspections)
         low, high = pl.lit(rule.low), pl.lit(rule.high)
         if rule.calibrated:
-            pairs = _known_pairs(rule, table.with_columns(person=inspections.unit), group, again)
+            pairs = _known_pairs(rule, table.with_columns(person=inspections.unit), group, sources_anew)
             of_rows, of_rule = _limits(rule, table, group, pairs)
             limits += of_rule
             low, high = (of_rows, high) if rule.calibrated == "at_least" else (low, of_rows)
@@ -135,8 +135,8 @@ def accepted(
     reasons = table.select(pl.concat_list(columns).list.drop_nulls().alias(REASONS))[REASONS]
     verdicts = _with_sources(table, reasons)
     unseen = table.filter(pl.col("readable").is_null())[PATH].implode()
-    judged = ~pl.any_horizontal(pl.col(PATH, OTHER_PATH).is_in(unseen).fill_null(value=False))
-    rows = table.with_columns(verdicts[ACCEPTED]).filter(judged)
+    is_judged = ~pl.any_horizontal(pl.col(PATH, OTHER_PATH).is_in(unseen).fill_null(value=False))
+    rows = table.with_columns(verdicts[ACCEPTED]).filter(is_judged)
     factors = [name for name in inspections.groups if rows[name].count()]
     return Acceptance(
         _first_attempts(table, verdicts, inspections.unit),
@@ -278,7 +278,7 @@ def _limits(
     for cue, of_group in rows.unique(maintain_order=True).iter_rows():
         same_group = pairs.rows.filter(group=of_group)
         candidates = (("cue and group", same_group.filter(cue=cue)), ("group", same_group), ("all", pairs.rows))
-        of, rows_of = next((name, some) for name, some in candidates if name == "all" or _are_enough(some))
+        of, rows_of = next((name, pairs_of) for name, pairs_of in candidates if name == "all" or _are_enough(pairs_of))
         value = float(np.quantile(rows_of["value"].to_numpy(), pairs.below))
         people = rows_of["person"].n_unique()
         limits[cue, of_group] = Limit(rule.quantity, cue, of_group, value, rows_of.height, people, pairs.kind, of)

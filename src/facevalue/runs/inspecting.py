@@ -94,10 +94,10 @@ def inspect_pictures(
     `place`: as of `list_at`. `models`: places by what they are for (`Need`). `out`: folder or URL of the run; `checks`
     beside the list by default. Other options as of the command.
     """
-    listed = list_at(place)
-    run = out or (f"{place_of_list(listed)}/{CHECKS}" if isinstance(listed, str) else listed.parent / CHECKS)
+    manifest = list_at(place)
+    run = out or (f"{place_of_list(manifest)}/{CHECKS}" if isinstance(manifest, str) else manifest.parent / CHECKS)
     aids = [need.value for need in Need if need.value in models]
-    study = PROTOCOL.study({"manifest": str(listed), "root": root, "cue": cue, MODELS: aids})
+    study = PROTOCOL.study({"manifest": str(manifest), "root": root, "cue": cue, MODELS: aids})
     pictures = Path(str(study.options["root"]))
     places = dict(models)
     if Need.IDENTITY.value in places and PEERS not in places:

@@ -89,8 +89,8 @@ def made_by(
             current = records if looked else _without_lost(prepared, records, progress, digests)
             current = _without_outdated(prepared, current, progress)
             withdrawn, looked = records.height - current.height, True
-            before, early = early, early_edits(current)  # units of a making in object storage may come in any order
-            if not withdrawn and not 0 < early < before:
+            previous, early = early, early_edits(current)  # units of a making in object storage may come in any order
+            if not withdrawn and not 0 < early < previous:
                 break
             summary, records = _together(summary, ask()), _records(prepared)
             anew += withdrawn

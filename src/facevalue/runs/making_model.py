@@ -223,10 +223,10 @@ class PictureModel:
 
     def _noted(self, request: Request) -> tuple[Response, SourceOutcome] | None:
         """What an earlier session noted of a request, where its picture is there."""
-        noted = None if self._notes is None else self._notes.read(self._asking(request))
-        if noted is None:
+        note = None if self._notes is None else self._notes.read(self._asking(request))
+        if note is None:
             return None
-        response = Response(request.trial, request.repeat, **{name: noted.get(name) for name in _NOTED})  # type: ignore[arg-type]
+        response = Response(request.trial, request.repeat, **{name: note.get(name) for name in _NOTED})  # type: ignore[arg-type]
         if response.status == Status.REFUSED:
             return response, SourceOutcome(Status.REFUSED)
         if self._sizes is None:

@@ -74,7 +74,7 @@ def passing_answers(runs: Sequence[StoredRun], checks: Path | str) -> PassingAns
     """
     verdicts = read_verdicts(checks)
     passing = set(verdicts.filter(ACCEPTED)[IMAGE])
-    seen: set[str] = set()
+    pictures: set[str] = set()
     counts = np.zeros(2, dtype=np.int64)
     differences: dict[str, Differences] = {}
     from facevalue.runs.compare import differences_of, kept_answers, with_first  # noqa: PLC0415
@@ -85,7 +85,7 @@ def passing_answers(runs: Sequence[StoredRun], checks: Path | str) -> PassingAns
         with kept_answers([run.plain()]) as (everything,):
             images, trials, of_run = _passing_trials(everything, passing)
             _check_covered(images, set(verdicts[IMAGE]), checks)
-            seen |= images
+            pictures |= images
             counts += of_run
             if not of_run[1] or of_run[0] == of_run[1]:
                 continue
@@ -96,7 +96,7 @@ def passing_answers(runs: Sequence[StoredRun], checks: Path | str) -> PassingAns
                 failures.append(str(error))
     agreements = judged_together(list(differences.values())) if differences else []
     return PassingAnswers(
-        len(seen), len(seen - passing), int(counts[0]), int(counts[1]),
+        len(pictures), len(pictures - passing), int(counts[0]), int(counts[1]),
         dict(zip(differences, agreements, strict=True)), _why_none(counts, failures) if not differences else "",
     )  # fmt: skip
 

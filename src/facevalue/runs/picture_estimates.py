@@ -41,8 +41,8 @@ def people_estimates(run: StoredRun, people: RatedPictures) -> pl.DataFrame:
     ]
     constants = {"study": run.study.name, "model": run.model, "level": LEVEL, "source": "FaceValue"}
     tables = [pl.DataFrame([{**constants, **_share(row)} for row in rows], infer_schema_length=None)]
-    agreed = [{**constants, **_agreement(row)} for row in rows if row["kappa"] is not None]
-    tables += [pl.DataFrame(agreed, infer_schema_length=None)] if agreed else []
+    agreement = [{**constants, **_agreement(row)} for row in rows if row["kappa"] is not None]
+    tables += [pl.DataFrame(agreement, infer_schema_length=None)] if agreement else []
     return stacked([complete(table, _LABELS) for table in tables])
 
 

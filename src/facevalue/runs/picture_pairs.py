@@ -36,22 +36,22 @@ def pair_cards(pictures: pl.DataFrame, question: PairedPictures, size: int, seed
     if question.lacking(pictures.columns):
         return
     called, rng = question.called, np.random.default_rng(seed)
-    mixed = _keyed(pictures, question).sort(IMAGE).sample(fraction=1.0, shuffle=True, seed=seed)
-    mixed = mixed.with_columns(pl.int_range(pl.len()).over(*question.same, called).alias(_ORDER))
-    mixed = mixed.sort(*question.by, *question.same, _ORDER, maintain_order=True, nulls_last=True)
-    place = mixed.with_columns(pl.int_range(pl.len()).over(question.same).alias(_ORDER))
+    shuffled = _keyed(pictures, question).sort(IMAGE).sample(fraction=1.0, shuffle=True, seed=seed)
+    shuffled = shuffled.with_columns(pl.int_range(pl.len()).over(*question.same, called).alias(_ORDER))
+    shuffled = shuffled.sort(*question.by, *question.same, _ORDER, maintain_order=True, nulls_last=True)
+    place = shuffled.with_columns(pl.int_range(pl.len()).over(question.same).alias(_ORDER))
     first = place.filter(pl.col(_ORDER) % 2 == 0).with_columns(pl.col(_ORDER) + 1)
     pairs = first.join(place, on=[*question.same, _ORDER], nulls_equal=True, suffix="_2", maintain_order="left").filter(
         pl.col(called) != pl.col(f"{called}_2")
     )
     size = min(size, pairs.height)
-    drawn = ((np.arange(size) + rng.random()) * pairs.height / max(size, 1)).astype(np.int64)
+    places = ((np.arange(size) + rng.random()) * pairs.height / max(size, 1)).astype(np.int64)
     sides = (_KEY, PATH, called)
-    rows = pairs[drawn].sample(fraction=1.0, shuffle=True, seed=seed).select(*sides, *(f"{name}_2" for name in sides))
-    for row, turned in zip(rows.iter_rows(), rng.random(size) < 0.5, strict=True):
-        a, b = (row[3:], row[:3]) if turned else (row[:3], row[3:])
-        target, other = sorted((a[2], b[2]))
-        text = question.text.format(target=target, other=other)
+    rows = pairs[places].sample(fraction=1.0, shuffle=True, seed=seed).select(*sides, *(f"{name}_2" for name in sides))
+    for row, is_turned in zip(rows.iter_rows(), rng.random(size) < 0.5, strict=True):
+        a, b = (row[3:], row[:3]) if is_turned else (row[:3], row[3:])
+        target, second = sorted((a[2], b[2]))
+        text = question.text.format(target=target, other=second)
         asked_about = CardQuestion(text, f"d-{a[0]}-{b[0]}", choices=SIDES)
         yield PictureCard(a[1], "", "", (asked_about,), beside=b[1])
 
@@ -84,9 +84,9 @@ def pair_answers(ratings: pl.DataFrame, pictures: pl.DataFrame, question: Paired
     pairs = sides.drop_nulls("a")
     if question.lacking(pictures.columns) or not pairs.height:
         return pl.DataFrame(schema={"question": pl.String})
-    keyed = _keyed(pictures, question)
-    labels = keyed.select(_KEY, question.called)
-    pairs = pairs.join(keyed.select(_KEY, question.called, *question.by), left_on="a", right_on=_KEY)
+    with_keys = _keyed(pictures, question)
+    labels = with_keys.select(_KEY, question.called)
+    pairs = pairs.join(with_keys.select(_KEY, question.called, *question.by), left_on="a", right_on=_KEY)
     pairs = pairs.join(labels, left_on="b", right_on=_KEY, suffix="_2")
     right = pl.when(pl.col(question.called) < pl.col(f"{question.called}_2")).then(1).otherwise(2)
     pairs = pairs.with_columns(
@@ -95,9 +95,9 @@ def pair_answers(ratings: pl.DataFrame, pictures: pl.DataFrame, question: Paired
         yes=pl.col("rating") == right,
     )
     told_apart = pairs.filter(pl.col("rating") != len(SIDES))
-    counted = ((DISTINGUISHABLE, pairs), (MATCHED, told_apart))
+    rows_of = ((DISTINGUISHABLE, pairs), (MATCHED, told_apart))
     columns = ("rater", IMAGE, *question.by, "counts", "yes")
-    return pl.concat(rows.select(pl.lit(name).alias("question"), *columns) for name, rows in counted)
+    return pl.concat(rows.select(pl.lit(name).alias("question"), *columns) for name, rows in rows_of)
 
 
 def _keyed(pictures: pl.DataFrame, question: PairedPictures) -> pl.DataFrame:

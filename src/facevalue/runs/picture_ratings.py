@@ -69,8 +69,8 @@ class PictureSet:
     note: str = ""
 
     @classmethod
-    def of(cls, run: StoredRun, listed: pl.DataFrame | None = None) -> "PictureSet":
-        """The pictures that a making made; `listed`: of these, if not of those that its folder lists.
+    def of(cls, run: StoredRun, table: pl.DataFrame | None = None) -> "PictureSet":
+        """The pictures that a making made; `table`: of these, if not of those that its folder lists.
 
         Raises
         ------
@@ -82,7 +82,7 @@ class PictureSet:
                 f"{run.place} is a run of {run.study.name}: it made no pictures. Name a folder of `facevalue make`."
             )
         root = run.folder.parent
-        plan, pictures = picture_plan(run.study), _listed(root / STIMULI) if listed is None else listed
+        plan, pictures = picture_plan(run.study), _listed(root / STIMULI) if table is None else table
         missing = {IMAGE, PATH, PROMPT, SOURCE, plan.unit, *plan.groups} - set(pictures.columns)
         if missing or not pictures.height:
             reason = f"has no column {min(missing)!r}" if missing else "is empty"
@@ -140,8 +140,8 @@ class PictureSet:
     def sample(self, size: int, seed: int) -> pl.DataFrame:
         """Draw pictures, each group by its share: the same ones each time."""
         edited = pl.col(SOURCE).is_not_null().alias("_edited")
-        mixed = self.pictures.sort(IMAGE).sample(fraction=1.0, shuffle=True, seed=seed)
-        ordered = mixed.sort(edited, *self.groups, maintain_order=True, nulls_last=True)
+        shuffled = self.pictures.sort(IMAGE).sample(fraction=1.0, shuffle=True, seed=seed)
+        ordered = shuffled.sort(edited, *self.groups, maintain_order=True, nulls_last=True)
         size = min(size, ordered.height)
         start = np.random.default_rng(seed).random()
         places = ((np.arange(size) + start) * ordered.height / size).astype(np.int64)
@@ -154,14 +154,14 @@ class PictureSet:
             question.name: set(sample.filter(_asked(question, sample))[IMAGE]) for question in self.questions.questions
         }
         for image, path, source, prompt in sample.select(IMAGE, PATH, SOURCE, PROMPT).iter_rows():
-            before, text = paths.get(source, "") if source else "", prompt or ""
+            origin, text = paths.get(source, "") if source else "", prompt or ""
             questions = tuple(
-                _card_question(question, path, before, text)
+                _card_question(question, path, origin, text)
                 for question in self.questions.questions
                 if image in subjects[question.name]
             )
             if questions:
-                yield PictureCard(path, before, text, questions)
+                yield PictureCard(path, origin, text, questions)
 
 
 def _listed(path: Path) -> pl.DataFrame:

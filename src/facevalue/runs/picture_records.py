@@ -103,9 +103,9 @@ def earlier_attempts(folder: Path) -> dict[int, int]:
     failed = rows.join(settled, on="trial", how="anti")
     if failed.is_empty():
         return {}
-    counted = failed.with_columns(_recorded(folder, failed["text"])["attempts"])
+    with_attempts = failed.with_columns(_recorded(folder, failed["text"])["attempts"])
     attempts = pl.col("attempts").max().fill_null(0) + pl.col("attempts").is_null().sum()
-    return dict(counted.group_by("trial").agg(attempts).iter_rows())
+    return dict(with_attempts.group_by("trial").agg(attempts).iter_rows())
 
 
 def outdated_edits(records: pl.DataFrame) -> dict[str, int]:
@@ -159,11 +159,11 @@ def faulty_pictures(run: StoredRun) -> str:
     if not faults:
         return ""
     names = run.study.design.trials(np.array([*faults][:_SHOWN], np.int64))[IMAGE]
-    some = "; ".join(f"{name} ({fault.rstrip('.')})" for name, fault in zip(names, faults.values(), strict=False))
+    examples = "; ".join(f"{name} ({fault.rstrip('.')})" for name, fault in zip(names, faults.values(), strict=False))
     more = f"; and {len(faults) - _SHOWN:,} more" if len(faults) > _SHOWN else ""
     count = int((records["status"] == "ok").sum())
     return (
-        f"{len(faults):,} of {count:,} pictures are missing or damaged: {some}{more}. Restore them from a copy, or "
+        f"{len(faults):,} of {count:,} pictures are missing or damaged: {examples}{more}. Restore them from a copy, or "
         "have them made anew by the same `facevalue make` with --check-pictures."
     )
 

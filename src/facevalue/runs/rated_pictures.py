@@ -93,10 +93,10 @@ class PictureAnswers:
     @cached_property
     def complete(self) -> pl.DataFrame:
         """Whether all answers of a rater about a picture speak for it; only of pictures of which they answered all."""
-        counted = self.answers.filter(pl.col("fine") != "")
+        verdicts = self.answers.filter(pl.col("fine") != "")
         needed = self.items.filter(pl.col("fine") != "").group_by(IMAGE).agg(needed=pl.len())
         columns = dict.fromkeys((IMAGE, self.unit, *self.groups))
-        complete = counted.group_by("rater", *columns, maintain_order=True).agg(
+        complete = verdicts.group_by("rater", *columns, maintain_order=True).agg(
             answered=pl.len(), counts=pl.col("counts").all()
         )
         complete = complete.join(needed, on=IMAGE, maintain_order="left").filter(pl.col("answered") == pl.col("needed"))
@@ -151,8 +151,8 @@ def _printed(questions: PictureQuestions) -> Iterator[tuple[str, float | None, f
 def _row(answers: pl.DataFrame, unit: str) -> dict[str, str | float | int | None]:
     """What people say in answer to one question, and how far they agree."""
     share, low, high, count = group_shares(answers, "counts", [], unit).select("share", "low", "high", "n").row(0)
-    several = answers.group_by(IMAGE).agg(n=pl.len(), agreed=pl.col("yes").n_unique() == 1).filter(pl.col("n") > 1)
-    agreement = several["agreed"].mean()
+    per_picture = answers.group_by(IMAGE).agg(n=pl.len(), agreed=pl.col("yes").n_unique() == 1).filter(pl.col("n") > 1)
+    agreement = per_picture["agreed"].mean()
     kappa = _agreement(answers, unit)
     return {
         "share": share, "low": low, "high": high, "answers": count, "pictures": answers[IMAGE].n_unique(),
