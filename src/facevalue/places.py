@@ -35,6 +35,17 @@ def is_url(text: object) -> TypeGuard[str]:
     return isinstance(text, str) and re.match(rf"[a-z][a-z0-9+.-]*://|({'|'.join(SCHEMES)}):/", text, re.I) is not None
 
 
+def folder_or_url(text: Path | str) -> Path | str:
+    """A place as it was named: the path of a folder, or a URL as it is.
+
+    Examples
+    --------
+    >>> folder_or_url("s3://bucket/run"), folder_or_url("runs/first").as_posix()
+    ('s3://bucket/run', 'runs/first')
+    """
+    return text if is_url(text) else Path(text)
+
+
 def is_study_file(name: str) -> bool:
     """Return whether a text in place of a study's name is a file.
 

@@ -74,30 +74,30 @@ def settings_of(options: AuditOptions) -> AuditSettings:
     """
     config = AuditConfig() if options.config is None else read_config(options.config)
 
-    def chosen(name: str) -> Any:
+    def option(name: str) -> Any:
         value = getattr(options, name)
         return config.options.get(name, value) if value == _DEFAULTS[name] else value
 
-    studies = chosen("studies")
+    studies = option("studies")
     names = tuple(split_names(studies)) if isinstance(studies, str) else tuple(studies or ())
-    model = chosen("model") or ""
+    model = option("model") or ""
     wishes = AuditWishes(
         names,
-        chosen("images") or "",
+        option("images") or "",
         {**config.settings, **(options.settings or {})},
-        chosen("temperature"),
-        chosen("exact"),
-        chosen("interventions"),
+        option("temperature"),
+        option("exact"),
+        option("interventions"),
         options.outside,
     )
     return AuditSettings.of(
         model,
         wishes,
-        chosen("budget") or "",
-        Rates(_prices(options, config, model), chosen("rate")),
-        seed=chosen("seed"),
+        option("budget") or "",
+        Rates(_prices(options, config, model), option("rate")),
+        seed=option("seed"),
         pilot=options.pilot,
-        max_invalid=chosen("max_invalid"),
+        max_invalid=option("max_invalid"),
     )
 
 

@@ -152,8 +152,8 @@ def audit(
         outcome = session.ask(lambda prepared: begin(prepared, answering, reported))
     if outcome.interrupted:
         raise KeyboardInterrupt(f"{place} holds what was answered: the same call goes on.")
-    report, stored = finish(session)
-    runs = {name: Run(run, outcome.summaries.get(name)) for name, run in stored.items()}
+    report, stored_runs = finish(session)
+    runs = {name: Run(run, outcome.summaries.get(name)) for name, run in stored_runs.items()}
     return Audited(place, outcome.plan, report, runs, outcome.complete)
 
 

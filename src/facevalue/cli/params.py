@@ -185,6 +185,6 @@ class NameList(click.ParamType[list[str]]):
 
 def place(text: Path | str) -> Path | str:
     """A folder, or a URL."""
-    from facevalue.places import is_url  # noqa: PLC0415 - help needs nothing of it
+    from facevalue.places import folder_or_url  # noqa: PLC0415 - help needs nothing of it
 
-    return text if is_url(text) else Path(text)
+    return folder_or_url(text)

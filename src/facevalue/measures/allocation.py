@@ -58,13 +58,13 @@ class Allocation:
 
     Attributes
     ----------
-    chosen:
+    sizes:
         Number of the size of each study on its curve; None for one that the budget does not reach.
     fewest:
         Smallest budget with which any study detects anything; infinity where none ever does.
     """
 
-    chosen: tuple[int | None, ...]
+    sizes: tuple[int | None, ...]
     fewest: float
 
 
@@ -90,14 +90,14 @@ def allocate(curves: Sequence[DetectionCurve], budget: float) -> Allocation:
     --------
     >>> halves = DetectionCurve(np.array([10.0, 40.0, 160.0]), np.array([0.4, 0.2, 0.1]))
     >>> dearer = DetectionCurve(np.array([20.0, 80.0, 320.0]), np.array([0.4, 0.2, 0.1]))
-    >>> allocate([halves, dearer], 130).chosen, allocate([halves, dearer], 15).chosen
+    >>> allocate([halves, dearer], 130).sizes, allocate([halves, dearer], 15).sizes
     ((1, 1), (0, None))
     """
     fewest = min((curve.first_verdict for curve in curves), default=np.inf)
     todo = [number for number, curve in enumerate(curves) if np.isfinite(curve.first_verdict)]
     while todo and sum(curves[number].first_verdict for number in todo) > budget + _ROUNDING:
         todo.remove(max(todo, key=lambda number: curves[number].first_verdict))
-    chosen: dict[int, int] = {}
+    size_of: dict[int, int] = {}
     rest = budget
     while todo:
         sizes = _smallest([curves[number] for number in todo], rest)
@@ -110,10 +110,10 @@ def allocate(curves: Sequence[DetectionCurve], budget: float) -> Allocation:
         ]
         for number, size in zip(todo, sizes, strict=True):
             if number in settled:
-                chosen[number] = size
+                size_of[number] = size
                 rest -= float(curves[number].costs[size])
         todo = [number for number in todo if number not in settled]
-    return Allocation(tuple(chosen.get(number) for number in range(len(curves))), fewest)
+    return Allocation(tuple(size_of.get(number) for number in range(len(curves))), fewest)
 
 
 def _smallest(curves: Sequence[DetectionCurve], budget: float) -> list[int]:

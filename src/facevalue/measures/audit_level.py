@@ -52,10 +52,10 @@ def family_shares(smallest: Array, page: npt.NDArray[np.int64], lead: npt.NDArra
     kind = lead.astype(np.int64)
     weight = tier[kind, of_page] / (counts[kind, of_page] * pages.size)
     order = np.argsort(smallest / weight, kind="stable")
-    left = _never_found(smallest[order], weight[order], alpha)
+    remaining = _never_found(smallest[order], weight[order], alpha)
     with np.errstate(divide="ignore"):
-        out = weight / left
-    for place in np.flatnonzero(smallest[order] * left < alpha * weight[order]):
+        out = weight / remaining
+    for place in np.flatnonzero(smallest[order] * remaining < alpha * weight[order]):
         others = np.delete(order, place)  # what would be found without it
         weight_of_it = weight[order[place]]
         out[order[place]] = weight_of_it / _never_found(smallest[others], weight[others], alpha, weight_of_it)
@@ -64,9 +64,9 @@ def family_shares(smallest: Array, page: npt.NDArray[np.int64], lead: npt.NDArra
 
 def _never_found(smallest: Array, weight: Array, alpha: float, besides: float = 0.0) -> float:
     """Weights of all families that are not found, and `besides`; families in the order of P / w."""
-    left = np.append(np.cumsum(weight[::-1])[::-1], 0.0) + besides
-    passing = smallest * left[:-1] < alpha * weight
-    return float(left[int(passing.argmin()) if not passing.all() else passing.size])
+    remaining = np.append(np.cumsum(weight[::-1])[::-1], 0.0) + besides
+    passing = smallest * remaining[:-1] < alpha * weight
+    return float(remaining[int(passing.argmin()) if not passing.all() else passing.size])
 
 
 def audit_families(tables: Sequence[tuple[pl.DataFrame, Sequence[str]]], alpha: float) -> list[pl.DataFrame]:

@@ -28,7 +28,7 @@ from facevalue.packing.packed_runs import PackedRun, gather
 from facevalue.packing.places import record_without_places
 from facevalue.packing.sealing import SUMS, sums
 from facevalue.parquet import parquet_bytes
-from facevalue.places import is_url
+from facevalue.places import folder_or_url
 from facevalue.report.html import as_json, render
 from facevalue.report.profile import profile_of
 from facevalue.report.profile.page import render as render_profile
@@ -92,7 +92,7 @@ def pack(places: Sequence[Path | str], to: Path, organization: str = "not stated
     """
     if not places:
         raise SettingError("Name the runs or the audit to pack.")
-    runs = [run if is_url(run) else Path(run) for place in places for run in runs_of(place)]
+    runs = [folder_or_url(run) for place in places for run in runs_of(place)]
     if len({str(run) for run in runs}) < len(runs):
         raise RunError("One run is named twice: name each run, or its audit, once.")
     _check_target(to)

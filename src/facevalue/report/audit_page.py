@@ -8,7 +8,7 @@ from pathlib import Path
 
 from facevalue import __version__
 from facevalue.errors import DataError, RunError
-from facevalue.places import is_url
+from facevalue.places import folder_or_url, is_url
 from facevalue.printable import finite
 from facevalue.protocol.study import LeftOut, by_reason
 from facevalue.report import formatting
@@ -26,7 +26,7 @@ from facevalue.runs.budgets import budget_of
 from facevalue.runs.mirror import REPORT, published
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import write_whole
-from facevalue.store.objects import Objects
+from facevalue.store.placed_files import write_placed
 
 PROFILE = "profile.json"
 THUMBNAIL = 96
@@ -116,13 +116,10 @@ def write_audit_report(place: Path | str, record: AuditRecord, runs: Mapping[str
         mirror = next(iter(runs.values())).folder
         path = mirror.with_name(f"audit-{mirror.name}.html")
         write_whole(path, html)
-        objects = Objects.at(place)
-        for name, data in files.items():
-            objects.overwrite(name, data)
     else:
         path = Path(place) / REPORT
-        for name, data in files.items():
-            write_whole(path.with_name(name), data)
+    for name, data in files.items():
+        write_placed(folder_or_url(place), name, data)
     return AuditReport(path, answers, record.left_out, () if profile is None else tuple(sentences_of(profile)))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from facevalue.errors import ModelError, RunError
 from facevalue.models.base import Model
-from facevalue.places import is_url
+from facevalue.places import folder_or_url, is_url
 from facevalue.protocol.study import LeftOut
 from facevalue.runs.asked import utc_now
 from facevalue.runs.audit_folder import (
@@ -322,7 +322,7 @@ class ModelAudit:
         """Runs of which spread, tokens and speed are taken: of another audit, or this one's own."""
         if self.settings.pilot is None:
             return self.runs()
-        runs = [StoredRun.open(run if is_url(run) else Path(run)) for run in runs_of(self.settings.pilot)]
+        runs = [StoredRun.open(folder_or_url(run)) for run in runs_of(self.settings.pilot)]
         by_study = {run.facts.study: run for run in runs}
         return {
             name: by_study[study.study.name] for name, study in self._studies.items() if study.study.name in by_study

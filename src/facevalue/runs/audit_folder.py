@@ -10,14 +10,15 @@ from typing import Any
 import tomli_w
 
 from facevalue.errors import DataError, RunError
-from facevalue.given import read_file, to_toml
-from facevalue.places import is_url
+from facevalue.given import to_toml
+from facevalue.places import folder_or_url, is_url
 from facevalue.protocol.study import LeftOut
 from facevalue.runs.asked import utc_now
 from facevalue.seals import sealed, unsealed
-from facevalue.store.files import MANIFEST, make_folder, write_whole
-from facevalue.store.manifest import MAX_BYTES
+from facevalue.store.files import MANIFEST, make_folder
+from facevalue.store.manifest import MAX_BYTES, without_none
 from facevalue.store.objects import Objects
+from facevalue.store.placed_files import read_placed, write_placed
 from facevalue.store.remote import listed_units, read_run
 from facevalue.store.shards import shard_paths
 from facevalue.types import OptionValue
@@ -189,12 +190,10 @@ def run_name(study: str) -> str:
 
 def write_audit(place: Path | str, record: AuditRecord) -> None:
     """Write `audit.toml`, whole or not at all."""
-    data = record_bytes(record)
-    if is_url(place):
-        Objects.at(place, make=True).overwrite(AUDIT, data)
-        return
-    make_folder(Path(place))
-    write_whole(Path(place) / AUDIT, data)
+    place = folder_or_url(place)
+    if isinstance(place, Path):
+        make_folder(place)
+    write_placed(place, AUDIT, record_bytes(record))
 
 
 def record_bytes(record: AuditRecord) -> bytes:
@@ -212,7 +211,9 @@ def read_audit(place: Path | str) -> AuditRecord:
     """
     name = f"{str(place).rstrip('/')}/{AUDIT}"
     try:
-        data = _data(place, name)
+        data = read_placed(folder_or_url(place), AUDIT, MAX_BYTES, "record of an audit")
+        if data is None:
+            raise RunError(f"There is no {name}.")
         rest = unsealed(data, name)
         document = to_toml(rest, name)
     except DataError as error:
@@ -230,15 +231,6 @@ def read_audit(place: Path | str) -> AuditRecord:
         raise RunError(f"{name} is not as FaceValue writes it ({type(error).__name__}: {error}).") from error
 
 
-def _data(place: Path | str, name: str) -> bytes:
-    if not is_url(place):
-        return read_file(Path(place) / AUDIT, MAX_BYTES, "record of an audit")
-    stored = Objects.at(place).get(AUDIT)
-    if stored is None:
-        raise RunError(f"There is no {name}.")
-    return stored[0]
-
-
 def _document(record: AuditRecord) -> dict[str, Any]:
     document = {
         "format": FORMAT,
@@ -250,19 +242,21 @@ def _document(record: AuditRecord) -> dict[str, Any]:
         "ended": record.ended,
         "settings": dict(record.settings),
         "study": [
-            {
-                "name": study.name,
-                "study": study.study,
-                "pilot": study.pilot,
-                **({} if study.sample is None else {"sample": study.sample}),
-                **({"digest": study.digest} if study.digest else {}),
-                "options": dict(study.options),
-            }
+            without_none(
+                {
+                    "name": study.name,
+                    "study": study.study,
+                    "pilot": study.pilot,
+                    "sample": study.sample,
+                    "digest": study.digest or None,
+                    "options": dict(study.options),
+                }
+            )
             for study in record.studies
         ],
         "left_out": [{"study": omission.what, "why": omission.why} for omission in record.left_out],
     }
-    return {name: value for name, value in document.items() if value is not None}  # TOML has no null
+    return without_none(document)
 
 
 def _parsed(document: Mapping[str, Any]) -> AuditRecord:

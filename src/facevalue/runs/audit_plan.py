@@ -224,11 +224,11 @@ def plan_of_budget(
     equal = shares_of_budget(wholes, budget.amount)
     shares = {sizes.name: max(equal[sizes.name], begun[sizes.name]) for sizes in silent}
     beyond = sum(share - begun[name] for name, share in shares.items())
-    chosen, fewest = _dealt_out(telling, costs, budget.amount - pilot - beyond)
-    if telling and not chosen:
+    size_of, fewest = _dealt_out(telling, costs, budget.amount - pilot - beyond)
+    if telling and not size_of:
         _refuse(budget, pilot + beyond + fewest if isfinite(fewest) else inf, telling, costs)
     spent = sum(
-        chosen[sizes.name].requests * costs[sizes.name] if sizes.name in chosen else begun[sizes.name]
+        size_of[sizes.name].requests * costs[sizes.name] if sizes.name in size_of else begun[sizes.name]
         for sizes in telling
     )
     rest = shares_of_budget({name: wholes[name] for name in shares}, budget.amount - spent)
@@ -237,12 +237,12 @@ def plan_of_budget(
         sample = max(int(max(rest[name], shares[name] if not telling else 0.0) / costs[name] + 1e-6), sizes.begun)
         size = sizes.at(sample)
         if size.requests:
-            chosen[name] = size
+            size_of[name] = size
     planned, unreached = [], []
     for sizes in studies:
         name = sizes.name
-        if name in chosen:
-            planned.append(_planned(sizes, chosen[name], rates))
+        if name in size_of:
+            planned.append(_planned(sizes, size_of[name], rates))
         elif sizes.begun:
             note = _UNREADABLE if name in stopped else _unreached(sizes, budget, costs[name])
             planned.append(_planned(sizes, sizes.at(sizes.begun), rates, note))
@@ -262,23 +262,23 @@ def _dealt_out(
     for _ in range(_ROUNDS):
         curves = [sizes.curve(costs[sizes.name]) for sizes in studies]
         allocation = allocate([curve for _, curve in curves], amount)
-        chosen = {
+        size_of = {
             sizes.name: of_curve[number]
-            for sizes, (of_curve, _), number in zip(studies, curves, allocation.chosen, strict=True)
+            for sizes, (of_curve, _), number in zip(studies, curves, allocation.sizes, strict=True)
             if number is not None
         }
-        reached = [sizes for sizes in studies if sizes.name in chosen]
-        finer = [sizes.look_near(chosen[sizes.name].sample) for sizes in reached]
+        reached = [sizes for sizes in studies if sizes.name in size_of]
+        finer = [sizes.look_near(size_of[sizes.name].sample) for sizes in reached]
         if not any(finer):
             break
-    rest = amount - sum((chosen[sizes.name].requests - sizes.begun_requests) * costs[sizes.name] for sizes in reached)
-    for sizes in sorted(reached, key=lambda sizes: -chosen[sizes.name].points):
+    rest = amount - sum((size_of[sizes.name].requests - sizes.begun_requests) * costs[sizes.name] for sizes in reached)
+    for sizes in sorted(reached, key=lambda sizes: -size_of[sizes.name].points):
         name = sizes.name
-        larger = sizes.at(chosen[name].sample + int(rest / costs[name]))
-        if larger.points < chosen[name].points:
-            rest -= (larger.requests - chosen[name].requests) * costs[name]
-            chosen[name] = larger
-    return chosen, allocation.fewest
+        larger = sizes.at(size_of[name].sample + int(rest / costs[name]))
+        if larger.points < size_of[name].points:
+            rest -= (larger.requests - size_of[name].requests) * costs[name]
+            size_of[name] = larger
+    return size_of, allocation.fewest
 
 
 def _refuse(budget: AuditBudget, fewest: float, studies: Sequence[StudySizes], costs: Mapping[str, float]) -> None:

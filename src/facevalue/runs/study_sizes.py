@@ -75,12 +75,12 @@ class StudyPilot:
         counts = run.facts.counts
         answered = counts.ok + counts.truncated
         ended = [session for session in run.facts.sessions if session.end is not None and session.asked]
-        took = sum((session.end - session.start).total_seconds() for session in ended if session.end is not None)
+        seconds = sum((session.end - session.start).total_seconds() for session in ended if session.end is not None)
         responses = sum(session.asked for session in ended)
         counted = answered if answered and counts.prompt_tokens else np.nan
         return cls(
             run,
-            took / responses if responses and took > 0 else np.nan,
+            seconds / responses if responses and seconds > 0 else np.nan,
             counts.prompt_tokens / counted,
             counts.completion_tokens / counted,
         )

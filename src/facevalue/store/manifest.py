@@ -252,7 +252,7 @@ def to_document(manifest: RunManifest) -> dict[str, Any]:
         "model": {"name": manifest.model, "settings": dict(manifest.model_settings)},
         "counts": counts,
         "sessions": [
-            _without_none(
+            without_none(
                 {
                     "start": s.start,
                     "end": s.end,
@@ -264,11 +264,12 @@ def to_document(manifest: RunManifest) -> dict[str, Any]:
             for s in manifest.sessions
         ],
     }
-    return _without_none(document)
+    return without_none(document)
 
 
-def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in table.items() if value is not None}  # TOML has no null
+def without_none(table: Mapping[str, Any]) -> dict[str, Any]:
+    """A table without what is not known: TOML has no null."""
+    return {name: value for name, value in table.items() if value is not None}
 
 
 def read_manifest(folder: Path) -> RunManifest:
