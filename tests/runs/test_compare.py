@@ -277,6 +277,12 @@ def test_declared_measures_come_before_those_of_the_lead() -> None:
     assert comparable(known, (tables[0], shifts(0.1)))[0][0].name == "shift"
 
 
+def test_what_leads_is_not_compared_besides() -> None:
+    known = declared("own", (measure("shift"),), CellComparison(also=("shift",)), ("cue", "other"), lead=("cues",))
+    (leading,), how = comparable(known, (shifts(0.1), shifts(0.2)))
+    assert (leading.name, how.also) == ("shift", ())
+
+
 @pytest.mark.parametrize(
     ("table", "known"),
     [

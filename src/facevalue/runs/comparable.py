@@ -24,17 +24,17 @@ def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple
     def shared(names: Sequence[str]) -> tuple[str, ...]:
         return tuple(name for name in names if all((table["measure"] == name).any() for table in tables))
 
-    also = shared(compared.also)
+    besides = shared(compared.also)
     names, families = shared(compared.measures), compared.families
     if not names:
         names, families = _leading(study, measures, tables)
-    if not names:
-        names, also = also, ()
+    names = names or besides
     if not names:
         raise NothingComparedError(
             f"The two runs of {study.name} have no measure with a direction and a standard error in common: there is "
             "nothing to compare."
         )
+    also = tuple(name for name in besides if name not in names)  # what leads is not compared besides, too
     compared = _named(replace(compared, measures=names, families=families, also=also), tables)
     return tuple(measures[name] for name in names), compared
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -179,9 +180,10 @@ def cell_differences(
     names = [measure.name for measure in measures]
     cells = finest(cells_of(tables[0], compared), cells_of(tables[1], compared), compared)
     definition_of = {definition.name: definition for definition in study.estimates.measures}
-    also = tuple(name for name in compared.also if name not in names)  # what leads is not compared besides, too
     estimates = [
-        pl.concat([reduced(_of(table, compared, rows)), *(reduced(_beside(table, compared, name)) for name in also)])
+        pl.concat(
+            [reduced(_of(table, compared, rows)), *(reduced(_beside(table, compared, name)) for name in compared.also)]
+        )
         for table, rows in zip(tables, cells, strict=True)
     ]
     alone = [
@@ -193,17 +195,17 @@ def cell_differences(
     if not rows_of_first["measure"].is_in(names).any():
         first_cell, second_cell = (_example(rows, compared.cells) for rows in cells)
         raise DataError(f"The two have no cell in common: {first_cell} in the first, {second_cell} in the second.")
-    norms = [name for name in (*names, *also) if definition_of[name].norm]
+    norms = [name for name in (*names, *compared.also) if definition_of[name].norm]
     changes = ChangeSet(rows_of_first, estimates[1], without, norms)
     table = EstimateTable(study.name, tables[1]["model"][0], study.estimates.labels)
     family = family_of(measures)
     for measure in measures:
-        _enter_cells(table, changes, measure, family, compared.within)
-    for name in also:
-        _enter_cells(table, changes, definition_of[name], family_of([definition_of[name]]))
+        enter_cells(table, changes, measure, difference_of(measure), family, compared.within)
+    beside = tuple(definition_of[name] for name in compared.also)
+    for measure in beside:
+        enter_cells(table, changes, measure, difference_of(measure), family_of([measure]))
     overall = statistics_of(table, changes, measures, compared.within)
     rows = table.frame() if besides is None else stacked([table.frame(), besides])
-    beside = tuple(definition_of[name] for name in also)
     further = (*map(difference_of, beside), *definitions)
     return Differences(study, measures, compared, units, changes, (alone[0], alone[1]), rows, overall, beside, further)
 
@@ -213,15 +215,32 @@ def family_of(measures: Sequence[Measure]) -> str:
     return f"differences in {measures[0].name if len(measures) == 1 else 'all scores'}"
 
 
-def _enter_cells(
-    table: EstimateTable, changes: ChangeSet, measure: Measure, family: str, within: Sequence[str] = ()
+def enter_cells(
+    table: EstimateTable,
+    changes: ChangeSet,
+    measure: Measure,
+    definition: Measure,
+    family: str,
+    within: Sequence[str] = (),
+    *,
+    added: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
+    """Enter the changes of all cells of a measure into a table of estimates.
+
+    Parameters
+    ----------
+    definition:
+        Of the change in the measure.
+    family, within:
+        With what they are judged: a family for each level of the labels `within`.
+    added:
+        Labels of all of them that cells do not have.
+    """
     rows = np.flatnonzero((changes.frame["measure"] == measure.name).to_numpy())
-    definition = difference_of(measure)
     estimates, p = changes.estimates(rows, definition)
     frame = changes.frame[rows]
-    levels = {name: frame[name].to_list() for name in table.labels if name in frame.columns}
-    levels |= {name: frame[name].to_list() for name in ("word", "score") if name in frame.columns}
+    labels = [name for name in (*table.labels, "word", "score") if name in frame.columns]
+    levels = {name: frame[name].to_list() for name in labels} | {name: [added[name]] * rows.size for name in added}
     families = family_names(frame, family, (), within).to_list() if within else family
     untested = frame["(floored)"].to_numpy() & (not (measure.signed or measure.norm))
     table.add(
