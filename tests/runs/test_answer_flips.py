@@ -91,11 +91,11 @@ def test_all_flips_are_written_in_words(runs: dict[str, StoredRun], tmp_path: Pa
     assert table.height == pair.flips.flipped
     assert table.columns[:6] == ["study", "first_run", "second_run", "trial", "seed", "picture"]
     assert (table["first"] != table["second"]).any()
-    told = pair.told_flips[0]
-    row = table.filter(pl.col("trial") == told.trial, pl.col("seed") == told.seed)
-    assert row["asked"].to_list() == [told.asked]
-    assert told.first.startswith(row["first"][0])
-    assert told.pictures(pair.runs[0]).images
+    flip = pair.telling_flips[0]
+    row = table.filter(pl.col("trial") == flip.trial, pl.col("seed") == flip.seed)
+    assert row["asked"].to_list() == [flip.asked]
+    assert flip.first.startswith(row["first"][0])
+    assert flip.pictures(pair.runs[0]).images
 
 
 def test_the_file_of_flips_has_a_format(runs: dict[str, StoredRun]) -> None:

@@ -1,6 +1,6 @@
 """Functions of the Python API: model, run, open_run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
@@ -18,6 +18,7 @@ from facevalue.models.registry import load
 from facevalue.places import is_url
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.protocol import Protocol
+from facevalue.runs.audit_folder import runs_of
 from facevalue.runs.begin import begin
 from facevalue.runs.notebook_progress import progress as for_people
 from facevalue.runs.prepared import prepare
@@ -239,6 +240,17 @@ def place_of(folder: str | PathLike[str]) -> Path | str:
     """A folder or URL as it was named."""
     name = fspath(folder)
     return name if is_url(name) else checked_path(name)
+
+
+def stored_runs(
+    places: Iterable[Run | str | PathLike[str]], below: Callable[[Path | str], Iterable[str]] = runs_of
+) -> Iterator[StoredRun]:
+    """Runs, and those in folders; `below`: names the runs in a folder, by default those of an audit."""
+    for place in places:
+        if isinstance(place, Run):
+            yield place.stored
+        else:
+            yield from (StoredRun.open(place_of(run)) for run in below(place_of(place)))
 
 
 def progress_of(progress: bool | Progress) -> Progress:

@@ -1,15 +1,13 @@
-"""RunComparison of runs in Python."""
+"""Comparison of runs in Python."""
 
-from os import PathLike, fspath
+from os import PathLike
 from typing import Literal
 
-from facevalue.api.calls import open_run
+from facevalue.api.calls import stored_runs
 from facevalue.api.run import Run
 from facevalue.arguments import checked, checked_path
 from facevalue.errors import SettingError
-from facevalue.runs.audit_folder import runs_of
 from facevalue.runs.comparison import FIRST, RunComparison, compare_all
-from facevalue.runs.stored import StoredRun
 
 
 @checked
@@ -57,16 +55,10 @@ def compare(
     target = None if page is None else checked_path(page)
     if target is not None and target.suffix.lower() != ".html":
         raise SettingError(f"{target.name} is not a .html file.")
-    runs = [stored for run in (first, second, *others) for stored in _stored(run)]
-    comparison = compare_all(runs, margin, pairs, None if flips is None else checked_path(flips))
+    runs = stored_runs((first, second, *others))
+    comparison = compare_all(list(runs), margin, pairs, None if flips is None else checked_path(flips))
     if target is not None:
         from facevalue.report.comparison_page import write_comparison  # noqa: PLC0415 - templates take their time
 
         write_comparison(target, comparison)
     return comparison
-
-
-def _stored(run: Run | str | PathLike[str]) -> list[StoredRun]:
-    if isinstance(run, Run):
-        return [run.stored]
-    return [open_run(place).stored for place in runs_of(fspath(run))]

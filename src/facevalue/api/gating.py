@@ -1,15 +1,14 @@
 """Gate in Python: runs held against limits."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 
-from facevalue.api.calls import place_of
+from facevalue.api.calls import stored_runs
 from facevalue.api.run import Run
 from facevalue.arguments import checked, checked_path
 from facevalue.limits.declared import read_limits, stated_limits
 from facevalue.limits.gated import Gate
 from facevalue.limits.gated import gate as held
-from facevalue.runs.audit_folder import runs_of
 from facevalue.runs.stored import StoredRun
 
 Place = Run | str | PathLike[str]
@@ -53,12 +52,8 @@ def gate(
     """
     is_file = isinstance(limits, str | PathLike)
     declared = read_limits(checked_path(limits)) if is_file else stated_limits(limits)  # type: ignore[arg-type]
-    return held(list(_opened(runs)), declared, list(_opened(baseline)))
+    return held(_opened(runs), declared, _opened(baseline))
 
 
-def _opened(places: Place | Sequence[Place]) -> Iterator[StoredRun]:
-    for place in [places] if isinstance(places, Run | str | PathLike) else places:
-        if isinstance(place, Run):
-            yield place.stored
-        else:
-            yield from (StoredRun.open(place_of(run)) for run in runs_of(place_of(place)))
+def _opened(places: Place | Sequence[Place]) -> list[StoredRun]:
+    return list(stored_runs([places] if isinstance(places, Run | str | PathLike) else places))

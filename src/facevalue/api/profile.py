@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.api.calls import open_run
+from facevalue.api.calls import stored_runs
 from facevalue.api.run import Run
 from facevalue.arguments import checked
 from facevalue.errors import SettingError
@@ -14,7 +14,6 @@ from facevalue.report.profile import Profile, profile_of
 from facevalue.report.profile.page import write
 from facevalue.report.profile.rows import ComparisonRow, ContrastRow, comparisons, contrast_rows
 from facevalue.report.profile.wording import answer
-from facevalue.runs.audit_folder import runs_of
 
 
 class AuditProfile:
@@ -112,15 +111,7 @@ def profile(*runs: Run | str | PathLike[str]) -> AuditProfile:
     >>> fv.profile("runs/first").answer.split(":")[0][-29:]
     'That is no proof of fairness.'
     """
-    opened = [run for place in runs for run in _opened(place)]
-    return AuditProfile(profile_of([run.stored for run in opened]))
-
-
-def _opened(place: Run | str | PathLike[str]) -> list[Run]:
-    """A run, or all runs of an audit."""
-    if isinstance(place, Run):
-        return [place]
-    return [open_run(run) for run in runs_of(place if isinstance(place, str) else Path(place))]
+    return AuditProfile(profile_of(list(stored_runs(runs))))
 
 
 def _schema(row: type[ComparisonRow] | type[ContrastRow]) -> dict[str, pl.DataType]:

@@ -1,12 +1,11 @@
 """History of runs in Python."""
 
-from os import PathLike, fspath
+from os import PathLike
 
-from facevalue.api.calls import open_run
+from facevalue.api.calls import stored_runs
 from facevalue.api.run import Run
 from facevalue.arguments import checked, checked_path
 from facevalue.runs.history import runs_below
-from facevalue.runs.stored import StoredRun
 from facevalue.runs.trend import Trend
 from facevalue.runs.trend import trend as trend_of
 
@@ -40,15 +39,9 @@ def trend(
     >>> fv.trend("history").studies[0].cells.select("variation", "became").rows()
     [('thick-rimmed', 'no change found'), ('sunglasses', 'no change found')]
     """
-    history = trend_of([stored for run in (first, *others) for stored in _stored(run)])
+    history = trend_of(list(stored_runs((first, *others), runs_below)))
     if page is not None:
         from facevalue.report.trend_page import write_trend  # noqa: PLC0415 - templates take their time
 
         write_trend(checked_path(page), history)
     return history
-
-
-def _stored(run: Run | str | PathLike[str]) -> list[StoredRun]:
-    if isinstance(run, Run):
-        return [run.stored]
-    return [open_run(place).stored for place in runs_below(fspath(run))]

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from facevalue.cli.compared_documents import CompareDocument, compare_document, settings_in_words
+from facevalue.cli.compared_documents import CompareDocument, compare_document
 from facevalue.cli.output import Output
 from facevalue.cli.params import place
 from facevalue.cli.results import open_named
@@ -24,12 +24,12 @@ from facevalue.measures.run_differences import BALANCED
 from facevalue.places import is_url
 from facevalue.protocol.offers import OfferedTable as Shown
 from facevalue.report.answer_flips import ROW_HEADS, flip_rows, flip_sentences, shortened
-from facevalue.report.formatting import in_unit, number, writing
+from facevalue.report.formatting import in_unit, number, shown_settings, writing
 from facevalue.report.rank_rows import RANK_HEADS, RANK_NOTE, rank_rows, rank_sentence
 from facevalue.runs.audit_folder import runs_of
 from facevalue.runs.compared_cells import RunAgreement
 from facevalue.runs.comparison import ComparedPair, RunComparison, compare_all
-from facevalue.runs.model_differences import answer, told
+from facevalue.runs.model_differences import answer, became_sentence
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import write_whole
 
@@ -103,9 +103,9 @@ def _flips_text(pair: ComparedPair) -> Iterator[RenderableType]:
     yield Text(f"\n{sentence}", style="bold")
     yield Text(" ".join(rest))
     yield rich_table(Shown("", ROW_HEADS, flip_rows(pair.flips, names), boxed=False))
-    if pair.told_flips:
+    if pair.telling_flips:
         yield Text(f"The most telling flips: {pair.first} → {pair.second}")
-    for flip in pair.told_flips[:_FLIPS]:
+    for flip in pair.telling_flips[:_FLIPS]:
         yield Text.assemble(
             f"  {shortened(flip.picture or flip.factors, _LINE)}: ",
             (f"{shortened(flip.first, _SHORT)} → {shortened(flip.second, _SHORT)}", "bold"),
@@ -115,7 +115,7 @@ def _flips_text(pair: ComparedPair) -> Iterator[RenderableType]:
 
 def _settings_table(study: str, comparison: RunComparison) -> Shown:
     """What differs between the runs of a study besides their answers."""
-    rows = [(name, *values) for name, values in settings_in_words(comparison.settings[study]).items()]
+    rows = [(name, *values) for name, values in shown_settings(comparison.settings[study]).items()]
     title = f"Settings that differ{f' ({study})' if len(comparison.settings) > 1 else ''}"
     return Shown(title, ("setting", *comparison.names[study]), rows, boxed=False)
 
@@ -133,7 +133,7 @@ def text(agreement: RunAgreement, names: tuple[str, str]) -> Iterator[Renderable
     within, facet = list(agreement.within), agreement.compared.beside
     yield Text(answer(agreement, names), style="bold")
     if agreement.became:
-        yield Text(told(agreement.became))
+        yield Text(became_sentence(agreement.became))
     units = [written(measure.unit, apart=True) for measure in agreement.measures]
     yield _summary(agreement.overall, within, in_unit(f"Over all: {names[1]} minus {names[0]}", units), agreement)
     if agreement.beside.height:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from facevalue.cli.output import Document
 from facevalue.cli.schema import Row
 from facevalue.measures.rank_agreement import RankAgreement
-from facevalue.report.formatting import shown_setting
+from facevalue.report.formatting import shown_settings
 from facevalue.runs.compared_cells import SharedUnits
 from facevalue.runs.comparison import ComparedPair, RunComparison
 
@@ -142,15 +142,10 @@ class CompareDocument(Document):
 def compare_document(comparison: RunComparison) -> CompareDocument:
     """A comparison for machines."""
     studies = tuple(
-        ComparedRuns(study, comparison.names[study], settings_in_words(settings))
+        ComparedRuns(study, comparison.names[study], shown_settings(settings))
         for study, settings in comparison.settings.items()
     )
     return CompareDocument(studies, tuple(map(_pair, comparison.pairs)), comparison.left_out)
-
-
-def settings_in_words(settings: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
-    """Settings in which runs differ, as texts."""
-    return {name: [shown_setting(name, value) for value in values] for name, values in settings.items()}
 
 
 def _pair(pair: ComparedPair) -> PairDocument:
@@ -188,7 +183,7 @@ def _flips(pair: ComparedPair) -> FlipsDocument | None:
     return FlipsDocument(
         flips.unit, flips.units, flips.exact, flips.trials, flips.flipped, flips.lost, flips.gained, identical,
         _measured(flips.chance), between, within_first, within_second, beyond,
-        [asdict(flip) for flip in pair.told_flips],
+        [asdict(flip) for flip in pair.telling_flips],
     )  # fmt: skip
 
 

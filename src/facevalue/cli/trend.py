@@ -14,7 +14,7 @@ from facevalue.cli.schema import Row
 from facevalue.cli.tables import rich_table
 from facevalue.errors import SettingError
 from facevalue.protocol.offers import OfferedTable as Shown
-from facevalue.report.formatting import shown_setting
+from facevalue.report.formatting import shown_settings
 from facevalue.report.trend_rows import HEADS, rows, sentence
 from facevalue.runs.history import runs_below
 from facevalue.runs.stored import StoredRun
@@ -86,35 +86,35 @@ def _document(history: Trend) -> TrendDocument:
     return TrendDocument(history.changed, list(map(_study, history.studies)), history.left_out)
 
 
-def _study(of: StudyTrend) -> StudyHistory:
+def _study(study_trend: StudyTrend) -> StudyHistory:
     return StudyHistory(
-        of.study.name,
+        study_trend.study.name,
         [
             DatedRun(name, date.isoformat(), run.model, run.place)
-            for name, date, run in zip(of.names, of.dates, of.runs, strict=True)
+            for name, date, run in zip(study_trend.names, study_trend.dates, study_trend.runs, strict=True)
         ],
-        {name: [shown_setting(name, value) for value in values] for name, values in of.settings.items()},
-        of.units,
-        {measure.name: measure.unit for measure in of.measures},
-        of.changed.height,
-        of.cells.to_dicts(),
-        of.values.to_dicts(),
+        shown_settings(study_trend.settings),
+        study_trend.units,
+        {measure.name: measure.unit for measure in study_trend.measures},
+        study_trend.changed.height,
+        study_trend.cells.to_dicts(),
+        study_trend.values.to_dicts(),
     )
 
 
 def _text(history: Trend, out: Path | None) -> Iterator[RenderableType]:
     for left_out in history.left_out:
         yield Text(left_out)
-    for of in history.studies:
-        yield Text(f"{of.study.name}: {sentence(of)}", style="bold")
-        yield Text(of.units)
-        dated = zip(of.names, of.dates, of.runs, strict=True)
+    for study_trend in history.studies:
+        yield Text(f"{study_trend.study.name}: {sentence(study_trend)}", style="bold")
+        yield Text(study_trend.units)
+        dated = zip(study_trend.names, study_trend.dates, study_trend.runs, strict=True)
         runs = [(name, f"{date:%Y-%m-%d %H:%M}", run.model) for name, date, run in dated]
         yield rich_table(Shown("Runs", ("run", "date", "model"), runs, boxed=False))
-        if of.settings:
-            settings = [(name, *(shown_setting(name, v) for v in values)) for name, values in of.settings.items()]
-            yield rich_table(Shown("Settings that differ", ("setting", *of.names), settings, boxed=False))
-        title = f"The {min(_LISTED, of.cells.height)} clearest of {of.cells.height:,} cells"
-        yield rich_table(Shown(title, HEADS, list(rows(of, _LISTED)), boxed=False))
+        if study_trend.settings:
+            settings = [(name, *values) for name, values in shown_settings(study_trend.settings).items()]
+            yield rich_table(Shown("Settings that differ", ("setting", *study_trend.names), settings, boxed=False))
+        title = f"The {min(_LISTED, study_trend.cells.height)} clearest of {study_trend.cells.height:,} cells"
+        yield rich_table(Shown(title, HEADS, list(rows(study_trend, _LISTED)), boxed=False))
     if out is not None:
         yield f"Page: {out}"

@@ -11,8 +11,7 @@ import polars as pl
 
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.estimates import label_columns
-from facevalue.measures.paired_changes import PREFIX, ChangeSet, Deletion, change_of
+from facevalue.measures.paired_changes import PREFIX, ChangeSet, Deletion, change_of, estimate_keys
 
 _VALUES = ("value", "bound_low", "bound_high")
 
@@ -80,24 +79,22 @@ def contrast(
         One of each time; they sum to zero.
     """
     deletions = [
-        Deletion(layer, _summed(left, -weights), _summed(left, weights))
-        for layer, left in zip(layers, zip(*without, strict=True), strict=True)
+        Deletion(layer, _summed(rest, -weights), _summed(rest, weights))
+        for layer, rest in zip(layers, zip(*without, strict=True), strict=True)
     ]
     return ChangeSet(_summed(tables, -weights), _summed(tables, weights), deletions)
 
 
 def _summed(tables: Sequence[pl.DataFrame], weights: Array) -> pl.DataFrame:
     """Sum of the estimates that have a positive weight, cell by cell; not measurable where one of them is not."""
-    keys = ["measure", *(name for name in label_columns(tables[0]) if not name.startswith("("))]
-    taken = [
+    weighted = [
         table.with_columns((pl.col(name).cast(pl.Float64) * float(weight)).alias(name) for name in _VALUES)
         for table, weight in zip(tables, weights, strict=True)
         if weight > 0
     ]
-    count = len(taken)
-    sums = [pl.when(pl.col(name).count() == count).then(pl.col(name).sum()).alias(name) for name in _VALUES]
+    sums = [pl.when(pl.col(name).count() == len(weighted)).then(pl.col(name).sum()).alias(name) for name in _VALUES]
     return (
-        pl.concat(taken)
-        .group_by(keys, maintain_order=True)
+        pl.concat(weighted)
+        .group_by(estimate_keys(tables[0]), maintain_order=True)
         .agg(*sums, pl.col("n").sum(), pl.col("clusters").max(), pl.col("(bare)", "(floored)").any())
     )

@@ -15,8 +15,8 @@ from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.paired_changes import ChangeSet, Deletion
 
-IDENTICAL, WITHIN, BETWEEN, BEYOND = "identical", "within", "between", "beyond"
-SUMS = ("n", "same", "drawn", "within_first", "n_first", "within_second", "n_second", "between", "within", "n_between")
+IDENTICAL, BETWEEN, BEYOND = "identical", "between", "beyond"
+SUMS = ("n", "same", "within_first", "n_first", "within_second", "n_second", "between", "within", "n_between")
 """Sums over trials: of pairs of answers and identical ones; of chances that draws agree, with their numbers."""
 
 
@@ -32,12 +32,29 @@ def pair_agreement(first: str, second: str) -> pl.Expr:
     return (pl.col(first) * pl.col(second)).list.sum()
 
 
-def repeat_agreement(counts: pl.DataFrame) -> pl.DataFrame:
+def reading_counts(answers: pl.DataFrame) -> pl.DataFrame:
+    """How often either run gave each answer to a trial: `key` of the trial, `reading`, `count_first`, `count_second`.
+
+    `answers`: as for `repeat_agreement`.
+
+    Examples
+    --------
+    >>> rows = pl.DataFrame({"key": [1, 1], "reading": [5, 5], "reading_2": [5, 6]})
+    >>> reading_counts(rows).sort("reading").rows()
+    [(1, 5, 2.0, 1.0), (1, 6, 0.0, 1.0)]
+    """
+    firsts = answers.group_by("key", "reading").len("count_first")
+    seconds = answers.group_by("key", reading="reading_2").len("count_second")
+    joined = firsts.join(seconds, on=["key", "reading"], how="full", coalesce=True).fill_null(0)
+    return joined.cast({"count_first": pl.Float64, "count_second": pl.Float64})
+
+
+def repeat_agreement(answers: pl.DataFrame) -> pl.DataFrame:
     """Chance that two replies to one trial are identical, within either run and between the two.
 
     Parameters
     ----------
-    counts:
+    answers:
         A row per reply that both runs gave a valid answer in: `key` of the trial, `reading` and `reading_2`, what the
         runs answered under one seed.
 
@@ -58,14 +75,10 @@ def repeat_agreement(counts: pl.DataFrame) -> pl.DataFrame:
     (0.33, 0.33, 0.33)
     """
     same = pl.col("reading") == pl.col("reading_2")
-    of_key = counts.group_by("key").agg(pl.len().alias("n"), same.sum().alias("same"))
-    firsts = counts.group_by("key", "reading").len("c")
-    seconds = counts.group_by("key", reading="reading_2").len("d")
-    joined = firsts.join(seconds, on=["key", "reading"], how="full", coalesce=True).fill_null(0)
-    products = joined.cast({"c": pl.Float64, "d": pl.Float64}).group_by("key").agg(
-        within_first=(pl.col("c") * (pl.col("c") - 1)).sum(),
-        within_second=(pl.col("d") * (pl.col("d") - 1)).sum(),
-        between=(pl.col("c") * pl.col("d")).sum(),
+    of_key = answers.group_by("key").agg(pl.len().alias("n"), same.sum().alias("same"))
+    c, d = pl.col("count_first"), pl.col("count_second")
+    products = reading_counts(answers).group_by("key").agg(
+        within_first=(c * (c - 1)).sum(), within_second=(d * (d - 1)).sum(), between=(c * d).sum()
     )  # fmt: skip
     size = (pl.col("n") * (pl.col("n") - 1)).cast(pl.Float64)
     return (
@@ -139,19 +152,19 @@ def identical_answers(
     --------
     Ratios of sums, with the delete-a-group jackknife of `paired_changes.ChangeSet`.
     """
-    shares = [_shares(of) for of in sums]
-    tables = [_table(of, sums[at]["n"], units) for at, of in enumerate(shares)]
+    shares = [_shares(totals) for totals in sums]
+    tables = [_table(of_part, totals["n"], units) for of_part, totals in zip(shares, sums, strict=True)]
     zero = tables[0].with_columns(pl.col("value") * 0.0, n=pl.lit(0.0))
     without = [Deletion(layer, zero, table) for layer, table in zip(layers, tables[1:], strict=True)]
     changes = ChangeSet(zero, tables[0], without)
-    taken = {}
+    with_p = {}
     for row, name in enumerate(shares[0]):
         limits = (-1.0, 1.0) if name == BEYOND else (0.0, 1.0)
         measure = Measure(name, name, "", "share", unit, "FaceValue", limits=limits)
         estimate, p = changes.estimates(np.array([row]), measure)
-        taken[name] = _within(estimate, limits), float(p[0])
+        with_p[name] = _within(estimate, limits), float(p[0])
     return IdenticalAnswers(
-        taken[IDENTICAL][0], taken[BETWEEN][0], taken["within_first"][0], taken["within_second"][0], *taken[BEYOND]
+        with_p[IDENTICAL][0], with_p[BETWEEN][0], with_p["within_first"][0], with_p["within_second"][0], *with_p[BEYOND]
     )
 
 

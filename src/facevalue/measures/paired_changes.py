@@ -32,8 +32,10 @@ NONE_ITSELF = "no interval: the estimate itself has none"
 NO_VARIANCE = "no interval: the same change whichever group is left out"
 ALL_ALIKE = "no spread, the same change whichever group is left out: what units that were not seen could do"
 _COUNTED = ("value", "n", "clusters")
-_TAKEN = (*_COUNTED, "bound_low", "bound_high", "(bare)")
-_OTHER = " (other)"
+REDUCED = (*_COUNTED, "bound_low", "bound_high", "(bare)")
+"""Numbers that `reduced` keeps of each estimate."""
+OTHER = " (other)"
+"""End of the columns of the second condition."""
 _ROUNDING = 1e-10  # relative: smaller changes are differences of equal numbers
 _SOURCE = "FaceValue; interval by the delete-a-group jackknife (Kott 2001)"
 
@@ -84,7 +86,7 @@ def reduced(estimates: pl.DataFrame) -> pl.DataFrame:
     floored = pl.col("floor").is_not_null() | pl.col("floor_high").is_not_null()
     marked = estimates.with_columns(floored.alias("(floored)"), pl.col("low").is_null().alias("(bare)"))
     keys = ["measure", *(name for name in label_columns(estimates) if name != "intervention")]
-    return marked.select(*keys, *_TAKEN, "(floored)").unique(keys, keep="first", maintain_order=True)
+    return marked.select(*keys, *REDUCED, "(floored)").unique(keys, keep="first", maintain_order=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +149,11 @@ class ChangeSet:
     ) -> None:
         self.frame = _joined(first, second)
         """A row per estimate of the first condition: labels, and what was `reduced` of both."""
-        names = _keys(self.frame)
+        names = estimate_keys(self.frame)
         keys = self.frame.select(names)
         numbers = _numbers(self.frame)
         power = np.where(self.frame["measure"].is_in(list(norms)).to_numpy(), 2, 1)
-        value, changed = numbers["value"] ** power, numbers[f"value{_OTHER}"] ** power
+        value, changed = numbers["value"] ** power, numbers[f"value{OTHER}"] ** power
         rounding = _ROUNDING * np.maximum(np.abs(value), np.abs(changed))
         difference = changed - value
         self.value = np.where(np.abs(difference) <= rounding, 0.0, difference)
@@ -165,13 +167,13 @@ class ChangeSet:
             )
             x = _numbers(again)
             held = ~np.logical_and.reduce([_equal(x[name], numbers[name]) for name in _COMPARED])
-            moved = np.where(held, x[f"value{_OTHER}"] ** power - x["value"] ** power - self.value, 0.0)
+            moved = np.where(held, x[f"value{OTHER}"] ** power - x["value"] ** power - self.value, 0.0)
             self._moves.setdefault(deletion.layer, []).append(np.where(np.abs(moved) <= rounding, 0.0, moved))
             self._held.setdefault(deletion.layer, []).append(held)
             self._moved_ends.setdefault(deletion.layer, []).append(np.where(held, _worst(x) - ends, 0.0))
-        self.bare = (numbers["(bare)"] == 1) | (numbers[f"(bare){_OTHER}"] == 1)
+        self.bare = (numbers["(bare)"] == 1) | (numbers[f"(bare){OTHER}"] == 1)
         if (power == 2).any():
-            self._without_noise(power == 2, numbers["value"] + numbers[f"value{_OTHER}"])
+            self._without_noise(power == 2, numbers["value"] + numbers[f"value{OTHER}"])
 
     def _without_noise(self, norms: npt.NDArray[np.bool_], sums: Array) -> None:
         """Bring differences of squares to differences without what noise adds to either; see the equation."""
@@ -254,8 +256,8 @@ class ChangeSet:
         """
         change = Change(*(x[rows] for x in (self.each.value, self.each.se, self.each.df, self.each.groups)))
         frame = self.frame[rows]
-        n = np.nansum([to_array(frame["n"]), to_array(frame[f"n{_OTHER}"])], axis=0).astype(np.int64)
-        clusters = np.nan_to_num(np.fmin(to_array(frame["clusters"]), to_array(frame[f"clusters{_OTHER}"])))
+        n = np.nansum([to_array(frame["n"]), to_array(frame[f"n{OTHER}"])], axis=0).astype(np.int64)
+        clusters = np.nan_to_num(np.fmin(to_array(frame["clusters"]), to_array(frame[f"clusters{OTHER}"])))
         return interval(change, n, clusters.astype(np.int64), measure, bare=self.bare[rows])
 
     def bounds(self, rows: npt.NDArray[np.int64]) -> Bounds:
@@ -273,7 +275,7 @@ class ChangeSet:
         (Benjamini-Hochberg). Unsigned estimates that stand beside a noise floor have an interval and no p: the floor
         moves with the number of valid answers, and would be found to.
         """
-        labels = _keys(self.frame)[1:]
+        labels = estimate_keys(self.frame)[1:]
         out = EstimateTable(study, model, [name for name in labels if name not in TYPED], intervention)
         definitions = {measure.name: measure for measure in measures}
         measured = self.frame["measure"]
@@ -324,20 +326,20 @@ def interval(
     return Estimates(d, low, high, n, clusters, method, se), p
 
 
-_COMPARED = tuple(name + end for name in _COUNTED for end in ("", _OTHER))
-_NUMBERS = tuple(name + end for name in _TAKEN for end in ("", _OTHER))
-_NO_LABELS = tuple(name + end for name in (*_TAKEN, "(floored)") for end in ("", _OTHER))
+_COMPARED = tuple(name + end for name in _COUNTED for end in ("", OTHER))
+_NUMBERS = tuple(name + end for name in REDUCED for end in ("", OTHER))
+_NO_LABELS = tuple(name + end for name in (*REDUCED, "(floored)") for end in ("", OTHER))
 
 
 def _joined(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
-    keys = _keys(first)
+    keys = estimate_keys(first)
     return first.join(
-        second.select(*keys, *_TAKEN), on=keys, how="left", nulls_equal=True, suffix=_OTHER, maintain_order="left"
+        second.select(*keys, *REDUCED), on=keys, how="left", nulls_equal=True, suffix=OTHER, maintain_order="left"
     )
 
 
-def _keys(table: pl.DataFrame) -> list[str]:
-    """What pairs estimates of two conditions: their measure and labels."""
+def estimate_keys(table: pl.DataFrame) -> list[str]:
+    """Columns that say what an estimate is of, and pair those of two conditions: its measure and labels."""
     return ["measure", *(name for name in label_columns(table) if name not in _NO_LABELS)]
 
 
@@ -350,7 +352,7 @@ def _worst(numbers: Mapping[str, Array]) -> Array:
     none = np.full(numbers["value"].size, np.nan)
     first, second = (
         Bounds(numbers[f"value{end}"], numbers[f"bound_low{end}"], numbers[f"bound_high{end}"], none, none)
-        for end in ("", _OTHER)
+        for end in ("", OTHER)
     )
     change = change_bounds(first, second)
     return np.stack([change.low, change.high])

@@ -1,6 +1,6 @@
 """Checks of trust: one card per reason to doubt the numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -36,6 +36,11 @@ KINDS = {
         "or illustrated). How far the results carry can't be said.",
     ),
 }
+
+
+def kind_cautions(kinds: Iterable[Kind]) -> list[str]:
+    """What must be read with results on pictures that are no photographs, a text for each kind of these."""
+    return [KINDS[kind][1] for kind in dict.fromkeys(kinds) if kind is not Kind.PHOTOGRAPHS]
 
 
 class CardStatus(StrEnum):

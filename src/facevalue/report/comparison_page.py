@@ -5,17 +5,15 @@ from pathlib import Path
 
 from facevalue.report.answer_flips import ROW_HEADS, flip_rows, flip_sentences, shortened
 from facevalue.report.blocks.content import CaptionedPicture, Content, PartContent, PictureRow, TextContent
-from facevalue.report.checks import KINDS
 from facevalue.report.folds import FoldedSection
-from facevalue.report.formatting import Titles, shown_setting
+from facevalue.report.formatting import Titles, shown_settings
 from facevalue.report.model_differences import CELL_HEADS, OVERALL_HEADS, Difference, DifferenceRow, shown
 from facevalue.report.pictures import data_uri
-from facevalue.report.plain_page import PlainPage, text_table, write_page
+from facevalue.report.plain_page import PlainPage, cautions, text_table, write_page
 from facevalue.report.rank_rows import RANK_HEADS, RANK_NOTE, rank_rows, rank_sentence
 from facevalue.runs.comparison import ComparedPair, RunComparison
-from facevalue.runs.flip_words import ToldFlip
-from facevalue.runs.model_differences import ModelDifferences, answer, told
-from facevalue.stimuli.base import Kind
+from facevalue.runs.flip_words import FlipInWords
+from facevalue.runs.model_differences import ModelDifferences, answer, became_sentence
 
 _PICTURED, _SIDE = 12, 160
 """Flips that are shown with their pictures, and the longest side of these in pixels."""
@@ -30,47 +28,38 @@ def write_comparison(path: Path, comparison: RunComparison) -> None:
 def comparison_page(comparison: RunComparison) -> PlainPage:
     """Make the page of a comparison."""
     pairs = comparison.pairs
-    found = [pair for pair in pairs if pair.agreement.differing.height]
+    differing = [pair for pair in pairs if pair.agreement.differing.height]
     several = len(comparison.settings) > 1
-    sentences = [(f"{pair.study}: " if several else "") + _answer(pair) for pair in (found or pairs)[:_NAMES]]
-    rest = len(found or pairs) - len(sentences)
+    answered = differing or pairs
+    sentences = [(f"{pair.study}: " if several else "") + _answer(pair) for pair in answered[:_NAMES]]
+    rest = len(answered) - len(sentences)
     more = f"{rest:,} more comparison{'s' if rest > 1 else ''} below." if rest > 0 else ""
-    subject = " and ".join(dict.fromkeys(name for pair in pairs for name in (pair.first, pair.second)))
-    names = len({name for pair in pairs for name in (pair.first, pair.second)})
+    names = list(dict.fromkeys(name for pair in pairs for name in (pair.first, pair.second)))
     return PlainPage(
         "Comparison of",
-        subject if names <= _NAMES else f"{names} runs",
-        "Difference found" if found else "No difference found",
+        " and ".join(names) if len(names) <= _NAMES else f"{len(names)} runs",
+        "Difference found" if differing else "No difference found",
         sentences[0],
         [*sentences[1:], *([more] if more else []), *comparison.left_out],
         [*_settings(comparison), *(section for at, pair in enumerate(pairs) for section in _sections(pair, at, pairs))],
-        kind="found" if found else "nothing",
-        notes=list(dict.fromkeys(note for pair in pairs for note in _cautions(pair))),
+        kind="found" if differing else "nothing",
+        notes=list(dict.fromkeys(note for pair in pairs for note in cautions(pair.runs))),
     )
 
 
 def _answer(pair: ComparedPair) -> str:
-    became = told(pair.agreement.became) if pair.agreement.became else ""
-    return f"{answer(pair.agreement, (pair.first, pair.second))} {became}".strip()
-
-
-def _cautions(pair: ComparedPair) -> Iterator[str]:
-    study = pair.runs[0].study
-    if study.about.content_note:
-        yield study.about.content_note
-    for kind in {run.study.source.kind for run in pair.runs} - {Kind.PHOTOGRAPHS}:
-        yield KINDS[kind][1]
+    sentences = answer(pair.agreement, (pair.first, pair.second)), became_sentence(pair.agreement.became)
+    return " ".join(sentences).strip()
 
 
 def _settings(comparison: RunComparison) -> Iterator[FoldedSection]:
     contents: list[Content] = []
     for study, settings in comparison.settings.items():
         if settings:
-            rows = [[name, *(shown_setting(name, value) for value in values)] for name, values in settings.items()]
+            rows = [[name, *values] for name, values in shown_settings(settings).items()]
+            heads = ["Setting", *comparison.names[study]]
             contents.append(TextContent(study, "h3"))
-            contents.append(
-                text_table(f"Settings that differ: {study}", ["Setting", *comparison.names[study]], rows, 99)
-            )
+            contents.append(text_table(f"Settings that differ: {study}", heads, rows, numbers=False))
     if contents:
         yield FoldedSection("settings", "What differs between the runs", "Settings, each with its value in every run.",
                             contents, open=True)  # fmt: skip
@@ -81,7 +70,7 @@ def _sections(pair: ComparedPair, at: int, pairs: tuple[ComparedPair, ...]) -> I
     title = f"{pair.study}: {pair.second} less {pair.first}" if len(pairs) > 1 else f"{pair.second} less {pair.first}"
     titles = Titles(pair.runs[0].study.about.titles)
     (difference,) = shown(ModelDifferences(pair.first, {pair.second: pair.agreement}), {}, titles)
-    became = [told(pair.agreement.became)] if pair.agreement.became else []
+    became = [became_sentence(pair.agreement.became)] if pair.agreement.became else []
     yield FoldedSection(f"cells-{at}", title, "Cell by cell, on what both were asked about.", [
         *(TextContent(sentence, "plain") for sentence in (*difference.sentences, *became)),
         *_tables(difference),
@@ -94,17 +83,18 @@ def _sections(pair: ComparedPair, at: int, pairs: tuple[ComparedPair, ...]) -> I
 
 
 def _tables(difference: Difference) -> Iterator[Content]:
-    yield text_table("All cells together", OVERALL_HEADS, [_texts(row, OVERALL_HEADS) for row in difference.overall])
-    table = text_table("Cells", CELL_HEADS, [_texts(row, CELL_HEADS) for row in difference.cells])
+    yield text_table("All cells together", OVERALL_HEADS, [_texts(row) for row in difference.overall])
+    table = text_table("Cells", CELL_HEADS, [_texts(row, row.first, row.second) for row in difference.cells])
     note = f"the {len(difference.cells)} clearest of {difference.measured:,}"
     yield PartContent("Cells", [table], note=note, fold="open", class_="numbers")
 
 
-def _texts(row: DifferenceRow, heads: tuple[str, ...]) -> list[str]:
-    sides = [row.first, row.second] if heads is CELL_HEADS else []
+def _texts(row: DifferenceRow, *sides: str) -> list[str]:
+    """A row of a table; `sides`: what either run measured."""
     verdict, _, unless = row.verdict.partition(" (")
-    told_verdict = f"{verdict}, unless the missing answers say otherwise" if unless else verdict
-    return [row.of, *sides, row.difference, row.interval, row.page, row.p, told_verdict]
+    if unless:
+        verdict += ", unless the missing answers say otherwise"
+    return [row.of, *sides, row.difference, row.interval, row.page, row.p, verdict]
 
 
 def _ranks(pair: ComparedPair) -> Iterator[Content]:
@@ -122,18 +112,18 @@ def _flips(pair: ComparedPair, names: tuple[str, str]) -> Iterator[Content]:
     for sentence in flip_sentences(pair.flips, names):
         yield TextContent(sentence, "plain")
     yield text_table("Identical answers", ROW_HEADS, flip_rows(pair.flips, names))
-    if pair.told_flips:
-        pictures = tuple(_pictured(flip, pair) for flip in pair.told_flips[:_PICTURED])
+    if pair.telling_flips:
+        pictures = tuple(_pictured(flip, pair) for flip in pair.telling_flips[:_PICTURED])
         yield PictureRow(f"The most telling flips: {names[0]} → {names[1]}", pictures)
         rows = [
             (flip.picture or flip.factors, shortened(flip.asked), shortened(flip.first), shortened(flip.second))
-            for flip in pair.told_flips
+            for flip in pair.telling_flips
         ]
-        table = text_table("Flips", ("Picture", "Asked", *names), rows, 99)
+        table = text_table("Flips", ("Picture", "Asked", *names), rows, numbers=False)
         yield PartContent("The same in words", [table], note=f"{len(rows)} flips", fold="closed", class_="numbers")
 
 
-def _pictured(flip: ToldFlip, pair: ComparedPair) -> CaptionedPicture:
+def _pictured(flip: FlipInWords, pair: ComparedPair) -> CaptionedPicture:
     loaded = flip.pictures(pair.runs[0])
     uri = data_uri(loaded.images[0].data, _SIDE) if loaded.images else None
     name = shortened(flip.picture or flip.factors, 60)

@@ -1,7 +1,7 @@
 """Formatting: the one place that decides how a value, an interval and "not measurable" are written."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -405,6 +405,11 @@ def shown_setting(name: str, value: object) -> str:
     if name in _PLACES:
         return PurePath(text.replace("\\", "/")).name
     return re.sub(r"(?<=://)[^/@\s]+@", "", _FOLDERS.sub(r"\1", text))  # no name and password in an address
+
+
+def shown_settings(settings: Mapping[str, Sequence[object]]) -> dict[str, list[str]]:
+    """Settings in which runs differ, each with its value in every run, for people."""
+    return {name: [shown_setting(name, value) for value in values] for name, values in settings.items()}
 
 
 def label_of(e: Estimate, titles: Titles) -> str:

@@ -16,7 +16,7 @@ from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report import formatting, glossary
 from facevalue.report.blocks.as_json import page_json
 from facevalue.report.built import built
-from facevalue.report.checks import KINDS, Card, CardStatus, planted
+from facevalue.report.checks import Card, CardStatus, kind_cautions, planted
 from facevalue.report.compared_table import HEADS, table_rows
 from facevalue.report.data import ReportData
 from facevalue.report.first_facts import facts_of, in_a_line
@@ -24,7 +24,6 @@ from facevalue.report.folds import folds
 from facevalue.report.headline import Headline, HeadlineKind
 from facevalue.report.markup import unbroken
 from facevalue.report.pictures import data_uri
-from facevalue.stimuli.base import Kind
 from facevalue.store.files import write_whole
 
 _GRAVE = (CardStatus.CAUTION, CardStatus.PROBLEM)
@@ -202,8 +201,7 @@ def _models(data: ReportData) -> list[tuple[str, str]]:
 
 def _cautions(data: ReportData) -> list[str]:
     """Return notes that must be read with the answer: on the pictures, and on models whose bias is known."""
-    pictures = [] if data.kind is Kind.PHOTOGRAPHS else [KINDS[data.kind][1]]
-    return [*pictures, *(card.note for card in planted(data.runs, data.kind))]
+    return [*kind_cautions([data.kind]), *(card.note for card in planted(data.runs, data.kind))]
 
 
 def _methods(numbers: EstimateIndex) -> list[str]:

@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from facevalue.report.blocks.content import TableCell, TableContent, TableHead
+from facevalue.report.checks import kind_cautions
 from facevalue.report.folds import FoldedSection
 from facevalue.report.html import rendered
+from facevalue.runs.stored import StoredRun
 from facevalue.store.files import write_whole
 
 
@@ -36,12 +38,20 @@ def write_page(path: Path, page: PlainPage) -> None:
     write_whole(path, rendered("plain_page.html.j2", page=page, generated=page.generated).encode())
 
 
-def text_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 1) -> TableContent:
-    """A table of texts; columns from number `numbers` on hold numbers, if they all look so."""
-    columns = [all(_is_number(row[at]) for row in rows) for at in range(len(heads))]
+def cautions(runs: Sequence[StoredRun]) -> list[str]:
+    """What readers of a page about runs of one study should be prepared to see, and must know of their pictures."""
+    note = runs[0].study.about.content_note
+    return [*([note] if note else []), *kind_cautions(run.study.source.kind for run in runs)]
+
+
+def text_table(
+    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True
+) -> TableContent:
+    """A table of texts; columns after the first hold numbers, if they all look so and `numbers` may be in it."""
+    are_numbers = [numbers and at > 0 and all(_is_number(row[at]) for row in rows) for at in range(len(heads))]
     return TableContent(
         title,
-        tuple(TableHead(head, number=at >= numbers and columns[at], sort=False) for at, head in enumerate(heads)),
+        tuple(TableHead(head, number=number, sort=False) for head, number in zip(heads, are_numbers, strict=True)),
         [tuple(TableCell(text) for text in row) for row in rows],
     )
 

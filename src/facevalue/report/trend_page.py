@@ -11,14 +11,12 @@ from markupsafe import Markup
 from facevalue.measures.base import written
 from facevalue.report import charts
 from facevalue.report.blocks.content import Content, Figure, PartContent, TextContent
-from facevalue.report.checks import KINDS
 from facevalue.report.folds import FoldedSection
-from facevalue.report.formatting import DASH, number, shown_setting, tick
+from facevalue.report.formatting import number, shown_settings, tick
 from facevalue.report.markup import tag
-from facevalue.report.plain_page import PlainPage, text_table, write_page
+from facevalue.report.plain_page import PlainPage, cautions, text_table, write_page
 from facevalue.report.trend_rows import HEADS, MOST, became, cell_name, listed, measure_of, rows, sentence, summary
 from facevalue.runs.trend import STEADY, StudyTrend, Trend
-from facevalue.stimuli.base import Kind
 
 _CHARTS = 12
 """Cells of a study that are drawn."""
@@ -37,18 +35,11 @@ def trend_page(trend: Trend) -> PlainPage:
     models = dict.fromkeys(run.model for history in trend.studies for run in history.runs)
     subject = next(iter(models)) if len(models) == 1 else f"{len(models)} versions of a model"
     sections = [section for at, history in enumerate(trend.studies) for section in _sections(history, at)]
-    notes = dict.fromkeys(note for history in trend.studies for note in _cautions(history))
+    notes = dict.fromkeys(note for history in trend.studies for note in cautions(history.runs))
     return PlainPage(
         "History of", subject, "Change found" if trend.changed else "No change found", summary(trend), trend.left_out,
         sections, kind="found" if trend.changed else "nothing", notes=list(notes),
     )  # fmt: skip
-
-
-def _cautions(history: StudyTrend) -> Iterator[str]:
-    if history.study.about.content_note:
-        yield history.study.about.content_note
-    for kind in {run.study.source.kind for run in history.runs} - {Kind.PHOTOGRAPHS}:
-        yield KINDS[kind][1]
 
 
 def _sections(history: StudyTrend, at: int) -> Iterator[FoldedSection]:
@@ -61,13 +52,14 @@ def _sections(history: StudyTrend, at: int) -> Iterator[FoldedSection]:
     contents.append(PartContent("In numbers", [table], note=note, fold="open", class_="numbers"))
     yield FoldedSection(f"history-{at}", history.study.name, "What changed, and when.", contents, open=True)
     heads = ["Run", "Date", "Model", *history.settings]
+    columns = shown_settings(history.settings).values()
     by_run = [
-        [name, f"{date:%Y-%m-%d %H:%M}", run.model, *(shown_setting(s, v[k]) for s, v in history.settings.items())]
-        for k, (name, date, run) in enumerate(zip(history.names, history.dates, history.runs, strict=True))
+        [name, f"{date:%Y-%m-%d %H:%M}", run.model, *settings]
+        for name, date, run, *settings in zip(history.names, history.dates, history.runs, *columns, strict=True)
     ]
     yield FoldedSection(
         f"runs-{at}", f"Runs of {history.study.name}", "Their dates, and settings in which they differ.",
-        [text_table("Runs", heads, by_run, 99)], open=False,
+        [text_table("Runs", heads, by_run, numbers=False)], open=False,
     )  # fmt: skip
 
 
@@ -130,7 +122,7 @@ def line_chart(history: StudyTrend, points: Sequence[Mapping[str, Any]], unit: s
             tag("text", f"{history.dates[at]:%Y-%m-%d}", x=f"{across(at)}%", y=floor, text_anchor=anchor, class_="tick")
         )
     label = f"{len(points)} dates, from {number(points[0]['value'], unit)} to {number(points[-1]['value'], unit)}"
-    return tag("svg", *shapes, width="100%", height=floor + 8, role="img", aria_label=label or DASH)
+    return tag("svg", *shapes, width="100%", height=floor + 8, role="img", aria_label=label)
 
 
 def _labelled(places: Sequence[float]) -> list[int]:

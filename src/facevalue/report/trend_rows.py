@@ -21,11 +21,11 @@ def sentence(history: StudyTrend) -> str:
     over = f"{len(history.runs)} runs from {_date(history, 0)} to {_date(history, len(history.runs) - 1)}"
     if not drifts + steps:
         return f"No change was found in any of {total:,} cells over {over}."
-    told = [
+    kinds_of_change = [
         *([f"{steps:,} changed at one date"] if steps else []),
         *([f"{drifts:,} drifted"] if drifts else []),
     ]
-    return f"Of {total:,} cells {' and '.join(told)}, over {over}."
+    return f"Of {total:,} cells {' and '.join(kinds_of_change)}, over {over}."
 
 
 def summary(trend: Trend) -> str:

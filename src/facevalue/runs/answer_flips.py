@@ -15,6 +15,7 @@ from facevalue.measures.identical_answers import (
     chance_agreement,
     identical_answers,
     pair_agreement,
+    reading_counts,
     repeat_agreement,
 )
 from facevalue.measures.paired_changes import GROUPS
@@ -82,18 +83,20 @@ def compared_answers(first: StoredRun, second: StoredRun, folder: Path) -> Compa
     layers = [layer for layer, _ in groups.layers]
     sums = [dict.fromkeys(SUMS, 0.0) for _ in range(1 + len(layers))]
     lost = gained = flipped = 0
-    counted: tuple[list[pl.DataFrame], list[pl.DataFrame], list[pl.DataFrame]] = ([], [], [])
+    first_counts: list[pl.DataFrame] = []
+    second_counts: list[pl.DataFrame] = []
+    question_counts: list[pl.DataFrame] = []
     for rows in pairs:
         lost += rows.filter(pl.col("reading").is_not_null(), pl.col("reading_2").is_null()).height
         gained += rows.filter(pl.col("reading").is_null(), pl.col("reading_2").is_not_null()).height
         valid = rows.filter(_VALID).with_columns(same=pl.col("reading") == pl.col("reading_2"))
         flipped += valid.height - int(valid["same"].sum())
         _add(sums, valid, _drawn(valid, exact=pairs.exact), groups)
-        counted[0].append(valid.group_by("question", "reading").len("count"))
-        counted[1].append(valid.group_by("question", reading="reading_2").len("count"))
-        counted[2].append(valid.group_by("question").agg(pl.len().alias("n"), pl.col("same").sum()))
-    firsts, seconds = (_together(tables, ["question", "reading"]) for tables in counted[:2])
-    of_questions = _together(counted[2], ["question"])
+        first_counts.append(valid.group_by("question", "reading").len("count"))
+        second_counts.append(valid.group_by("question", reading="reading_2").len("count"))
+        question_counts.append(valid.group_by("question").agg(pl.len().alias("n"), pl.col("same").sum()))
+    firsts, seconds = (_summed(tables, "question", "reading") for tables in (first_counts, second_counts))
+    of_questions = _summed(question_counts, "question")
     unit = unit_of(first.study.estimates.measures)
     shares = identical_answers(sums, layers, codes.size, unit)
     flips = AnswerFlips(
@@ -105,12 +108,11 @@ def compared_answers(first: StoredRun, second: StoredRun, folder: Path) -> Compa
 
 def _groups(pairs: AnswerPairs) -> tuple[Groups, np.ndarray]:
     """What was sampled, dealt into groups, and its codes."""
-    units = [rows.select(COLUMNS).unique() for rows in pairs]
-    distinct = pl.concat(units).unique().to_numpy() if units else np.zeros((0, 2), dtype=np.int64)
+    distinct = pl.concat([rows.select(COLUMNS).unique() for rows in pairs]).unique().to_numpy()
     return Groups([np.unique(distinct, axis=0)], GROUPS, SEED), np.unique(distinct)
 
 
-def _together(tables: Sequence[pl.DataFrame], by: list[str]) -> pl.DataFrame:
+def _summed(tables: Sequence[pl.DataFrame], *by: str) -> pl.DataFrame:
     return pl.concat(tables).group_by(by).agg(pl.all().sum())
 
 
@@ -126,19 +128,19 @@ def _drawn(valid: pl.DataFrame, *, exact: bool) -> pl.DataFrame:
 
 def _add(sums: Sequence[dict[str, float]], valid: pl.DataFrame, drawn: pl.DataFrame, groups: Groups) -> None:
     """Add what rows sum to, in all and without each group."""
-    for at, of in enumerate(sums):
+    for at, total in enumerate(sums):
         rows, draws = valid, drawn
         if at:
             rows, draws = (table.filter(groups.kept(table, at - 1)) for table in (valid, drawn))
-        of["n"] += rows.height
-        of["same"] += int(rows["same"].sum())
+        total["n"] += rows.height
+        total["same"] += int(rows["same"].sum())
         first, second, between = (float(draws[name].sum()) for name in ("within_first", "within_second", "between"))
-        of["within_first"] += first
-        of["within_second"] += second
-        of["between"] += between
-        of["within"] += (first + second) / 2
+        total["within_first"] += first
+        total["within_second"] += second
+        total["between"] += between
+        total["within"] += (first + second) / 2
         for name in ("n_first", "n_second", "n_between"):
-            of[name] += draws.height
+            total[name] += draws.height
 
 
 def _flipped(rows: pl.DataFrame, *, exact: bool) -> pl.DataFrame:
@@ -149,12 +151,8 @@ def _flipped(rows: pl.DataFrame, *, exact: bool) -> pl.DataFrame:
         return flips.with_columns(
             shift=(pl.col("probs") - pl.col("probs_2")).list.eval(pl.element().abs()).list.sum() / 2
         )
-    firsts = valid.group_by("key", "reading").len("c")
-    seconds = valid.group_by("key", reading="reading_2").len("d")
-    both_sides = firsts.join(seconds, on=["key", "reading"], how="full", coalesce=True).fill_null(0)
-    apart = both_sides.cast({"c": pl.Float64, "d": pl.Float64}).group_by("key").agg(
-        shift=(pl.col("c") - pl.col("d")).abs().sum() / (pl.col("c") + pl.col("d")).sum()
-    )  # fmt: skip
+    c, d = pl.col("count_first"), pl.col("count_second")
+    apart = reading_counts(valid).group_by("key").agg(shift=(c - d).abs().sum() / (c + d).sum())
     return valid.filter(pl.col("reading") != pl.col("reading_2")).join(apart, on="key")
 
 

@@ -107,7 +107,7 @@ def _readings(
 ) -> Iterator[pl.DataFrame]:
     """What a run answered where it was to choose, in few columns."""
     units, factors = names.of(run.study), set(run.study.design.columns)
-    asked = ["block", *prompt_columns(run.study)]
+    question_columns = ["block", *prompt_columns(run.study)]
     seeds = pl.Series(run.facts.seeds if by_seed else range(len(run.facts.seeds)), dtype=pl.Int64)
     for chunk in answers(run):
         questions = run.study.ask(chunk)
@@ -116,7 +116,7 @@ def _readings(
             continue
         marked = units.add_to(chunk).with_columns(
             key=pl.col("trial") if columns is None else chunk.select(_text(columns).hash(0)).to_series(),
-            question=chunk.select(_text(asked).hash(0)).to_series(),
+            question=chunk.select(_text(question_columns).hash(0)).to_series(),
             seed=seeds.gather(chunk["repeat"]),
         )
         numbers = [

@@ -105,21 +105,21 @@ def differences_of(
     estimates:
         Of all answers of each model, if they have been taken already.
     """
-    taken = taken_together(models, pairs, margin, estimates)
+    together = model_estimates(models, pairs, margin, estimates)
     study, out = models[0].study, []
     for first, second in pairs:
-        pair = taken.models[first], taken.models[second]
-        units = taken.units(first, second)
-        left = list(left_out(taken.without[first], taken.without[second], taken.groups))
-        estimates_of = taken.tables[first], taken.tables[second]
-        difference = cell_differences(study, estimates_of, left, units, *_missing(pair, study, units))
-        offered = correlations(*estimates_of, difference.compared.correlated)
-        out.append(replace(difference, offered=offered, without=left))
+        pair = together.models[first], together.models[second]
+        units = together.units(first, second)
+        deletions = list(left_out(together.without[first], together.without[second], together.groups))
+        tables = together.tables[first], together.tables[second]
+        difference = cell_differences(study, tables, deletions, units, *_missing(pair, study, units))
+        offered = correlations(*tables, difference.compared.correlated)
+        out.append(replace(difference, offered=offered, without=deletions))
     return out
 
 
 @dataclass(frozen=True)
-class TakenTogether:
+class ModelEstimates:
     """Estimates of several models, all on the same units where they share most, and without groups of these."""
 
     models: Sequence[KeptAnswers]
@@ -145,9 +145,9 @@ class TakenTogether:
         return SharedUnits(unit, in_both, only_first, only_second, self.paired)
 
 
-def taken_together(
+def model_estimates(
     models: Sequence[KeptAnswers], pairs: Pairs, margin: float | None = None, estimates: Sequence[pl.DataFrame] = ()
-) -> TakenTogether:
+) -> ModelEstimates:
     """Take estimates of models that are compared, and the same without groups of units; see `differences_of`."""
     used = [np.unique(model.pairs()) for model in models]
     shared = reduce(np.intersect1d, used)
@@ -161,26 +161,29 @@ def taken_together(
     for first, second in pairs:
         check_margin(study, (tables[first], tables[second]), margin)
     groups = grouped(models, paired=paired)
-    compared = {name for a, b in pairs for name in compared_measures(study, (tables[a], tables[b]))}
-    without = [list(model.without(groups, compared)) for model in models]
-    return TakenTogether(models, tables, without, groups, used, shared, paired)
+    measures = {name for first, second in pairs for name in compared_measures(study, (tables[first], tables[second]))}
+    without = [list(model.without(groups, measures)) for model in models]
+    return ModelEstimates(models, tables, without, groups, used, shared, paired)
 
 
 def _estimates(models: Sequence[KeptAnswers]) -> list[pl.DataFrame]:
     """Estimates of each, of what they may be compared by (`comparable.comparable`) at least."""
     study = models[0].study
     compared = study.extras.compare
+    declared = {*compared.measures, *compared.also}
     if compared.correlated:
         return [model.estimates() for model in models]
     if compared.measures:
-        tables = [model.estimates((*compared.measures, *compared.also)) for model in models]
+        tables = [model.estimates(declared) for model in models]
         if all(table["measure"].is_in(compared.measures).any() for table in tables):
             return tables
     first = models[0].estimates()
-    measures = {*compared.measures, *compared.also}
-    for name in study.estimates.lead:
-        measures |= set(first.filter(leads(pl.col("family"), (name,), first))["measure"])
-    return [first, *(model.estimates(measures) for model in models[1:])]
+    leading = {
+        measure
+        for name in study.estimates.lead
+        for measure in first.filter(leads(pl.col("family"), (name,), first))["measure"]
+    }
+    return [first, *(model.estimates(declared | leading) for model in models[1:])]
 
 
 def _share_units(first: KeptAnswers, second: KeptAnswers) -> bool:

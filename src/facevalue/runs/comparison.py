@@ -1,4 +1,4 @@
-"""RunComparison of any number of runs of any studies: pairs of each study, all judged at one level."""
+"""Comparison of any number of runs of any studies: pairs of each study, all judged at one level."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from facevalue.runs.audit_folder import RUNS
 from facevalue.runs.compare import Pairs, check_comparable, differences_of, kept_answers, with_first
 from facevalue.runs.compared_cells import Differences, RunAgreement
 from facevalue.runs.effect_ranks import effect_ranks, rank_agreements
-from facevalue.runs.flip_words import NO_FLIPS, ToldFlip, all_worded, told_flips
+from facevalue.runs.flip_words import NO_FLIPS, FlipInWords, all_worded, telling_flips
 from facevalue.runs.joined import by_study
 from facevalue.runs.judged_differences import judged_together
 from facevalue.runs.run_settings import differing_settings, models_note
@@ -43,9 +43,9 @@ class ComparedPair:
     runs: tuple[StoredRun, StoredRun]
     ranks: tuple[RankAgreement, ...]
     """Correlations of effects, one of each measure."""
-    flips: AnswerFlips | None
+    flips: AnswerFlips | None = None
     """Single answers that differ; None where they cannot be compared."""
-    told_flips: tuple[ToldFlip, ...]
+    telling_flips: tuple[FlipInWords, ...] = ()
     """The most telling ones."""
     why_no_flips: str = ""
     """Why single answers were not compared, as a sentence."""
@@ -109,51 +109,45 @@ def compare_all(
     check_comparable(runs)
     if flips is not None:
         check_format(flips)
-    of_studies = by_study(runs)
-    compared: list[tuple[StoredRun, StoredRun, Differences]] = []
+    runs_by_study = by_study(runs)
+    differences: list[Differences] = []
+    pairs_of_runs: list[tuple[StoredRun, StoredRun]] = []
     left_out, refusals = [], []
-    for study, of_study in of_studies.items():
+    for study, of_study in runs_by_study.items():
         if len(of_study) == 1:
             left_out.append(f"{of_study[0].place} is the only run of {study}: it is compared with none.")
             continue
         places = with_first(len(of_study)) if pairs == FIRST else list(combinations(range(len(of_study)), 2))
         try:
-            taken = _differences(of_study, places, margin)
+            differences += _differences(of_study, places, margin)
         except (DataError, RunError) as error:
             refusals.append(error)
             left_out.append(f"{study} is not compared. {error}")
             continue
-        compared += [(of_study[a], of_study[b], taken[at]) for at, (a, b) in enumerate(places)]
-    if not compared:
+        pairs_of_runs += [(of_study[first], of_study[second]) for first, second in places]
+    if not differences:
         raise refusals[0]
     names = run_names(runs)
-    any_time = any(run.facts.stop_when for *pair, _ in compared for run in pair)
-    agreements = judged_together([difference for *_, difference in compared], margin, any_time=any_time)
-    out: list[ComparedPair] = []
-    ranks = rank_agreements([effect_ranks(difference, difference.without) for *_, difference in compared])
-    for (first, second, _), agreement, correlated in zip(compared, agreements, ranks, strict=True):
-        noted = replace(agreement, notes=(*models_note(first, second), *agreement.notes))
-        out.append(
-            ComparedPair(
-                first.study.name,
-                names[first.folder],
-                names[second.folder],
-                noted,
-                (first, second),
-                correlated,
-                None,
-                (),
-            )
+    any_time = any(run.facts.stop_when for pair in pairs_of_runs for run in pair)
+    agreements = judged_together(differences, margin, any_time=any_time)
+    ranks = rank_agreements([effect_ranks(difference) for difference in differences])
+    out = [
+        ComparedPair(
+            first.study.name, names[first.folder], names[second.folder],
+            replace(agreement, notes=(*models_note(first, second), *agreement.notes)), (first, second), of_pair,
         )
+        for (first, second), agreement, of_pair in zip(pairs_of_runs, agreements, ranks, strict=True)
+    ]  # fmt: skip
     chunks = _with_flips(out, worded=flips is not None)
     if flips is not None:
         write_streamed(chunks, flips)
-    for _ in chunks:
-        pass
+    else:
+        for _ in chunks:
+            pass
     return RunComparison(
         tuple(out),
-        {study: tuple(names[run.folder] for run in of_study) for study, of_study in of_studies.items()},
-        {study: differing_settings(of_study) for study, of_study in of_studies.items() if len(of_study) > 1},
+        {study: tuple(names[run.folder] for run in of_study) for study, of_study in runs_by_study.items()},
+        {study: differing_settings(of_study) for study, of_study in runs_by_study.items() if len(of_study) > 1},
         tuple(left_out),
     )
 
@@ -172,7 +166,8 @@ def _with_flips(pairs: list[ComparedPair], *, worded: bool) -> Iterator[pl.DataF
             except (DataError, RunError) as error:
                 pairs[at] = replace(pair, why_no_flips=str(error))
                 continue
-            pairs[at] = replace(pair, flips=compared.flips, told_flips=told_flips(compared.flips, *pair.runs))
+            telling = telling_flips(compared.flips, *pair.runs)
+            pairs[at] = replace(pair, flips=compared.flips, telling_flips=telling)
             if worded:
                 yield _named(NO_FLIPS, pair)
                 for table in all_worded(compared):
@@ -191,8 +186,7 @@ def run_names(runs: Sequence[StoredRun]) -> dict[Path, str]:
     Runs of one study whose folders are called alike, as those of two audits are, have the audit's name.
     """
     out: dict[Path, str] = {}
-    for study in dict.fromkeys(run.study.name for run in runs):
-        of_study = [run for run in runs if run.study.name == study]
+    for of_study in by_study(runs).values():
         forms = [[form(run) for run in of_study] for form in (_short, _audit, lambda run: run.place)]
         names = next((names for names in forms if len(set(names)) == len(names)), forms[-1])
         out |= {run.folder: name for run, name in zip(of_study, names, strict=True)}

@@ -8,16 +8,12 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
-from facevalue.measures.estimates import label_columns
-from facevalue.measures.paired_changes import ChangeSet, Deletion
+from facevalue.measures.paired_changes import OTHER, REDUCED, ChangeSet, Deletion, estimate_keys
 from facevalue.measures.rank_agreement import SEED, RankAgreement, draws_for, rank_agreement
-from facevalue.protocol.study import Study
 from facevalue.runs.answer_pairs import prompt_columns
 from facevalue.runs.compared_cells import Differences
 
 _SIDE = "(side)"
-_OTHER = " (other)"
-_NUMBERS = ("value", "n", "clusters", "bound_low", "bound_high", "(bare)")
 
 
 @dataclass(frozen=True)
@@ -48,73 +44,69 @@ class EffectRanks:
         return np.asarray(values - ((values @ belongs) / belongs.sum(axis=0))[:, self.group])
 
 
-def effect_ranks(difference: Differences, without: Sequence[Deletion]) -> tuple[EffectRanks, ...]:
+def effect_ranks(difference: Differences) -> tuple[EffectRanks, ...]:
     """Effects of two runs, for each measure that is compared and has a direction.
 
     An estimate that says how far values lie apart is an effect. Of levels, such as shares, effects are what is left
     without the mean over all who are asked the same: else runs would agree in what is often answered.
     """
     frame = difference.changes.frame
-    keys = ["measure", *label_columns(frame.select(pl.exclude(r"^.*\(other\)$", "(floored)", *_NUMBERS)))]
+    keys = estimate_keys(frame)
     names = [m.name for m in difference.measures if m.signed and not m.norm]
     usable = frame.filter(
         pl.col("measure").is_in(names), ~pl.col("(floored)"), pl.col("value").is_not_null(),
-        pl.col(f"value{_OTHER}").is_not_null(),
+        pl.col(f"value{OTHER}").is_not_null(),
     )  # fmt: skip
     if not usable.height:
         return ()
-    table = pl.concat([_side(usable, keys, "", "first"), _side(usable, keys, _OTHER, "second")])
+    table = pl.concat([_side(usable, keys, "first"), _side(usable, keys, "second", OTHER)])
     zero = table.with_columns(pl.col("value", "n") * 0.0)
-    deletions = [Deletion(one_out.layer, zero, _left(one_out, keys, table)) for one_out in without]
+    deletions = [Deletion(rest.layer, zero, _sides(rest, keys, table.schema)) for rest in difference.without]
     changes = ChangeSet(zero, table, deletions)
     se, half = changes.each.se, usable.height
+    prompt_labels = _prompt_labels(difference)
     out = []
     for measure in difference.measures:
         at = np.flatnonzero((usable["measure"] == measure.name).to_numpy())
         at = at[(se[at] > 0) & (se[at + half] > 0)]
-        asked = [] if measure.apart else _asked(difference.study, difference)
-        group = _groups(usable[at], asked) if not measure.apart else np.full(at.size, -1)
-        several = np.bincount(group)[group] > 1 if at.size and not measure.apart else np.ones(at.size, dtype=np.bool_)
-        at, group = at[several], _renumbered(group[several])
+        group = np.full(at.size, -1)
+        if not measure.apart:
+            group = _numbered(usable[at], prompt_labels)
+            several = np.bincount(group, minlength=1)[group] > 1
+            at, group = at[several], np.unique(group[several], return_inverse=True)[1]
         if at.size:
             out.append(EffectRanks(measure.name, changes, (at, at + half), group))
     return tuple(out)
 
 
-def _side(frame: pl.DataFrame, keys: Sequence[str], end: str, side: str) -> pl.DataFrame:
-    numbers = [pl.col(f"{name}{end}").cast(pl.Float64).alias(name) for name in _NUMBERS[:-1]]
-    bare = pl.col(f"(bare){end}").alias("(bare)")
-    return frame.select(*keys, *numbers, bare, "(floored)", pl.lit(side).alias(_SIDE))
+def _side(estimates: pl.DataFrame, keys: Sequence[str], side: str, end: str = "") -> pl.DataFrame:
+    """Estimates of one of the runs, whose columns end so."""
+    numbers = [pl.col(f"{name}{end}").alias(name) for name in REDUCED]
+    named = estimates.select(*keys, *numbers, "(floored)", pl.lit(side).alias(_SIDE))
+    return named.with_columns(pl.col(name).cast(pl.Float64) for name in REDUCED if name != "(bare)")
 
 
-def _left(deletion: Deletion, keys: Sequence[str], table: pl.DataFrame) -> pl.DataFrame:
+def _sides(deletion: Deletion, keys: Sequence[str], schema: pl.Schema) -> pl.DataFrame:
     """Estimates of both runs without a group, one below the other."""
-    sides = [
-        estimates.select(*keys, *(pl.col(name).cast(pl.Float64) for name in _NUMBERS[:-1]), "(bare)", "(floored)")
-        .with_columns(pl.lit(side).alias(_SIDE))
-        for estimates, side in ((deletion.first, "first"), (deletion.second, "second"))
-    ]  # fmt: skip
-    return pl.concat(sides).select(table.columns).cast(dict(table.schema))  # type: ignore[arg-type]
+    sides = [_side(deletion.first, keys, "first"), _side(deletion.second, keys, "second")]
+    return pl.concat(sides).cast(dict(schema))  # type: ignore[arg-type]
 
 
-def _asked(study: Study, difference: Differences) -> list[str]:
+def _prompt_labels(difference: Differences) -> list[str]:
     """Labels of cells that say what was asked, not who it was asked about."""
     compared = difference.compared
     if compared.who:
         return [name for name in compared.cells if name not in compared.who]
-    prompts = {*prompt_columns(study), *compared.within, *compared.asked, "measure"}
+    prompts = {*prompt_columns(difference.study), *compared.within, *compared.asked, "measure"}
     return [name for name in compared.cells if name in prompts]
 
 
-def _groups(cells: pl.DataFrame, by: Sequence[str]) -> npt.NDArray[np.int64]:
+def _numbered(cells: pl.DataFrame, by: Sequence[str]) -> npt.NDArray[np.int64]:
+    """A number for each combination of these labels."""
     labels = [name for name in by if name in cells.columns]
     if not labels:
         return np.zeros(cells.height, dtype=np.int64)
     return cells.select(pl.struct(labels).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
-
-
-def _renumbered(group: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    return group if (group < 0).all() else np.unique(group, return_inverse=True)[1].astype(np.int64)
 
 
 def rank_agreements(effects: Sequence[Sequence[EffectRanks]]) -> list[tuple[RankAgreement, ...]]:

@@ -27,7 +27,7 @@ _FEW = 64
 
 
 @dataclass(frozen=True, slots=True)
-class ToldFlip:
+class FlipInWords:
     """A flip for people."""
 
     trial: int
@@ -60,8 +60,8 @@ def worded(flips: pl.DataFrame, first: StoredRun, second: StoredRun, *, spelled:
     study, trials = first.plain().study, flips["trial"].to_numpy().astype(np.int64)
     factors = study.design.trials(trials)
     questions = study.ask(factors)
-    asked = ("trial", "block", *prompt_columns(study))
-    names = [name for name in factors.columns if name not in asked]
+    question_columns = ("trial", "block", *prompt_columns(study))
+    names = [name for name in factors.columns if name not in question_columns]
     images = [name for name in names if name.startswith("image")]
     replies = []
     for run, trial, reply in ((first, "trial", "reply"), (second, "trial_2", "reply_2")):
@@ -110,12 +110,12 @@ def _joined(names: list[str], separator: str, *, named: bool = False) -> pl.Expr
     return pl.concat_str(texts, separator=separator, ignore_nulls=True)
 
 
-def told_flips(flips: AnswerFlips, first: StoredRun, second: StoredRun) -> tuple[ToldFlip, ...]:
+def telling_flips(flips: AnswerFlips, first: StoredRun, second: StoredRun) -> tuple[FlipInWords, ...]:
     """The most telling flips, for people."""
     if not flips.telling.height:
         return ()
     texts = worded(flips.telling, first, second, spelled=True).with_columns(flips.telling["rare"])
-    return tuple(ToldFlip(**row) for row in texts.iter_rows(named=True))
+    return tuple(FlipInWords(**row) for row in texts.iter_rows(named=True))
 
 
 def all_worded(compared: ComparedAnswers) -> Iterator[pl.DataFrame]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from facevalue.errors import RunError
 from facevalue.places import MAKING_FOLDER, is_url
 from facevalue.runs.audit_folder import is_audit, runs_of
+from facevalue.runs.joined import by_study
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import MANIFEST
 
@@ -35,7 +36,7 @@ def _hidden(path: Path, below: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(below).parts)
 
 
-def by_study(runs: Sequence[StoredRun]) -> dict[str, list[StoredRun]]:
+def dated_runs(runs: Sequence[StoredRun]) -> dict[str, list[StoredRun]]:
     """Runs of each study, oldest first.
 
     Raises
@@ -43,14 +44,14 @@ def by_study(runs: Sequence[StoredRun]) -> dict[str, list[StoredRun]]:
     RunError
         No study has two, or one is named twice.
     """
-    out: dict[str, list[StoredRun]] = {}
     folders: set[Path] = set()
-    for run in sorted(runs, key=lambda run: run.facts.start):
+    ordered = sorted(runs, key=lambda run: run.facts.start)
+    for run in ordered:
         folder = run.folder.resolve()
         if folder in folders:
             raise RunError(f"{run.place} is named twice.")
         folders.add(folder)
-        out.setdefault(run.study.name, []).append(run)
+    out = by_study(ordered)
     if all(len(of_study) < 2 for of_study in out.values()):
         names = ", ".join(f"one of {study}" for study in out)
         raise RunError(f"A history takes two runs or more of one study; there is {names}.")

@@ -1,18 +1,15 @@
 """Differences between runs, of any studies, judged together at the level of one page."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
 import polars as pl
 
-from facevalue.measures.adjustment import within
 from facevalue.measures.base import Measure
-from facevalue.measures.estimates import stacked
+from facevalue.measures.estimates import stacked, with_adjusted
 from facevalue.measures.judgment import judge
 from facevalue.measures.paired_changes import ChangeSet, Deletion
 from facevalue.measures.run_differences import MEAN, RMS, difference_of, mean_of, size_of
-from facevalue.measures.selection import to_array
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.study import Study
 from facevalue.runs.compared_cells import (
@@ -92,23 +89,31 @@ def judged_together(
         ]
     )  # fmt: skip
     if len(differences) > 1:
-        code = rows.select(pl.struct("measure", "family").rank("dense").cast(pl.Int64))["measure"].to_numpy() - 1
-        q = within(to_array(rows["p"]), np.where(rows["family"].is_not_null().to_numpy(), code, -1))
-        rows = rows.with_columns(pl.Series("q", q).fill_nan(None), model=pl.lit("(differences)"))
-    compared = [
-        apart[kind(measure).name]
+        rows = adjusted_anew(rows.with_columns(model=pl.lit("(differences)")))
+    margins = {
+        apart[kind(measure).name]: margin
         for difference, apart in zip(differences, names, strict=True)
         for measure in difference.measures
         for kind in (difference_of, mean_of)
-    ]
-    margins = {} if margin is None else dict.fromkeys(compared, margin)
+        if margin is not None
+    }
     judged = judge(rows, tuple(definitions.values()), margins=margins, lead=lead, any_time=any_time)
-    out, start = [], 0
-    for difference in differences:
-        taken = judged[start : start + difference.rows.height].select(difference.rows.columns)
-        out.append(_agreement(difference, taken.with_columns(difference.rows["measure"], difference.rows["family"])))
-        start += difference.rows.height
-    return out
+    rows_of_each = taken_apart(judged, [difference.rows for difference in differences])
+    return [_agreement(difference, rows) for difference, rows in zip(differences, rows_of_each, strict=True)]
+
+
+def adjusted_anew(rows: pl.DataFrame) -> pl.DataFrame:
+    """Tables of estimates of one model below each other, with `q` over the families of all of them."""
+    return with_adjusted(rows.with_columns(q=pl.lit(None, pl.Float64)), "p", "q")
+
+
+def taken_apart(judged: pl.DataFrame, tables: Sequence[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Rows of each of the tables that were judged together, in their order, with its own measures and families."""
+    start = 0
+    for table in tables:
+        rows = judged[start : start + table.height].select(table.columns)
+        yield rows.with_columns(table["measure"], table["family"])
+        start += table.height
 
 
 _ALL = "differences"
@@ -117,7 +122,7 @@ _ALL = "differences"
 
 def _names_apart(differences: Sequence[Differences], difference: Differences) -> dict[str, str]:
     """Names of measures by which those of several studies are told apart."""
-    several = len({other.study.name for other in differences}) > 1
+    several = len({of_pair.study.name for of_pair in differences}) > 1
     return {m.name: f"{difference.study.name}: {m.name}" if several else m.name for m in difference.definitions}
 
 
@@ -200,8 +205,10 @@ def _with_sides(
     )  # fmt: skip
     rows = judged.select(pl.col("value").alias("delta"), *_JUDGED)
     effects = [name for name, measure in zip(names, measures, strict=True) if measure.apart]
-    of = pl.concat([sides, rows, frame.select((pl.col("measure").is_in(effects)).alias("(effect)"))], how="horizontal")
-    return of.with_columns(became=pl.when(verdict="difference found").then(_became())).drop("(effect)")
+    cells = pl.concat(
+        [sides, rows, frame.select((pl.col("measure").is_in(effects)).alias("(effect)"))], how="horizontal"
+    )
+    return cells.with_columns(became=pl.when(verdict="difference found").then(_became())).drop("(effect)")
 
 
 def _became() -> pl.Expr:

@@ -116,27 +116,28 @@ def answer(agreement: "RunAgreement", names: tuple[str, str]) -> str:
     return sentence
 
 
-def told(became: Mapping[str, int]) -> str:
+def became_sentence(became: Mapping[str, int]) -> str:
     """What became of the cells that differ, in a sentence: effects that got smaller are better, larger ones worse.
+
+    Empty where none differs.
 
     Examples
     --------
-    >>> told({"smaller effect": 3, "larger effect": 1, "turned round": 1})
+    >>> became_sentence({"smaller effect": 3, "larger effect": 1, "turned round": 1})
     'Better: 3 effects are smaller. Worse: 1 effect is larger. 1 effect turned round.'
-    >>> told({"higher": 2, "lower": 1})
+    >>> became_sentence({"higher": 2, "lower": 1})
     '2 are higher, 1 is lower.'
     """
+    sentences, levels = [], []
+    for name, count in became.items():
+        effects, verb = ("effects", "are") if count > 1 else ("effect", "is")
+        if name == "turned round":
+            sentences.append(f"{count:,} {effects} {name}.")
+        elif name in _JUDGED_AS:
+            sentences.append(f"{_JUDGED_AS[name]}: {count:,} {effects} {verb} {name.removesuffix(' effect')}.")
+        else:
+            levels.append(f"{count:,} {verb} {name}")
+    return " ".join([*sentences, *([f"{', '.join(levels)}."] if levels else [])])
 
-    def counted(name: str) -> str:
-        return f"{became[name]:,} effect{'s are' if became[name] > 1 else ' is'} {name.removesuffix(' effect')}."
 
-    parts = [
-        *(f"{word}: {counted(name)}" for word, name in _SIDES.items() if name in became),
-        *([counted("turned round").replace(" are ", " ").replace(" is ", " ")] if "turned round" in became else []),
-    ]
-    levels = [f"{count:,} {'are' if count > 1 else 'is'} {name}" for name, count in became.items() if name in _LEVELS]
-    return " ".join([*parts, *([f"{', '.join(levels)}."] if levels else [])])
-
-
-_SIDES = {"Better": "smaller effect", "Worse": "larger effect"}
-_LEVELS = ("higher", "lower")
+_JUDGED_AS = {"smaller effect": "Better", "larger effect": "Worse"}

@@ -3,27 +3,28 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, RunError
-from facevalue.measures.adjustment import within
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.contrasts import contrast, drift_of, drift_weights, step_of, step_weights
 from facevalue.measures.estimates import EstimateTable, stacked
 from facevalue.measures.judgment import judge
-from facevalue.measures.paired_changes import ChangeSet, reduced
-from facevalue.measures.selection import to_array
+from facevalue.measures.paired_changes import estimate_keys, reduced
 from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.study import Study
 from facevalue.runs.comparable import cells_of, comparable, finest, rows_compared
-from facevalue.runs.compare import kept_answers, taken_together, with_first
+from facevalue.runs.compare import kept_answers, model_estimates, with_first
+from facevalue.runs.compared_cells import enter_cells
 from facevalue.runs.comparison import run_names
-from facevalue.runs.history import by_study
+from facevalue.runs.history import dated_runs
+from facevalue.runs.judged_differences import adjusted_anew, taken_apart
 from facevalue.runs.run_settings import differing_settings
 from facevalue.runs.stored import StoredRun
 
@@ -31,7 +32,7 @@ SINCE = "since"
 """Label of a step: the number of the first date after it."""
 _LEAD = "history"
 DRIFT, STEP, STEADY = "drift", "step", "no change found"
-_SHOWN = ("value", "low", "high", "page_low", "page_high", "p", "q_page", "verdict")
+_JUDGED = ("value", "low", "high", "page_low", "page_high", "p", "q_page", "verdict")
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,8 @@ class StudyTrend:
     cells: pl.DataFrame
     """A row per cell: its `measure` and labels, `first` and `last` value, `became` ("drift", "step", "no change
     found"), `since` (number of the run from which a step lies), `change` with `change_low`, `change_high`, its
-    interval at the level of all, `page_low` and `page_high`, `p` and `q_page`: of the drift or step that fits best."""
+    interval at the level of all, `page_low` and `page_high`, `p` and `q_page`: of the drift or step that fits best;
+    `tested` says which of the two it is."""
     units: str
     """On which units the runs are compared, as a sentence."""
 
@@ -115,32 +117,36 @@ def trend(runs: Sequence[StoredRun]) -> Trend:
     the first (mean from it on less mean before); with two runs, one step. Their errors are those of a delete-a-group
     jackknife that takes the same units from all runs. All cells, dates and studies are judged at the level of one page.
     """
-    histories = by_study(runs)
     left_out, refusals = [], []
-    taken: list[tuple[Sequence[StoredRun], _Contrasts]] = []
-    for study, of_study in histories.items():
+    comparable_runs: list[Sequence[StoredRun]] = []
+    contrasts: list[_Contrasts] = []
+    for study, of_study in dated_runs(runs).items():
         if len(of_study) < 2:
             left_out.append(f"{of_study[0].place} is the only run of {study}: it has no history.")
             continue
         try:
             with kept_answers([run.plain() for run in of_study]) as models:
-                taken.append((of_study, contrasts_of(models, _days(of_study))))
+                contrasts.append(contrasts_of(models, _days(of_study)))
+                comparable_runs.append(of_study)
         except (DataError, RunError) as error:
             refusals.append(error)
             left_out.append(f"{study} has no history. {error}")
-    if not taken:
+    if not contrasts:
         raise refusals[0]
-    judged = judged_histories([contrasts for _, contrasts in taken])
-    names = run_names(runs)
-    studies = tuple(
-        StudyTrend(
-            contrasts.study, tuple(of_study), tuple(names[run.folder] for run in of_study),
-            tuple(run.facts.start for run in of_study), differing_settings(of_study), contrasts.measures,
-            contrasts.compared.cells, _values(contrasts), _cells(contrasts, rows), contrasts.units,
-        )
-        for (of_study, contrasts), rows in zip(taken, judged, strict=True)
+    judged, names = judged_histories(contrasts), run_names(runs)
+    studies = [_study_trend(*of_study, names) for of_study in zip(comparable_runs, contrasts, judged, strict=True)]
+    return Trend(tuple(studies), tuple(left_out))
+
+
+def _study_trend(
+    runs: Sequence[StoredRun], history: _Contrasts, judged: pl.DataFrame, names: Mapping[Path, str]
+) -> StudyTrend:
+    values = _values(history)
+    return StudyTrend(
+        history.study, tuple(runs), tuple(names[run.folder] for run in runs), tuple(run.facts.start for run in runs),
+        differing_settings(runs), history.measures, history.compared.cells, values, _cells(history, values, judged),
+        history.units,
     )  # fmt: skip
-    return Trend(studies, tuple(left_out))
 
 
 def _days(runs: Sequence[StoredRun]) -> Array:
@@ -151,8 +157,8 @@ def _days(runs: Sequence[StoredRun]) -> Array:
 
 def contrasts_of(models: Sequence[KeptAnswers], days: Array) -> _Contrasts:
     """Take drifts and steps of models' answers to one study, in the order of their dates."""
-    taken = taken_together(models, with_first(len(models)))
-    study, tables = models[0].study, taken.tables
+    together = model_estimates(models, with_first(len(models)))
+    study, tables = models[0].study, together.tables
     measures, compared = comparable(study, (tables[0], tables[-1]))
     measures = tuple(measure for measure in measures if measure.signed and not measure.norm)
     names = [measure.name for measure in measures]
@@ -165,53 +171,35 @@ def contrasts_of(models: Sequence[KeptAnswers], days: Array) -> _Contrasts:
         cells = cells.join(table.filter(pl.col("value").is_not_null()), on=keys, how="semi", nulls_equal=True)
     if not (names and cells.height):
         raise DataError(f"The runs of {study.name} have no cell with a direction in common: there is no history.")
-    aligned = [
-        table.join(cells, on=keys, how="semi", nulls_equal=True, maintain_order="left") for table in reduced_tables
-    ]
-    aligned = [_aligned(table, aligned[0]) for table in aligned]
-    without = [[_aligned(left, aligned[0]) for left in of_model] for of_model in taken.without]
-    layers = [layer for layer, _ in taken.groups.layers]
+    rows = reduced_tables[0].join(cells, on=keys, how="semi", nulls_equal=True, maintain_order="left")
+    aligned = [_aligned(table, rows) for table in reduced_tables]
+    without = [[_aligned(table, rows) for table in of_model] for of_model in together.without]
+    layers = [layer for layer, _ in together.groups.layers]
     count = len(models)
-    weights = [*([drift_weights(days)] if count > 2 else []), *(step_weights(count, at) for at in range(1, count))]
+    weights = {at: step_weights(count, at) for at in range(1, count)}
+    if count > 2:
+        weights = {0: drift_weights(days), **weights}
     entries = EstimateTable(study.name, "(history)", (*study.estimates.labels, SINCE))
-    numbered = dict(enumerate(weights, start=1 if count <= 2 else 0))
-    for at, of_contrast in numbered.items():
-        changes = contrast(aligned, without, layers, of_contrast)
+    for at, weights_of_runs in weights.items():
+        changes = contrast(aligned, without, layers, weights_of_runs)
+        kind, definition_of = (STEP, step_of) if at else (DRIFT, drift_of)
         for measure in measures:
-            _enter(entries, changes, measure, at)
-    norms = {at: float(np.linalg.norm(of_contrast)) for at, of_contrast in numbered.items()}
+            family = f"{kind} ({measure.name})"
+            enter_cells(entries, changes, measure, definition_of(measure), family, added={SINCE: str(at)})
+    norms = {at: float(np.linalg.norm(weights_of_runs)) for at, weights_of_runs in weights.items()}
     definitions = tuple(kind(measure) for measure in measures for kind in (drift_of, step_of))
-    units = taken.units(0, count - 1).sentence.replace("both runs", "all runs" if count > 2 else "both runs")
+    units = together.units(0, count - 1).sentence.replace("both runs", "all runs" if count > 2 else "both runs")
     return _Contrasts(study, measures, compared, tables, cells.select(keys), entries.frame(), definitions, norms, units)
 
 
 def _aligned(table: pl.DataFrame, like: pl.DataFrame) -> pl.DataFrame:
     """The rows of a table in the order of another one's cells; nulls where it lacks one."""
-    keys = [name for name in like.columns if name not in _numbers(like)]
+    keys = estimate_keys(like)
     return (
         like.select(keys)
         .join(table, on=keys, how="left", nulls_equal=True, maintain_order="left")
         .with_columns(pl.col("(bare)", "(floored)").fill_null(value=False))
     )
-
-
-def _numbers(table: pl.DataFrame) -> list[str]:
-    """Columns of a reduced table that are no labels."""
-    numbers = ("value", "n", "clusters", "bound_low", "bound_high", "(bare)", "(floored)")
-    return [name for name in table.columns if name in numbers]
-
-
-def _enter(table: EstimateTable, changes: ChangeSet, measure: Measure, at: int) -> None:
-    """Enter a contrast of all cells of a measure: a drift (0), or a step at a date."""
-    rows = np.flatnonzero((changes.frame["measure"] == measure.name).to_numpy())
-    definition = drift_of(measure) if at == 0 else step_of(measure)
-    estimates, p = changes.estimates(rows, definition)
-    frame = changes.frame[rows]
-    levels = {name: frame[name].to_list() for name in table.labels if name in frame.columns}
-    levels |= {name: frame[name].to_list() for name in ("word", "score") if name in frame.columns}
-    levels[SINCE] = [str(at)] * rows.size
-    kind = DRIFT if at == 0 else STEP
-    table.add(definition, levels, estimates, p=p, family=f"{kind} ({measure.name})", bounds=changes.bounds(rows))
 
 
 def judged_histories(histories: Sequence[_Contrasts]) -> list[pl.DataFrame]:
@@ -226,27 +214,20 @@ def judged_histories(histories: Sequence[_Contrasts]) -> list[pl.DataFrame]:
             for history, prefix in zip(histories, prefixes, strict=True)
         ]
     )  # fmt: skip
-    code = rows.select(pl.struct("measure", "family").rank("dense").cast(pl.Int64))["measure"].to_numpy() - 1
-    rows = rows.with_columns(pl.Series("q", within(to_array(rows["p"]), code)).fill_nan(None))
     definitions = [
         replace(definition, name=prefix + definition.name)
         for history, prefix in zip(histories, prefixes, strict=True)
         for definition in history.definitions
     ]
-    judged = judge(rows, definitions, lead=(_LEAD,))
-    out, start = [], 0
-    for history in histories:
-        part_rows = judged[start : start + history.rows.height].select(history.rows.columns)
-        out.append(part_rows.with_columns(history.rows["measure"], history.rows["family"]))
-        start += history.rows.height
-    return out
+    judged = judge(adjusted_anew(rows), definitions, lead=(_LEAD,))
+    return list(taken_apart(judged, [history.rows for history in histories]))
 
 
 def _values(history: _Contrasts) -> pl.DataFrame:
     """Estimates of each cell at each date."""
     labels = history.compared.cells
     names = [measure.name for measure in history.measures]
-    parts = [
+    tables = [
         rows_compared(table, history.compared)
         .filter(pl.col("measure").is_in(names))
         .join(history.shared, on=list(labels), how="semi", nulls_equal=True, maintain_order="left")
@@ -254,10 +235,10 @@ def _values(history: _Contrasts) -> pl.DataFrame:
                 "high", "n")
         for at, table in enumerate(history.tables)
     ]  # fmt: skip
-    return pl.concat(parts)
+    return pl.concat(tables)
 
 
-def _cells(history: _Contrasts, judged: pl.DataFrame) -> pl.DataFrame:
+def _cells(history: _Contrasts, values: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
     """What became of each cell: of its drift and its steps that are found the one that fits its values best.
 
     A contrast with weights w explains (Σ w x)² / Σ w² of the sum of squares of the values x over dates.
@@ -265,15 +246,14 @@ def _cells(history: _Contrasts, judged: pl.DataFrame) -> pl.DataFrame:
     labels = [name for name in history.compared.cells if name != "measure"]
     of_measure = {kind(m).name: m.name for m in history.measures for kind in (drift_of, step_of)}
     rows = judged.select(
-        pl.col("measure").replace_strict(of_measure), *labels, pl.col(SINCE).cast(pl.Int64).alias(SINCE), *_SHOWN
+        pl.col("measure").replace_strict(of_measure), *labels, pl.col(SINCE).cast(pl.Int64).alias(SINCE), *_JUDGED
     )
-    is_found = pl.col("verdict") == "difference found"
+    is_found = (pl.col("verdict") == "difference found").fill_null(value=False)
     fits = (pl.col("value") / pl.col(SINCE).replace_strict(history.norms, return_dtype=pl.Float64)).abs().fill_null(0.0)
-    ordered = rows.with_columns(found=is_found.fill_null(value=False), fit=fits).sort(
-        "found", "fit", descending=True, maintain_order=True
+    ordered = rows.with_columns(is_found=is_found, fit=fits).sort(
+        "is_found", "fit", descending=True, maintain_order=True
     )
     best = ordered.unique(["measure", *labels], keep="first", maintain_order=True)
-    values = _values(history)
     last = len(history.tables) - 1
     ends = [
         values.filter(pl.col("at") == at).select("measure", *labels, pl.col("value").alias(name))
@@ -281,10 +261,10 @@ def _cells(history: _Contrasts, judged: pl.DataFrame) -> pl.DataFrame:
     ]
     for end in ends:
         best = best.join(end, on=["measure", *labels], how="left", nulls_equal=True, maintain_order="left")
-    kind = pl.when(~pl.col("found")).then(pl.lit(STEADY)).when(pl.col(SINCE) == 0).then(pl.lit(DRIFT))
+    kind = pl.when(~pl.col("is_found")).then(pl.lit(STEADY)).when(pl.col(SINCE) == 0).then(pl.lit(DRIFT))
     return best.select(
         "measure", *labels, "first", "last", kind.otherwise(pl.lit(STEP)).alias("became"),
-        pl.when(pl.col("found") & (pl.col(SINCE) > 0)).then(SINCE).alias(SINCE), pl.col("value").alias("change"),
+        pl.when(pl.col("is_found") & (pl.col(SINCE) > 0)).then(SINCE).alias(SINCE), pl.col("value").alias("change"),
         pl.col("low").alias("change_low"), pl.col("high").alias("change_high"), "page_low", "page_high", "p", "q_page",
         tested=pl.when(pl.col(SINCE) == 0).then(pl.lit(DRIFT)).otherwise(pl.lit(STEP)),
     )  # fmt: skip
