@@ -108,3 +108,11 @@ def test_without_flips_the_file_has_no_rows(runs: dict[str, StoredRun], tmp_path
                    progress=False)  # fmt: skip
     fv.compare(runs["first"].folder, again, flips=tmp_path / "none.parquet")
     assert pl.read_parquet(tmp_path / "none.parquet").height == 0
+
+
+def test_where_single_answers_cannot_be_compared_the_file_has_no_rows(
+    runs: dict[str, StoredRun], tmp_path: Path
+) -> None:
+    (pair,) = fv.compare(runs["first"].folder, runs["exact"].folder, flips=tmp_path / "none.parquet").pairs
+    assert "single answers are not compared" in pair.why_no_flips
+    assert pl.read_parquet(tmp_path / "none.parquet").shape == (0, 11)

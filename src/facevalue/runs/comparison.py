@@ -160,6 +160,8 @@ def _differences(runs: Sequence[StoredRun], pairs: Pairs, margin: float | None) 
 def _with_flips(pairs: list[ComparedPair], *, worded: bool) -> Iterator[pl.DataFrame]:
     """Compare single answers of each pair, in place; yield all flips in words where these are wanted."""
     for at, pair in enumerate(pairs):
+        if worded:
+            yield _named(NO_FLIPS, pair)
         with TemporaryDirectory(prefix="facevalue-") as folder:
             try:
                 compared = compared_answers(*pair.runs, Path(folder))
@@ -169,7 +171,6 @@ def _with_flips(pairs: list[ComparedPair], *, worded: bool) -> Iterator[pl.DataF
             telling = telling_flips(compared.flips, *pair.runs)
             pairs[at] = replace(pair, flips=compared.flips, telling_flips=telling)
             if worded:
-                yield _named(NO_FLIPS, pair)
                 for table in all_worded(compared):
                     yield _named(table, pair)
 
