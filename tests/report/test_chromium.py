@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from facevalue import report
+from facevalue.report.profile.page import write
 from tests.browser import CHROMIUM, Browser, chromium
 from tests.report import made, vignette_made
+from tests.report.test_profile import cell, of
 
 
 @pytest.fixture
@@ -55,6 +57,20 @@ def test_report_in_a_browser(browser: Browser, tmp_path: Path) -> None:
     assert complaints == []
     asked = [e["params"]["request"]["url"] for e in browser.events if e.get("method") == "Network.requestWillBeSent"]
     assert {url for url in asked if not url.startswith("data:")} == {target.as_uri()}
+
+
+def test_profile_in_a_browser_opens_what_a_square_leads_to(browser: Browser, tmp_path: Path) -> None:
+    target = tmp_path / "profile.html"
+    write(target, of([cell(), cell(group="men", value=-0.1)]))
+    for domain in ("Page", "Runtime", "Log"):
+        browser.call(f"{domain}.enable")
+    browser.call("Page.navigate", url=f"{target.as_uri()}#g0-1-0")
+    browser.wait("Page.loadEventFired")
+    assert browser.run("[...document.querySelectorAll('details.group')].map(d => d.open).join()") == "false,true"
+    browser.run("document.getElementById('theme').click()")
+    assert browser.run("document.documentElement.dataset.theme") in ("dark", "light")
+    complaints = [e for e in browser.events if e.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")]
+    assert complaints == []
 
 
 def test_tables_of_vignette_in_a_browser(browser: Browser, tmp_path: Path) -> None:

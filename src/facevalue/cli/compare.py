@@ -1,6 +1,6 @@
 """`facevalue compare`: runs of a study, cell by cell; real against synthetic pictures, or models."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,7 @@ from rich.text import Text
 
 from facevalue.cli.compared_documents import CompareDocument, compare_document
 from facevalue.cli.output import Output
-from facevalue.cli.params import place
-from facevalue.cli.results import open_named
+from facevalue.cli.results import open_all
 from facevalue.cli.tables import rich_table
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
@@ -21,16 +20,13 @@ from facevalue.measures.base import written
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.run_differences import BALANCED
-from facevalue.places import is_url
 from facevalue.protocol.offers import OfferedTable as Shown
 from facevalue.report.answer_flips import ROW_HEADS, flip_rows, flip_sentences, shortened
 from facevalue.report.formatting import in_unit, number, shown_settings, writing
 from facevalue.report.rank_rows import RANK_HEADS, RANK_NOTE, rank_rows, rank_sentence
-from facevalue.runs.audit_folder import runs_of
 from facevalue.runs.compared_cells import RunAgreement
 from facevalue.runs.comparison import ComparedPair, RunComparison, compare_all
 from facevalue.runs.model_differences import answer, became_sentence
-from facevalue.runs.stored import StoredRun
 from facevalue.store.files import write_whole
 
 _TITLES = {
@@ -51,7 +47,7 @@ def compare(
     """Compare runs cell by cell: each less the first one of its study."""
     if out is not None and out.suffix not in (".csv", ".html"):
         raise SettingError(f"{out.name} is not a .csv file of all cells, nor an .html page.")
-    comparison = compare_all(_opened(runs), margin, pairs, flips)
+    comparison = compare_all(open_all(runs), margin, pairs, flips)
     if out is not None and out.suffix == ".html":
         from facevalue.report.comparison_page import write_comparison  # noqa: PLC0415 - templates take their time
 
@@ -60,17 +56,6 @@ def compare(
         cells = comparison.cells if len(comparison.pairs) > 1 else comparison.pairs[0].agreement.cells
         write_whole(out, csv_bytes(cells))
     return Output(lambda: compare_document(comparison), _text(comparison, flips, out))
-
-
-def _opened(texts: Sequence[str]) -> list[StoredRun]:
-    """Open runs, those of an audit one by one, each by the label that its text has."""
-    out = []
-    for text_ in texts:
-        label, separator, named_place = text_.partition("=")
-        labelled = bool(separator) and not is_url(text_) and not Path(text_).exists()
-        for run in runs_of(place(named_place if labelled else text_)):
-            out.append(open_named(f"{label}={run}" if labelled else run))
-    return out
 
 
 def _text(comparison: RunComparison, flips: Path | None, out: Path | None) -> Iterator[RenderableType]:

@@ -14,8 +14,7 @@ from rich.text import Text
 
 from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
-from facevalue.cli.params import place
-from facevalue.cli.results import open_named
+from facevalue.cli.results import open_all
 from facevalue.errors import FaceValueError, UnknownNameError
 from facevalue.limits.annotations import annotations
 from facevalue.limits.declared import read_limits
@@ -25,8 +24,6 @@ from facevalue.limits.markdown import markdown
 from facevalue.limits.wording import conclusion, name_of, summary, value_of
 from facevalue.measures.limit_outcomes import LimitOutcome
 from facevalue.printable import printable
-from facevalue.runs.audit_folder import is_audit, runs_of
-from facevalue.runs.stored import StoredRun
 from facevalue.store.files import write_whole
 
 STATUS = {
@@ -131,7 +128,7 @@ def check_gate(
     """Hold runs against limits."""
     try:
         declared = read_limits(limits)
-        gated = gate(list(_opened(runs)), declared, list(_opened(baseline)))
+        gated = gate(open_all(runs), declared, open_all(baseline))
     except UnknownNameError as error:  # of a run or file, not of the command line
         raise FaceValueError(str(error)) from error
     if junit_file is not None:
@@ -142,15 +139,6 @@ def check_gate(
         for line in annotations(gated, _relative(limits)):
             click.echo(printable(line), err=True)
     return Output(lambda: _document(gated, limits), text(gated), STATUS[gated.outcome])
-
-
-def _opened(places: Sequence[str]) -> Iterator[StoredRun]:
-    """Runs, and those of audits."""
-    for typed in places:
-        if "=" not in typed and is_audit(place(typed)):
-            yield from (StoredRun.open(place(run)) for run in runs_of(place(typed)))
-        else:
-            yield open_named(typed)
 
 
 def _write_summary(path: Path, page: str) -> None:

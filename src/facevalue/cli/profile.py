@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from facevalue.cli.output import Document, Output
-from facevalue.cli.results import open_named
+from facevalue.cli.results import open_all
 from facevalue.errors import SettingError
 from facevalue.protocol.lookup import Condition
 from facevalue.report.profile import Profile, profile_of
@@ -20,7 +20,6 @@ from facevalue.report.profile.page import write
 from facevalue.report.profile.rows import ComparisonRow, ContrastRow, comparisons, contrast_rows
 from facevalue.report.profile.squares import SIGNS, Square
 from facevalue.report.profile.wording import answer, level
-from facevalue.runs.audit_folder import runs_of
 
 _ROWS = 40
 """Groups that a table in the terminal shows."""
@@ -61,16 +60,10 @@ def profile(runs: tuple[str, ...], out: Path | None) -> Output[ProfileDocument]:
     """Set what runs of several studies say side by side."""
     if out is not None and out.suffix.lower() != ".html":
         raise SettingError(f"{out.name} is not a .html file.")
-    opened = [open_named(run) for place in runs for run in _runs(place)]
-    built = profile_of(opened)
+    built = profile_of(open_all(runs))
     if out is not None:
         write(out, built)
     return Output(lambda: document(built, out), _text(built, out))
-
-
-def _runs(place: str) -> list[str]:
-    """The runs of an audit; a run is itself, under its name if it was given one."""
-    return [place] if "=" in place and not Path(place).exists() else runs_of(place)
 
 
 def document(built: Profile, out: Path | None) -> ProfileDocument:

@@ -18,6 +18,7 @@ from facevalue.errors import UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.measures.verdict_counts import VerdictCounts
 from facevalue.places import is_url
+from facevalue.runs.audit_folder import runs_of
 from facevalue.runs.failures import failures_of
 from facevalue.runs.mirror import REPORT, published
 from facevalue.runs.model_names import names_for_people, renamed
@@ -190,10 +191,24 @@ def _measured(run: StoredRun, tally: ReplyTally) -> MeasuredRun:
 
 def open_named(text: str, pictures: Path | None = None) -> StoredRun:
     """Open RUN, or LABEL=RUN by that name."""
-    label, separator, folder = text.partition("=")
-    if not separator or is_url(text) or Path(text).exists():
-        return StoredRun.open(place(text), pictures=pictures)
-    return StoredRun.open(place(folder), pictures=pictures).called(label)
+    label, run = _labelled(text)
+    opened = StoredRun.open(place(run), pictures=pictures)
+    return opened.called(label) if label else opened
+
+
+def open_all(texts: Sequence[str]) -> list[StoredRun]:
+    """Open each RUN, or LABEL=RUN by that name; an AUDIT stands for all its runs."""
+    return [
+        open_named(f"{label}={run}" if label else run)
+        for label, run_or_audit in map(_labelled, texts)
+        for run in runs_of(place(run_or_audit))
+    ]
+
+
+def _labelled(text: str) -> tuple[str, str]:
+    """A label, empty for none, and what it is of."""
+    label, separator, run = text.partition("=")
+    return (label, run) if separator and not is_url(text) and not Path(text).exists() else ("", text)
 
 
 def _status(tallies: Mapping[str, ReplyTally]) -> Exit:

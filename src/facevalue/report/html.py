@@ -99,18 +99,18 @@ def thumbnails(data: ReportData, longest: int) -> list[tuple[str, str]]:
     return [(caption, uri) for caption, picture in pictures if (uri := data_uri(picture, longest)) is not None]
 
 
-def rendered(template: str, *, further_style: str = "", script_file: str = "script.js", **values: Any) -> str:
-    """Render a template with the style of all pages and a script; untrusted texts are escaped.
+def rendered(template: str, *, further_style: str = "", **values: Any) -> str:
+    """Render a template with the style and script of all pages; untrusted texts are escaped.
 
-    `further_style`: a file of more style; `script_file`: another script than that of reports.
+    `further_style`: a file of more style.
     """
-    style = asset("style.css") + (asset(further_style) if further_style else "")
-    script = asset(script_file)
+    style = _asset("style.css") + (_asset(further_style) if further_style else "")
+    script = _asset("script.js")
     html = environment().get_template(template).render(
         **values,
         style=Markup(style),  # noqa: S704 our own files
         script=Markup(script),  # noqa: S704 our own files
-        policy=content_policy(style, script),
+        policy=_content_policy(style, script),
     )  # fmt: skip
     return html.replace("<!--definitions-->", glossary.definitions(html), 1)
 
@@ -149,12 +149,12 @@ def environment() -> Environment:
 
 
 @cache
-def asset(name: str) -> str:
+def _asset(name: str) -> str:
     """Style or script of reports."""
     return files("facevalue.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def content_policy(style: str, script: str) -> str:
+def _content_policy(style: str, script: str) -> str:
     """A policy under which only our own style and script run, and nothing is fetched."""
 
     def digest(text: str) -> str:

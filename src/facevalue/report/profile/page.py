@@ -64,7 +64,6 @@ def render(profile: Profile, generated: datetime | None = None) -> str:
     return rendered(
         "profile.html.j2",
         further_style="profile.css",
-        script_file="profile.js",
         head=head(profile),
         profile=profile,
         who=_who(profile),
