@@ -38,6 +38,7 @@ class StoredUnits:
         self._run = run
         self._plan = plan
         self._units: dict[int, list[UnitFacts]] = {}  # by first place, in the order of storing
+        self._answered = 0  # kept as units come: a driver asks for it at each
 
     def __iter__(self) -> Iterator[UnitFacts]:
         return (unit for units in self._units.values() for unit in units)
@@ -62,6 +63,7 @@ class StoredUnits:
         place = KEY.fullmatch(facts.key)
         assert place is not None
         self._units.setdefault(int(place[1]), []).append(facts)
+        self._answered += _answered(facts)
 
     def names(self) -> tuple[str, ...]:
         """Names of the objects."""
@@ -69,7 +71,7 @@ class StoredUnits:
 
     def answered(self) -> int:
         """Requests with an answer of whatever kind, re-asks left out."""
-        return sum(unit.rows - unit.errors for unit in self if unit.again == 0)
+        return self._answered
 
     def counts(self) -> Counts:
         """Requests by status, re-asks included."""
@@ -171,6 +173,7 @@ class StoredUnits:
             na = int(without_answer(self._study, rows).sum())
             facts = UnitFacts(**asdict(facts) | facts_of(rows, na, exact=self._run.exact))
             if self._objects.replace(facts.key, encoded(rows, facts), tag) is not None:
+                self._answered += _answered(facts) - _answered(self._units[piece.first][at])
                 self._units[piece.first][at] = facts
                 return self._objects.called(aside)
         raise RunError(f"{self._objects.called(facts.key)} was changed by another process: give the command again.")
@@ -187,3 +190,7 @@ class StoredUnits:
                     f"An image or prompt has changed since {self._objects.url} was begun: {stored[0].key} was asked "
                     "something else. Restore it, or name another prefix."
                 )
+
+
+def _answered(unit: UnitFacts) -> int:
+    return unit.rows - unit.errors if unit.again == 0 else 0
