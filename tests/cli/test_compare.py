@@ -222,4 +222,6 @@ def test_no_number_is_cut_beside_two_labels_in_80_columns() -> None:
     out = StringIO()
     Console(file=out, width=80).print(command._summary(rows, ["modality", "attribute"], "Over all", agreement))
     assert "…" not in out.getvalue()
+    assert "p .001" in out.getvalue()
+    assert "p < .001" in command._statistic({**row, "p": 0.00002, "statistic": "rmse"}, agreement)
     assert out.getvalue().count("−23.4") == out.getvalue().count("−1.2") == len(command._TITLES)

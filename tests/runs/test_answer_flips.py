@@ -73,6 +73,17 @@ def test_exact_probabilities_say_what_each_run_repeats(runs: dict[str, StoredRun
     assert (again.flipped, again.shares.beyond.value[0]) == (0, pytest.approx(0.0, abs=1e-9))
 
 
+def test_answers_that_are_read_part_by_part_flip_alike(
+    runs: dict[str, StoredRun], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once = flips(runs["first"], runs["second"], tmp_path)
+    monkeypatch.setattr("facevalue.runs.answer_pairs.AT_ONCE", 50)
+    in_parts = flips(runs["first"], runs["second"], tmp_path / "parts")
+    assert len(list((tmp_path / "parts").glob("0-*-*.arrow"))) > 1
+    assert in_parts.flipped == at_once.flipped
+    assert in_parts.telling.sort(pl.all()).equals(at_once.telling.sort(pl.all()))
+
+
 def test_probabilities_are_not_compared_with_drawn_replies(runs: dict[str, StoredRun], tmp_path: Path) -> None:
     with pytest.raises(DataError, match="single answers are not compared"):
         flips(runs["first"], runs["exact"], tmp_path)

@@ -10,7 +10,7 @@ from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.runs.audit_plan import Rates, plan_of_budget, plan_of_samples
 from facevalue.runs.audit_studies import AuditWishes, studies_of
 from facevalue.runs.budgets import Prices, budget_of, check_currency
-from facevalue.runs.study_sizes import StudySizes
+from facevalue.runs.study_sizes import StudyPilot, StudySizes
 from tests.runs.own_studies import study_file
 
 
@@ -79,12 +79,26 @@ def test_a_study_that_the_budget_does_not_reach_is_left_out_with_what_it_needs(t
     (omission,) = plan.left_out
     assert omission.what == "warm"
     assert "requests or more would be needed for it alone before it tells anything" in omission.why
+    assert "beside the others" not in omission.why
+
+
+def test_a_study_that_would_be_reached_alone_is_said_to_be_left_out_for_the_others(tmp_path: Path) -> None:
+    files = [study_file(tmp_path, "kind", 60), study_file(tmp_path, "warm", 60, traits=1, seeds=40)]
+    (omission,) = plan_of_budget(sizes_of(files), (), budget_of("60"), Rates()).left_out
+    needed = int(omission.why.split(" requests")[0].split()[-1].replace(",", ""))
+    (omission,) = plan_of_budget(sizes_of(files), (), budget_of(str(needed)), Rates()).left_out
+    assert f"does not reach it beside the others: {needed:,} requests" in omission.why
 
 
 def test_hours_need_a_rate(tmp_path: Path) -> None:
     sizes = sizes_of([study_file(tmp_path, "kind", 60)])
     with pytest.raises(SettingError, match="give --rate"):
         plan_of_budget(sizes, (), budget_of("1h"), Rates())
+    assert sizes[0].pilot is None
+    sizes[0].pilot = StudyPilot(None, np.nan, np.nan, np.nan)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="pilot of kind took less than a second"):
+        Rates().of_budget(budget_of("1h"), sizes[0])
+    sizes[0].pilot = None
     plan = plan_of_budget(sizes, (), budget_of("1min"), Rates(per_second=0.5))
     assert plan.requests == 30
     assert plan.hours == pytest.approx(1 / 60)
@@ -144,5 +158,7 @@ def test_studies_that_pictures_do_not_allow_are_named_with_why(tmp_path: Path) -
     with pytest.raises(DataError, match=r"No study of the audit can be asked with these pictures\. gras: "):
         studies_of(AuditWishes(("gras",)))
     (tmp_path / "pictures").mkdir()
+    with pytest.raises(DataError, match="There are no pictures .*nowhere: --images names"):
+        studies_of(AuditWishes(images=str(tmp_path / "nowhere")))
     with pytest.raises(DataError, match="has no list of its pictures"):
         studies_of(AuditWishes((own,), images=str(tmp_path / "pictures")))

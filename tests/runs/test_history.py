@@ -69,6 +69,8 @@ def test_the_page_draws_each_cell_and_escapes_names(folder: Path, tmp_path: Path
     fv.trend(folder, page=tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert page.count('role="img"') >= 2
+    assert "&lt; .001" in page
+    assert "0.000" not in page
     assert "<h1>History of" in page
 
 

@@ -75,6 +75,9 @@ def test_a_run_stops_once_its_intervals_are_narrow(tmp_path: Path) -> None:
     assert run.summary.complete
     assert 0 < run.summary.asked < run.summary.requests
     assert run.summary.enough.startswith("Enough is known: no interval is wider than 0.")
+    known_after = int(run.summary.enough.split(" of ")[0].split()[-1].replace(",", ""))
+    assert known_after <= run.summary.asked
+    assert run.summary.enough.endswith(f"That was known after {known_after:,} of {run.summary.requests:,} requests.")
     leading = shifts(run)
     assert (leading["page_high"] - leading["page_low"]).max() < 0.9  # type: ignore[operator]
     assert leading["method"].str.ends_with(METHOD).all()

@@ -22,7 +22,7 @@ from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.run_differences import BALANCED
 from facevalue.protocol.offers import OfferedTable as Shown
 from facevalue.report.answer_flips import ROW_HEADS, flip_rows, flip_sentences, shortened
-from facevalue.report.formatting import in_unit, number, shown_settings, writing
+from facevalue.report.formatting import in_unit, number, share_of_chance, shown_settings, writing
 from facevalue.report.rank_rows import RANK_HEADS, RANK_NOTE, rank_rows, rank_sentence
 from facevalue.runs.compared_cells import RunAgreement
 from facevalue.runs.comparison import ComparedPair, RunComparison, compare_all
@@ -183,7 +183,7 @@ def _statistic(row: dict[str, Any], agreement: RunAgreement) -> str:
         return "[bold]0[/]\nby construction"
     lines = [f"[bold]{number(row['value'], unit, bare=True)}[/]", _interval(row["low"], row["high"], unit)]
     if row["floor"] is not None:
-        lines += [f"[dim]chance {number(row['floor'], unit, bare=True)}[/]", f"[dim]p {row['p']:.3f}[/]"]
+        lines += [f"[dim]chance {number(row['floor'], unit, bare=True)}[/]", f"[dim]p {share_of_chance(row['p'])}[/]"]
     if row.get("page_low") is not None:
         page = _interval(row["page_low"], row["page_high"], unit)
         lines += [f"[dim]page {page}[/]", row["verdict"] or ""]

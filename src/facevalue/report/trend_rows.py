@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from facevalue.measures.base import Measure, written
-from facevalue.report.formatting import DASH, Titles, number
+from facevalue.report.formatting import DASH, Titles, number, share_of_chance
 from facevalue.runs.trend import DRIFT, STEP, StudyTrend, Trend
 
 HEADS = ("Of", "First", "Last", "What became of it", "Change", "95% interval", "At the level of all", "p")
@@ -49,7 +49,7 @@ def rows(history: StudyTrend, most: int = MOST) -> Iterator[tuple[str, ...]]:
         yield (
             cell_name(history, row), number(row["first"], level), number(row["last"], level), became(history, row),
             number(row["change"], apart, signed=True), _interval(row["change_low"], row["change_high"], apart),
-            _interval(row["page_low"], row["page_high"], apart), DASH if row["p"] is None else f"{row['p']:.3f}",
+            _interval(row["page_low"], row["page_high"], apart), share_of_chance(row["p"]),
         )  # fmt: skip
 
 

@@ -174,6 +174,6 @@ def _telling(pairs: AnswerPairs, firsts: pl.DataFrame, of_questions: pl.DataFram
         joined = flips if best is None else pl.concat([best, flips])
         ordered = joined.sort(-pl.col("shift").round(6), "rare", "lot")
         best = ordered.group_by("question", maintain_order=True).head(_OF_ONE_QUESTION)
-        best = best.sort(-pl.col("shift").round(6), "rare", "lot").head(MOST_LISTED)
+        best = best.sort(-pl.col("shift").round(6), "rare", "lot").head(MOST_LISTED).select(joined.columns)
     assert best is not None
     return best.drop("question", "lot")

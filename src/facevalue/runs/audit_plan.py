@@ -155,6 +155,11 @@ class Rates:
             return 1.0
         hours = self.hours(sizes)
         if hours is None:
+            if sizes.pilot is not None:
+                raise SettingError(
+                    f"How long a request takes is not known: the pilot of {sizes.name} took less than a second. "
+                    "Give --rate (requests a second), or a budget of requests."
+                )
             raise SettingError(
                 f"How long a request takes is not known yet: give --rate (requests a second), or --pilot with an audit "
                 f"of this model; without --plan, a pilot is taken first. ({sizes.name})"
@@ -301,8 +306,12 @@ def _unreached(sizes: StudySizes, budget: AuditBudget, cost: float) -> str:
     if sizes.is_silent:
         text = budget.amount_text(_rounded_up(sizes.study.requests(sizes.smallest, sizes.seed) * cost, budget))
         return f"The budget does not reach it: its smallest sample takes {text}."
-    first = budget.amount_text(_rounded_up(sizes.curve(cost)[1].first_verdict + sizes.begun_requests * cost, budget))
-    return f"The budget does not reach it: {first} or more would be needed for it alone before it tells anything."
+    first = _rounded_up(sizes.curve(cost)[1].first_verdict + sizes.begun_requests * cost, budget)
+    beside = " beside the others" if first <= budget.amount else ""
+    return (
+        f"The budget does not reach it{beside}: {budget.amount_text(first)} or more would be needed for it alone "
+        "before it tells anything."
+    )
 
 
 def _planned(

@@ -180,7 +180,11 @@ def _options(protocol: Protocol, own_settings: Mapping[str, object], wishes: Aud
 
 def _manifest_of(images: str) -> str:
     """The list of pictures that is meant: the file itself, or that in a folder."""
-    if not images or is_url(images) or not Path(images).is_dir():
+    if not images or is_url(images):
+        return images
+    if not Path(images).exists():
+        raise DataError(f"There are no pictures {images}: --images names a list of pictures, or a folder with one.")
+    if not Path(images).is_dir():
         return images
     lists = [str(Path(images) / name) for name in _LISTS if (Path(images) / name).is_file()]
     if not lists:

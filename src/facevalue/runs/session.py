@@ -187,7 +187,7 @@ class RunSession(ABC):
     def _look(self, run: "StoredRun", answered: int) -> None:
         """See whether the run's rule says that enough is known; the caller then asks nothing new."""
         if reason := self._looks.enough(run):
-            self._enough = f"{reason} {answered:,} of {self._requests:,} requests were asked."
+            self._enough = f"{reason} That was known after {answered:,} of {self._requests:,} requests."
             self._note("Enough is known: what is on its way is stored.")
 
     def _interrupt(self) -> None:
