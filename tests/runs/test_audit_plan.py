@@ -158,7 +158,7 @@ def test_studies_that_pictures_do_not_allow_are_named_with_why(tmp_path: Path) -
     with pytest.raises(DataError, match=r"No study of the audit can be asked with these pictures\. gras: "):
         studies_of(AuditWishes(("gras",)))
     (tmp_path / "pictures").mkdir()
-    with pytest.raises(DataError, match="There are no pictures .*nowhere: --images names"):
+    with pytest.raises(DataError, match=r"There are no pictures .*nowhere: --images names"):
         studies_of(AuditWishes(images=str(tmp_path / "nowhere")))
     with pytest.raises(DataError, match="has no list of its pictures"):
         studies_of(AuditWishes((own,), images=str(tmp_path / "pictures")))
