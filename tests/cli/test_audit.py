@@ -86,6 +86,8 @@ def test_money_is_planned_at_the_user_s_prices_and_limits_what_counts_its_tokens
         ("studies = ['visbais']", "Unknown study 'visbais'. Did you mean 'visbias'?"),
         ("temperature = -1", "line 1: 'temperature' is at least 0, not -1."),
         ("max_invalid = 2", "line 1: 'max_invalid' is at most 1, not 2."),
+        ("stop_when = 'soon'", 'line 1: --stop-when is "decided"'),
+        ("stop_when = 3", "line 1: 'stop_when' is a text in quotes, not 3."),
         ("rate = 0", "line 1: 'rate' is above 0, not 0."),
         ("exact = 'yes'", "line 1: 'exact' is true or false, not 'yes'."),
         ("with = 3", "line 1: 'with' is a list of texts in quotes, not 3."),

@@ -2,6 +2,7 @@
 
 import datetime
 import http.server
+import json
 import os
 import signal
 import ssl
@@ -14,13 +15,16 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import RunError
+from facevalue.protocol.study import Study
+from facevalue.runs.prepared import Prepared, prepare
 from facevalue.runs.settings import RunSettings
 from facevalue.store import lease
 from facevalue.store import objects as module
 from facevalue.store.objects import Objects
-from facevalue.store.remote import listed_units
+from facevalue.store.remote import listed_units, read_run
 from facevalue.types import Request, Response
 from tests.cli.conftest import Command
+from tests.runs.own_studies import study_file
 from tests.runs.remote import UNIT, Notes, go
 from tests.runs.tiny import TinyModel, keys, mixed, tiny_study
 from tests.s3_server import SECRET, Server, serving
@@ -242,3 +246,47 @@ def _certificate(folder: Path) -> Path:
     private = key.private_bytes(form, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     path.write_bytes(private + made.public_bytes(form))
     return path
+
+
+def test_an_audit_in_a_bucket_grows_from_its_pilot_to_its_budget(
+    server: Server, facevalue: Command, tmp_path: Path
+) -> None:
+    study, url = study_file(tmp_path, "kind", 900), "s3://audit/audits/grown"
+    command = ("audit", "--model", "sim/strong", "--studies", study, "--out", url)
+    assert facevalue(*command).status == 0
+    objects = Objects.at(f"{url}/runs/kind")
+    pilot = {unit.key: objects.get(unit.key) for unit in listed_units(objects)}
+    done = facevalue(*command, "--budget", "1200", "--json")
+    assert done.status == 0, done.err
+    (asked,) = json.loads(done.out)["studies"]
+    assert (asked["requests"], asked["asked"], asked["skipped"]) == (1200, 900, 300)
+    units = {unit.key: objects.get(unit.key) for unit in listed_units(objects)}
+    assert all(units[key] == content for key, content in pilot.items()), "what the pilot stored stays as it is"
+    assert f"{url}/runs/kind: sound. 1,200 replies that count" in facevalue("verify", url).out
+    again = json.loads(facevalue(*command, "--budget", "1200", "--json").out)
+    assert [study["asked"] for study in again["studies"]] == [0]
+    folder = facevalue(*command[:-1], "folder", "--budget", "1200")
+    assert folder.status == 0
+    for place, to in ((f"{url}/runs/kind", "bucket.csv"), ("folder/runs/kind", "folder.csv")):
+        assert facevalue("measure", place, "--out", to).status == 0
+    assert estimates("bucket.csv").equals(estimates("folder.csv"))
+
+
+def test_an_audit_in_a_bucket_whose_growth_was_cut_short_goes_on(
+    server: Server, facevalue: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, url = study_file(tmp_path, "kind", 900), "s3://audit/audits/cut"
+    command = ("audit", "--model", "sim/strong", "--studies", study, "--out", url)
+    assert facevalue(*command).status == 0
+
+    def cut(study: Study, model: str, place: Path | str, settings: RunSettings) -> Prepared:
+        if settings.sample == 1_200:
+            raise RunError("the end")
+        return prepare(study, model, place, settings)
+
+    with monkeypatch.context() as broken:
+        broken.setattr("facevalue.runs.audit.prepare", cut)
+        assert "the end" in facevalue(*command, "--budget", "1200").err
+    assert read_run(Objects.at(f"{url}/runs/kind"))[0].grown == (300,)
+    assert facevalue(*command, "--budget", "1200").status == 0
+    assert f"{url}/runs/kind: sound. 1,200 replies that count" in facevalue("verify", url).out

@@ -110,3 +110,18 @@ def test_whatever_changes_what_is_asked_changes_the_key() -> None:
 
 def test_units_are_neither_tiny_nor_too_much_to_lose() -> None:
     assert [answers_per_unit(n) for n in (1, 10**6, 10**7, 10**8)] == [1_024, 1_024, 10_000, 16_384]
+
+
+@given(sizes=st.lists(st.integers(1, 400), min_size=2, max_size=4, unique=True), seed=st.integers(0, 5))
+def test_a_run_that_grew_keeps_its_units_and_cuts_what_was_added_by_itself(sizes: list[int], seed: int) -> None:
+    study = tiny_study(20, 20)
+    first, *larger = sorted(sizes)
+    before, grown = list(plan(study, sample=first, seed=seed).pieces()), [first]
+    for sample in larger:
+        bigger = UnitPlan(study, RunSettings(sample=sample, seed=seed), "run", 1, 40, grown)
+        pieces = list(bigger.pieces())
+        assert [(piece.first, piece.last) for piece in pieces[: len(before)]] == [(p.first, p.last) for p in before]
+        assert all((new.trials == old.trials).all() for new, old in zip(pieces, before, strict=False))
+        trials = np.concatenate([piece.trials for piece in pieces])
+        assert sorted(trials.tolist()) == bigger.numbers.at(0, bigger.numbers.size).tolist()
+        before, grown = pieces, [*grown, sample]

@@ -15,6 +15,7 @@ from facevalue.runs.audit_plan import Rates
 from facevalue.runs.audit_studies import AuditWishes
 from facevalue.runs.budgets import Prices
 from facevalue.runs.prepared import model_in_path
+from facevalue.runs.stopping import StopRule
 from facevalue.runs.stored import StoredRun
 
 _FOLDER = "audits"
@@ -27,7 +28,7 @@ class AuditOptions:
     Attributes
     ----------
     model, budget, studies, images, pilot, rate, temperature, exact, interventions, seed, price_in, price_out, \
-max_invalid, outside:
+max_invalid, stop_when, outside:
         As of `facevalue audit`.
     config:
         The file.
@@ -49,6 +50,7 @@ max_invalid, outside:
     price_in: float | None = None
     price_out: float | None = None
     max_invalid: float | None = None
+    stop_when: str | None = None
     outside: bool = False
     settings: Mapping[str, Mapping[str, object]] | None = None
 
@@ -98,6 +100,7 @@ def settings_of(options: AuditOptions) -> AuditSettings:
         seed=option("seed"),
         pilot=options.pilot,
         max_invalid=option("max_invalid"),
+        stop_when=None if option("stop_when") is None else StopRule.of(option("stop_when")),
     )
 
 

@@ -74,6 +74,7 @@ def audit(
     price_in: float | None = None,
     price_out: float | None = None,
     max_invalid: float | None = None,
+    stop_when: str | None = None,
     outside: bool = False,
     progress: bool | Progress = True,
 ) -> Audited:
@@ -112,6 +113,9 @@ def audit(
         Price of a million tokens of prompts and of replies.
     max_invalid:
         Stop a study if more than this share of its first replies have no valid answer.
+    stop_when:
+        Rule by which each study stops once enough is known, as of `run`; one whose texts are scored or sorted
+        afterwards is asked whole.
     outside:
         Whether files of studies may name files that are not below their own folders.
     progress:
@@ -141,7 +145,7 @@ def audit(
     options = _options(
         budget, studies, images, pilot, model=spec, config=None if config is None else Path(config), rate=rate,
         temperature=temperature, exact=exact, interventions=tuple(interventions), seed=seed, price_in=price_in,
-        price_out=price_out, max_invalid=max_invalid, outside=outside, settings=settings,
+        price_out=price_out, max_invalid=max_invalid, stop_when=stop_when, outside=outside, settings=settings,
     )  # fmt: skip
     session = open_audit(settings_of(options), None if folder is None else place_of(folder))
     place, reported = session.place, progress_of(progress)
@@ -170,12 +174,13 @@ def plan_audit(
     seed: int = 0,
     price_in: float | None = None,
     price_out: float | None = None,
+    stop_when: str | None = None,
 ) -> AuditPlan:
     """Work out what an audit asks and what each study detects; nothing is asked.
 
     Parameters
     ----------
-    budget, studies, images, settings, pilot, rate, exact, seed, price_in, price_out:
+    budget, studies, images, settings, pilot, rate, exact, seed, price_in, price_out, stop_when:
         As `audit` takes them.
 
     Examples
@@ -188,7 +193,8 @@ def plan_audit(
     """
     options = _options(
         budget, studies, images, pilot,
-        rate=rate, exact=exact, seed=seed, price_in=price_in, price_out=price_out, settings=settings,
+        rate=rate, exact=exact, seed=seed, price_in=price_in, price_out=price_out, stop_when=stop_when,
+        settings=settings,
     )  # fmt: skip
     return ModelAudit(settings_of(options)).plan()
 

@@ -70,6 +70,8 @@ class AskedStudy:
     """Whether every request has been asked."""
     stopped: str
     """Which limit ended it; empty if none did."""
+    enough: str
+    """What was known when the rule to stop by ended it; empty if it did not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +110,10 @@ class AuditDocument(Document):
     """What holds among all comparisons of all studies, judged at one level; empty where the session was interrupted."""
     report: str
     """The page; empty where the session was interrupted."""
+    saved: int
+    """Requests that were not asked, as enough was known without them (--stop-when)."""
     complete: bool
-    """Whether all was asked; errors may be among it."""
+    """Whether all was asked, or enough; errors may be among it."""
     interrupted: bool
     """Whether Ctrl-C or SIGTERM ended the session; the same command goes on."""
 
@@ -180,6 +184,7 @@ def _document(session: ModelAudit, outcome: AuditOutcome, report: AuditReport | 
         answers=() if report is None else tuple(map(_answer, report.answers)),
         profile=() if report is None else report.profile,
         report="" if report is None else str(report.path),
+        saved=0 if report is None else report.saved,
         complete=outcome.complete,
         interrupted=outcome.interrupted,
     )
@@ -253,6 +258,11 @@ def _answer_lines(outcome: AuditOutcome, report: AuditReport) -> Iterator[Render
         yield Text.assemble(("\nAll studies, at one level. ", "bold"), " ".join(report.profile))
     yield ""
     yield from _stopped(outcome)
+    for name, summary in outcome.summaries.items():
+        if summary.enough:
+            yield f"{name}: {summary.enough}"
+    if report.saved:
+        yield f"Saved by --stop-when: {outcome.plan.text_of({a.name: a.saved for a in report.answers})}."
     if outcome.plan.budget is None:
         yield (
             "This was a pilot. The same command with --budget goes on with it: 200000 (requests), 2h, or 20usd with "

@@ -29,6 +29,13 @@ PRICES = (
     click.Option(["--price-in"], type=click.FloatRange(0), help="Price per million prompt tokens."),
     click.Option(["--price-out"], type=click.FloatRange(0), help="Price per million reply tokens."),
 )
+STOP_WHEN = click.Option(
+    ["--stop-when"],
+    metavar="RULE",
+    help='Stop once enough is known: "decided" (each comparison that leads is found, or equivalent within the margin) '
+    'or "width<0.02" (their intervals are narrower). Intervals and tests are then those that hold however often one '
+    "looks.",
+)
 CLUSTER = (
     click.Option(
         ["--cluster"],

@@ -24,6 +24,7 @@ from facevalue.report.profile.wording import answer as sentences_of
 from facevalue.runs.audit_folder import RUNS, AuditRecord
 from facevalue.runs.budgets import budget_of
 from facevalue.runs.mirror import REPORT, published
+from facevalue.runs.stopping import requests_saved
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import write_whole
 from facevalue.store.placed_files import write_placed
@@ -53,6 +54,8 @@ class StudyAnswer:
         Class of the verdict in the style of pages.
     pictures:
         Up to three that were shown, as data.
+    enough, saved:
+        What was known when the rule to stop by ended its run, and how many requests were not asked for it.
     """
 
     name: str
@@ -66,6 +69,8 @@ class StudyAnswer:
     facts: tuple[str, ...] = ()
     kind: str = "unknown"
     pictures: tuple[tuple[str, str], ...] = ()
+    enough: str = ""
+    saved: int = 0
 
     @property
     def is_measured(self) -> bool:
@@ -94,6 +99,11 @@ class AuditReport:
     answers: tuple[StudyAnswer, ...]
     left_out: tuple[LeftOut, ...]
     profile: tuple[str, ...] = ()
+
+    @property
+    def saved(self) -> int:
+        """Requests that were not asked, as enough was known without them."""
+        return sum(answer.saved for answer in self.answers)
 
 
 def write_audit_report(place: Path | str, record: AuditRecord, runs: Mapping[str, StoredRun]) -> AuditReport:
@@ -161,6 +171,8 @@ def _answer(name: str, run: StoredRun) -> StudyAnswer:
         tuple(facts_of(data)),
         verdict_class(page.answer),
         tuple(thumbnails(data, THUMBNAIL)),
+        run.facts.enough,
+        requests_saved(run),
     )
 
 

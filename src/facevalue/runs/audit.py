@@ -1,12 +1,12 @@
 """Audits: every study that the pictures allow, asked of one model within one budget; the same settings go on."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from facevalue.errors import ModelError, RunError
+from facevalue.errors import ModelError, RunError, SettingError
 from facevalue.models.base import Model
-from facevalue.places import folder_or_url, is_url
+from facevalue.places import folder_or_url
 from facevalue.protocol.study import LeftOut
 from facevalue.runs.asked import utc_now
 from facevalue.runs.audit_folder import (
@@ -27,6 +27,7 @@ from facevalue.runs.grown import grow
 from facevalue.runs.prepared import Prepared, prepare
 from facevalue.runs.remote_pictures import own_folder
 from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.runs.stopping import StopRule, can_stop
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.study_sizes import StudyPilot, StudySizes
 from facevalue.runs.trials import TrialNumbers
@@ -62,6 +63,8 @@ class AuditSettings:
         Another audit, of which the spread, the tokens and the speed are taken; None for a pilot of its own.
     max_invalid:
         As of `RunSettings`.
+    stop_when:
+        Rule by which each study stops that is measured while it is asked.
     """
 
     model: str
@@ -72,6 +75,7 @@ class AuditSettings:
     rates: Rates = field(default_factory=Rates)
     pilot: Path | str | None = None
     max_invalid: float | None = None
+    stop_when: StopRule | None = None
 
     @classmethod
     def of(
@@ -84,12 +88,13 @@ class AuditSettings:
         seed: int = 0,
         pilot: Path | str | None = None,
         max_invalid: float | None = None,
+        stop_when: StopRule | None = None,
     ) -> "AuditSettings":
         """Settings with a budget as it is typed; empty for a pilot alone."""
         budget = budget_of(typed) if typed else None
         if budget is not None:
             check_currency(budget, rates.prices, model or "the model")
-        return cls(model, wishes, budget, typed.strip(), seed, rates, pilot, max_invalid)
+        return cls(model, wishes, budget, typed.strip(), seed, rates, pilot, max_invalid, stop_when)
 
     def recorded(self) -> dict[str, OptionValue]:
         """What decides what is asked, by the name of the option."""
@@ -101,6 +106,7 @@ class AuditSettings:
             "exact": wishes.exact or None,
             "with": [str(text) for text in wishes.interventions] or None,
             "sample-seed": self.seed,
+            "stop-when": None if self.stop_when is None else self.stop_when.text,
         }
         return {name: value for name, value in settings.items() if value is not None}
 
@@ -155,6 +161,11 @@ class ModelAudit:
             self._left_out = list(self.record.left_out)
             built = [study for study in built if study.name in {member.name for member in self.record.studies}]
             _check_same(self.record, settings, built, str(place))
+        if settings.stop_when is not None and not any(can_stop(study.study) for study in built):
+            raise SettingError(
+                "--stop-when looks at studies while they are asked, and the texts of all of these are scored or sorted "
+                "afterwards: leave it out."
+            )
         self._studies = {study.name: study for study in built}
 
     @property
@@ -225,7 +236,7 @@ class ModelAudit:
             if budget is None or _is_open(summaries):
                 return self._end(pilot if _is_open(summaries) else self.plan(), summaries)
         assert budget is not None  # without one, a pilot is all
-        stopped = {name for name, summary in summaries.items() if summary.stopped}
+        stopped = {name: note for name, summary in summaries.items() if (note := _stopped(summary))}
         plan = self._plan_within(budget, stopped)
         if tell is not None:
             tell(plan)
@@ -236,7 +247,7 @@ class ModelAudit:
         assert self.record is not None
         budget, rates = self.settings.budget, self.settings.rates
         is_settled = budget is None or any(study.pilot for study in self.record.studies)
-        if not is_settled and (self.settings.pilot is not None or not isinstance(self.place, Path)):
+        if not is_settled and self.settings.pilot is not None:
             return None
         sizes = self._sizes()
         pilot = self._pilot_plan(sizes)
@@ -253,7 +264,7 @@ class ModelAudit:
         samples = {of_study.name: of_study.begun or of_study.pilot_sample for of_study in sizes}
         return plan_of_samples(sizes, self._left_out, self.settings.rates, samples)
 
-    def _plan_within(self, budget: AuditBudget, stopped: Collection[str]) -> AuditPlan:
+    def _plan_within(self, budget: AuditBudget, stopped: Mapping[str, str]) -> AuditPlan:
         """The plan within a budget: made now and recorded, or as it was."""
         assert self.record is not None
         sizes = self._sizes()
@@ -281,8 +292,7 @@ class ModelAudit:
         out: dict[str, RunSummary] = {}
         for name, sample in samples.items():
             study, folder = self._studies[name], run_place(self.place, name)
-            if isinstance(folder, Path):
-                grow(folder, study.study, sample)
+            grow(folder, study.study, sample)
             out[name] = ask(prepare(study.study, self.settings.model, folder, self._run_settings(study, sample)))
             if out[name].interrupted:
                 break
@@ -291,7 +301,11 @@ class ModelAudit:
     def _run_settings(self, study: StudyOfAudit, sample: int) -> RunSettings:
         prices, budget = self.settings.rates.prices, self.settings.budget
         settings = RunSettings(
-            sample=sample, seed=self.settings.seed, exact=study.exact, max_invalid=self.settings.max_invalid
+            sample=sample,
+            seed=self.settings.seed,
+            exact=study.exact,
+            max_invalid=self.settings.max_invalid,
+            stop_when=self.settings.stop_when if can_stop(study.study) else None,
         )
         if prices is None:
             return settings
@@ -334,7 +348,11 @@ class ModelAudit:
         begun = {} if self.record is None else {study.name: study.pilot for study in self.record.studies}
         return [
             StudySizes(
-                study, self.settings.seed, StudyPilot.of(pilots[name]) if name in pilots else None, begun.get(name, 0)
+                study,
+                self.settings.seed,
+                StudyPilot.of(pilots[name]) if name in pilots else None,
+                begun.get(name, 0),
+                rule=self.settings.stop_when,
             )
             for name, study in self._studies.items()
         ]
@@ -359,15 +377,18 @@ def _is_open(summaries: Mapping[str, RunSummary]) -> bool:
     return any(summary.interrupted or (not summary.complete and not summary.stopped) for summary in summaries.values())
 
 
+def _stopped(summary: RunSummary) -> str:
+    """Why a study is asked no more after its pilot; empty if it is."""
+    if summary.enough:
+        return "Its pilot told enough: it is asked no more."
+    return "Most replies of its pilot cannot be read: it is asked no more." if summary.stopped else ""
+
+
 def _check_same(record: AuditRecord, settings: AuditSettings, studies: Sequence[StudyOfAudit], place: str) -> None:
     """Refuse an audit whose settings are not those that it was begun with."""
     if changed := list(_differences(record, settings, studies)):
         raise RunError(
             f"{place} was begun with other settings: {'; '.join(changed)}. Restore them, or name another folder."
-        )
-    if settings.budget is not None and not record.planned and is_url(place):
-        raise RunError(
-            f"{place} is a pilot in object storage, which cannot grow: name another place, and this one with --pilot."
         )
 
 

@@ -9,11 +9,12 @@ from facevalue.given import read_text, to_toml
 from facevalue.places import is_url
 from facevalue.protocol.toml_tables import TomlTable, lines_of
 from facevalue.runs.budgets import Prices, budget_of
+from facevalue.runs.stopping import StopRule
 
 _LIMIT = 2**20
 _KEYS = (
     *("model", "budget", "studies", "images", "exact", "temperature", "with", "sample_seed", "max_invalid", "rate"),
-    *("prices", "settings"),
+    *("stop_when", "prices", "settings"),
 )  # fmt: skip
 
 
@@ -75,6 +76,10 @@ def _options(table: TomlTable, folder: Path) -> dict[str, object]:
     for key, low, high in (("temperature", 0.0, None), ("max_invalid", 0.0, 1.0), ("rate", None, None)):
         if key in table:
             out[key] = _bounded(table, key, low, high)
+    if "stop_when" in table:
+        out["stop_when"] = table.text("stop_when")
+        with table.at("stop_when"):
+            StopRule.of(str(out["stop_when"]))
     if "sample_seed" in table:
         out["seed"] = table.whole("sample_seed", low=0)
     return out

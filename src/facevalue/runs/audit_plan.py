@@ -1,13 +1,14 @@
 """Plan of an audit: what each study is asked, what it takes, and what it detects, within a budget or for a pilot."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 
 from facevalue.errors import DataError, SettingError
 from facevalue.measures.allocation import allocate, shares_of_budget
 from facevalue.protocol.study import LeftOut
-from facevalue.runs.budgets import HOURS, MONEY, AuditBudget, Prices
+from facevalue.runs.budgets import HOURS, MONEY, REQUESTS, AuditBudget, Prices
+from facevalue.runs.stopping import can_stop
 from facevalue.runs.study_sizes import StudySize, StudySizes
 
 _ROUNDS = 6
@@ -113,6 +114,18 @@ class AuditPlan:
         """The largest of the effects that studies may miss, in points of what is possible; None where any may be."""
         return max((study.points for study in self.studies if study.points is not None), default=None)
 
+    def text_of(self, requests: Mapping[str, int]) -> str:
+        """So many requests of each study beside all that are planned, in the unit of the budget, too, for people."""
+        asked = sum(requests.get(study.name, 0) for study in self.studies)
+        text = f"{asked:,} of {self.requests:,} requests"
+        if self.budget is None or self.budget.unit == REQUESTS:
+            return text
+        each = {s.name: (s.cost if self.budget.unit == MONEY else s.hours) or 0.0 for s in self.studies if s.requests}
+        amount = sum(
+            requests.get(study.name, 0) / study.requests * each[study.name] for study in self.studies if study.requests
+        )
+        return f"{text}, about {self.budget.amount_text(amount)}"
+
 
 def _total(amounts: Sequence[float | None]) -> float | None:
     return None if not amounts or None in amounts else sum(amount for amount in amounts if amount is not None)
@@ -200,14 +213,14 @@ def plan_of_budget(
     left_out: Sequence[LeftOut],
     budget: AuditBudget,
     rates: Rates,
-    stopped: Collection[str] = (),
+    stopped: Mapping[str, str] | None = None,
 ) -> AuditPlan:
     """Deal a budget out, so that the largest effect that any study may miss is smallest.
 
     A study that cannot say what it detects gets an equal share of the budget, or all that there is of it; the rest is
     dealt out over the others by `measures.allocation`, over sizes of whole units.
 
-    `stopped`: studies that stay as they were asked, as most of their replies cannot be read.
+    `stopped`: studies that stay as they were asked, and why.
 
     Raises
     ------
@@ -215,6 +228,7 @@ def plan_of_budget(
         The budget is too small for any verdict, or less than what was asked already; says which is the smallest that is
         not.
     """
+    stopped = stopped or {}
     costs = {sizes.name: rates.of_budget(budget, sizes) for sizes in studies}
     begun = {sizes.name: sizes.begun_requests * costs[sizes.name] for sizes in studies}
     pilot = sum(begun.values())
@@ -249,7 +263,7 @@ def plan_of_budget(
         if name in size_of:
             planned.append(_planned(sizes, size_of[name], rates))
         elif sizes.begun:
-            note = _UNREADABLE if name in stopped else _unreached(sizes, budget, costs[name])
+            note = stopped.get(name) or _unreached(sizes, budget, costs[name])
             planned.append(_planned(sizes, sizes.at(sizes.begun), rates, note))
         else:
             unreached.append(LeftOut(name, _unreached(sizes, budget, costs[name])))
@@ -336,13 +350,19 @@ def _planned(
         effect=_finite(size.effect),
         points=_finite(size.points),
         source="" if spread is None else spread.source,
-        note=note or ("" if plan is not None else _WITHOUT_POWER),
+        note=" ".join(filter(None, (note or ("" if plan is not None else _WITHOUT_POWER), _runs_whole(sizes)))),
         sizes=sizes_offered,
     )
 
 
-_UNREADABLE = "Most replies of its pilot cannot be read: it is asked no more."
 _WITHOUT_POWER = "It has no power analysis; it gets an equal share."
+
+
+def _runs_whole(sizes: StudySizes) -> str:
+    """That the rule to stop by says nothing of a study; empty if it does, or there is none."""
+    if sizes.rule is None or can_stop(sizes.study.study):
+        return ""
+    return "Its texts are scored or sorted afterwards: it does not stop early."
 
 
 def _finite(value: float) -> float | None:

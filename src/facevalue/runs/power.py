@@ -151,17 +151,35 @@ def single_level(plan: Precision) -> float:
 
 def reaches_of(
     plan: Precision, spread: Spread | Respondents, clusters: int, items: float, effect: float | None = None,
-    most_df: float = np.inf,
+    most_df: float = np.inf, *, any_time: bool = False,
 ) -> tuple[Reach, ...]:  # fmt: skip
-    """What so many units with so many items each detect, by the share of the units that tests rest on."""
-    shares = plan.shares or (1.0,) * plan.tests
+    """What so many units with so many items each detect, by the share of the units that tests rest on.
+
+    `any_time`: of tests that hold at all looks together, at the last of them.
+    """
+    shares, level = plan.shares or (1.0,) * plan.tests, single_level(plan)
     return tuple(
         _reach(
-            spread, items, clusters, share, shares.count(share), single_level(plan), effect, plan.freedom, plan.largest,
-            most_df,
+            spread, items, clusters, share, shares.count(share), _level_at(level, clusters, share, any_time),
+            effect, plan.freedom, plan.largest, most_df,
         )
         for share in sorted(set(shares), reverse=True)
     )  # fmt: skip
+
+
+def _level_at(level: float, clusters: int, share: float, any_time: bool) -> float:
+    """Level of the test of a share of the units; at any time, that of a single look that asks for as much, or 0."""
+    if not any_time:
+        return level
+    from facevalue.measures.any_time import any_time_critical, single_look_level  # noqa: PLC0415 - slow to import
+
+    units = _sampled(clusters, share)
+    is_reached = np.isfinite(any_time_critical(level, units - 1, units))
+    return float(single_look_level(level, units - 1, units)) if is_reached else 0.0
+
+
+def _sampled(clusters: int, share: float) -> int:
+    return int(np.floor(clusters * share + 1e-9))
 
 
 def detected_by_all(reaches: Sequence[Reach]) -> float | None:
@@ -184,7 +202,9 @@ def _reach(
     """
     from facevalue.measures.power import clusters_needed, detectable  # noqa: PLC0415 - slow to import
 
-    sampled = int(np.floor(clusters * share + 1e-9))
+    sampled = _sampled(clusters, share)
+    if not level:
+        return Reach(tests, sampled, None, None)
     if isinstance(spread, Respondents):
         return _reach_of_respondents(spread, items, sampled, share, tests, level, effect, largest)
     if freedom is not None:
@@ -235,7 +255,7 @@ def _sample(
     from facevalue.measures.power import finds  # noqa: PLC0415 - slow to import
 
     per_item = requests / (clusters * items)
-    rarest = int(np.floor(plan.clusters * share + 1e-9))
+    rarest = _sampled(plan.clusters, share)
     for k in range(1, int(plan.items) + 1):
         if isinstance(spread, Respondents):
             enough = finds(spread.shifts(k, effect), rarest, level, POWER, plan.largest)

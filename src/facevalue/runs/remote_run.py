@@ -101,7 +101,7 @@ class _Driver(RunSession):
         self._run, self._tag = _manifest(study, model, settings, objects, stimuli)
         put_pictures(study, objects)
         assert self._run.unit is not None
-        self._plan = UnitPlan(study, settings, self._run.id, self._run.asked_of, self._run.unit)
+        self._plan = UnitPlan(study, settings, self._run.id, self._run.asked_of, self._run.unit, self._run.grown)
         self._units = StoredUnits(study, objects, self._run, self._plan)
         self._written = 0.0
         self._saved = time.monotonic()

@@ -116,9 +116,28 @@ class Looks:
         return f"Enough is known: {evidence}." if evidence else ""
 
 
+def can_stop(study: "Study") -> bool:
+    """Whether anything is measured of a study while it is asked: not before others have scored or sorted its texts."""
+    return not (study.reading.scored or study.reading.sortings)
+
+
+def requests_saved(run: "StoredRun") -> int:
+    """Requests of a run that were not asked, as enough was known without them; 0 where no rule ended it."""
+    if not run.facts.enough:
+        return 0
+    import polars as pl  # noqa: PLC0415
+
+    from facevalue.store.reader import collected, scan_responses  # noqa: PLC0415
+
+    repeats = 1 if run.facts.exact else len(run.facts.seeds)
+    answered = (pl.col("repeat") < repeats) & (pl.col("status") != "error")
+    rows = collected(run.folder, scan_responses(run.folder).filter(answered).select("trial"))
+    return max(run.facts.counts.requests - rows.height, 0)
+
+
 def check_rule(study: "Study", rule: StopRule | None) -> None:
     """Refuse a rule for a study of which nothing is measured before others have scored or sorted its texts."""
-    if rule is not None and (study.reading.scored or study.reading.sortings):
+    if rule is not None and not can_stop(study):
         raise SettingError(
             f"--stop-when looks at {study.name} while it is asked, and its texts are scored or sorted afterwards: "
             "leave it out."

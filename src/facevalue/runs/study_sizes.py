@@ -13,6 +13,7 @@ from facevalue.protocol.respondents import Respondents
 from facevalue.runs.audit_studies import StudyOfAudit
 from facevalue.runs.plan import plan
 from facevalue.runs.power import detected_by_all, expected_spread, reaches_of
+from facevalue.runs.stopping import StopRule, can_stop
 from facevalue.runs.stored import StoredRun
 
 PILOT_UNITS, LEAST_PILOT, MOST_PILOT = 6, 300, 2_000
@@ -100,18 +101,26 @@ class StudySizes:
         From which spread, tokens and speed are taken; None for stated defaults.
     begun:
         Requests wanted of what was asked already, which no size is below; 0 where nothing was.
+    rule:
+        By which its run stops early; what it then detects is what it does at any time.
     """
 
     study: StudyOfAudit
     seed: int
     pilot: StudyPilot | None = None
     begun: int = 0
+    rule: StopRule | None = None
     _by_sample: dict[int, StudySize] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """What the study's run is called."""
         return self.study.name
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the run is looked at while it is asked."""
+        return self.rule is not None and can_stop(self.study.study)
 
     @cached_property
     def begun_requests(self) -> int:
@@ -191,7 +200,7 @@ class StudySizes:
             clusters, items = plan.units(self.study.study.sample(sample, self.seed, self.study.repeats))
         effect = None
         if clusters and np.isfinite(spread.at(items)):
-            effect = detected_by_all(reaches_of(plan, spread, clusters, items))
+            effect = detected_by_all(reaches_of(plan, spread, clusters, items, any_time=self.is_stopping))
         if effect is None:
             return StudySize(sample, requests, clusters, items)
         return StudySize(sample, requests, clusters, items, effect, 100 * effect / plan.largest)

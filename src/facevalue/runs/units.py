@@ -1,6 +1,6 @@
 """Units: what a run in object storage is cut into, and what driver and workers tell each other."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -161,30 +161,37 @@ class UnitPlan:
     """Cuts a run into units: always the same ones, whatever was stored before.
 
     A unit is a range in the run's order of asking, which is drawn by seed, rather than one of trial numbers: those of
-    one unit would be of one group or condition, and a server that drifts would move one against the other.
+    one unit would be of one group or condition, and a server that drifts would move one against the other. Of a run
+    that grew, what each larger sample added (`grown`: the smaller ones) is cut by itself, after what was cut before.
     """
 
-    def __init__(self, study: Study, settings: RunSettings, run: str, asked_of: int, answers: int) -> None:
+    def __init__(
+        self, study: Study, settings: RunSettings, run: str, asked_of: int, answers: int, grown: Sequence[int] = ()
+    ) -> None:
         self.study = study
         self.numbers = run_numbers(study, settings.sample, settings.seed, settings.exact)
         self.asking = RequestBuilder(study, settings.exact, asked_of)
         self.requests = self.numbers.size * self.asking.repeats
-        self._order = Order(study.design, study.asked_together, settings.seed, self.numbers.chosen)
+        self._parts = list(_parts(study, settings, self.numbers, grown))
+        self._orders = [Order(study.design, study.asked_together, settings.seed, part.chosen) for part in self._parts]
         self._run = run
         self._step = max(answers // self.asking.repeats, 1)
 
     def pieces(self) -> Iterator[Piece]:
         """All pieces of the run; no stimulus is cut in two."""
-        held: list[Index] = []
-        first = size = 0
-        for positions in self._order.pieces(self._step):
-            if size and size + positions.size > self._step:
-                yield self._piece(first, held)
-                first, held, size = first + size, [], 0
-            held.append(positions)
-            size += positions.size
-        if size:
-            yield self._piece(first, held)
+        first = 0
+        for part, order in zip(self._parts, self._orders, strict=True):
+            held: list[Index] = []
+            size = 0
+            for positions in order.pieces(self._step):
+                if size and size + positions.size > self._step:
+                    yield _piece(first, part, held)
+                    first, held, size = first + size, [], 0
+                held.append(positions)
+                size += positions.size
+            if size:
+                yield _piece(first, part, held)
+                first += size
 
     def whole(self, piece: Piece) -> Unit:
         """The protocol's own requests about a piece."""
@@ -200,9 +207,22 @@ class UnitPlan:
         name = unit_hash(self.asking, self._run, trials, requested, generation)
         return Unit(f"{RESPONSES_FOLDER}/{place}-{name}.parquet", trials, requested, again, generation)
 
-    def _piece(self, first: int, held: list[Index]) -> Piece:
-        positions = np.concatenate(held)
-        return Piece(first, first + positions.size - 1, self.numbers.take(positions))
+
+def _piece(first: int, numbers: TrialNumbers, held: list[Index]) -> Piece:
+    positions = np.concatenate(held)
+    return Piece(first, first + positions.size - 1, numbers.take(positions))
+
+
+def _parts(study: Study, settings: RunSettings, numbers: TrialNumbers, grown: Sequence[int]) -> Iterator[TrialNumbers]:
+    """What the first sample of a run holds, and what each larger one added."""
+    samples = [run_numbers(study, size, settings.seed, settings.exact) for size in grown]
+    asked = np.empty(0, dtype=np.int64)
+    for sample in [*samples, numbers]:
+        if sample.chosen is None or not asked.size:
+            yield sample
+        else:
+            yield TrialNumbers.of(np.setdiff1d(sample.chosen, asked, assume_unique=True))
+        asked = asked if sample.chosen is None else sample.chosen
 
 
 def unit_hash(

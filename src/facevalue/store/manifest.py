@@ -130,6 +130,8 @@ class RunManifest:
     """What the run is called beside others; empty for the model's name. No part of any hash."""
     unit: int | None = None
     """Requests per unit of a run in object storage; None in a folder."""
+    grown: tuple[int, ...] = ()
+    """Samples of a run in object storage before it grew, smallest first: its units are cut from what each added."""
     stop_when: str = ""
     """Rule by which the run stops once enough is known (`StopRule.text`); empty for none. Its estimates then are those
     that hold at any time."""
@@ -237,6 +239,7 @@ def to_document(manifest: RunManifest) -> dict[str, Any]:
         "stimuli": manifest.stimuli,
         "shards": list(manifest.shards) or None,
         "unit": manifest.unit,
+        "grown": list(manifest.grown) or None,
         "stop_when": manifest.stop_when or None,
         "enough": manifest.enough or None,
         "study": {
@@ -340,6 +343,7 @@ def _parsed(document: dict[str, Any]) -> RunManifest:
         shards=tuple(map(str, document.get("shards", ()))),
         name=str(document.get("name", "")),
         unit=int(document["unit"]) if "unit" in document else None,
+        grown=tuple(map(int, document.get("grown", ()))),
         stop_when=str(document.get("stop_when", "")),
         enough=str(document.get("enough", "")),
         format=int(document["format"]),

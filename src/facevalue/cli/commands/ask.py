@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from facevalue.cli.command import Printing
-from facevalue.cli.options import CLUSTER, EXACT, PRICES, SAMPLE, SAMPLE_SEED, WITH
+from facevalue.cli.options import CLUSTER, EXACT, PRICES, SAMPLE, SAMPLE_SEED, STOP_WHEN, WITH
 from facevalue.cli.params import MODEL, RunPlace
 from facevalue.cli.study_command import StudyGroup
 
@@ -32,10 +32,7 @@ def _run_options() -> tuple[click.Parameter, ...]:
         click.Option(["--max-invalid"], type=click.FloatRange(0, 1), metavar="SHARE",
                      help="Stop if more than this share of the first 200 or more replies have no valid answer; by "
                      "default if most of them cannot be read. 1 goes on whatever they are."),
-        click.Option(["--stop-when"], metavar="RULE",
-                     help='Stop once enough is known: "decided" (each comparison that leads is found, or equivalent '
-                     'within the margin) or "width<0.02" (their intervals are narrower). Intervals and tests are then '
-                     "those that hold however often one looks."),
+        STOP_WHEN,
         *reach_options(),
     )  # fmt: skip
 
