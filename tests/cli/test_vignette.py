@@ -84,7 +84,7 @@ def test_exact_and_sampled_runs_agree(facevalue: Command) -> None:
 
 
 def test_variants_are_compared(facevalue: Command) -> None:
-    variants = ("--wording", "1,2,3", "--reference", "identity,position", "--shown", "image,text")
+    variants = ("--wording", "1,2,3", "--reference", "identity,position", "--shown", "picture,text")
     assert facevalue("run", "vignette", *SMALL, *variants, "--model", "sim/default", "--out", "v").status == 0
     assert facevalue("measure", "v", "--out", "v.parquet").status == 0
     measures = set(pl.read_parquet("v.parquet")["measure"])
@@ -150,12 +150,12 @@ def test_photographs_of_patas_list_are_paired(facevalue: Command) -> None:
 
 def test_pairs_that_the_authors_composed_are_not_shown_where_people_are_named_in_words(facevalue: Command) -> None:
     picture(Path("data/identity_contrast/male/age/little-boy_babysitting--male-adolescent_babysitting.png"), 90)
-    variants = ("--folder", "data", "--shown", "image,text", "--paradigm", "decision")
+    variants = ("--folder", "data", "--shown", "picture,text", "--paradigm", "decision")
     assert facevalue("run", "vignette", *variants, "--model", "sim/default", "--out", "p").status == 0
     study = StoredRun.open(Path("p"), pictures=Path("data")).study
     rows = study.design.trials(np.arange(study.design.size)).to_dicts()
     shown = {row["shown"]: study.source.stimulus(0, row).load() for row in rows}
-    assert len(shown["image"]) == 1
+    assert len(shown["picture"]) == 1
     assert shown["text"] == ()
 
 
@@ -242,9 +242,10 @@ def test_a_run_from_before_settings_were_renamed_goes_on_and_is_read(facevalue: 
     assert facevalue(*command, "none").status == 0
     run = read_manifest(Path("r"))
     options = {"pictures" if name == "drawings" else name: value for name, value in run.options.items()}
-    write_manifest(Path("r"), replace(run, options=options))
+    write_manifest(Path("r"), replace(run, options=options | {"shown": ["image"]}))
     assert facevalue(*command, "none").status == 0
-    assert StoredRun.open(Path("r")).study.options["drawings"] == "none"
+    today = StoredRun.open(Path("r")).study.options
+    assert (today["drawings"], today["shown"]) == ("none", ["picture"])
     other = facevalue("run", "vignette", *few, "--paradigm", "perception", "--drawings", "none")
     assert other.status == 1
     assert "pictures" not in other.err

@@ -32,7 +32,7 @@ RUNS: dict[str, tuple[str, ...]] = {
     ),
     "vignette-places": (
         *("vignette", "--dimension", "age", "--gender", "male", "--activity", "cooking", "--paradigm", "decision"),
-        *("--reference", "identity,position", "--shown", "image,text"),
+        *("--reference", "identity,position", "--shown", "picture,text"),
     ),
     "visbias": ("visbias", "--forms", "3", "--descriptions", "2", "--pairs", "30"),
     "modscan": ("modscan", "--instances", "nurse,pilot,cook,poor,slob", "--with", "vis-debiasing"),

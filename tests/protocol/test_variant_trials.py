@@ -178,7 +178,7 @@ def test_a_blank_picture_may_have_a_caption() -> None:
 
 
 def test_a_caption_where_a_question_shows_nothing_is_an_error_of_the_plan() -> None:
-    plain = studies.build("vignette", {**SMALL["vignette"], "shown": ["image", "text"]})
+    plain = studies.build("vignette", {**SMALL["vignette"], "shown": ["picture", "text"]})
     with pytest.raises(DataError, match="vis-debiasing writes below a picture, and vignette shows none in"):
         intervened(plain, [Variant("x", before="Act."), builtin()["vis-debiasing"]])
 
@@ -199,7 +199,7 @@ def test_only_pictures_that_are_needed_are_looked_at() -> None:
 
 
 def test_questions_about_no_picture_are_left_as_they_are() -> None:
-    plain = studies.build("vignette", {**SMALL["vignette"], "shown": ["image", "text"]})
+    plain = studies.build("vignette", {**SMALL["vignette"], "shown": ["picture", "text"]})
     study = intervened(plain, [NO_IMAGE])
     text = next(i for i, block in enumerate(plain.design.blocks) if block.constants["shown"] == "text")
     number = int(study.design.stimulus_offsets[len(plain.design.blocks) + text])

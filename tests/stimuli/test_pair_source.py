@@ -143,7 +143,7 @@ def test_shown_as_text_there_is_no_picture() -> None:
     assert stimulus.load() == ()
     assert stimulus.digest == TEXT
     assert plain.checked == []
-    assert source.stimulus(2, LEVELS | {"shown": "image"}).load() != ()
+    assert source.stimulus(2, LEVELS | {"shown": "picture"}).load() != ()
 
 
 def test_no_picture_shows_nothing() -> None:

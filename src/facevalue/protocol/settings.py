@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from os import PathLike
 from pathlib import Path
@@ -40,6 +40,8 @@ class Setting:
         What runs did that were made before there was this setting; None where that is the default.
     earlier:
         What it was called in runs that were made before it was renamed; empty if it never was.
+    earlier_values:
+        Values that were renamed, and what they are called today.
     levels:
         Names that a list may hold, for the shell to complete, or a function that reads them from a table; none where
         they are not known before a study is built.
@@ -62,6 +64,7 @@ class Setting:
     excludes: tuple[str, ...] = ()
     formerly: OptionValue | None = None
     earlier: str = ""
+    earlier_values: Mapping[str, str] = field(default_factory=dict)
     levels: tuple[str, ...] | Callable[[], Iterable[str]] = ()
     published: OptionValue | None = None
     place: str = ""

@@ -164,11 +164,17 @@ def asked(name: str, options: Mapping[str, OptionValue]) -> Protocol:
 
 
 def as_called_now(name: str, options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-    """The options of a stored run, by the names that settings have today."""
+    """The options of a stored run, by the names that settings and their values have today."""
     if name not in STUDIES or STUDY_TEXT in options:
         return dict(options)
     renamed = {setting.earlier: setting.name for setting in STUDIES[name].settings if setting.earlier}
-    return {renamed.get(key, key): value for key, value in options.items()}
+    values = {setting.name: setting.earlier_values for setting in STUDIES[name].settings if setting.earlier_values}
+    today = {renamed.get(key, key): value for key, value in options.items()}
+    return today | {key: _renamed(today[key], values[key]) for key in values if key in today}
+
+
+def _renamed(value: OptionValue, today: Mapping[str, str]) -> OptionValue:
+    return [today.get(name, name) for name in value] if isinstance(value, list) else today.get(str(value), value)
 
 
 def build(name: str, options: Mapping[str, OptionValue], manifest: "pl.DataFrame | None" = None) -> "Study":

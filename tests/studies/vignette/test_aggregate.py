@@ -111,15 +111,15 @@ def test_only_the_papers_own_way_of_asking_counts() -> None:
         FRAME.with_columns(
             wording=pl.lit(w).cast(pl.Enum(["1", "2"])),
             reference=pl.lit(r).cast(pl.Enum(["identity", "position"])),
-            shown=pl.lit(s).cast(pl.Enum(["text", "image"])),
-            weight=pl.col("weight") if (w, r, s) == ("1", "identity", "image") else 1 - pl.col("weight"),
+            shown=pl.lit(s).cast(pl.Enum(["text", "picture"])),
+            weight=pl.col("weight") if (w, r, s) == ("1", "identity", "picture") else 1 - pl.col("weight"),
         )
         for w in "12"
         for r in ("identity", "position")
-        for s in ("text", "image")
+        for s in ("text", "picture")
     ]
     asked = pl.concat(variants)
-    assert core_variant(asked[:1]) == {"wording": "1", "reference": "identity", "shown": "image"}
+    assert core_variant(asked[:1]) == {"wording": "1", "reference": "identity", "shown": "picture"}
     same(WHOLE, collect([asked]))
 
 

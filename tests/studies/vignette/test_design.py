@@ -88,14 +88,14 @@ def test_a_sample_has_the_size_that_was_asked_for_and_all_variants_of_what_it_as
     pair = small.pair_numbers(numbers)
     counts = Counter(zip(pair.tolist(), frame["prompt"].to_list(), frame["shown"].to_list(), strict=True))
     for (number, prompt, shown), count in counts.items():
-        assert count == (4 if shown == "image" else 2)
+        assert count == (4 if shown == "picture" else 2)
         if prompt not in ("doing 1", "doing 2", "who 1", "who 2"):
-            assert (number, prompt, "text" if shown == "image" else "image") in counts
+            assert (number, prompt, "text" if shown == "picture" else "picture") in counts
 
 
 VARIANTS = layout(
     dimension=["religion"], contrast=["identity", "portrait"], wording=["1", "2"], reference=["identity", "position"],
-    shown=["image", "text"], activity=["cooking", "fishing"],
+    shown=["picture", "text"], activity=["cooking", "fishing"],
 )  # fmt: skip
 
 

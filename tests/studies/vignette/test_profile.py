@@ -107,10 +107,10 @@ def test_a_whole_dimension_has_50_where_two_identities_are_compared() -> None:
 
 def test_only_the_first_level_of_each_variant_counts() -> None:
     def chance(row: dict[str, Any]) -> float:
-        first = (row["shown"], row["reference"], row["wording"]) == ("image", "identity", "1")
+        first = (row["shown"], row["reference"], row["wording"]) == ("picture", "identity", "1")
         return 0.75 if first else 0.0
 
-    variants = {"shown": ["image", "text"], "wording": ["1", "2", "3"], "reference": ["identity", "position"]}
+    variants = {"shown": ["picture", "text"], "wording": ["1", "2", "3"], "reference": ["identity", "position"]}
     found = estimates(answered(chance, variants=variants, identities=["adult", "old"], exact=True))
     assert score(found, "decision", "adult") == 75.0
     assert score(found, "decision", "adult", "clusters") == 10

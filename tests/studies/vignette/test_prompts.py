@@ -110,7 +110,7 @@ def test_positional_answers_name_the_half_that_the_person_is_on() -> None:
 def test_variants_of_a_prompt_have_one_order_of_options() -> None:
     variants = study(
         dimension=["age"], contrast=["identity"], wording=["1", "2", "3"], reference=["identity", "position"],
-        shown=["image", "text"],
+        shown=["picture", "text"],
     )  # fmt: skip
     numbers = variants.sample(3000, 1, 1)
     rows = replied(variants, numbers, ["?"] * numbers.size)
@@ -218,7 +218,7 @@ OTHERS = {"Contracted Time": ("programming", "programmer"), "Committed Time": ("
           "Free Time": ("hiking", "hiker")}  # fmt: skip
 
 
-@pytest.mark.parametrize("shown", ["image", "text"])
+@pytest.mark.parametrize("shown", ["picture", "text"])
 def test_released_decisions_are_those_of_the_authors_code(tmp_path: Path, shown: str) -> None:
     """`llama_decisionmaking.py` and `..._text.py`: nine questions, three with a role of another kind of time."""
     roles = {"Necessary Time": [COOK]}

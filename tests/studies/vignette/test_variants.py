@@ -15,7 +15,7 @@ from facevalue.studies.vignette.measures import LABELS, MEASURES, VISION_MINUS_T
 from facevalue.studies.vignette.variants import Variants
 from tests.studies.vignette.simulated import DECISION, DOING, PERCEPTION, TERMS, answered, chunks, prefers
 
-BOTH = {"shown": ["image", "text"]}
+BOTH = {"shown": ["picture", "text"]}
 REFERENCES = {"reference": ["identity", "position"]}
 WORDINGS = {"wording": ["1", "2", "3"]}
 
@@ -90,7 +90,7 @@ def test_the_shift_is_the_difference_of_the_two_frequencies(measure: str, varian
 
 
 def test_perception_is_compared_question_by_question() -> None:
-    found = estimates(answered(shifted(("shown", "image"), "old", 0.2), PERCEPTION, variants=BOTH, exact=True))
+    found = estimates(answered(shifted(("shown", "picture"), "old", 0.2), PERCEPTION, variants=BOTH, exact=True))
     rows = of(found, "vision_minus_text", identity="old")
     assert dict(rows.select("question", "value").iter_rows()) == pytest.approx(
         {"capability": 20, "dislike": 20, "enjoyment": 20, "struggle": 20}
@@ -99,7 +99,7 @@ def test_perception_is_compared_question_by_question() -> None:
 
 def test_terms_of_low_valence_are_turned_round() -> None:
     frame = answered(
-        shifted(("shown", "image"), "old", 0.2),
+        shifted(("shown", "picture"), "old", 0.2),
         TERMS,
         variants=BOTH,
         exact=True,
@@ -176,7 +176,7 @@ def test_the_correlation_is_that_of_the_frequencies() -> None:
 
 
 def test_pictures_against_none_have_the_published_z_test_beside_their_own() -> None:
-    frame = answered(prefers({"adult": 0.8, "old": -0.5}), variants={"shown": ("image", "text")}, seed=3)
+    frame = answered(prefers({"adult": 0.8, "old": -0.5}), variants={"shown": ("picture", "text")}, seed=3)
     found = of(estimates(frame), "vision_minus_text")
     answers = frame.height // 2  # to the questions of decision, with the picture and without
     for row in found.iter_rows(named=True):
@@ -188,7 +188,7 @@ def test_pictures_against_none_have_the_published_z_test_beside_their_own() -> N
             )
             .to_series()
             .sum()
-            for shown in ("image", "text")
+            for shown in ("picture", "text")
         ]
         table = np.array([[x, answers - x] for x in counts], dtype=np.float64)
         known = stats.chi2_contingency(table, correction=False).pvalue
@@ -272,7 +272,7 @@ def test_factuality_has_no_first_option_of_two() -> None:
 
 @pytest.mark.parametrize(
     ("measure", "variants", "other"),
-    [("vision_minus_text", BOTH, "image"), ("positional_shift", REFERENCES, "position")],
+    [("vision_minus_text", BOTH, "picture"), ("positional_shift", REFERENCES, "position")],
 )
 def test_bounds_of_a_shift_are_what_missing_answers_of_either_variant_could_make_of_it(
     measure: str, variants: dict[str, list[str]], other: str
@@ -304,7 +304,7 @@ def test_a_shift_that_withheld_answers_make_says_unless() -> None:
     chosen = pl.when(pl.col("weight") == 1).then("identity_1").otherwise("identity_2")
     gone = (
         (chosen == "old")
-        & (pl.col("shown") == "image")
+        & (pl.col("shown") == "picture")
         & pl.Series(np.random.default_rng(7).random(frame.height) < 0.5)
     )
     lost = frame.with_columns(

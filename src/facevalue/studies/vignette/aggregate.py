@@ -30,7 +30,7 @@ NUMBERS = ("n", "s", "t", "both", "requests")
 """Sums over a pair's answers: how many are valid, and how many of these chose option 1, option 2, and both."""
 SIDED = ("n", "s", "t", "requests")
 """Sums over a picture's answers: t is what chose the other one."""
-VARIANT = {"shown": "image", "reference": None, "wording": "1"}
+VARIANT = {"shown": "picture", "reference": None, "wording": "1"}
 """Columns of variants, and the level that the measures are taken on; None is the first there is."""
 KEPT = ("identity", "portrait")
 """Contrasts whose pairs are kept one by one; the others have too many."""

@@ -190,7 +190,7 @@ def _layout(pictures: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen:
                 prompts_asked = tuple(p for p in prompts_asked if p.paradigm in put)
             if not prompts_asked:
                 continue
-            facts = {**constants, **({} if chosen.shown == ("image",) else {"shown": medium})}
+            facts = {**constants, **({} if chosen.shown == ("picture",) else {"shown": medium})}
             name = " ".join([*constants.values(), *(["text"] if medium == "text" else [])])
             twins.append(first.setdefault(i, len(blocks)))
             blocks.append(Block(name, axes, _prompt_axes(prompts_asked, chosen, contrast, medium), facts))
@@ -218,7 +218,7 @@ def _prompt_axes(prompts_asked: Sequence[Prompt], chosen: Selection, contrast: s
     axes: list[Axis] = [Factor("prompt", tuple(p.name for p in prompts_asked), attributes)]
     if chosen.wordings != ("1",):
         axes.append(Factor("wording", chosen.wordings))
-    if chosen.references != ("identity",) and medium == "image" and contrast != "activity":
+    if chosen.references != ("identity",) and medium == "picture" and contrast != "activity":
         axes.append(Factor("reference", chosen.references))
     return tuple(axes)
 

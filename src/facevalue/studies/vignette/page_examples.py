@@ -62,7 +62,7 @@ def _example(look: Look, e: Estimate, text: str) -> Wanted:
         finding=f"{name}: {text}", title=f"{{activity}}: {name} beside {{partner:identity}}",
         rows=at_levels_of(e, "dimension", "paradigm", "activity", "question") & (first | second)
         & (ahead > 0 if chosen else ahead < 0) & pl.col("weight").is_not_null(),
-        needs=("identity_1", "identity_2", "activity"), only=(("shown", "image"),), prefer=ahead.abs(),
+        needs=("identity_1", "identity_2", "activity"), only=(("shown", "picture"),), prefer=ahead.abs(),
         once=(("identity_1", "identity_2"), "activity", "paradigm", "question"),
         columns={"partner": pl.when(first).then(second_name).otherwise(first_name)},
         sides=("{identity_1:identity}", "{identity_2:identity}"), turned=("left_first", False),

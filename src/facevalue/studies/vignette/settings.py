@@ -15,7 +15,7 @@ CITATION = (
 )
 WORDINGS = ("1", "2", "3")
 REFERENCES = ("identity", "position")
-SHOWN = ("image", "text")
+SHOWN = ("picture", "text")
 PROMPTS = ("paper", "two-options", "released")
 PAPER, TWO, RELEASED = PROMPTS
 """Whose questions and options: the paper's by A.3, the paper's by 4.2, those of the authors' code."""
@@ -95,7 +95,13 @@ SETTINGS = (
         "reference", "What options name: the identities, left and right (position), or both in turn.", ["identity"]
     ),
     Setting("wording", "Wordings of the questions: 1 is the paper's, 2 and 3 its paraphrases (Table 11).", ["1"]),
-    Setting("shown", "Ask about the picture (image), without it (text), or both in turn.", ["image"]),
+    Setting(
+        "shown",
+        "Show the picture, ask without it (text), or both in turn.",
+        ["picture"],
+        levels=SHOWN,
+        earlier_values={"image": "picture"},
+    ),
     Setting(
         "roles",
         "The authors' role questions (a JSON file) instead of FaceValue's own.",
@@ -146,5 +152,5 @@ def selection(
         "reference": REFERENCES,
         "shown": SHOWN,
     }
-    first = {"wording": ("1",), "reference": ("identity",), "shown": ("image",)}
+    first = {"wording": ("1",), "reference": ("identity",), "shown": ("picture",)}
     return Selection(*(chosen(n, names(options, n), values) or first.get(n, ()) for n, values in allowed.items()))

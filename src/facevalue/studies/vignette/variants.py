@@ -113,8 +113,8 @@ class Variants:
             _write_correlation(table, positional)
         if self._shown:
             answers = pl.concat(self._shown)
-            text, image = (answers.filter(pl.col("shown") == medium) for medium in ("text", "image"))
-            shifts = _shifts(text, image, [*self._stimulus, *_REPLY])
+            text, picture = (answers.filter(pl.col("shown") == medium) for medium in ("text", "picture"))
+            shifts = _shifts(text, picture, [*self._stimulus, *_REPLY])
             if shifts.height:
                 _write_shift(table, m.VISION_MINUS_TEXT, shifts, _z_scores(shifts))
 
