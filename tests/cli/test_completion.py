@@ -95,6 +95,23 @@ def test_models_are_completed(complete: Complete) -> None:
     assert complete("annotate", "x", "--scorer", "judge/sim/n") == ["judge/sim/null"]
     assert complete("plan", "stylisticbias", "--with", "cip") == ["cipher"]
     assert complete("calibrate", "--model", "pl") == ["planted"]
+    assert complete("attention", "x", "--model", "h")[-1] == "hf/"
+    assert complete("run", "editor", "--model", "inspect/d") == ["inspect/default"]
+    assert not any(name.startswith("inspect") for name in complete("run", "editor", "--model", ""))
+
+
+def test_several_studies_are_completed(complete: Complete) -> None:
+    assert complete("audit", "--studies", "mod") == ["modscan"]
+    assert complete("audit", "--studies", "modscan,vis") == ["modscan,visbias"]
+    assert complete("audit", "--studies", "modscan,mod") == []
+
+
+def test_folders_of_audits_and_of_made_pictures_are_completed(complete: Complete) -> None:
+    for name in ("audits/qwen/audit.toml", "made/making/run.toml", "other/run.txt"):
+        path = Path(name)
+        path.parent.mkdir(parents=True)
+        path.touch()
+    assert complete("report", "") == ["audits/qwen", "made"]
 
 
 def test_run_folders_are_completed(facevalue: Command, complete: Complete) -> None:

@@ -180,22 +180,24 @@ def test_runs_that_cannot_be_compared_are_refused(first: StoredRun, second: Stor
 
 
 def test_what_differs_besides_the_pictures_is_said() -> None:
-    first, second = run("a", pata="list.txt"), run("b", model="n", pata="", seeds=["1"])
+    first, second = run("a", roles="list.txt"), run("b", model="n", roles="", seeds=["1"])
     second.facts = replace(second.facts, sample=500, sampling=Sampling(0.7))
     assert "m and n" in models_note(first, second)[0]
     assert models_note(first, first) == ()
     assert differing_settings((first, second)) == {
-        "model": ["m", "n"], "pata": ["list.txt", ""], "sample": [None, 500], "temperature": [0.2, 0.7],
+        "model": ["m", "n"], "roles": ["list.txt", ""], "sample": [None, 500], "temperature": [0.2, 0.7],
         "seeds": [[1], ["1"]],
     }  # fmt: skip
-    assert differing_settings((first, run("b", pata="list.txt"))) == {}
+    assert differing_settings((first, run("b", roles="list.txt"))) == {}
 
 
 def test_where_the_same_pictures_lie_is_no_difference() -> None:
-    first, second = run("a", manifest="a/m.csv", root="/a"), run("b", manifest="b/m.csv", root="/b")
+    first, second = (
+        run(at, manifest=f"{at}/m.csv", root=f"/{at}", social=f"{at}/sets", exclude=f"{at}/checks") for at in "ab"
+    )
     assert differing_settings((first, second)) == {}
     second.study.manifest = pl.DataFrame({"path": ["b.png"]})
-    assert differing_settings((first, second)) == {"manifest": ["a/m.csv", "b/m.csv"]}
+    assert differing_settings((first, second))["manifest"] == ["a/m.csv", "b/m.csv"]
 
 
 def measure(name: str, unit: str = "probability", **more: Any) -> Measure:

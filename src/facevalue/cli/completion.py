@@ -11,13 +11,15 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _PACKAGE = Path(__file__).parents[1]
-_RUNS = Path("runs")
-_RUN_FILE = "run.toml"
+_RUNS = (Path("runs"), Path("audits"))
+_RUN_FILES = ("run.toml", "audit.toml", "making/run.toml")
+"""Files of a run, of an audit, and of pictures that were made."""
 _MOST = 200
 """Folders that are looked at."""
 _ADDRESSES = ("http://127.0.0.1:8000/v1#", "https://", "openai/", "hf/", "vllm/", "replay/")
 SIMULATED = ("default", "null", "strong", "first", "refuser", "mumbler")
 """Simulated models (`models.sim.PRESETS`, which takes a second to import)."""
+_INSPECTORS = ("inspect/default", "inspect/identity=dlib")
 _WITH_PATHS = ("hf/", "replay/", "reference/")
 _SCORERS = ("lexical", "hf-text/", "perspective/", "openai-moderation", "judge/")
 
@@ -37,13 +39,13 @@ def files(incomplete: str, kind: str = "file") -> "list[CompletionItem]":
 
 
 def runs(incomplete: str, before: str = "") -> "list[CompletionItem]":
-    """Run folders, those in `runs` first; folders where there is no such run."""
+    """Folders of runs and audits, those in `runs` and `audits` first; folders where there is no such run."""
     typed = Path(incomplete)
     parent = typed if incomplete.endswith("/") else typed.parent
     folders = list(_folders(parent))
     if not incomplete:
-        folders = [*_folders(_RUNS), *folders]
-    paths = [str(folder) for folder in folders if (folder / _RUN_FILE).is_file()]
+        folders = [*(folder for place in _RUNS for folder in _folders(place)), *folders]
+    paths = [str(folder) for folder in folders if any((folder / name).is_file() for name in _RUN_FILES)]
     return starting(paths, incomplete, before) or files(before + incomplete, "dir")
 
 
@@ -65,6 +67,14 @@ def studies(incomplete: str, offers: str = "", *, examples: bool = False) -> "li
         return starting(offering(offers), incomplete)
     known_names = [*names(), *(EXAMPLES if examples else ())]
     return starting(known_names, incomplete) + _paths(incomplete, ".toml")
+
+
+def study_list(incomplete: str) -> "list[CompletionItem]":
+    """The last of several studies, which commas separate."""
+    from facevalue.studies import names  # noqa: PLC0415 - only when a study is completed
+
+    before, comma, last = incomplete.rpartition(",")
+    return starting([name for name in names() if name not in before.split(",")], last, before + comma)
 
 
 def _paths(incomplete: str, suffix: str = "", prefix: str = "") -> "list[CompletionItem]":
@@ -89,7 +99,10 @@ def generators(incomplete: str) -> "list[CompletionItem]":
 
 
 def models(incomplete: str) -> "list[CompletionItem]":
-    """Models that come with FaceValue, kinds of addresses, those of other packages, and folders of local models."""
+    """Models that come with FaceValue, kinds of addresses, those of other packages, and folders of local models.
+
+    Inspectors, which only the audit of an editor asks, are offered once their kind is begun.
+    """
     for kind in _WITH_PATHS:
         if incomplete.startswith(kind) and incomplete not in (kind, "reference/"):
             return starting(reference_models(), incomplete) + _paths(incomplete.removeprefix(kind), prefix=kind)
@@ -97,7 +110,9 @@ def models(incomplete: str) -> "list[CompletionItem]":
 
     of_plugins = (f"{kind}/" for kind in plugins.plugins(plugins.MODELS, ()))
     simulated = (f"sim/{name}" for name in SIMULATED)
-    return starting(dict.fromkeys([*reference_models(), *simulated, *_ADDRESSES, *of_plugins]), incomplete)
+    inspectors = _INSPECTORS if incomplete else ()
+    kinds = dict.fromkeys([*reference_models(), *simulated, *_ADDRESSES, *of_plugins, *inspectors])
+    return starting(kinds, incomplete)
 
 
 def reference_models() -> Sequence[str]:

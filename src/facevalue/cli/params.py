@@ -120,6 +120,8 @@ def _audited(incomplete: str) -> "list[CompletionItem]":
 
 MODEL = Completed("model", completion.models)
 """A model to ask."""
+STUDY_NAMES = Completed("studies", completion.study_list)
+"""Several studies, separated by commas."""
 GENERATOR = Completed("generator", completion.generators)
 """A generator of pictures."""
 AUDITED_MODEL = Completed("model", _audited)

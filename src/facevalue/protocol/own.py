@@ -31,7 +31,7 @@ from facevalue.protocol.takes import Take
 from facevalue.protocol.text_files import with_texts
 from facevalue.protocol.toml_tables import TomlTable, lines_of
 from facevalue.protocol.variant_files import declared_variants
-from facevalue.store.files import ROOTS
+from facevalue.store.files import LISTS, ROOTS
 from facevalue.types import OptionValue
 
 MAX_BYTES = 256 * 1024
@@ -51,7 +51,7 @@ _OUT = (
     "{} names {!r}, which is not below its own folder. If you trust whoever wrote it, say --outside "
     "(in Python outside=True)."
 )
-_PATHS = (*ROOTS, "manifest", "folder")
+_PATHS = (*ROOTS, *LISTS)
 """Settings that say where pictures lie."""
 Lookup = Callable[[str], Protocol]
 """From the name of a published study to its protocol; raises where there is none."""

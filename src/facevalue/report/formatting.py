@@ -375,7 +375,7 @@ def group_key(dimension: str, group: str) -> tuple[object, ...]:
 _SECRET = re.compile(r"api_?key|secret|passw|authori[sz]ation|credential|cookie|(^|[_-])token$|bearer", re.IGNORECASE)
 
 
-_PLACES = {*ROOTS, *LISTS, "sources", "social", "cultural", "pata", "species", "words", "stereotype_words"}
+_PLACES = {*ROOTS, *LISTS, "sources", "species", "words", "stereotype_words"}
 """Settings of studies that say where files lie."""
 _FOLDERS = re.compile(r'^(\w+/|\w+=")?(?:[A-Za-z]:|~|\.\.?)?[\\/].*[\\/](?=[^\\/"]+[\\/]?"?$)')
 """Folders before a name, in a path that is one or stands behind the kind of a model or the name of a setting."""

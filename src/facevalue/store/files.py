@@ -16,7 +16,10 @@ PICTURES = "pictures"
 """Folder of a run whose pictures are shown without being named."""
 ROOTS = ("root", "scenes", "species_root")
 """Options of studies that say where the user's own pictures lie."""
-LISTS = ("manifest", "folder", "folders")
+LISTS = (
+    *("manifest", "folder", "folders", "social", "cultural", "pata", "utkface", "fairface", "composed"),
+    *("people_check", "exclude"),
+)
 """Options that say where lists or folders of pictures are; what they list is in a run's own table of pictures."""
 LOCK = ".lock"
 ASIDE = ".tmp"

@@ -7,7 +7,7 @@ import click
 from facevalue.cli.command import Printing
 from facevalue.cli.commands.ask import reach_options
 from facevalue.cli.options import EXACT, PRICES, SAMPLE_SEED, STOP_WHEN, WITH
-from facevalue.cli.params import MODEL, PATH_TEXT, RunPlace
+from facevalue.cli.params import MODEL, PATH_TEXT, STUDY_NAMES, RunPlace
 
 
 class _AuditCommand(Printing):
@@ -28,7 +28,7 @@ audit = _AuditCommand(
         click.Option(["--budget"], metavar="20usd|2h|200000",
                      help="What all studies may take together: money at your prices, hours at the rate of a pilot, or "
                      "requests. Without one, a pilot is taken."),
-        click.Option(["--studies"], metavar="NAME|FILE.toml,...",
+        click.Option(["--studies"], type=STUDY_NAMES, metavar="NAME|FILE.toml,...",
                      help="Ask only these: names of studies, and files of your own; all by default."),
         click.Option(["--images"], type=PATH_TEXT, metavar="FOLDER|MANIFEST",
                      help="Show your own pictures: their list, or a folder with it; drawn people by default."),

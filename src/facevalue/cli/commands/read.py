@@ -6,7 +6,7 @@ import click
 
 from facevalue.cli.command import Printing
 from facevalue.cli.options import MARGIN, PICTURES
-from facevalue.cli.params import MeasureName, NamedRun, RunPlace
+from facevalue.cli.params import MODEL, MeasureName, NamedRun, RunPlace
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _RUNS = click.Argument(["runs"], nargs=-1, required=True, metavar="[LABEL=]RUN...", type=NamedRun())
@@ -119,7 +119,7 @@ attention = Printing(
     (
         click.Argument(["run"], type=RunPlace()),
         click.Option(["--trials"], required=True, metavar="12,40", help="Trial numbers, as in `facevalue export`."),
-        click.Option(["--model"], metavar="hf/PATH", help="Another local model than that of the run."),
+        click.Option(["--model"], type=MODEL, metavar="hf/PATH", help="Another local model than that of the run."),
         click.Option(["--out", "folder"], required=True, type=click.Path(path_type=Path, file_okay=False),
                      help="Where to write."),
         PICTURES,
