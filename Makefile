@@ -58,6 +58,14 @@ check: .venv/.dev ## formatting, lint and types only
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+.PHONY: viewer
+viewer: viewer/node_modules/.package-lock.json ## check, test and build the page of `facevalue view` into the package; needs Node 20 and npm
+	cd viewer && npm run --silent check && npm run --silent test && npm run --silent build
+
+viewer/node_modules/.package-lock.json: viewer/package-lock.json
+	cd viewer && npm ci --silent
+	@touch $@
+
 gallery: .venv/.dev ## pages of every kind of run in Chromium: build/gallery/index.html, with what axe finds; minutes
 	$(BIN)/python -m tests.gallery
 
@@ -160,7 +168,7 @@ format: .venv/.dev ## format, and fix what lint can fix
 	$(BIN)/ruff check --fix .
 
 clean: ## remove the environments, caches and demo output (never runs/)
-	rm -rf .venv .vllm demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
+	rm -rf .venv .vllm demo build dist viewer/node_modules viewer/build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
 	find src tests benchmarks reference tools -name __pycache__ -prune -exec rm -rf {} +
 
 # Universal: one lock for Python 3.11 to 3.14 on every platform. Nothing that needs torch may enter (tests/test_package.py).
