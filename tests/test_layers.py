@@ -34,6 +34,7 @@ ORDER = (
     {"report"},
     {"limits", "packing"},
     {"api"},
+    {"view"},
     {"cli"},
     {"__main__", "pytest_plugin"},
 )

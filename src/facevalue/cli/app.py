@@ -51,6 +51,8 @@ GROUPS = {
             "profile": "Set side by side what several studies say of the same groups.",
             "compare": "Compare runs cell by cell, and say which answers flipped.",
             "trend": "Say what changed over the dates of runs.",
+            "view": "Look at runs in the browser, down to each picture and reply.",
+            "show": "Show one trial: what was shown and asked, and every reply.",
             "export": "Write one wide table of every answer.",
             "pack": "Pack what an audit rests on, to hand it on.",
             "attention": "Show where a local model looks when it answers.",

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
@@ -49,12 +50,15 @@ class Output(Generic[D_co]):
         Exit status.
     warnings:
         Lines for stderr in any case.
+    then:
+        What goes on once all of it is printed, until it is interrupted, such as a server.
     """
 
     document: D_co | Callable[[], D_co]
     text: "Iterable[RenderableType]" = ()
     status: Exit = Exit.DONE
     warnings: Sequence[str] = ()
+    then: Callable[[], None] | None = None
 
 
 def write(output: Output[Document], *, as_json: bool) -> Exit:
@@ -73,6 +77,9 @@ def write(output: Output[Document], *, as_json: bool) -> Exit:
                 console.print(item)
     for warning in output.warnings:
         say(warning, err=True)
+    if output.then is not None:
+        sys.stdout.flush()
+        output.then()
     return output.status
 
 

@@ -196,10 +196,10 @@ def open_named(text: str, pictures: Path | None = None) -> StoredRun:
     return opened.called(label) if label else opened
 
 
-def open_all(texts: Sequence[str]) -> list[StoredRun]:
+def open_all(texts: Sequence[str], pictures: Path | None = None) -> list[StoredRun]:
     """Open each RUN, or LABEL=RUN by that name; an AUDIT stands for all its runs."""
     return [
-        open_named(f"{label}={run}" if label else run)
+        open_named(f"{label}={run}" if label else run, pictures)
         for label, run_or_audit in map(_labelled, texts)
         for run in runs_of(place(run_or_audit))
     ]

@@ -48,7 +48,7 @@ def first_screen(data: ReportData) -> str:
 
 def _rendered(template: str, data: ReportData) -> str:
     ready_page = built(data)
-    numbers, cautions = ready_page.view.numbers, _cautions(data)
+    numbers, cautions = ready_page.view.numbers, cautions_of(data)
     return rendered(
         template,
         data=data,
@@ -199,7 +199,7 @@ def _models(data: ReportData) -> list[tuple[str, str]]:
     return models if data.passing is None else [*models, ("passing", "With and without pictures that fail")]
 
 
-def _cautions(data: ReportData) -> list[str]:
+def cautions_of(data: ReportData) -> list[str]:
     """Return notes that must be read with the answer: on the pictures, and on models whose bias is known."""
     return [*kind_cautions([data.kind]), *(card.note for card in planted(data.runs, data.kind))]
 

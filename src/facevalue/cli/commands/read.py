@@ -113,6 +113,36 @@ export = Printing(
     "Write one wide table of RUN: each reply that counts, with its factors, verbatim text and parsed answer.",
 )
 
+view = Printing(
+    "view",
+    "view:view",
+    (
+        click.Argument(["runs"], nargs=-1, required=True, metavar="[LABEL=]RUN|AUDIT|URL...", type=NamedRun()),
+        click.Option(["--port"], type=click.IntRange(0, 65535), default=0, metavar="PORT",
+                     help="Port on this machine; any that is free by default."),
+        click.Option(["--no-browser"], is_flag=True, help="Only print the address."),
+        PICTURES,
+    ),
+    """Look at RUNS in the browser: from every number to the pictures and words behind it.
+
+    Estimates, what each face, set or pair adds to them, every answer with its picture, prompt and reply, missing
+    answers by reason, and runs side by side. Only this machine can open the address, and only with its token. Ctrl-C
+    ends it. A run that goes on is shown as far as it is.
+    """,
+)  # fmt: skip
+
+show = Printing(
+    "show",
+    "show:show",
+    (
+        click.Argument(["run"], type=RunPlace()),
+        click.Option(["--trial", "number"], required=True, type=click.IntRange(0), metavar="N",
+                     help="Number of the trial, as the viewer and `facevalue export` have it."),
+        PICTURES,
+    ),
+    "Show a trial of RUN: what was shown and asked, every reply, and what it counts as.",
+)  # fmt: skip
+
 attention = Printing(
     "attention",
     "attention:attention",

@@ -1,0 +1,206 @@
+"""Web application of the viewer: addresses to documents, for whoever has its token, on this machine alone."""
+
+import hmac
+from collections.abc import Awaitable, Callable
+from functools import partial
+from importlib.resources import files
+from urllib.parse import parse_qsl
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from facevalue.errors import FaceValueError, UnknownNameError
+from facevalue.view.documents import document, to_json
+from facevalue.view.opened import OpenedRuns
+from facevalue.view.pictures import picture_bytes
+
+COOKIE = "facevalue"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+STATIC = {"viewer.js": "text/javascript; charset=utf-8", "viewer.css": "text/css; charset=utf-8"}
+"""Files of the page, built from `viewer/`."""
+_LONGEST = 8_000  # bytes of a query
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>FaceValue</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="viewer.css">
+</head>
+<body>
+<div id="app"></div>
+<noscript>The viewer is a script of FaceValue's own: please allow it.</noscript>
+<script src="viewer.js" defer></script>
+</body>
+</html>
+"""
+MISSING = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>FaceValue</title></head>
+<body><p>The page of the viewer is missing from this installation (view/static/viewer.js): in a checkout, give
+<code>make viewer</code>. Its documents are there: <a href="api/head">api/head</a>.</p></body></html>
+"""
+
+
+class Guard:
+    """Lets requests through that come to this machine by its own name and bring the token.
+
+    The address with the token is opened once: it sets a cookie and leads on without it.
+
+    Parameters
+    ----------
+    app:
+        What is guarded.
+    token:
+        The token.
+    port:
+        Port of the server: any other in the header `Host` is refused, and any other name than this machine's own.
+    """
+
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+        self._app, self._token = app, token
+        self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        response = self._refusal(Request(scope))
+        await (response or self._app)(scope, receive, partial(_sent, send))
+
+    def _refusal(self, request: Request) -> Response | None:
+        """The answer to a request that goes no further."""
+        hosts = request.headers.getlist("host")
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
+            return _text("This address is not the viewer's.", 421)
+        origins = request.headers.getlist("origin")
+        if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in origins):
+            return _text("Another page may not ask for this.", 403)
+        if request.method not in ("GET", "HEAD"):
+            return _text("Documents are only read.", 405)
+        if len(request.scope["query_string"]) > _LONGEST:
+            return _text("The query is too long.", 414)
+        if request.url.path == "/" and self._is_token(request.query_params.get("token", "")):
+            response = RedirectResponse("/", 303)
+            response.set_cookie(_cookie(hosts[0]), self._token, httponly=True, samesite="strict", path="/")
+            return response
+        if not self._is_token(request.cookies.get(_cookie(hosts[0]), "")):
+            return _text("Open the address that `facevalue view` printed: it holds the token.", 403)
+        return None
+
+    def _is_token(self, text: str) -> bool:
+        return hmac.compare_digest(text.encode(), self._token.encode())
+
+
+def _cookie(host: str) -> str:
+    """Name of the cookie: browsers keep those of all ports of a machine together."""
+    return f"{COOKIE}-{host.rpartition(':')[2]}"
+
+
+async def _sent(send: Send, message: Message) -> None:
+    """Send a message with the headers that all answers have; a picture may say otherwise of how long it is kept."""
+    if message["type"] == "http.response.start":
+        names = {name.lower() for name, _ in message["headers"]}
+        extra = [(n.encode(), v.encode()) for n, v in _HEADERS.items() if n.encode() not in names]
+        message = {**message, "headers": [*message["headers"], *extra]}
+    await send(message)
+
+
+def application(runs: OpenedRuns, token: str, port: int) -> ASGIApp:
+    """The application of some runs.
+
+    Parameters
+    ----------
+    runs:
+        What is looked at.
+    token:
+        Whoever has it may look.
+    port:
+        Port of the server.
+    """
+    routes = [
+        Route("/", _page),
+        Route("/viewer.js", _static),
+        Route("/viewer.css", _static),
+        Route("/api/{kind}", _answering(partial(_document, runs))),
+        Route("/picture/{run}/{name}", _answering(partial(_picture, runs))),
+    ]
+    return Guard(Starlette(routes=routes, exception_handlers={404: _nowhere, 500: _failed}), token, port)
+
+
+async def _page(_request: Request) -> Response:
+    return Response(PAGE if built_file("viewer.js") else MISSING, media_type="text/html")
+
+
+async def _static(request: Request) -> Response:
+    name = request.url.path.removeprefix("/")
+    data = built_file(name)
+    return _text("There is no such file.", 404) if data is None else Response(data, media_type=STATIC[name])
+
+
+def built_file(name: str) -> bytes | None:
+    """A file of the page; None where it was not built."""
+    path = files("facevalue.view").joinpath("static", name)
+    return path.read_bytes() if path.is_file() else None
+
+
+def _answering(make: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """What answers requests in a thread, and says what is wrong in one sentence."""
+
+    def answer(request: Request) -> Response:
+        try:
+            return make(request)
+        except FaceValueError as error:
+            return _json({"error": str(error)}, 404 if isinstance(error, UnknownNameError) else 400)
+
+    async def endpoint(request: Request) -> Response:
+        return await run_in_threadpool(answer, request)
+
+    return endpoint
+
+
+def _document(runs: OpenedRuns, request: Request) -> Response:
+    pairs = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="replace")
+    return _json(document(runs, request.path_params["kind"], pairs))
+
+
+def _picture(runs: OpenedRuns, request: Request) -> Response:
+    small = request.query_params.get("small") == "1"
+    data = picture_bytes(runs.at(request.path_params["run"]), request.path_params["name"], small=small)
+    return Response(data, media_type="image/webp", headers={"cache-control": "private, max-age=3600"})
+
+
+def _json(value: object, status: int = 200) -> Response:
+    return Response(to_json(value), status, media_type="application/json")
+
+
+def _text(text: str, status: int) -> Response:
+    return Response(text, status, media_type="text/plain")
+
+
+async def _nowhere(_request: Request, _error: Exception) -> Response:
+    return _json({"error": "There is nothing at this address."}, 404)
+
+
+async def _failed(_request: Request, _error: Exception) -> Response:
+    return _json({"error": "The viewer failed at this: its terminal says why."}, 500)

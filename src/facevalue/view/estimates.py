@@ -1,0 +1,271 @@
+"""Estimates as a table that filters and sorts, written as the report writes them."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import polars as pl
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.measures.verdicts import Verdict
+from facevalue.printable import short
+from facevalue.protocol.lookup import Estimate, made
+from facevalue.report.blocks.view import View
+from facevalue.report.formatting import label_of, share_of_chance
+from facevalue.report.verdict import SHORT, verdict_of
+from facevalue.view.opened import RunState
+from facevalue.view.query import Query
+
+_FACETS = 60
+"""Levels of a label that are listed to choose from."""
+MEASURE, VERDICT, INTERVENTION = "measure", "verdict", "intervention"
+_NUMBERS = ("value", "low", "high", "n", "clusters", "p", "q", "floor_high", "se")
+_FOUND = "found"
+QUERY = ("run", "q", MEASURE, VERDICT, "sort", "from", "n")
+
+
+@dataclass(frozen=True, slots=True)
+class LevelTitle:
+    """A level of a label, and its wording."""
+
+    level: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class FacetLevel(LevelTitle):
+    """A level to choose, and how many rows have it; null where they were not counted."""
+
+    count: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTitle:
+    """A label, and its wording."""
+
+    label: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureTitle:
+    """A measure, and its title."""
+
+    measure: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateTexts:
+    """An estimate as the report writes it."""
+
+    value: str
+    interval: str
+    p: str
+
+
+@dataclass(frozen=True, slots=True)
+class AxisOfMeasure:
+    """Ends of the axis on which a measure's intervals are drawn; `zero` is null where it means nothing."""
+
+    min: float
+    max: float
+    zero: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateRow:
+    """An estimate."""
+
+    key: str
+    measure: str
+    title: str
+    labels: Mapping[str, LevelTitle]
+    value: float | None
+    low: float | None
+    high: float | None
+    page_low: float | None
+    page_high: float | None
+    level: float | None
+    n: int | None
+    clusters: int | None
+    unit: str
+    p: float | None
+    floor: float | None
+    verdict: str | None
+    text: EstimateTexts
+    scale: AxisOfMeasure | None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """A page of estimates, and what there is to choose from."""
+
+    total: int
+    labels: tuple[LabelTitle, ...]
+    measures: tuple[MeasureTitle, ...]
+    facets: Mapping[str, tuple[FacetLevel, ...]]
+    rows: tuple[EstimateRow, ...]
+
+
+def key_of(measure: str, intervention: str | None, labels: Mapping[str, str | None]) -> str:
+    """Short name of an estimate, the same in every session: of its measure, intervention and labels.
+
+    Examples
+    --------
+    >>> key_of("sbs", None, {"scenario": "polite"}) == key_of("sbs", None, {"scenario": "polite", "attribute": None})
+    True
+    """
+    levels = sorted((name, level) for name, level in labels.items() if level is not None)
+    return blake2b(json.dumps([measure, intervention, levels]).encode(), digest_size=8).hexdigest()
+
+
+class EstimateRows:
+    """Estimates of a run with what the table shows beside them.
+
+    Parameters
+    ----------
+    view:
+        The estimates as the report has them.
+    """
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        numbers = view.numbers
+        frame = numbers.frame
+        changes = [numbers.condition(name).intervention for name in frame["model"].to_list()]
+        frame = frame.with_columns(pl.Series(INTERVENTION, changes, pl.String))
+        self.labels = [name for name in numbers.labels if frame[name].is_not_null().any()]
+        if frame[INTERVENTION].is_not_null().any():
+            self.labels = [INTERVENTION, *self.labels]
+        levels = frame.select(numbers.labels).iter_rows(named=True)
+        keys = [
+            key_of(measure, change, row)
+            for measure, change, row in zip(frame["measure"].to_list(), changes, levels, strict=True)
+        ]
+        beyond = pl.col("value").abs() / pl.coalesce("floor_high", "se", pl.col("high") - pl.col("low"))
+        words = pl.concat_str([pl.col(n) for n in ("measure", *self.labels)], separator=" ", ignore_nulls=True)
+        self.frame = frame.with_columns(
+            pl.Series("key", keys, pl.String),
+            (pl.col(VERDICT) == Verdict.DIFFERENCE.value).fill_null(value=False).alias("(found)"),
+            pl.when(beyond.is_finite()).then(beyond).alias("(beyond)"),
+            words.str.to_lowercase().alias("(words)"),
+        )
+        self._axes: dict[str, AxisOfMeasure | None] = {}
+
+    def row_of(self, key: str) -> tuple[Estimate, EstimateRow]:
+        """An estimate by its key.
+
+        Raises
+        ------
+        DataError
+            There is none.
+        """
+        rows = self.frame.filter(key=key)
+        if not rows.height:
+            raise DataError("There is no estimate of that key: the run may have grown, or is another one.")
+        return next(made(self._plain(rows))), self.rows(rows)[0]
+
+    def _plain(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.drop("key", "(found)", "(beyond)", "(words)", INTERVENTION, strict=False)
+
+    def rows(self, frame: pl.DataFrame) -> tuple[EstimateRow, ...]:
+        """Rows of a few estimates."""
+        estimates = made(self._plain(frame))
+        keys, changes = frame["key"].to_list(), frame[INTERVENTION].to_list()
+        return tuple(self._row(e, key, change) for e, key, change in zip(estimates, keys, changes, strict=True))
+
+    def _row(self, e: Estimate, key: str, change: str | None) -> EstimateRow:
+        view = self.view
+        levels = {**({} if change is None else {INTERVENTION: change}), **e.labels}
+        labels = {name: LevelTitle(level, view.title(name, level, e)) for name, level in levels.items()}
+        chance = share_of_chance(e.p if e.q is None else e.q)
+        title = view.measure_title(e.measure)
+        return EstimateRow(
+            key, e.measure, f"{title}: {label_of(e, view.titles)}" if e.labels else title, labels,
+            e.value, e.low, e.high, e.page_low, e.page_high, e.level, e.n, e.clusters, e.unit, e.p,
+            view.numbers.floor(e), e.verdict,
+            EstimateTexts(view.value(e), view.interval(e), chance), self.axis(e.measure),
+        )  # fmt: skip
+
+    def axis(self, measure: str) -> AxisOfMeasure | None:
+        """Axis of a measure, over all its estimates; None where none has a value."""
+        if measure not in self._axes:
+            rows = self.frame.filter(measure=measure).select("value", "low", "high")
+            ends = [e for name in rows.columns for e in (rows[name].min(), rows[name].max()) if e is not None]
+            signed = self.view.signed(measure)
+            numbers = [float(str(e)) for e in ends] + ([0.0] if signed else [])
+            self._axes[measure] = AxisOfMeasure(min(numbers), max(numbers), 0.0 if signed else None) if ends else None
+        return self._axes[measure]
+
+    def title(self, column: str, level: str) -> str:
+        """Wording of a level, of a measure's name, or of a verdict."""
+        if column == MEASURE:
+            return self.view.measure_title(level)
+        if column == VERDICT:
+            verdict = verdict_of(level)
+            return level if verdict is None else SHORT[verdict]
+        return self.view.title(column, level)
+
+
+def rows_of(state: RunState) -> EstimateRows:
+    """Estimates of a run."""
+    return state.once("rows", lambda: EstimateRows(state.view))
+
+
+def estimates(state: RunState, query: Query) -> Estimates:
+    """A page of estimates that meet a query."""
+    rows = rows_of(state)
+    return page_of_rows(rows, _filtered(rows, query), *query.page())
+
+
+def page_of_rows(rows: EstimateRows, chosen: pl.DataFrame, start: int, count: int) -> Estimates:
+    """Some of these estimates, with what there is to choose from."""
+    columns = (MEASURE, VERDICT, *rows.labels)
+    return Estimates(
+        chosen.height,
+        tuple(LabelTitle(name, rows.view.titles.get("label", name)) for name in rows.labels),
+        tuple(
+            MeasureTitle(name, rows.title(MEASURE, name)) for name in rows.frame[MEASURE].unique(maintain_order=True)
+        ),
+        {name: facet(chosen[name], lambda level, name=name: rows.title(name, level)) for name in columns},  # type: ignore[misc]
+        rows.rows(chosen[start : start + count]),
+    )
+
+
+def facet(column: pl.Series, title: Callable[[str], str]) -> tuple[FacetLevel, ...]:
+    """Levels of a column, the commonest first, with how many rows have each."""
+    counted = column.drop_nulls().cast(pl.String).value_counts(sort=True).head(_FACETS)
+    return tuple(FacetLevel(level, title(level), count) for level, count in counted.iter_rows())
+
+
+def _filtered(rows: EstimateRows, query: Query) -> pl.DataFrame:
+    frame, conditions = rows.frame, []
+    for name in (MEASURE, VERDICT):
+        if level := query.text(name):
+            if level not in frame[name].unique().to_list():
+                raise UnknownNameError(name, short(level), sorted(frame[name].drop_nulls().unique()))
+            conditions.append(pl.col(name) == level)
+    for name, levels in query.levels("L.", rows.labels, "label").items():
+        listed = pl.col(name).is_in([level for level in levels if level])
+        conditions.append(listed | pl.col(name).is_null() if "" in levels else listed)
+    for word in query.text("q").lower().split():
+        conditions.append(pl.col("(words)").str.contains(word, literal=True) | _titled(rows, word))
+    column, largest_first = query.order((_FOUND, MEASURE, VERDICT, *_NUMBERS, *rows.labels), _FOUND)
+    chosen = frame.filter(conditions) if conditions else frame
+    if column == _FOUND:
+        judged = pl.col(VERDICT).is_not_null()
+        return chosen.sort("(found)", judged, "(beyond)", descending=True, nulls_last=True, maintain_order=True)
+    return chosen.sort(column, descending=largest_first, nulls_last=True, maintain_order=True)
+
+
+def _titled(rows: EstimateRows, word: str) -> pl.Expr:
+    """Rows of which the wording of the measure or of a level has a word."""
+    conditions = [pl.lit(value=False)]
+    for name in (MEASURE, *rows.labels):
+        levels: Sequence[str] = rows.frame[name].drop_nulls().unique().to_list()
+        titled = [level for level in levels if word in rows.title(name, level).lower()]
+        if titled:
+            conditions.append(pl.col(name).is_in(titled).fill_null(value=False))
+    return pl.any_horizontal(conditions)

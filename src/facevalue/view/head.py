@@ -1,0 +1,177 @@
+"""Head of the viewer, and the first screen of a run: what was opened, how far it is, what was found."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import polars as pl
+
+from facevalue import __version__
+from facevalue.measures.missing_answers import SHARE
+from facevalue.protocol.look import Of
+from facevalue.report.checks import kind_cautions
+from facevalue.report.first_facts import facts_of
+from facevalue.report.formatting import number
+from facevalue.report.html import cautions_of
+from facevalue.runs.model_names import names_for_people
+from facevalue.store.reader import collected, scan_stored
+from facevalue.store.shards import shard_paths
+from facevalue.types import Status
+from facevalue.view.opened import OpenedRuns, RunState
+from facevalue.view.pictures import PictureRef
+from facevalue.view.pictures import asked as asked_pictures
+
+_RECENT = timedelta(seconds=60)
+PROVISIONAL = "The run goes on: numbers are of the answers so far, and intervals are provisional."
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMissing:
+    """Share of replies to a group that have no valid answer, in words."""
+
+    group: str
+    share: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """How far a run is that has not come to its end."""
+
+    stored: int
+    total: int
+    errors: int
+    rate: float | None
+    """Answers a second over the last minute of answers."""
+    eta_s: float | None
+    cost: float | None
+    """Null: what answers cost is known to the process that asks alone."""
+    na: tuple[GroupMissing, ...]
+    """Empty until estimates were taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunHead:
+    """A run that is looked at."""
+
+    run: str
+    label: str
+    study: str
+    study_title: str
+    model: str
+    when: datetime | None
+    complete: bool
+    progress: RunProgress | None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the viewer was opened with."""
+
+    version: str
+    title: str
+    audit: bool
+    content_note: str | None
+    illustrated: str | None
+    """What must be read with pictures that are no photographs."""
+    runs: tuple[RunHead, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFirst:
+    """A question as it was asked, with its pictures and facts of the run."""
+
+    prompt: str
+    pictures: tuple[PictureRef, ...]
+    no_picture: str
+    facts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """First screen of a run, in the report's words."""
+
+    asked: AskedFirst
+    sentences: tuple[str, ...]
+    more: tuple[str, ...]
+    """What must be known beside the answer."""
+    cautions: tuple[str, ...]
+    provisional: bool
+
+
+def head(runs: OpenedRuns) -> Head:
+    """Say what the viewer was opened with."""
+    states = runs.states()
+    studies = [state.run.study for state in states]
+    names = names_for_people([state.run for state in states])
+    titles = list(dict.fromkeys(study.about.title for study in studies))
+    models = list(dict.fromkeys(names[state.run.model] for state in states))
+    title = f"Audit of {models[0]}" if runs.audit else titles[0] if len(titles) == 1 else f"{len(states)} runs"
+    return Head(
+        __version__,
+        title,
+        runs.audit,
+        _joined([study.about.content_note for study in studies]),
+        _joined(kind_cautions([study.source.kind for study in studies])),
+        tuple(_run(state, names[state.run.model]) for state in states),
+    )
+
+
+def _joined(texts: Sequence[str]) -> str | None:
+    return " ".join(dict.fromkeys(filter(None, texts))) or None
+
+
+def _run(state: RunState, model: str) -> RunHead:
+    facts, study = state.run.facts, state.run.study
+    label = facts.name or model
+    progress = None if state.is_complete else state.once("progress", lambda: _progress(state))
+    return RunHead(state.number, label, study.name, study.about.title, model, facts.start, state.is_complete, progress)
+
+
+def _progress(state: RunState) -> RunProgress:
+    """How far a run is, from what it has stored."""
+    run, total = state.run, state.run.facts.counts.requests
+    if not shard_paths(run.folder):
+        return RunProgress(0, total, 0, None, None, None, ())
+    failed = pl.col("status") == Status.ERROR.value
+    latest = pl.col("at").max()
+    rows = scan_stored(run.folder, timed=True).select("trial", "repeat", "status", "at")
+    counted = rows.select(
+        replies=(~failed).sum(),
+        errors=failed.sum(),
+        recent=(~failed & (pl.col("at") > latest - _RECENT)).sum(),
+        span=(latest - pl.max_horizontal(pl.col("at").min(), latest - _RECENT)),
+    )
+    row = collected(run.folder, counted).row(0, named=True)
+    seconds = 0.0 if row["span"] is None else row["span"].total_seconds()
+    rate = row["recent"] / seconds if seconds else None
+    remaining = max(total - row["replies"], 0)
+    eta = remaining / rate if rate else None
+    return RunProgress(row["replies"], total, row["errors"], rate, eta, None, _missing(state))
+
+
+def _missing(state: RunState) -> tuple[GroupMissing, ...]:
+    if not state.has("taken"):
+        return ()
+    view, by = state.view, ("dimension", "group")
+    rows = view.rows(Of(SHARE.name, by, {"reason": None}, order="value"))
+    return tuple(GroupMissing(view.said("{group} ({dimension:lower})", e), number(e.value, e.written)) for e in rows)
+
+
+def lead(state: RunState) -> Lead:
+    """The first screen of a run: what was asked, the answer, what must be read with it."""
+    data, page = state.data, state.page
+    question = data.question
+    sentences = tuple(text for text, _ in page.passages)
+    notes = [PROVISIONAL] if not state.is_complete else []
+    return Lead(
+        AskedFirst(
+            question.prompt if question else "",
+            asked_pictures(state),
+            question.no_picture if question else "",
+            tuple(facts_of(data)),
+        ),
+        sentences,
+        page.answer.more,
+        (*notes, *cautions_of(data)),
+        not state.is_complete,
+    )

@@ -1,0 +1,117 @@
+"""Missing answers of a run by reason: how many, whose, and replies that have none."""
+
+from dataclasses import dataclass
+from itertools import islice
+
+import polars as pl
+
+from facevalue.measures.missing_answers import SHARE
+from facevalue.protocol.look import Of
+from facevalue.report.answer_flips import shortened
+from facevalue.runs.reply_words import said
+from facevalue.runs.stored import answers
+from facevalue.store import read_responses
+from facevalue.view.opened import RunState
+
+QUERY = ("run",)
+_EXAMPLES, _CHUNKS, _GROUPS, _LONGEST = 12, 4, 40, 600
+"""Replies of a reason; chunks of answers that they are looked for in; groups; characters of a reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupShare:
+    """Share of a group's replies without a valid answer, and the number of its replies."""
+
+    label: str
+    level: str
+    title: str
+    share: float | None
+    of: int | None
+    text: str
+    """The share with its interval, as the report writes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingReply:
+    """A reply without a valid answer."""
+
+    trial: int
+    repeat: int
+    reply: str
+
+
+@dataclass(frozen=True, slots=True)
+class MissingReason:
+    """A reason for which answers are missing. Shares by group are taken of refusals, and of all reasons together."""
+
+    status: str
+    title: str
+    count: int
+    share: float
+    groups: tuple[GroupShare, ...]
+    examples: tuple[MissingReply, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Missing answers of a run; `total`: replies, valid or not."""
+
+    total: int
+    groups: tuple[GroupShare, ...]
+    reasons: tuple[MissingReason, ...]
+
+
+def missing(state: RunState) -> Missing:
+    """Missing answers of a run."""
+    tally = state.tally
+    total = tally.asked - tally.failed
+    examples = state.once("missing", lambda: _examples(state))
+    reasons = tuple(
+        MissingReason(
+            reason,
+            state.titles.get("reason", reason),
+            count,
+            count / total if total else 0.0,
+            _groups(state, reason),
+            tuple(examples.get(reason, ())),
+        )
+        for reason, count in sorted(tally.na.items(), key=lambda pair: -pair[1])
+    )
+    return Missing(total, _groups(state, None), reasons)
+
+
+def _groups(state: RunState, reason: str | None) -> tuple[GroupShare, ...]:
+    view = state.view
+    rows = view.rows(Of(SHARE.name, ("dimension", "group"), {"reason": reason}, order="value", most=_GROUPS))
+    return tuple(
+        GroupShare(
+            e["dimension"] or "",
+            e["group"] or "",
+            view.said("{group} ({dimension:lower})", e),
+            e.value,
+            e.n,
+            f"{view.value(e)} {view.interval(e)}",
+        )
+        for e in rows
+    )
+
+
+def _examples(state: RunState) -> dict[str, list[MissingReply]]:
+    """Replies of each reason, from the first answers of the run."""
+    run, out = state.run, dict[str, list[MissingReply]]()
+    wanted = len(state.tally.na)
+    for chunk in islice(answers(run), _CHUNKS):
+        without = chunk.filter(pl.col("na").is_not_null()).group_by("na", maintain_order=True).head(_EXAMPLES)
+        for reason, trial, reply in without.select("na", "trial", "reply").iter_rows():
+            if len(out.setdefault(reason, [])) < _EXAMPLES:
+                out[reason].append(_reply(state, trial, reply))
+        if len(out) == wanted and all(len(replies) == _EXAMPLES for replies in out.values()):
+            break
+    return out
+
+
+def _reply(state: RunState, trial: int, repeat: int) -> MissingReply:
+    run = state.run
+    row = read_responses(run.folder, trial, trial).filter(repeat=repeat).row(0, named=True)
+    (question,) = run.study.ask(run.study.design.trials([trial]))
+    return MissingReply(trial, repeat, shortened(said(row["text"], row["probs"], question.options), _LONGEST))

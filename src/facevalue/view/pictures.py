@@ -1,0 +1,133 @@
+"""Pictures of documents: names under which they are asked for, and their bytes, decoded and written anew."""
+
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import polars as pl
+from PIL import Image, UnidentifiedImageError
+
+from facevalue.errors import DataError
+from facevalue.report.formatting import Titles
+from facevalue.report.pictures import smaller
+from facevalue.runs.pictures import shown
+from facevalue.runs.requests import RequestBuilder, stimulus_columns
+from facevalue.runs.stored import StoredRun
+from facevalue.stimuli.base import Kind
+from facevalue.view.opened import RunState
+
+LARGE, SMALL = 1024, 256
+"""Longest side in pixels."""
+_MOST = 8
+"""Pictures of a trial."""
+_APART = ("block", "image", "path", "identity", "set", "seed", "intervention")
+_NAME = re.compile(r"(asked|[0-9]{1,19})-([0-9]{1,2})")
+_CAPTION = 200  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class PictureRef:
+    """A picture of a document; width and height are null where it was not looked at for that."""
+
+    src: str
+    caption: str
+    width: int | None = None
+    height: int | None = None
+
+
+def captions(run: StoredRun, factors: pl.DataFrame, titles: Titles) -> list[str]:
+    """What is shown, for each trial: the levels of what it shows."""
+    names = [name for name in stimulus_columns(run.study) if name in factors.columns and not name.startswith(_APART)]
+    return [caption(row, titles) for row in factors.select(names).iter_rows(named=True)]
+
+
+def caption(levels: Mapping[str, str | None], titles: Titles) -> str:
+    """Levels in words; an attribute is told with its variation."""
+    texts = []
+    for name, level in levels.items():
+        if level is None or (name == "attribute" and levels.get("variation") is not None):
+            continue
+        is_variation = name == "variation"
+        texts.append(titles.variation(levels.get("attribute"), level) if is_variation else titles.get(name, level))
+    text = ", ".join(dict.fromkeys(texts))
+    return text if len(text) <= _CAPTION else f"{text[: _CAPTION - 1]}…"
+
+
+def listed(state: RunState, factors: pl.DataFrame) -> Iterator[tuple[PictureRef, ...]]:
+    """Pictures of trials, for each row; none where the run's pictures were not named and are nobody's drawings."""
+    run, trials = state.run, factors["trial"].to_numpy().astype(np.int64)
+    texts = captions(run, factors, state.titles)
+    counts = _counts(run, trials)
+    for trial, text, count in zip(trials.tolist(), texts, counts, strict=True):
+        yield tuple(PictureRef(f"picture/{state.number}/{trial}-{at}", text) for at in range(min(count, _MOST)))
+
+
+def _counts(run: StoredRun, trials: np.ndarray) -> list[int]:
+    """How many pictures each trial shows, where they may be shown."""
+    if not trials.size or not (run.pictures_named or run.study.source.kind is Kind.ILLUSTRATED):
+        return [0] * trials.size
+    asking = RequestBuilder(run.study, run.facts.exact, run.facts.asked_of)
+    out = [0] * trials.size
+    order = np.argsort(trials, kind="stable")
+    chunk = asking.chunk(trials[order], np.ones((trials.size, 1), dtype=np.bool_))
+    for first, stop, stimulus in asking.stimuli(chunk):
+        count = 1 if stimulus.pictures is None else stimulus.pictures
+        for place in order[first:stop].tolist():
+            out[place] = count
+    return out
+
+
+def asked(state: RunState) -> tuple[PictureRef, ...]:
+    """Pictures beside the question of a run's first screen."""
+    pictures: Sequence[tuple[str, bytes]] = state.data.question.pictures if state.data.question else ()
+    return tuple(PictureRef(f"picture/{state.number}/asked-{at}", text) for at, (text, _) in enumerate(pictures))
+
+
+def picture_bytes(state: RunState, name: str, *, small: bool = False) -> bytes:
+    """A picture by its name, as WebP.
+
+    Raises
+    ------
+    DataError
+        There is none of that name, or it may not be shown, with the reason.
+    """
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise DataError("There is no picture of that name.")
+    return _encoded(state, match[1], int(match[2]), SMALL if small else LARGE)
+
+
+@lru_cache(maxsize=512)
+def _encoded(state: RunState, trial: str, at: int, longest: int) -> bytes:
+    data = smaller(_original(state, trial, at), longest)
+    if data is None:
+        raise DataError("That is no picture that can be shown.")
+    return data
+
+
+def _original(state: RunState, trial: str, at: int) -> bytes:
+    if trial == "asked":
+        pictures = state.data.question.pictures if state.data.question else ()
+        if at < len(pictures):
+            return pictures[at][1]
+        raise DataError("There is no picture of that name.")
+    number = int(trial)
+    if number >= state.run.study.design.size:
+        raise DataError("There is no picture of that name.")
+    look = shown(state.run, number)
+    if at >= len(look.images):
+        raise DataError(f"Trial {number:,}: {look.why or 'no picture'}.")
+    return look.images[at].data
+
+
+def image_size(data: bytes) -> tuple[int, int] | tuple[None, None]:
+    """Width and height of a picture as it is served; nothing of what is no picture."""
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            share = min(LARGE / max(image.size), 1.0)
+            return round(image.width * share), round(image.height * share)
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None, None

@@ -1,0 +1,136 @@
+"""Profile of all runs, as the report's own page has it: groups beside kinds of question."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from facevalue.errors import DataError
+from facevalue.protocol.lookup import Condition
+from facevalue.report.profile import profile_of
+from facevalue.report.profile.cells import ProfileCell, QuestionColumn
+from facevalue.report.profile.contrasts import columns_of
+from facevalue.report.profile.profile import Profile
+from facevalue.report.profile.squares import SIGNS, GroupRow, Square, SquareMark
+from facevalue.report.profile.wording import POOLED, answer, level
+from facevalue.runs.model_names import names_for_people
+from facevalue.view.estimates import key_of
+from facevalue.view.opened import OpenedRuns
+
+_SIGNS = {
+    SquareMark.AGAINST: "worse",
+    SquareMark.FOR: "better",
+    SquareMark.EQUAL: "none",
+    SquareMark.NONE: "undecided",
+}
+"""Whether a square is good or bad for its group; the other marks are neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileKind:
+    """A kind of question of a study."""
+
+    id: str
+    study: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileMark:
+    """A sign of the table, and its meaning."""
+
+    mark: str
+    symbol: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSquare:
+    """What a kind of question says of a group; `run` and `key` lead to the strongest, or the first, of its estimates.
+
+    `page_only`: found on the study's own page alone.
+    """
+
+    kind: str
+    sign: str | None
+    mark: str
+    symbol: str
+    text: str
+    reading: str
+    page_only: bool
+    run: str | None
+    key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileGroup:
+    """A group of people, as one model treats it."""
+
+    model: str
+    dimension: str
+    group: str
+    title: str
+    squares: tuple[ProfileSquare, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileDocument:
+    """Profile of runs."""
+
+    sentences: tuple[str, ...]
+    marks: tuple[ProfileMark, ...]
+    kinds: tuple[ProfileKind, ...]
+    groups: tuple[ProfileGroup, ...]
+    notes: tuple[str, ...]
+
+
+def profile(runs: OpenedRuns) -> ProfileDocument:
+    """The profile of all runs.
+
+    Raises
+    ------
+    DataError
+        There is one run only.
+    """
+    if len(runs) < 2:
+        raise DataError("A profile is of several runs; this is one.")
+    states = runs.states()
+    return runs.once("profile", states, lambda: _document(profile_of([state.run for state in states]), runs))
+
+
+def _document(profile: Profile, runs: OpenedRuns) -> ProfileDocument:
+    states = runs.states()
+    names = names_for_people([state.run for state in states])
+    places = {(state.run.study.name, names[state.run.model]): state.number for state in reversed(states)}
+    rows = [(condition, row) for condition in profile.conditions for row in profile.rows(condition)]
+    columns = columns_of([row for _, row in rows])
+    return ProfileDocument(
+        tuple(answer(profile)),
+        tuple(ProfileMark(mark.value, symbol, meaning) for mark, (symbol, meaning) in SIGNS.items()),
+        tuple(ProfileKind(column.name, column.study, column.title) for column in columns),
+        tuple(_group(condition, row, places) for condition, row in rows),
+        (level(profile), *POOLED),
+    )
+
+
+def _group(condition: Condition, row: GroupRow, places: dict[tuple[str, str], str]) -> ProfileGroup:
+    return ProfileGroup(condition.name, row.dimension, row.group, row.name, tuple(_squares(row, places)))
+
+
+def _squares(row: GroupRow, places: dict[tuple[str, str], str]) -> Iterator[ProfileSquare]:
+    for column, square in row.squares.items():
+        yield _square(column, square, places)
+
+
+def _square(column: QuestionColumn, square: Square, places: dict[tuple[str, str], str]) -> ProfileSquare:
+    cell: ProfileCell = square.strongest or square.cells[0]
+    e = cell.estimate
+    return ProfileSquare(
+        column.name,
+        _SIGNS.get(square.mark),
+        square.mark.value,
+        SIGNS[square.mark][0],
+        " ".join(filter(None, [square.label, square.count and f"({square.count})"])),
+        square.reading,
+        square.is_of_page,
+        places.get((cell.study, cell.model)),
+        key_of(e.measure, cell.intervention or None, e.labels),
+    )
