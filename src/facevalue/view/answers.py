@@ -19,7 +19,7 @@ from facevalue.runs.stored import StoredRun
 from facevalue.store.reader import collected, read_responses, scan_responses
 from facevalue.thinking import spoken
 from facevalue.types import Question, Status
-from facevalue.view.estimates import FacetLevel
+from facevalue.view.estimates import ColumnTitle, FacetLevel
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef, listed
 from facevalue.view.query import Query
@@ -34,14 +34,6 @@ _STATUSES = tuple(status.value for status in Status)
 _ASIDE = ("(", "score: ", "refused score", "unread", "reply", "mass", "repeat", "stored ")
 MISSING, VALID = "missing", "valid"
 """What `answer` may be besides a reason for a missing answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class FactorTitle:
-    """A factor, and its wording."""
-
-    factor: str
-    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +53,7 @@ class AnswerRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class AnswersPage:
     """A page of answers, and what there is to choose from.
 
     `total` is null where only some replies could be looked through; `searched` says how many of how many.
@@ -69,7 +61,7 @@ class Answers:
 
     total: int | None
     searched: tuple[int, int] | None
-    factors: tuple[FactorTitle, ...]
+    factors: tuple[ColumnTitle, ...]
     facets: Mapping[str, tuple[FacetLevel, ...]]
     rows: tuple[AnswerRow, ...]
 
@@ -125,7 +117,7 @@ def index_of(state: RunState) -> AnswerIndex:
     return state.once("index", lambda: AnswerIndex(state.run))
 
 
-def answers(state: RunState, query: Query) -> Answers:
+def answers(state: RunState, query: Query) -> AnswersPage:
     """A page of answers that meet a query."""
     index, (start, count) = index_of(state), query.page()
     places = _chosen(state, index, query)
@@ -136,7 +128,7 @@ def answers(state: RunState, query: Query) -> Answers:
         total = places.size if searched is None else None
     facets = _facets(state, index, places)
     rows = answer_rows(state, index, places[start : start + count])
-    return Answers(total, searched, _factor_titles(state), facets, rows)
+    return AnswersPage(total, searched, _factor_titles(state), facets, rows)
 
 
 def factor_names(run: StoredRun) -> list[str]:
@@ -144,8 +136,8 @@ def factor_names(run: StoredRun) -> list[str]:
     return [name for name in run.study.design.columns if name not in ("path", "image") and name not in FIXED]
 
 
-def _factor_titles(state: RunState) -> tuple[FactorTitle, ...]:
-    return tuple(FactorTitle(name, state.titles.get("label", name)) for name in factor_names(state.run))
+def _factor_titles(state: RunState) -> tuple[ColumnTitle, ...]:
+    return tuple(ColumnTitle(name, state.titles.get("label", name)) for name in factor_names(state.run))
 
 
 def _chosen(state: RunState, index: AnswerIndex, query: Query) -> Places:

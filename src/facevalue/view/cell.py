@@ -9,7 +9,7 @@ from facevalue.report import formatting
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import DASH
 from facevalue.report.verdict import MEANINGS, verdict_of
-from facevalue.view.estimates import EstimateRow, rows_of
+from facevalue.view.estimates import ViewedEstimate, rows_of
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef
 from facevalue.view.query import Query
@@ -79,27 +79,27 @@ class CellTrials:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CellPage:
     """An estimate with everything behind it."""
 
-    row: EstimateRow
+    row: ViewedEstimate
     definition: Definition
     steps: tuple[Step, ...]
     cluster: CellClusters
     trials: CellTrials
 
 
-def cell(state: RunState, query: Query) -> Cell:
+def cell(state: RunState, query: Query) -> CellPage:
     """The page of an estimate."""
     return cell_of(state, query.text("key"))
 
 
-def cell_of(state: RunState, key: str) -> Cell:
+def cell_of(state: RunState, key: str) -> CellPage:
     """The page of an estimate, by its key."""
     rows = rows_of(state)
     e, row = rows.row_of(key)
     view = rows.view
-    return Cell(
+    return CellPage(
         row,
         _definition(view, e),
         tuple(_steps(view, e)),
@@ -135,7 +135,7 @@ def _steps(view: View, e: Estimate) -> Sequence[Step]:
     return steps
 
 
-def _trials(state: RunState, row: EstimateRow) -> CellTrials:
+def _trials(state: RunState, row: ViewedEstimate) -> CellTrials:
     """Trials at the levels of an estimate's labels, as far as these are factors."""
     columns = state.run.study.design.columns
     levels = {f"F.{name}": label.level for name, label in row.labels.items() if name in columns}

@@ -57,7 +57,7 @@ class ComparedTrial:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedRuns:
+class ComparedPage:
     """Answers of runs side by side."""
 
     sentences: tuple[str, ...]
@@ -66,7 +66,7 @@ class ComparedRuns:
     rows: tuple[ComparedTrial, ...]
 
 
-def compare(runs: OpenedRuns, query: Query) -> ComparedRuns:
+def compare(runs: OpenedRuns, query: Query) -> ComparedPage:
     """A page of trials that several runs were asked, flips first."""
     states = _states(runs, query.text("runs") or "0,1")
     names = _names(states)
@@ -74,7 +74,7 @@ def compare(runs: OpenedRuns, query: Query) -> ComparedRuns:
     chosen = _chosen(states[0], table, query)
     start, count = query.page()
     pairs = tuple(ComparedNames(names[0], name) for name in names[1:])
-    return ComparedRuns(sentences, pairs, chosen.height, _rows(states, chosen[start : start + count]))
+    return ComparedPage(sentences, pairs, chosen.height, _rows(states, chosen[start : start + count]))
 
 
 def _states(runs: OpenedRuns, text: str) -> tuple[RunState, ...]:

@@ -41,18 +41,10 @@ class FacetLevel(LevelTitle):
 
 
 @dataclass(frozen=True, slots=True)
-class LabelTitle:
-    """A label, and its wording."""
+class ColumnTitle:
+    """A label or factor, and its wording."""
 
-    label: str
-    title: str
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureTitle:
-    """A measure, and its title."""
-
-    measure: str
+    name: str
     title: str
 
 
@@ -75,7 +67,7 @@ class AxisOfMeasure:
 
 
 @dataclass(frozen=True, slots=True)
-class EstimateRow:
+class ViewedEstimate:
     """An estimate."""
 
     key: str
@@ -99,14 +91,14 @@ class EstimateRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimates:
+class EstimatesPage:
     """A page of estimates, and what there is to choose from."""
 
     total: int
-    labels: tuple[LabelTitle, ...]
-    measures: tuple[MeasureTitle, ...]
+    labels: tuple[ColumnTitle, ...]
+    measures: tuple[LevelTitle, ...]
     facets: Mapping[str, tuple[FacetLevel, ...]]
-    rows: tuple[EstimateRow, ...]
+    rows: tuple[ViewedEstimate, ...]
 
 
 def key_of(measure: str, intervention: str | None, labels: Mapping[str, str | None]) -> str:
@@ -154,7 +146,7 @@ class EstimateRows:
         )
         self._axes: dict[str, AxisOfMeasure | None] = {}
 
-    def row_of(self, key: str) -> tuple[Estimate, EstimateRow]:
+    def row_of(self, key: str) -> tuple[Estimate, ViewedEstimate]:
         """An estimate by its key.
 
         Raises
@@ -170,19 +162,19 @@ class EstimateRows:
     def _plain(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.drop("key", "(found)", "(beyond)", "(words)", INTERVENTION, strict=False)
 
-    def rows(self, frame: pl.DataFrame) -> tuple[EstimateRow, ...]:
+    def rows(self, frame: pl.DataFrame) -> tuple[ViewedEstimate, ...]:
         """Rows of a few estimates."""
         estimates = made(self._plain(frame))
         keys, changes = frame["key"].to_list(), frame[INTERVENTION].to_list()
         return tuple(self._row(e, key, change) for e, key, change in zip(estimates, keys, changes, strict=True))
 
-    def _row(self, e: Estimate, key: str, change: str | None) -> EstimateRow:
+    def _row(self, e: Estimate, key: str, change: str | None) -> ViewedEstimate:
         view = self.view
         levels = {**({} if change is None else {INTERVENTION: change}), **e.labels}
         labels = {name: LevelTitle(level, view.title(name, level, e)) for name, level in levels.items()}
         chance = share_of_chance(e.p if e.q is None else e.q)
         title = view.measure_title(e.measure)
-        return EstimateRow(
+        return ViewedEstimate(
             key, e.measure, f"{title}: {label_of(e, view.titles)}" if e.labels else title, labels,
             e.value, e.low, e.high, e.page_low, e.page_high, e.level, e.n, e.clusters, e.unit, e.p,
             view.numbers.floor(e), e.verdict,
@@ -214,21 +206,19 @@ def rows_of(state: RunState) -> EstimateRows:
     return state.once("rows", lambda: EstimateRows(state.view))
 
 
-def estimates(state: RunState, query: Query) -> Estimates:
+def estimates(state: RunState, query: Query) -> EstimatesPage:
     """A page of estimates that meet a query."""
     rows = rows_of(state)
     return page_of_rows(rows, _filtered(rows, query), *query.page())
 
 
-def page_of_rows(rows: EstimateRows, chosen: pl.DataFrame, start: int, count: int) -> Estimates:
+def page_of_rows(rows: EstimateRows, chosen: pl.DataFrame, start: int, count: int) -> EstimatesPage:
     """Some of these estimates, with what there is to choose from."""
     columns = (MEASURE, VERDICT, *rows.labels)
-    return Estimates(
+    return EstimatesPage(
         chosen.height,
-        tuple(LabelTitle(name, rows.view.titles.get("label", name)) for name in rows.labels),
-        tuple(
-            MeasureTitle(name, rows.title(MEASURE, name)) for name in rows.frame[MEASURE].unique(maintain_order=True)
-        ),
+        tuple(ColumnTitle(name, rows.view.titles.get("label", name)) for name in rows.labels),
+        tuple(LevelTitle(name, rows.title(MEASURE, name)) for name in rows.frame[MEASURE].unique(maintain_order=True)),
         {name: facet(chosen[name], lambda level, name=name: rows.title(name, level)) for name in columns},  # type: ignore[misc]
         rows.rows(chosen[start : start + count]),
     )

@@ -64,7 +64,7 @@ class RunHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ViewerHead:
     """What the viewer was opened with."""
 
     version: str
@@ -98,7 +98,7 @@ class Lead:
     provisional: bool
 
 
-def head(runs: OpenedRuns) -> Head:
+def head(runs: OpenedRuns) -> ViewerHead:
     """Say what the viewer was opened with."""
     states = runs.states()
     studies = [state.run.study for state in states]
@@ -106,7 +106,7 @@ def head(runs: OpenedRuns) -> Head:
     titles = list(dict.fromkeys(study.about.title for study in studies))
     models = list(dict.fromkeys(names[state.run.model] for state in states))
     title = f"Audit of {models[0]}" if runs.audit else titles[0] if len(titles) == 1 else f"{len(states)} runs"
-    return Head(
+    return ViewerHead(
         __version__,
         title,
         runs.audit,

@@ -19,7 +19,7 @@ _EXAMPLES, _CHUNKS, _GROUPS, _LONGEST = 12, 4, 40, 600
 
 
 @dataclass(frozen=True, slots=True)
-class GroupShare:
+class GroupMissingShare:
     """Share of a group's replies without a valid answer, and the number of its replies."""
 
     label: str
@@ -48,7 +48,7 @@ class MissingReason:
     title: str
     count: int
     share: float
-    groups: tuple[GroupShare, ...]
+    groups: tuple[GroupMissingShare, ...]
     examples: tuple[MissingReply, ...]
 
 
@@ -57,7 +57,7 @@ class Missing:
     """Missing answers of a run; `total`: replies, valid or not."""
 
     total: int
-    groups: tuple[GroupShare, ...]
+    groups: tuple[GroupMissingShare, ...]
     reasons: tuple[MissingReason, ...]
 
 
@@ -80,11 +80,11 @@ def missing(state: RunState) -> Missing:
     return Missing(total, _groups(state, None), reasons)
 
 
-def _groups(state: RunState, reason: str | None) -> tuple[GroupShare, ...]:
+def _groups(state: RunState, reason: str | None) -> tuple[GroupMissingShare, ...]:
     view = state.view
     rows = view.rows(Of(SHARE.name, ("dimension", "group"), {"reason": reason}, order="value", most=_GROUPS))
     return tuple(
-        GroupShare(
+        GroupMissingShare(
             e["dimension"] or "",
             e["group"] or "",
             view.said("{group} ({dimension:lower})", e),

@@ -72,7 +72,7 @@ class ProfileGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileDocument:
+class ProfilePage:
     """Profile of runs."""
 
     sentences: tuple[str, ...]
@@ -82,7 +82,7 @@ class ProfileDocument:
     notes: tuple[str, ...]
 
 
-def profile(runs: OpenedRuns) -> ProfileDocument:
+def profile(runs: OpenedRuns) -> ProfilePage:
     """The profile of all runs.
 
     Raises
@@ -96,13 +96,13 @@ def profile(runs: OpenedRuns) -> ProfileDocument:
     return runs.once("profile", states, lambda: _document(profile_of([state.run for state in states]), runs))
 
 
-def _document(profile: Profile, runs: OpenedRuns) -> ProfileDocument:
+def _document(profile: Profile, runs: OpenedRuns) -> ProfilePage:
     states = runs.states()
     names = names_for_people([state.run for state in states])
     places = {(state.run.study.name, names[state.run.model]): state.number for state in reversed(states)}
     rows = [(condition, row) for condition in profile.conditions for row in profile.rows(condition)]
     columns = columns_of([row for _, row in rows])
-    return ProfileDocument(
+    return ProfilePage(
         tuple(answer(profile)),
         tuple(ProfileMark(mark.value, symbol, meaning) for mark, (symbol, meaning) in SIGNS.items()),
         tuple(ProfileKind(column.name, column.study, column.title) for column in columns),
