@@ -9,8 +9,9 @@ True
 Everything here is imported when it is first used, so that `import facevalue` takes no time.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from facevalue.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from facevalue import errors, protocol
@@ -77,37 +78,27 @@ __all__ = [
     "trend",
 ]
 
-_MODULES = {
-    "facevalue.api.audits": ("Audited", "audit", "plan_audit"),
-    "facevalue.api.calls": ("model", "open_run", "run"),
-    "facevalue.api.comparison": ("compare",),
-    "facevalue.api.gating": ("gate",),
-    "facevalue.api.packing": ("pack",),
-    "facevalue.api.outside": ("annotate", "judge"),
-    "facevalue.api.inspection": ("Inspected", "inspect_pictures"),
-    "facevalue.api.making": ("Made", "make"),
-    "facevalue.api.profile": ("AuditProfile", "profile"),
-    "facevalue.api.report": ("Report",),
-    "facevalue.api.run": ("Run",),
-    "facevalue.api.study": ("Study", "study"),
-    "facevalue.api.trend": ("trend",),
-    "facevalue.models.base": ("Capabilities", "Model"),
-    "facevalue.prompts.variants": ("Intervention", "Variant"),
-    "facevalue.protocol.protocol": ("Protocol",),
-    "facevalue.stimuli.base": ("Kind", "Source"),
-    "facevalue.types": ("Image", "Option", "Question", "Request", "Response", "Sampling", "Status", "Stimulus"),
-}
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("errors", "protocol"):
-        return import_module(f"facevalue.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'facevalue' has no attribute {name!r}", name=name, obj=None)
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "facevalue": ("errors", "protocol"),
+        "facevalue.api.audits": ("Audited", "audit", "plan_audit"),
+        "facevalue.api.calls": ("model", "open_run", "run"),
+        "facevalue.api.comparison": ("compare",),
+        "facevalue.api.gating": ("gate",),
+        "facevalue.api.packing": ("pack",),
+        "facevalue.api.outside": ("annotate", "judge"),
+        "facevalue.api.inspection": ("Inspected", "inspect_pictures"),
+        "facevalue.api.making": ("Made", "make"),
+        "facevalue.api.profile": ("AuditProfile", "profile"),
+        "facevalue.api.report": ("Report",),
+        "facevalue.api.run": ("Run",),
+        "facevalue.api.study": ("Study", "study"),
+        "facevalue.api.trend": ("trend",),
+        "facevalue.models.base": ("Capabilities", "Model"),
+        "facevalue.prompts.variants": ("Intervention", "Variant"),
+        "facevalue.protocol.protocol": ("Protocol",),
+        "facevalue.stimuli.base": ("Kind", "Source"),
+        "facevalue.types": ("Image", "Option", "Question", "Request", "Response", "Sampling", "Status", "Stimulus"),
+    },
+)

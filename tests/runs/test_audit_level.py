@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from facevalue.protocol.planning import pooled_spread
+from facevalue.protocol.unit_spreads import pooled_spread
 from facevalue.runs.study_sizes import FEWEST_UNITS, LEAST_FREEDOM
 
 AUDITS = 2_000

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy import special
 
 from facevalue.measures.interval_method import BOOTSTRAP, T, method_for
 from facevalue.measures.unseen import SAME, UNSEEN, common_shift, widened
@@ -225,7 +224,7 @@ def t_test(value: Array, se: Array, groups: npt.NDArray[np.int64]) -> tuple[Arra
     df = np.maximum(groups - 1, 1)
     spread = scipy.stats.t.ppf(0.5 + LEVEL / 2, df) * se
     with np.errstate(invalid="ignore", divide="ignore"):
-        return value - spread, value + spread, np.asarray(2 * special.stdtr(df, -np.abs(value / se)))
+        return value - spread, value + spread, np.asarray(2 * scipy.special.stdtr(df, -np.abs(value / se)))
 
 
 def _studentised(sums: Array, counts: Array, weights: Array) -> tuple[Array, Array]:
@@ -269,13 +268,13 @@ def bca(
     jack = statistic(totals[0] - sums, totals[1] - counts)
     with np.errstate(invalid="ignore", divide="ignore"):
         below = np.mean(boot < value, axis=0) + 0.5 * np.mean(boot == value, axis=0)
-        z0 = special.ndtri(np.clip(below, 1 / (resamples + 1), resamples / (resamples + 1)))
+        z0 = scipy.special.ndtri(np.clip(below, 1 / (resamples + 1), resamples / (resamples + 1)))
         finite = np.isfinite(jack)
         pull = np.where(finite, jack, 0).sum(axis=0) / finite.sum(axis=0) - jack
         accelerate = np.nansum(pull**3, axis=0) / (6 * np.nansum(pull**2, axis=0) ** 1.5)
         accelerate = np.where(np.isfinite(accelerate), accelerate, 0.0)
-        z = special.ndtri(np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2]))[:, None]
-        places = special.ndtr(z0 + (z0 + z) / (1 - accelerate * (z0 + z)))
+        z = scipy.special.ndtri(np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2]))[:, None]
+        places = scipy.special.ndtr(z0 + (z0 + z) / (1 - accelerate * (z0 + z)))
     low, high, se = (np.full(value.shape, np.nan) for _ in range(3))
     for i in np.flatnonzero(np.isfinite(value)):
         resampled = boot[np.isfinite(boot[:, i]), i]
@@ -385,7 +384,7 @@ def wilcoxon(sums: Array, counts: Array) -> Array:
     with np.errstate(invalid="ignore", divide="ignore"):
         # Given the ranks, ties or not, the signed sum has variance sum of squared ranks.
         z = np.abs(observed) / np.sqrt((ranks**2).sum(axis=0))
-    out = np.where(n > 0, 2 * special.ndtr(-z), np.nan)
+    out = np.where(n > 0, 2 * scipy.special.ndtr(-z), np.nan)
     for cell in np.flatnonzero((n > 0) & (n <= _EXACT)):
         ranks_of_cell = ranks[used[:, cell], cell]
         if ranks_of_cell.size <= _ENUMERATED:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 Array = npt.NDArray[np.float64]
 
@@ -70,7 +70,7 @@ def widened(
 
     def reach(alpha: Array) -> tuple[Array, Array]:
         share = -np.expm1(np.log(alpha / 2) / clusters)
-        spread = -special.stdtrit(np.maximum(clusters - 1, 1), alpha / 2) * se
+        spread = -scipy.special.stdtrit(np.maximum(clusters - 1, 1), alpha / 2) * se
         return share, np.where(se > 0, spread, 0.0)
 
     share, spread = reach(np.full(value.shape, 1 - level))

@@ -14,8 +14,9 @@ docs/design.md lists the modules in the order in which a study goes on: shown, a
 8
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from facevalue.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from facevalue.answers.sorting import Sorting
@@ -43,44 +44,6 @@ if TYPE_CHECKING:
     from facevalue.protocol.takes import Take
     from facevalue.protocol.text_files import read_texts
     from facevalue.protocol.written import Amount, Field, Fields, Salary, Text
-
-_PARTS = {
-    "asks": ("Ask",),
-    "blocks": ("Answers", "Column", "Each", "Fold", "Numbers", "Pictures", "Prose", "Table"),
-    "charts": ("Strips",),
-    "data_sets": ("DataSet",),
-    "edited_pictures": ("Edits",),
-    "examples": ("Wanted",),
-    "expected_precision": ("Precision", "Spread"),
-    "look": ("Of",),
-    "measured": ("Measurements",),
-    "named_lists": ("NamedList",),
-    "offers": ("Extras",),
-    "outside_scores": ("Outside", "ScoredText", "Sorting"),
-    "page": (
-        "Findings",
-        "Notes",
-        "Page",
-        "Section",
-    ),
-    "protocol": ("Protocol",),
-    "replies": (
-        "choice",
-        "rating",
-        "yes_or_no",
-    ),
-    "settings": ("Setting",),
-    "several_ratings": ("RatedScales",),
-    "side_by_side": ("Pairs",),
-    "stimuli": ("DrawnSets", "Folder", "Listed", "Portraits", "Rows", "Stimuli"),
-    "study": ("About", "Changes", "Draws", "Estimated", "LeftOut", "Planned", "Reading", "Study", "Watched"),
-    "takes": ("Take",),
-    "text_files": ("read_texts",),
-    "variant_files": ("Variant",),
-    "written": ("Amount", "Field", "Fields", "Salary", "Text"),
-}
-"""Names by the module they are in, imported when asked for: a command that plans needs no page, and no SciPy."""
-_MODULES = {name: module for module, names in _PARTS.items() for name in names}
 
 __all__ = [
     "About",
@@ -141,12 +104,43 @@ __all__ = [
     "yes_or_no",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "facevalue.answers.sorting": ("Sorting",),
+        "facevalue.prompts.variants": ("Variant",),
+        "facevalue.protocol.asks": ("Ask",),
+        "facevalue.protocol.blocks": ("Answers", "Column", "Each", "Fold", "Numbers", "Pictures", "Prose", "Table"),
+        "facevalue.protocol.charts": ("Strips",),
+        "facevalue.protocol.data_sets": ("DataSet",),
+        "facevalue.protocol.edited_pictures": ("Edits",),
+        "facevalue.protocol.examples": ("Wanted",),
+        "facevalue.protocol.expected_precision": ("Precision", "Spread"),
+        "facevalue.protocol.look": ("Of",),
+        "facevalue.protocol.measured": ("Measurements",),
+        "facevalue.protocol.named_lists": ("NamedList",),
+        "facevalue.protocol.offers": ("Extras",),
+        "facevalue.protocol.outside_scores": ("Outside", "ScoredText"),
+        "facevalue.protocol.page": ("Findings", "Notes", "Page", "Section"),
+        "facevalue.protocol.protocol": ("Protocol",),
+        "facevalue.protocol.replies": ("choice", "rating", "yes_or_no"),
+        "facevalue.protocol.settings": ("Setting",),
+        "facevalue.protocol.several_ratings": ("RatedScales",),
+        "facevalue.protocol.side_by_side": ("Pairs",),
+        "facevalue.protocol.stimuli": ("DrawnSets", "Folder", "Listed", "Portraits", "Rows", "Stimuli"),
+        "facevalue.protocol.study": (
+            "About",
+            "Changes",
+            "Draws",
+            "Estimated",
+            "LeftOut",
+            "Planned",
+            "Reading",
+            "Study",
+            "Watched",
+        ),
+        "facevalue.protocol.takes": ("Take",),
+        "facevalue.protocol.text_files": ("read_texts",),
+        "facevalue.protocol.written": ("Amount", "Field", "Fields", "Salary", "Text"),
+    },
+)

@@ -1,6 +1,6 @@
 """Planning: how far the units of a study differ in the effect that leads."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -12,66 +12,16 @@ from facevalue.protocol.definitions import measure_name
 from facevalue.protocol.expected_precision import Precision, Spread
 from facevalue.protocol.replies import Score
 from facevalue.protocol.respondents import Respondents
-from facevalue.protocol.sets import Sets
 from facevalue.protocol.stimuli import NOUNS
 from facevalue.protocol.takes import GAP, SHIFT, Breakdown, Take
 from facevalue.protocol.tasks import Task
+from facevalue.protocol.unit_spreads import pooled_spread, units_asked, variation_spread
 
 Array = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 SHARE = 0.2
 """SD between units that is assumed without a pilot, as a share of the scale's span; shifts are simulated instead."""
 STEPS = 4
 """Of a scale that is no share: a reply to one question has an SD of up to a quarter of it."""
-
-
-def variation_spread(phi: Array, sets: Sets, source: str, growth: float = 0.0) -> Spread:
-    """Spread of shifts in a run, pooled over its cues; NaN where none has two units.
-
-    Root mean squares: half of the cues would vary more than a median says. A pilot's shifts are small beside those that
-    a plan asks about, so that their growth, by how much of an effect itself units differ, is the assumed one.
-    """
-    delta = phi[sets.varied] - phi[sets.base_of]
-    cues = sets.slicing(sets.varied, *sets.cue)
-    return pooled_spread([delta[cues.codes == code] for code in range(len(cues))], source, growth)
-
-
-def pooled_spread(groups: list[Array], source: str, growth: float = 0.0) -> Spread:
-    """Spread between the rows of each part, (units, items), pooled; NaN where no part has two rows."""
-    means, withins, items = [], [], []
-    for scores in groups:
-        seen = np.isfinite(scores)
-        k = seen.sum(axis=1)
-        answered, seen, k = scores[k > 0], seen[k > 0], k[k > 0]
-        if k.size < 2:
-            continue
-        unit = np.where(seen, answered, 0).sum(axis=1) / k
-        means.append(unit.var(ddof=1))
-        items.append(k.mean())
-        if (k > 1).any():
-            squares = np.where(seen, (answered - unit[:, None]) ** 2, 0).sum()
-            withins.append(squares / (k - 1).sum())
-    if not means:
-        return Spread(np.nan, np.nan, 0, source)
-    mean, within = (float(np.sqrt(np.mean(squares_of))) if squares_of else np.nan for squares_of in (means, withins))
-    return Spread(mean, within, float(np.mean(items)), source, growth)
-
-
-def units_asked(
-    design: Design, keys: list[str], tests: int = 1, rows: Callable[[pl.DataFrame], pl.DataFrame] | None = None
-) -> Callable[[Codes], tuple[int, float]]:
-    """From trial numbers to how many units they are about, and items of each in a test.
-
-    `keys`: name a unit, then its items. `tests`: among how many the items of a unit are shared out. `rows`: which
-    trials count; all by default.
-    """
-
-    def units(numbers: Codes) -> tuple[int, float]:
-        trials = (design.trials(numbers, keys) if rows is None else rows(design.trials(numbers))).unique(keys)
-        many = trials[keys[0]].n_unique()
-        return many, trials.height / many / tests
-
-    return units
 
 
 def of_direction(task: Task, take: Take, score: Score, design: Design) -> Precision | None:

@@ -10,13 +10,14 @@ import polars as pl
 from facevalue.design import Design
 from facevalue.protocol.aggregate import collect
 from facevalue.protocol.expected_precision import Precision, Spread
-from facevalue.protocol.planning import SHARE, STEPS, pooled_spread, units_asked, variation_spread
+from facevalue.protocol.planning import SHARE, STEPS
 from facevalue.protocol.replies import Score
 from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.shifts import SEED
 from facevalue.protocol.stimuli import NOUNS
 from facevalue.protocol.takes import Breakdown, Take
 from facevalue.protocol.tasks import Task
+from facevalue.protocol.unit_spreads import pooled_spread, units_asked, variation_spread
 
 Array = npt.NDArray[np.float64]
 _UNITS = 400

@@ -14,11 +14,11 @@ from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.protocol import settings
 from facevalue.protocol.expected_precision import Precision, Spread
-from facevalue.protocol.planning import units_asked, variation_spread
 from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.sources import show_pictures
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Study, Watched
+from facevalue.protocol.unit_spreads import units_asked, variation_spread
 from facevalue.stimuli.drawn import CONTROL
 from facevalue.studies.stylisticbias import tables
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
