@@ -104,6 +104,10 @@ class Browser:
 
     def open(self, page: Path, *, width: int = 1280, height: int = 800, dark: bool = False) -> None:
         """Show a page in a window of this size, in this theme of the system."""
+        self.visit(page.as_uri(), width=width, height=height, dark=dark)
+
+    def visit(self, address: str, *, width: int = 1280, height: int = 800, dark: bool = False) -> None:
+        """Show what is at an address in a window of this size, in this theme of the system."""
         self.events = []
         self.call("Page.enable")
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -111,8 +115,23 @@ class Browser:
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 700
         )
-        self.call("Page.navigate", url=page.as_uri())
+        self.call("Page.navigate", url=address)
         self.wait("Page.loadEventFired")
+
+    def press(self, key: str) -> None:
+        """Press a key: a letter, or its name, such as Enter."""
+        codes = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Tab": 9}
+        text = "\r" if key == "Enter" else key if len(key) == 1 else ""
+        code = codes.get(key) or ord(key.upper())
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, text=text, windowsVirtualKeyCode=code)
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
+
+    def until(self, condition: str, seconds: float = 30) -> None:
+        """Wait for a condition, in JavaScript, to be met."""
+        end = time.monotonic() + seconds
+        while not self.run(condition):
+            assert time.monotonic() < end, (condition, self.run("document.body.innerText.slice(0, 600)"))
+            time.sleep(0.03)
 
     def axe(self) -> list[str]:
         """What axe finds wrong on the page that is shown: each rule with how often, and the first place."""

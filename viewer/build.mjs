@@ -22,7 +22,7 @@ if (process.argv.includes("--tests")) {
     define: { PARQUET: '"../../src/parquet.ts"' },
   });
 } else {
-  const page = { ...common, minify: true, write: true, legalComments: "eof", target: "es2022", metafile: true };
+  const page = { ...common, minify: true, write: true, target: "es2022", metafile: true, define: { PARQUET: '"./parquet.js"' }, external: ["./parquet.js"] };
   const results = [
     await build({ ...page, entryPoints: { viewer: "src/main.tsx" }, outdir: out, format: "iife" }),
     await build({ ...page, entryPoints: { parquet: "src/parquet.ts" }, outdir: out, format: "esm" }),

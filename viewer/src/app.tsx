@@ -73,7 +73,11 @@ function Frame({ head, refresh }: { head: Head; refresh: () => void }) {
       if (press(event, current.current, () => setHelp(true))) event.preventDefault();
     };
     addEventListener("keydown", listen);
-    return () => removeEventListener("keydown", listen);
+    addEventListener("click", follow);
+    return () => {
+      removeEventListener("keydown", listen);
+      removeEventListener("click", follow);
+    };
   }, []);
   usePlaces(route);
   const run = head.runs.find((each) => each.run === route.query.get("run")) ?? head.runs[0];
@@ -142,6 +146,15 @@ function Top({ head, run, route, help }: { head: Head; run: Run | undefined; rou
   );
 }
 
+/** Links within the viewer go by `go`, so that each entry of the history knows how deep it is. */
+function follow(event: MouseEvent): void {
+  const link = (event.target as Element | null)?.closest?.('a[href^="#/"]');
+  if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  remember();
+  go(link.getAttribute("href") ?? "");
+}
+
 function theme(): void {
   const root = document.documentElement;
   const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -157,10 +170,7 @@ function usePlaces(route: Route): void {
     let timer = 0;
     const save = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => {
-        const row = document.activeElement?.closest("[data-row]")?.getAttribute("href");
-        remember({ top: scrollY, ...(row ? { focus: row } : {}) });
-      }, 120) as unknown as number;
+      timer = setTimeout(remember, 120) as unknown as number;
     };
     addEventListener("scroll", save, { passive: true });
     addEventListener("focusin", save);

@@ -61,7 +61,7 @@ export function press(event: KeyboardEvent, route: Route, help: () => void): boo
     case "ArrowRight":
       return !scrolls && follow("next");
     case "Escape":
-      remember({ top: scrollY });
+      remember();
       back(route);
       return true;
     case "?":

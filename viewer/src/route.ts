@@ -37,14 +37,16 @@ export function changed(route: Route, changes: Record<string, Value>): string {
 /** Where the reader was on an entry of the browser's history. */
 interface Place {
   top?: number;
-  focus?: string | null;
+  focus?: string;
   depth?: number;
 }
 
 export const place = (): Place => (history.state as Place | null) ?? {};
 
-export function remember(change: Place): void {
-  history.replaceState({ ...place(), ...change }, "");
+/** Remember on this entry of the history where the reader is: how far down, and on which row. */
+export function remember(): void {
+  const row = document.activeElement?.closest("[data-row]")?.getAttribute("href");
+  history.replaceState({ ...place(), top: scrollY, ...(row ? { focus: row } : {}) }, "");
 }
 
 /** Go to an address; `replace` leaves no entry behind, as while one types. */

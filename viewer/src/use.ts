@@ -44,8 +44,11 @@ function keep(key: string, document: unknown): void {
 
 export const forget = () => kept.clear();
 
-const sentence = (error: unknown) =>
-  error instanceof Failure ? error.message : "This page could not be made of what the server sent. Reload it to try again.";
+function sentence(error: unknown): string {
+  if (error instanceof Failure) return error.message;
+  console.error(error);
+  return "This page could not be made of what was sent. Reload it to try again.";
+}
 
 const SOON = 2;
 

@@ -49,7 +49,7 @@ function Listed({ document, run, route }: { document: Estimates; run: Run; route
         <Reset route={route} />
       </form>
       <Pages route={route} total={total} noun="estimates" />
-      {rows.length > 0 && <EstimateTable rows={rows} measures={measures} run={run} route={route} />}
+      {rows.length > 0 && <EstimateTable rows={rows} measures={measures} labels={labels} run={run} route={route} />}
       {total > rows.length && <Pages route={route} total={total} noun="estimates" below />}
     </>
   );

@@ -52,11 +52,12 @@ const CLEAREST = "6";
 /** The first estimates of the table: what is found, and how clearly. */
 function Clearest({ run }: { run: Run }) {
   const estimates = useDocument("estimates", new URLSearchParams({ run: run.run, n: CLEAREST }));
+  const differs = estimates.document?.rows.some(({ verdict }) => verdict === "difference found");
   return (
     <section aria-labelledby="clearest">
-      <h2 id="clearest">Clearest estimates</h2>
+      <h2 id="clearest">{differs ? "Clearest differences" : "Largest hints, which may be chance"}</h2>
       <Ready of={estimates}>
-        {({ rows, measures }) => rows.length ? <EstimateTable rows={rows} measures={measures} run={run} />
+        {({ rows, measures, labels }) => rows.length ? <EstimateTable rows={rows} measures={measures} labels={labels} run={run} />
           : <p class="empty">There is no estimate yet.</p>}
       </Ready>
     </section>

@@ -1,6 +1,6 @@
 /** A table of estimates with their intervals drawn, below a head for each measure where they come in groups. */
 
-import type { Level, Row, Run, Scale } from "../documents";
+import type { Column, Level, Row, Run, Scale } from "../documents";
 import { href, type Route } from "../route";
 import { count } from "../text";
 import { Axis, Strip, Verdict } from "./Strip";
@@ -38,12 +38,20 @@ function Head({ column, title, quiet, route }: { column: string; title: string; 
 interface Props {
   rows: Row[];
   measures: Level[];
+  labels: Column[];
   run: Run;
   /** Where the heads of columns sort by them. */
   route?: Route;
 }
 
-export function EstimateTable({ rows, measures, run, route }: Props) {
+/** Levels of a row with the names of their labels; where it has none its title. */
+function Labels({ row, columns, measure }: { row: Row; columns: Column[]; measure: string }) {
+  const pairs = columns.flatMap(({ name, title }) => (row.labels[name] ? [[title, row.labels[name].title] as const] : []));
+  if (!pairs.length) return <>{row.title === measure ? "Over everything" : within(row.title, measure)}</>;
+  return <>{pairs.map(([label, level]) => <span key={label} class="pairof"><small>{label}</small> {level}</span>)}</>;
+}
+
+export function EstimateTable({ rows, measures, labels, run, route }: Props) {
   const groups = grouped(rows);
   const titled = groups.length <= Math.max(rows.length / 2, 1);
   const title = (measure: string) => measures.find(({ level }) => level === measure)?.title ?? measure;
@@ -76,7 +84,7 @@ export function EstimateTable({ rows, measures, run, route }: Props) {
               {group.rows.map((row) => (
                 <tr key={row.key}>
                   <th scope="row">
-                    <a data-row href={href("cell", { run: run.run, key: row.key })}>{within(row.title, title(row.measure))}</a>
+                    <a data-row href={href("cell", { run: run.run, key: row.key })}><Labels row={row} columns={labels} measure={title(row.measure)} /></a>
                     {!titled && row.title !== title(row.measure) && <small class="of">{title(row.measure)}</small>}
                   </th>
                   <td class="plotcell"><Strip row={row} /></td>
