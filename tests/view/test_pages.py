@@ -81,7 +81,7 @@ def test_every_page_fits_and_axe_finds_nothing(browser: Browser, live: str, widt
 
 @pytest.mark.skipif(find_spec("axe_core_python") is None, reason="no axe on this machine")
 def test_the_content_note_stands_alone_until_it_is_read(browser: Browser, tmp_path: Path) -> None:
-    with viewer_served(documents, asked := []) as address:
+    with viewer_served(documents, asked := list[str]()) as address:
         browser.visit(f"{address}#/trial?run=0&trial=3")
         browser.until("document.querySelector('main.note') !== null")
         assert browser.axe() == []
@@ -194,7 +194,7 @@ def test_an_exported_folder_filters_sorts_and_pages_by_itself(browser: Browser, 
 
 
 def test_nothing_is_fetched_that_a_server_does_not_need(browser: Browser, live: str) -> None:
-    with viewer_served(lambda: documents(2), asked := []) as address:
+    with viewer_served(lambda: documents(2), asked := list[str]()) as address:
         for page in PAGES:
             show(browser, address, page)
         sent = [
