@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1] / "src" / "facevalue"
 ORDER = (
     {"lazy_names"},
     {"errors", "types", "parquet", "places", "printable", "redaction", "thinking"},
-    {"addresses", "given", "seals", "csv_text", "terminal", "plugins", "checked_replies", "forks"},
+    {"addresses", "given", "seals", "csv_text", "terminal", "plugins", "checked_replies", "forks", "installed", "gpus"},
     {"arguments"},
     {"design"},
     {"hashing"},

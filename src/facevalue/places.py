@@ -1,5 +1,6 @@
 """Places that users name: folders or URLs for runs, files for studies. Nothing here is slow to import."""
 
+import os
 import re
 from pathlib import Path
 from typing import TypeGuard
@@ -44,6 +45,12 @@ def folder_or_url(text: Path | str) -> Path | str:
     ('s3://bucket/run', 'runs/first')
     """
     return text if is_url(text) else Path(text)
+
+
+def cache_folder() -> Path:
+    """Where what can be made or brought again is kept between runs: FACEVALUE_CACHE, or the user's cache folder."""
+    root = os.environ.get("FACEVALUE_CACHE") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(root) / "facevalue"
 
 
 def is_study_file(name: str) -> bool:

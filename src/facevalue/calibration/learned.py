@@ -25,6 +25,7 @@ from facevalue.measures.page_error import LEAD_SHARE
 from facevalue.measures.slicing import Slicing
 from facevalue.models.base import Model
 from facevalue.models.reference.truth import PlantedEffects
+from facevalue.places import cache_folder
 from facevalue.protocol.aggregate import Aggregate
 from facevalue.protocol.calibration import Reference
 from facevalue.protocol.offers import Track
@@ -187,4 +188,4 @@ def population(
 
 def default_folder() -> Path:
     """Where what a model says is kept between calibrations: beside the portraits."""
-    return default_cache().parent / "calibration"
+    return cache_folder() / "calibration"

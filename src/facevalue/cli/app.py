@@ -75,11 +75,12 @@ GROUPS = {
             "calibrate": "Audit models whose bias is known.",
         },
     ),
-    "Pictures, corpora, scripts": (
+    "Pictures, corpora, installation, scripts": (
         "tools",
         {
             "scenes": "Check folders of scenes for people.",
             "corpus": "Count gender words beside occupations in a training corpus.",
+            "doctor": "Say what is installed, what a GPU allows, what is missing.",
             "schema": "Print the JSON Schema of a command's --json.",
         },
     ),

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import DataError
+from facevalue.places import cache_folder
 from facevalue.stimuli.base import Kind, factors_of
 from facevalue.stimuli.portraits import ATTRIBUTES, Identity, PortraitCache, key, sample_identities
 from facevalue.types import Image, Stimulus
@@ -125,6 +126,5 @@ def _draw(batch: tuple[Path, list[tuple[Identity, tuple[str, str] | None, str | 
 
 
 def default_cache() -> Path:
-    """Where drawn portraits are kept between runs: FACEVALUE_CACHE, or the user's cache folder."""
-    root = os.environ.get("FACEVALUE_CACHE") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(root) / "facevalue" / "portraits"
+    """Where drawn portraits are kept between runs."""
+    return cache_folder() / "portraits"

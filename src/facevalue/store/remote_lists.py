@@ -6,7 +6,7 @@ import stat
 from pathlib import Path, PurePosixPath
 
 from facevalue.errors import DataError, RunError
-from facevalue.stimuli.drawn import default_cache
+from facevalue.places import cache_folder
 from facevalue.stimuli.images import MAX_BYTES, bring_to
 from facevalue.store.album import check_digest
 from facevalue.store.files import STIMULI, make_folder, write_whole
@@ -89,7 +89,7 @@ def _check(data: bytes, name: str, objects: Objects) -> None:
 def cached_folder(kind: str, url: str, key: str) -> Path:
     """Where the copy of something under a URL lies on this machine: by its kind, and the digest of its key."""
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", url)[-60:].strip("-.")
-    return default_cache().parent / kind / f"{readable}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
+    return cache_folder() / kind / f"{readable}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
 
 
 def _folder_of(url: str) -> Path:

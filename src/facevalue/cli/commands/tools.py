@@ -51,6 +51,16 @@ corpus = Printing(
     """,
 )  # fmt: skip
 
+doctor = Printing(
+    "doctor",
+    "doctor:doctor",
+    (),
+    """Look at this installation: versions, what a GPU allows, free disk, and which extras are missing.
+
+    Exits with 1 if a package that FaceValue needs is missing or too old. Nothing is changed, and no network is used.
+    """,
+)
+
 
 def _schema(command: tuple[str, ...]) -> None:
     from facevalue.cli.schema import print_schema  # noqa: PLC0415 - only for this command
