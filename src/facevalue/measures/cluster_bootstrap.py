@@ -8,7 +8,7 @@ answers as independent would give about 30% false findings.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 import scipy
 
 from facevalue.measures.interval_method import BOOTSTRAP, T, method_for
+from facevalue.measures.terms import Terms, terms_of
 from facevalue.measures.unseen import SAME, UNSEEN, common_shift, widened
 
 Array = npt.NDArray[np.float64]
@@ -77,12 +78,18 @@ class Estimates:
     p_zero: Array | None = None
     """P-value of a two-sided test of zero that agrees with the interval: below 1 - `LEVEL` exactly where it leaves zero
     out. None where nothing is tested."""
+    terms: Terms | None = None
+    """What each is made of, unit by unit; None unless that is kept (`measures.terms`)."""
 
     def at(self, rows: slice | npt.NDArray[np.int64]) -> "Estimates":
         """Some of them."""
-        arrays: list[Any] = [getattr(self, field.name) for field in fields(Estimates)]
+        arrays: list[Any] = [getattr(self, name) for name in _ARRAYS]
         some: list[Any] = [None if array is None else array[rows] for array in arrays]
-        return Estimates(*some)
+        terms = None if self.terms is None else tuple(np.array([*self.terms, None], dtype=object)[:-1][rows])
+        return replace(Estimates(*some), terms=terms)
+
+
+_ARRAYS = tuple(field.name for field in fields(Estimates) if field.name != "terms")
 
 
 def joined(estimates: Sequence[Estimates]) -> Estimates:
@@ -94,7 +101,11 @@ def joined(estimates: Sequence[Estimates]) -> Estimates:
             [np.full(piece.value.size, np.nan) if values is None else values for piece, values in arrays]
         )
 
-    return Estimates(*(together(field.name) for field in fields(Estimates)))
+    terms = None
+    if any(piece.terms is not None for piece in estimates):
+        terms = tuple(term for piece in estimates for term in piece.terms or (None,) * piece.value.size)
+    arrays: list[Any] = [together(name) for name in _ARRAYS]
+    return replace(Estimates(*arrays), terms=terms)
 
 
 def single(value: float, low: float, high: float, se: float, n: int, clusters: int, method: str) -> Estimates:
@@ -216,7 +227,8 @@ def means(
             low[cells] = value[cells] - t_high * se[cells]
             high[cells] = value[cells] - t_low * se[cells]
             method[many[start : start + step][~finite]] = T
-    return Estimates(value, low, high, total_n.astype(np.int64), groups.astype(np.int64), method, se, p)
+    n = total_n.astype(np.int64)
+    return Estimates(value, low, high, n, groups.astype(np.int64), method, se, p, terms_of(sums, counts))
 
 
 def t_test(value: Array, se: Array, groups: npt.NDArray[np.int64]) -> tuple[Array, Array, Array]:

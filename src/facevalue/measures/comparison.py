@@ -15,6 +15,7 @@ import scipy
 from facevalue.measures import cluster_bootstrap, unseen
 from facevalue.measures.cluster_bootstrap import LEVEL, RESAMPLES, Array, Estimates
 from facevalue.measures.interval_method import BOOTSTRAP, WELCH, method_for
+from facevalue.measures.terms import Terms, record, terms_of
 
 Part = tuple[Array, Array]
 """Sums and counts of the clusters of one group, each of shape (clusters, cells)."""
@@ -116,7 +117,21 @@ def compare(
     for array in (low, high, p):
         array[unknown] = np.nan
     total = n.sum(axis=0).astype(np.int64)
-    return Estimates(value, low, high, total, clusters.sum(axis=0), method, se, p)
+    return Estimates(value, low, high, total, clusters.sum(axis=0), method, se, p, _terms(sums, counts, group))
+
+
+def _terms(sums: Array, counts: Array, group: npt.NDArray[np.int64]) -> Terms | None:
+    """What differences are made of: sums of the units of either group, side by side."""
+    cells = sums.shape[1]
+
+    def apart(total_sums: Array, total_counts: Array) -> Array:
+        means = cluster_bootstrap.ratio(total_sums, total_counts)
+        return means[..., cells:] - means[..., :cells]
+
+    if record() is None:
+        return None
+    s, n = (np.concatenate([x * (group == g)[:, None] for g in (0, 1)], axis=1) for x in (sums, counts))
+    return terms_of(s, n, apart, estimates=cells)
 
 
 def difference(samples: Sequence[Part]) -> Array:

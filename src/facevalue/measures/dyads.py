@@ -12,6 +12,7 @@ from scipy import sparse
 
 from facevalue.measures import proportions
 from facevalue.measures.cluster_bootstrap import Array, Estimates, only_values
+from facevalue.measures.terms import Terms, record, terms_of
 
 Codes = npt.NDArray[np.int64]
 
@@ -113,6 +114,7 @@ def shares(hits: Array, weight: Array, people: tuple[Codes, Codes], cell: Codes,
 
     sides = np.concatenate([np.arange(first.size), np.flatnonzero(~alone)])
     person = np.concatenate([first, second[~alone]])
+    terms = _terms(hits, weight, first, second, cell, cells)
     squares, weight_shares, parts_squared = _summed(error[sides], weight_share[sides], cell[sides], person, cells)
     with np.errstate(invalid="ignore", divide="ignore"):
         units = weight_shares / parts_squared
@@ -121,7 +123,7 @@ def shares(hits: Array, weight: Array, people: tuple[Codes, Codes], cell: Codes,
         none, methods = np.full(cells, np.nan), np.full(cells, FEW, dtype=object)
         return PairShares(
             value=share, low=none, high=none, n=n, clusters=clusters, method=methods, se=none, size=none, df=none,
-            most=none,
+            most=none, terms=terms,
         )  # fmt: skip
     low, high = np.minimum(first, second), np.maximum(first, second)
     span = int(high.max(initial=0)) + 1
@@ -145,7 +147,25 @@ def shares(hits: Array, weight: Array, people: tuple[Codes, Codes], cell: Codes,
         size=size,
         df=df,
         most=units,
+        terms=terms,
     )
+
+
+def _terms(hits: Array, weight: Array, first: Codes, second: Codes, cell: Codes, cells: int) -> Terms | None:
+    """What shares are made of: the pairs of each person, so that a pair of two people is among those of both."""
+    if record() is None:
+        return None
+    people, apart = int(max(first.max(initial=-1), second.max(initial=-1))) + 1, first != second
+
+    def by_person(values: Array) -> Array:
+        size = people * cells
+        alone = np.bincount(first * cells + cell, values, size) + np.bincount(
+            (second * cells + cell)[apart], values[apart], size
+        )
+        return alone.reshape(people, cells).astype(np.float64)
+
+    s, n = (np.bincount(cell, values, cells).astype(np.float64) for values in (hits, weight))
+    return terms_of(by_person(hits), by_person(weight), totals=(s, n))
 
 
 def units(weight_share: Array, people: tuple[Codes, Codes]) -> float:

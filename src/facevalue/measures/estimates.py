@@ -14,6 +14,7 @@ from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor, only_values
 from facevalue.measures.interval_method import BOOTSTRAP, T
 from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.terms import record
 from facevalue.measures.unseen import ALIKE, EQUAL, alike
 
 TYPED = ("intervention", "other_model", "word", "score")
@@ -159,6 +160,8 @@ class EstimateTable:
         self._schema = schema(labels)
         self.labels = tuple(labels)
         """What the study declares that its estimates may be broken down by."""
+        self.unit_names: Sequence[str] = ()
+        """What the units are called that sums are over, in their order; empty where nobody says."""
         self._parts: list[pl.DataFrame] = []
 
     def add(
@@ -200,6 +203,8 @@ class EstimateTable:
         for name in labels:
             if name not in label_names:
                 raise UnknownNameError(f"label of {measure.name} ({self._constants['study']})", name, label_names)
+        if (kept_terms := record()) is not None:
+            kept_terms.enter(measure.name, self._constants["intervention"], labels, estimates, self.unit_names)
         columns: dict[str, Any] = dict(labels)
         estimates = _with_width(measure, estimates)
         low = np.maximum(estimates.low, measure.limits[0])

@@ -20,6 +20,7 @@ from facevalue.measures.interval_method import NONE
 from facevalue.measures.missing_data_bounds import Bounds, Replies, filled, phi_bounds, unbounded
 from facevalue.measures.proportions import effective_size, score_p, wilson
 from facevalue.measures.selection import to_array
+from facevalue.measures.terms import changed, terms_of
 
 WILSON = "Wilson, effective sample size over units"
 NO_ANSWER = f"{NOT_MEASURABLE}: no valid answer"
@@ -63,13 +64,16 @@ class Inference:
         """The same less a constant, as a share against one half."""
         e = self.estimates
         bounds = None if self.bounds is None else self.bounds.less(null)
-        apart = replace(e, value=e.value - null, low=e.low - null, high=e.high - null)
+        apart = replace(
+            e, value=e.value - null, low=e.low - null, high=e.high - null, terms=changed(e.terms, less=null)
+        )
         return replace(self, estimates=apart, bounds=bounds)
 
     def times(self, factor: float) -> "Inference":
         """The same in another unit, as in percent; `factor` above zero."""
         e = self.estimates
         scaled = replace(e, **{name: factor * getattr(e, name) for name in ("value", "low", "high")})
+        scaled = replace(scaled, terms=changed(e.terms, factor=factor))
         se = None if e.se is None else factor * e.se
         bounds = None if self.bounds is None else self.bounds.scaled(factor)
         floor = self.floor and Floor(factor * self.floor.mean, factor * self.floor.high, self.floor.p)
@@ -88,11 +92,14 @@ class Sums:
         What was sampled, as numbers: `unit` and, of pairs, `person_1` and `person_2`.
     labels:
         Levels of each label, and the number of each row's; -1 is null.
+    names:
+        What the units are called, in the order of their numbers; empty where they are numbers alone.
     """
 
     numbers: Mapping[str, Array]
     units: Mapping[str, Codes]
     labels: Mapping[str, tuple[Sequence[str], Codes]]
+    names: Sequence[str] = ()
 
     @classmethod
     def of(cls, frame: pl.DataFrame, labels: Sequence[str], units: Sequence[str] = UNIT) -> "Sums":
@@ -108,6 +115,7 @@ class Sums:
             {name: to_array(frame[name]) for name in numbers if frame[name].dtype.is_numeric()},
             {name: coded(frame[name])[1] for name in units},
             {name: coded(frame[name]) for name in labels},
+            coded(frame[UNIT[0]])[0] if UNIT[0] in units and frame[UNIT[0]].dtype == pl.String else (),
         )
 
     def counting(self, **numbers: Array) -> "Sums":
@@ -121,7 +129,7 @@ class Sums:
         twice[label] = levels, np.concatenate([codes, np.full(codes.size, -1)])
         numbers = {name: np.concatenate([values, values]) for name, values in self.numbers.items()}
         units = {name: np.concatenate([unit, unit]) for name, unit in self.units.items()}
-        return Sums(numbers, units, twice)
+        return Sums(numbers, units, twice, self.names)
 
 
 def coded(column: pl.Series) -> tuple[tuple[str, ...], Codes]:
@@ -176,7 +184,8 @@ def share(sums: Sums, by: Sequence[str] = ()) -> Cells:
     ({'group': ['f', 'm']}, [1.0, 0.0], [2, 1])
     """
     labels, cell, count = cells_of(sums, by)
-    return labels, Inference(shares(*(by_unit(sums.units["unit"], cell, count, sums.numbers[name]) for name in "sn")))
+    s, n = (by_unit(sums.units["unit"], cell, count, sums.numbers[name]) for name in "sn")
+    return labels, Inference(shares(s, n, sums.names))
 
 
 def by_unit(unit: Codes, cell: Codes, cells: int, values: Array) -> Array:
@@ -185,13 +194,14 @@ def by_unit(unit: Codes, cell: Codes, cells: int, values: Array) -> Array:
     return np.bincount(unit * cells + cell, values, units * cells).astype(np.float64).reshape(units, cells)
 
 
-def shares(hits: Array, size: Array) -> Estimates:
+def shares(hits: Array, size: Array, names: Sequence[str] = ()) -> Estimates:
     """Shares of columns, of arrays by unit, with Wilson's intervals, which say something of shares of 0 and 1, too."""
     total, clusters = size.sum(axis=0), (size > 0).sum(axis=0)
     value, se = ratio(hits.sum(axis=0), total), cluster_bootstrap.standard_error(hits, size)
     low, high = wilson(value, effective_size(value, se, clusters), clusters - 1)
     method = np.where(clusters > 1, WILSON, NONE).astype(object)
-    return Estimates(value, low, high, np.rint(total).astype(np.int64), clusters.astype(np.int64), method, se)
+    n, terms = np.rint(total).astype(np.int64), terms_of(hits, size, names=names)
+    return Estimates(value, low, high, n, clusters.astype(np.int64), method, se, terms=terms)
 
 
 def pair_share(sums: Sums, by: Sequence[str] = (), method: str = dyads.METHOD) -> Cells:

@@ -13,6 +13,7 @@ import scipy
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
 from facevalue.measures.slicing import Labels, Slicing
+from facevalue.measures.terms import changed
 
 Codes = npt.NDArray[np.int64]
 CLOSE = 1e-6
@@ -89,7 +90,8 @@ def magnitude(signed: Estimates) -> Estimates:
     high = np.maximum(np.abs(signed.low), np.abs(signed.high))
     low = np.where(np.isfinite(signed.low), low, np.nan)
     method = np.array([f"{m}, of the absolute value" for m in signed.method], dtype=object)
-    return Estimates(np.abs(signed.value), low, high, signed.n, signed.clusters, method, signed.se)
+    terms = changed(signed.terms, unsigned=True)
+    return Estimates(np.abs(signed.value), low, high, signed.n, signed.clusters, method, signed.se, terms=terms)
 
 
 def corrected(size: Estimates, se: Array) -> Estimates:

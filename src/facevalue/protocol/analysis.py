@@ -37,6 +37,7 @@ class Program:
         tables, answered = [], {}
         for model, by_score in answers.items():
             table = EstimateTable(self.study, model, self.labels)
+            table.unit_names = self.breakdown.sets.identities
             estimators = [
                 self.estimator(score, by_score[score.name].phi, by_score[score.name]) for score in self.scores
             ]

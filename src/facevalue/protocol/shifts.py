@@ -13,6 +13,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.missing_data_bounds import Bounds, Replies, shift_bounds
 from facevalue.measures.shift import Cells
 from facevalue.measures.slicing import Labels, Slicing
+from facevalue.measures.terms import terms_of
 from facevalue.protocol.aggregate import Aggregate
 from facevalue.protocol.sets import Sets
 
@@ -157,5 +158,7 @@ def derived(
         value, low, high, se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)
         method = "cluster jackknife"
     clusters = np.full(value.size, int((cells.counts.sum(axis=1) > 0).sum()))
-    result = Estimates(value, low, high, n.astype(np.int64), clusters, np.full(value.size, method, dtype=object), se)
+    terms = terms_of(cells.sums, cells.counts, statistic, estimates=value.size)
+    methods = np.full(value.size, method, dtype=object)
+    result = Estimates(value, low, high, n.astype(np.int64), clusters, methods, se, terms=terms)
     table.add(measure, labels, result, floor=floor, p=p, q=q, family=family, bounds=bounds)

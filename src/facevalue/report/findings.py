@@ -127,7 +127,7 @@ class LeadComparison:
         """What was sampled, in the plural."""
         measure = self._measure
         cluster = measure.cluster if measure is not None else ""
-        return self.lead.unit_name or _SAMPLED.get(cluster, f"{cluster or 'unit'}s")
+        return self.lead.unit_name or sampled_units(cluster)
 
     def subject(self, e: Estimate) -> str:
         """Who or what an estimate is of."""
@@ -156,6 +156,17 @@ class LeadComparison:
             return f" (surely above {sure})"
         interval = scale.interval(e, turned=True)
         return f" {interval}" if interval else ""
+
+
+def sampled_units(cluster: str) -> str:
+    """What was sampled, in the plural, as people call it; `cluster`: that of a measure.
+
+    Examples
+    --------
+    >>> sampled_units("identity"), sampled_units("image"), sampled_units("")
+    ('faces', 'images', 'units')
+    """
+    return _SAMPLED.get(cluster, f"{cluster or 'unit'}s")
 
 
 def upper(text: str) -> str:

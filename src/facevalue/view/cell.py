@@ -2,19 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from urllib.parse import urlencode
 
+from facevalue.measures.base import written
 from facevalue.protocol.lookup import Estimate
 from facevalue.report import formatting
 from facevalue.report.blocks.view import View
+from facevalue.report.findings import sampled_units
 from facevalue.report.formatting import DASH
 from facevalue.report.verdict import MEANINGS, verdict_of
-from facevalue.view.estimates import ViewedEstimate, rows_of
+from facevalue.view.arithmetic import NOT_SUMS, TOO_MANY, Arithmetic, begun, lines, term_of, unit_column
+from facevalue.view.estimates import INTERVENTION, ViewedEstimate, rows_of
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef
 from facevalue.view.query import Query
+from facevalue.view.unit_trials import pictures_of_trials, trials_of_units
 
 QUERY = ("run", "key")
+_CLUSTERS = 100
+"""Units that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +106,78 @@ def cell_of(state: RunState, key: str) -> CellPage:
     rows = rows_of(state)
     e, row = rows.row_of(key)
     view = rows.view
+    record = begun(state)
+    change = row.labels[INTERVENTION].level if INTERVENTION in row.labels else None
+    term = None if record is None else term_of(record, e, change)
+    arithmetic = None if term is None else Arithmetic.of(term, e)
+    steps = _steps(view, e)
+    if arithmetic is not None:
+        steps = [*_sums(view, e, arithmetic), *steps]
+    elif record is not None and e.value is not None:
+        steps = [Step("Sums", TOO_MANY if record.is_full else NOT_SUMS), *steps]
     return CellPage(
         row,
         _definition(view, e),
-        tuple(_steps(view, e)),
-        CellClusters(view.unit_name, e.clusters or 0, False, "", ()),
+        tuple(steps),
+        _clusters(state, view, e, row, arithmetic, pending=record is None),
         _trials(state, row),
     )
+
+
+def _sums(view: View, e: Estimate, arithmetic: Arithmetic) -> Sequence[Step]:
+    """Steps from the sums of units to the value."""
+    signed = view.signed(e.measure)
+    units = f"{len(arithmetic.names):,} {_unit_name(view, e)}"
+    if not arithmetic.sums.size:
+        text = f"From the sums of {units}: {arithmetic.value:.12g}, which is {view.value(e)}."
+        return [Step("Value", text)]
+    text, rows = lines(arithmetic, e, signed=signed)
+    heads = (_unit_name(view, e), "sum", "count", "mean", "moves it by")
+    first = f"The first {len(rows)} of {units}, by what they add." if len(rows) < len(arithmetic.names) else units
+    return [Step("Sums of each", first, StepTable(heads, tuple(rows))), Step("All together", text)]
+
+
+def _unit_name(view: View, e: Estimate) -> str:
+    measure = view.measures.get(e.measure)
+    return view.unit_name if measure is None else sampled_units(measure.cluster)
+
+
+def _clusters(
+    state: RunState, view: View, e: Estimate, row: ViewedEstimate, arithmetic: Arithmetic | None, *, pending: bool
+) -> CellClusters:
+    """Units behind an estimate, those that move it most first, each with some of its trials."""
+    name = _unit_name(view, e)
+    if arithmetic is None:
+        note = "They are being added up." if pending else ""
+        return CellClusters(name, e.clusters or 0, pending, note, ())
+    order = arithmetic.ranked()[:_CLUSTERS]
+    column = unit_column(state.run, arithmetic.term.of.names)
+    trials = {} if column is None else trials_of_units(state, column, [arithmetic.names[at] for at in order], row)
+    pictures = pictures_of_trials(state, [number for numbers in trials.values() for number in numbers])
+    signed = view.signed(e.measure)
+    out = []
+    for at in order:
+        unit, added = arithmetic.names[at], _finite(arithmetic.added[at])
+        numbers = tuple(trials.get(unit, ()))
+        text = "all of it" if added is None else formatting.number(added, _apart(e), signed=True)
+        out.append(
+            ClusterRow(
+                unit, unit if column is None else state.titles.get(column, unit), _finite(arithmetic.own[at]), added,
+                float(arithmetic.counts[at]) if arithmetic.counts.size else None, text, numbers,
+                tuple(picture for number in numbers for picture in pictures.get(number, ())),
+            )
+        )  # fmt: skip
+    note = f"What the estimate{'' if signed else ', which has no sign,'} would move by without each."
+    return CellClusters(name, len(arithmetic.names), False, note, tuple(out))
+
+
+def _apart(e: Estimate) -> str:
+    """Unit in which people read how far an estimate moves."""
+    return written(e.unit, apart=True)
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if isfinite(value) else None
 
 
 def _definition(view: View, e: Estimate) -> Definition:

@@ -1,6 +1,7 @@
 """Groups beside the other groups of their sets: their levels, and which of them stand apart."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ from facevalue.measures.estimators import Cells, Inference, Sums, by_unit, cells
 from facevalue.measures.group_levels import group_levels
 from facevalue.measures.majority import METHOD, from_majority, replies_of
 from facevalue.measures.set_tails import from_set_mean
+from facevalue.measures.terms import named
 from facevalue.protocol.estimands import Row
 from facevalue.studies.counterfactuals import measures as m
 
@@ -23,7 +25,8 @@ def levels(sums: Sums, by: Sequence[str]) -> Cells:
     s, n = (by_unit(sums.units["unit"], cell, count, sums.numbers[name]) for name in "sn")
     is_total = np.array([level is None for level in labels["group"]])
     families = [group_levels(s[:, at], n[:, at], SEED) for at in (~is_total, is_total) if at.any()]
-    return labels, Inference(joined(families))
+    estimates = joined(families)
+    return labels, Inference(replace(estimates, terms=named(estimates.terms, sums.names)))
 
 
 def contrasts(

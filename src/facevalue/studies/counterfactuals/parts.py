@@ -28,6 +28,8 @@ class Part:
         Of each image, as numbers in `groups` and `occupations`; -1 where the occupation is not known.
     cluster:
         Of each image: its set, or the image itself where it is in none.
+    set_names:
+        What sets are called, in the order of their numbers.
     sets:
         Images of the sets that have each group once, shape (sets, groups).
     """
@@ -43,6 +45,7 @@ class Part:
     occupation: Codes = field(repr=False)
     cluster: Codes = field(repr=False)
     sets: Codes = field(repr=False)
+    set_names: tuple[str, ...] = field(repr=False)
 
     @property
     def images(self) -> int:
@@ -80,7 +83,7 @@ class Part:
 
     def by_image(self, numbers: Mapping[str, Array]) -> Sums:
         """Numbers of images as sums by set and group."""
-        return Sums(numbers, {"unit": self.cluster}, {"group": (self.groups, self.group)})
+        return Sums(numbers, {"unit": self.cluster}, {"group": (self.groups, self.group)}, self.set_names)
 
     def in_sets(self, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """Values by image in whole sets: shape (sets, groups, ...)."""
@@ -107,7 +110,7 @@ def _part(block: Block, start: int, lacking: Sequence[str]) -> Part:
     facts, per_prompt = block.constants, len(draws[0]) if draws else 1
     return Part(
         facts["subset"], facts["task"], start, prompts.levels, per_prompt, groups, occupations,
-        group, occupation, cluster, sets,
+        group, occupation, cluster, sets, names,
     )  # fmt: skip
 
 

@@ -1,0 +1,210 @@
+"""Terms of estimates: the sums of each unit that was sampled, kept while estimates are taken where somebody asks.
+
+An estimate that follows from totals over units says what it is made of by the very sums that its estimator added up,
+and what it would be without any one of them. Nothing is kept unless `terms_kept` is entered.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+if TYPE_CHECKING:
+    from facevalue.measures.cluster_bootstrap import Estimates
+
+Array = npt.NDArray[np.float64]
+MOST_BYTES = 300_000_000
+"""Sums that are kept of all estimates together; of more, those that come later have none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitSums:
+    """Sums by unit and cell, from whose totals estimates follow.
+
+    Attributes
+    ----------
+    sums, counts:
+        Shape (units, cells).
+    statistic:
+        From totals, shape (..., cells), to estimates, shape (..., estimates); None for the ratio of each cell.
+    totals:
+        Totals of sums and counts where these are not the sums over units, as an answer may be of two of them.
+    names:
+        What the units are called; empty where the estimator knows only numbers.
+    """
+
+    sums: Array
+    counts: Array
+    statistic: Callable[[Array, Array], Array] | None = None
+    totals: tuple[Array, Array] | None = None
+    names: Sequence[str] = ()
+
+    @property
+    def total(self) -> tuple[Array, Array]:
+        """Totals of sums and counts, each of shape (cells,)."""
+        return self.totals or (self.sums.sum(axis=0), self.counts.sum(axis=0))
+
+    def estimate(self, sums: Array, counts: Array) -> Array:
+        """Estimates of such totals."""
+        if self.statistic is not None:
+            return self.statistic(sums, counts)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(counts > 0, sums / counts, np.nan)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """What one estimate is made of: a column of sums, times `factor`, less `less`, perhaps without its sign."""
+
+    of: UnitSums
+    column: int
+    factor: float = 1.0
+    less: float = 0.0
+    unsigned: bool = False
+
+    def value(self) -> float:
+        """The estimate, from the totals."""
+        return float(self._told(self.of.estimate(*self.of.total)[self.column]))
+
+    def without_each(self) -> Array:
+        """The estimate without each unit, shape (units,)."""
+        total_sums, total_counts = self.of.total
+        return self._told(self.of.estimate(total_sums - self.of.sums, total_counts - self.of.counts)[..., self.column])
+
+    def sums(self) -> tuple[Array, Array] | None:
+        """Sums and counts of each unit; None where the estimate takes several columns."""
+        if self.of.statistic is not None:
+            return None
+        return self.of.sums[:, self.column], self.of.counts[:, self.column]
+
+    def used(self) -> npt.NDArray[np.bool_]:
+        """Which units have any answer behind the estimate."""
+        if self.of.statistic is not None:
+            return np.asarray((self.of.counts > 0).any(axis=1))
+        return self.of.counts[:, self.column] > 0
+
+    def _told(self, values: Array) -> Array:
+        out = np.asarray(values) * self.factor - self.less
+        return np.abs(out) if self.unsigned else out
+
+
+Terms = tuple[Term | None, ...]
+"""Terms of several estimates; None where one has none."""
+
+
+@dataclass
+class TermRecord:
+    """Terms of what was entered into tables of estimates, by measure, intervention and labels."""
+
+    terms: dict[tuple[str, str | None, frozenset[tuple[str, str]]], Term] = field(default_factory=dict)
+    bytes: int = 0
+    is_full: bool = False
+    """Whether there was no room for some of them."""
+    _seen: dict[int, UnitSums] = field(default_factory=dict, repr=False)
+
+    def enter(
+        self,
+        measure: str,
+        intervention: str | None,
+        labels: Mapping[str, Sequence[str | None] | pl.Series],
+        estimates: "Estimates",
+        names: Sequence[str],
+    ) -> None:
+        """Enter the terms of some estimates, of which the first stay; `names`: of units, where sums do not say."""
+        for place, term in enumerate(estimates.terms or ()):
+            if term is None:
+                continue
+            levels = {name: column[place] for name, column in labels.items() if name != "model"}
+            change = levels.pop("intervention", None) or intervention
+            key = (measure, change, frozenset((name, level) for name, level in levels.items() if level is not None))
+            if key in self.terms or not self._has_room(term.of):  # all answers come first, then what a jackknife leaves
+                continue
+            of = term.of
+            if not of.names and len(names) == of.sums.shape[0]:
+                term = replace(term, of=replace(of, names=names))  # noqa: PLW2901
+            self.terms[key] = term
+
+    def _has_room(self, of: UnitSums) -> bool:
+        """Whether sums are kept already, or there is room for them."""
+        if id(of) in self._seen:
+            return True
+        size = of.sums.nbytes + of.counts.nbytes
+        if self.bytes + size > MOST_BYTES:
+            self.is_full = True
+            return False
+        self._seen[id(of)] = of  # held, so that nothing else has its place
+        self.bytes += size
+        return True
+
+
+_RECORD: ContextVar[TermRecord | None] = ContextVar("terms", default=None)
+
+
+@contextmanager
+def terms_kept() -> Iterator[TermRecord]:
+    """Keep the terms of all estimates that are entered into tables meanwhile."""
+    record = TermRecord()
+    token = _RECORD.set(record)
+    try:
+        yield record
+    finally:
+        _RECORD.reset(token)
+
+
+def record() -> TermRecord | None:
+    """Where terms are kept; None where nobody asked."""
+    return _RECORD.get()
+
+
+def terms_of(
+    sums: Array,
+    counts: Array,
+    statistic: Callable[[Array, Array], Array] | None = None,
+    *,
+    estimates: int | None = None,
+    totals: tuple[Array, Array] | None = None,
+    names: Sequence[str] = (),
+) -> Terms | None:
+    """Terms of estimates that follow from these sums; None where nobody asked for them.
+
+    `estimates`: how many there are, where that is not a cell each.
+    """
+    if _RECORD.get() is None:
+        return None
+    of = UnitSums(sums, counts, statistic, totals, names)
+    return tuple(Term(of, column) for column in range(sums.shape[1] if estimates is None else estimates))
+
+
+def named(terms: Terms | None, names: Sequence[str]) -> Terms | None:
+    """The terms with names of their units, where there are as many."""
+    if terms is None or not names:
+        return terms
+    return tuple(
+        term if term is None or len(names) != term.of.sums.shape[0] else replace(term, of=replace(term.of, names=names))
+        for term in terms
+    )
+
+
+def changed(
+    terms: Terms | None, *, factor: float = 1.0, less: Array | float = 0.0, unsigned: bool = False
+) -> Terms | None:
+    """Terms of the estimates times a factor, less a constant each, or without their signs."""
+    if terms is None:
+        return None
+    constants = np.broadcast_to(np.asarray(less, dtype=np.float64), len(terms))
+    return tuple(
+        None
+        if term is None or term.unsigned
+        else replace(
+            term,
+            factor=term.factor * factor,
+            less=term.less * factor + float(constant),
+            unsigned=unsigned,
+        )
+        for term, constant in zip(terms, constants, strict=True)
+    )

@@ -1,0 +1,152 @@
+"""Arithmetic of an estimate, in the sums that its estimator added up: steps to its value, and what each unit adds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Thread
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.errors import FaceValueError
+from facevalue.measures.cluster_bootstrap import values_only
+from facevalue.measures.clusters import UNITS
+from facevalue.measures.terms import Term, TermRecord, terms_kept
+from facevalue.protocol.lookup import Estimate
+from facevalue.report.formatting import number
+from facevalue.runs.stored import StoredRun, answers
+from facevalue.view.opened import RunState
+
+CLOSE = 1e-9
+"""How far the last number of the steps may lie from the estimate, of the larger of it and 1."""
+_LINES = 12
+"""Units in the table of sums; all that move the estimate most are in the list beside."""
+NOT_SUMS = (
+    "This estimator is no function of sums over single units that is kept, so what each unit adds is not shown. Its "
+    "equation is above, and every answer behind it is in the list of answers."
+)
+TOO_MANY = "The run has more sums than are kept to show."
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Terms of an estimate, checked against it.
+
+    Attributes
+    ----------
+    term:
+        What it is made of.
+    names:
+        Units with answers behind it; numbers where they have no names.
+    added:
+        What the estimate would move by without each of them; NaN where nothing would be left.
+    own:
+        Mean of each alone; NaN where the estimate is no mean over units.
+    sums, counts:
+        Sums and counts of each; empty where it takes several columns of them.
+    value:
+        The estimate, from the totals.
+    """
+
+    term: Term
+    names: tuple[str, ...]
+    added: npt.NDArray[np.float64]
+    own: npt.NDArray[np.float64]
+    sums: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.float64]
+    value: float
+
+    @classmethod
+    def of(cls, term: Term, e: Estimate) -> "Arithmetic | None":
+        """The arithmetic of an estimate; None where the sums do not give its value, as after a further step."""
+        value = term.value()
+        if e.value is None or not abs(value - e.value) <= CLOSE * max(1.0, abs(e.value)):
+            return None
+        used: list[int] = np.flatnonzero(term.used()).tolist()
+        names = term.of.names or [f"unit {place + 1}" for place in range(term.of.sums.shape[0])]
+        sums, counts = term.sums() or (np.full(0, np.nan), np.full(0, np.nan))
+        own = np.full(len(used), np.nan)
+        if sums.size:
+            sums, counts = sums[used], counts[used]
+            own = sums / counts * term.factor - term.less
+        with np.errstate(invalid="ignore", divide="ignore"):
+            added = value - term.without_each()[used]
+        return cls(term, tuple(str(names[at]) for at in used), added, own, sums, counts, value)
+
+    def ranked(self) -> npt.NDArray[np.int64]:
+        """Units in the order of what they add; those without which nothing is left come first."""
+        size = np.where(np.isfinite(self.added), np.abs(self.added), np.inf)
+        return np.lexsort((np.arange(size.size), -size))
+
+
+def begun(state: RunState) -> TermRecord | None:
+    """Terms of a run's estimates; None while they are added up, which this begins."""
+    worker = state.once("terms worker", lambda: _Worker(state.run))
+    return worker.record
+
+
+class _Worker:
+    """Takes the estimates of a run again in a thread of its own, values alone, and keeps their terms."""
+
+    def __init__(self, run: StoredRun) -> None:
+        self._run, self._record = run, TermRecord()
+        self._thread = Thread(target=self._take, daemon=True)
+        self._thread.start()
+
+    def _take(self) -> None:
+        try:
+            with values_only(), terms_kept() as record:
+                self._record = record
+                self._run.study.analyse({self._run.model: answers(self._run)})
+        except FaceValueError:
+            pass  # then there are estimates of earlier answers, and no terms
+
+    @property
+    def record(self) -> TermRecord | None:
+        """The terms, once all are there; a moment is waited for them."""
+        self._thread.join(timeout=0.2)
+        return None if self._thread.is_alive() else self._record
+
+
+def term_of(record: TermRecord, e: Estimate, intervention: str | None) -> Term | None:
+    """Terms of an estimate; None where its estimator has none."""
+    return record.terms.get((e.measure, intervention, frozenset(e.labels.items())))
+
+
+def lines(of: Arithmetic, e: Estimate, *, signed: bool) -> tuple[str, list[tuple[str, ...]]]:
+    """The totals in words, and a row for each of the first units: sum, count, mean."""
+    term = of.term
+    (total_sums, total_counts) = (float(x[term.column]) for x in term.of.total)
+    told = [f"{total_sums:,.12g} / {total_counts:,.12g} = {total_sums / total_counts:.12g}"]
+    if term.factor != 1.0:
+        told.append(f"times {term.factor:g}")
+    if term.less:
+        told.append(f"less {term.less:.12g}")
+    if term.unsigned:
+        told.append("without its sign")
+    text = f"{', '.join(told)}: {of.value:.12g}, which is {number(e.value, e.written, signed=signed)}."
+    order = of.ranked()[:_LINES]
+    rows: list[tuple[str, ...]] = [
+        (of.names[at], f"{of.sums[at]:.6g}", f"{of.counts[at]:.6g}", f"{of.own[at]:.6g}", _moves(float(of.added[at])))
+        for at in order
+    ]
+    return text, rows
+
+
+def _moves(added: float) -> str:
+    return f"{added:+.6g}" if np.isfinite(added) else "all of it"
+
+
+def unit_column(run: StoredRun, names: Sequence[str]) -> str | None:
+    """Factor of the trials whose levels these units are; None where there is none."""
+    if not names:
+        return None
+    columns = run.study.design.columns
+    candidates = dict.fromkeys(["identity", "set", *(name for of in UNITS.values() for name in of), *columns])
+    first = run.study.design.trials([0])
+    for name in candidates:
+        if name not in columns or not isinstance(dtype := first.schema[name], pl.Enum):
+            continue
+        if set(names) <= set(dtype.categories):
+            return name
+    return None

@@ -1,0 +1,91 @@
+"""The steps of an estimate's page end in the estimate itself, in every study."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from facevalue.measures.cluster_bootstrap import values_only
+from facevalue.measures.estimates import label_columns
+from facevalue.measures.terms import terms_kept
+from facevalue.runs.stored import StoredRun, answers
+from facevalue.view.arithmetic import NOT_SUMS
+from facevalue.view.documents import document, plain
+from facevalue.view.opened import OpenedRuns
+from tests.golden.cases import GOLDEN
+from tests.view.conftest import Api
+
+MEASURES = {
+    "stylisticbias": {"sbs", "abs_sbs", "sbs_gap", "sbs_over_groups", "reversal_depth", "phi", "na_rate"},
+    "visbias": {"choice_share", "ranked_share", "field_share", "characters_difference", "refusal_rate"},
+    "modscan": {"group_share", "chance_gap", "beside", "answer_share", "similarity"},
+    "counterfactuals": {"word_share", "rating", "score_mean", "length", "na_rate"},
+    "vignette": set(),
+    "hiring-screen": {"shift", "gap", "shift_gap", "mean"},
+    "caption-assistant": {"shift_warmth", "gap_warmth", "mean_warmth"},
+}  # fmt: skip
+"""Measures of which every estimate has its sums."""
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_sums_give_the_estimates_of_every_study(golden: Path, name: str) -> None:
+    run = StoredRun.open(golden / name)
+    with values_only(), terms_kept() as record:
+        run.study.analyse({run.model: answers(run)})
+    table = pl.read_parquet(GOLDEN / f"{name}.parquet").filter(pl.col("value").is_not_null())
+    labels = [label for label in label_columns(table) if label != "intervention"]
+    measured = set()
+    for row in table.iter_rows(named=True):
+        levels = frozenset((label, row[label]) for label in labels if row[label] is not None)
+        term = record.terms.get((row["measure"], row["intervention"], levels))
+        if term is not None:
+            measured.add(row["measure"])
+            assert term.value() == pytest.approx(row["value"], rel=1e-9, abs=1e-9), (row["measure"], levels)
+        elif row["measure"] in MEASURES[name] and row["intervention"] is None:
+            pytest.fail(f"{row['measure']} has no sums at {levels}")
+    assert measured >= MEASURES[name]
+
+
+def cell_of(get: Any, key: str) -> Any:
+    for _ in range(240):
+        cell = get(key)
+        if not cell["cluster"]["pending"]:
+            return cell
+        time.sleep(0.25)
+    raise AssertionError("sums were not added up")
+
+
+def test_the_page_of_an_estimate_ends_in_it_and_ranks_units(api: Api) -> None:
+    row = next(r for r in api("estimates", measure="sbs", n=200)["rows"] if r["value"] is not None)
+    cell = cell_of(lambda key: api("cell", key=key), row["key"])
+    titles = [step["title"] for step in cell["steps"]]
+    assert titles[:3] == ["Sums of each", "All together", "Interval"]
+    table = cell["steps"][0]["table"]
+    total = sum(float(line[1]) for line in table["rows"]) / sum(float(line[2]) for line in table["rows"])
+    assert total == pytest.approx(row["value"], abs=1e-5)
+    last = cell["steps"][1]["text"].split(" = ")[1].split(":")[0].split(",")[0]
+    assert float(last) == pytest.approx(row["value"], abs=1e-9)
+    added = [abs(unit["added"]) for unit in cell["cluster"]["rows"] if unit["added"] is not None]
+    assert added == sorted(added, reverse=True)
+    assert cell["cluster"]["title"] == "faces"
+    first = cell["cluster"]["rows"][0]
+    assert first["cluster"] in ("m-0001", "f-0001")
+    assert first["trials"]
+    assert first["pictures"]
+    identities = {api("trial", trial=trial)["factors"]["identity"].lower() for trial in first["trials"]}
+    assert identities == {first["cluster"]}
+
+
+def test_an_estimator_without_sums_says_so(golden: Path) -> None:
+    runs = OpenedRuns([StoredRun.open(golden / "stylisticbias")])
+
+    def get(key: str) -> Any:
+        return plain(document(runs, "cell", [("key", key)]))
+
+    (row, *_) = plain(document(runs, "estimates", [("measure", "vs"), ("n", "1")]))["rows"]
+    cell = cell_of(get, row["key"])
+    assert cell["steps"][0]["text"] == NOT_SUMS
+    assert cell["cluster"]["rows"] == []
+    assert cell["definition"]["equation"]
