@@ -58,7 +58,7 @@ class UnitSums:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Term:
+class EstimateTerm:
     """What one estimate is made of: a column of sums, times `factor`, less `less`, perhaps without its sign."""
 
     of: UnitSums
@@ -93,7 +93,7 @@ class Term:
         return np.abs(out) if self.unsigned else out
 
 
-Terms = tuple[Term | None, ...]
+Terms = tuple[EstimateTerm | None, ...]
 """Terms of several estimates; None where one has none."""
 
 
@@ -101,7 +101,7 @@ Terms = tuple[Term | None, ...]
 class TermRecord:
     """Terms of what was entered into tables of estimates, by measure, intervention and labels."""
 
-    terms: dict[tuple[str, str | None, frozenset[tuple[str, str]]], Term] = field(default_factory=dict)
+    terms: dict[tuple[str, str | None, frozenset[tuple[str, str]]], EstimateTerm] = field(default_factory=dict)
     bytes: int = 0
     is_full: bool = False
     """Whether there was no room for some of them."""
@@ -177,7 +177,7 @@ def terms_of(
     if _RECORD.get() is None:
         return None
     of = UnitSums(sums, counts, statistic, totals, names)
-    return tuple(Term(of, column) for column in range(sums.shape[1] if estimates is None else estimates))
+    return tuple(EstimateTerm(of, column) for column in range(sums.shape[1] if estimates is None else estimates))
 
 
 def named(terms: Terms | None, names: Sequence[str]) -> Terms | None:

@@ -11,7 +11,7 @@ import polars as pl
 from facevalue.errors import FaceValueError
 from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.clusters import UNITS
-from facevalue.measures.terms import Term, TermRecord, terms_kept
+from facevalue.measures.terms import EstimateTerm, TermRecord, terms_kept
 from facevalue.protocol.lookup import Estimate
 from facevalue.report.formatting import number
 from facevalue.runs.stored import StoredRun, answers
@@ -48,7 +48,7 @@ class Arithmetic:
         The estimate, from the totals.
     """
 
-    term: Term
+    term: EstimateTerm
     names: tuple[str, ...]
     added: npt.NDArray[np.float64]
     own: npt.NDArray[np.float64]
@@ -57,7 +57,7 @@ class Arithmetic:
     value: float
 
     @classmethod
-    def of(cls, term: Term, e: Estimate) -> "Arithmetic | None":
+    def of(cls, term: EstimateTerm, e: Estimate) -> "Arithmetic | None":
         """The arithmetic of an estimate; None where the sums do not give its value, as after a further step."""
         value = term.value()
         if e.value is None or not abs(value - e.value) <= CLOSE * max(1.0, abs(e.value)):
@@ -108,7 +108,7 @@ class _Worker:
         return None if self._thread.is_alive() else self._record
 
 
-def term_of(record: TermRecord, e: Estimate, intervention: str | None) -> Term | None:
+def term_of(record: TermRecord, e: Estimate, intervention: str | None) -> EstimateTerm | None:
     """Terms of an estimate; None where its estimator has none."""
     return record.terms.get((e.measure, intervention, frozenset(e.labels.items())))
 
