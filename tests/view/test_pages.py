@@ -134,6 +134,20 @@ def test_all_goes_by_keyboard(browser: Browser, live: str) -> None:
     browser.until("document.querySelector('dialog[open]') === null")
 
 
+def test_trials_of_a_filtered_list_follow_each_other(browser: Browser, tmp_path: Path) -> None:
+    page = exported(tmp_path / "folder")
+    with folder_served(page.parent, []) as address:
+        show(browser, address, "answers?run=0&answer=refused&F.gender=male")
+        browser.until(f"{ROWS.format('.roomlist')} === 5")
+        browser.press("j")
+        browser.press("Enter")
+        browser.until("document.querySelector('.trialhead')?.innerText.includes('1 of 5 in the list')")
+        browser.press("ArrowRight")
+        browser.until(
+            "document.querySelector('h1').textContent === 'Trial 40' && document.querySelector('.reply') !== null"
+        )
+
+
 def test_back_and_forward_keep_state_and_place(browser: Browser, live: str) -> None:
     show(browser, live, "answers?run=0")
     browser.run("scrollTo(0, 900)")

@@ -137,7 +137,7 @@ function Top({ head, run, route, help }: { head: Head; run: Run | undefined; rou
           <label class="tool runchoice">
             <span>Run</span>
             <select value={run?.run} onChange={(event) => go(href(WITHIN[route.page] ?? route.page, { run: event.currentTarget.value }))}>
-              {head.runs.map((each) => <option key={each.run} value={each.run}>{visible(each.label)} · {each.study_title}</option>)}
+              {head.runs.map((each) => <option key={each.run} value={each.run}>{visible(each.label)} · {each.study_title.split(":")[0]}</option>)}
             </select>
           </label>
         )}

@@ -257,7 +257,7 @@ export interface ComparedRow {
   factors: Record<string, string>;
   pictures: Picture[];
   prompt: string;
-  replies: { run: string; trial: number; answer: string | null; reply: string; status: string }[];
+  replies: { run: string; trial: number; answer: string | null; why?: string | null; reply: string; status: string }[];
   flipped: boolean;
   shift: number | null;
 }

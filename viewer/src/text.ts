@@ -10,6 +10,10 @@ export function visible(text: string): string {
   });
 }
 
+/** The title of an estimate without that of its measure, which stands above it. */
+export const within = (title: string, measure: string): string =>
+  title.startsWith(`${measure}: `) ? title.slice(measure.length + 2) : title;
+
 const LONGEST = 50_000;
 
 /** The beginning of a text that is too long for a page, and what was left out. */

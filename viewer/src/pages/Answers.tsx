@@ -8,6 +8,7 @@ import { Choice, Choices, Pages, Reset, Search, SortHead } from "../parts/Tools"
 import { Parsed } from "../parts/Trials";
 import { changed, go, href, type Route } from "../route";
 import { bounded, count, moment } from "../text";
+import { queryOf } from "../source";
 import { useDocument, useTitle } from "../use";
 
 const LINE = 400;
@@ -40,6 +41,9 @@ function Time({ route, name, title }: { route: Route; name: "since" | "until"; t
 function Listed({ document, run, route }: { document: Answers; run: Run; route: Route }) {
   const { factors, facets, rows, total, searched } = document;
   const timed = rows.some((row) => row.when !== null);
+  const narrowed = queryOf("answers", route.query);
+  narrowed.delete("run");
+  const within = narrowed.toString();
   const picked = route.query.has("since") || route.query.has("until");
   const times = [<Time key="since" route={route} name="since" title="Since" />, <Time key="until" route={route} name="until" title="Until" />];
   return (
@@ -68,7 +72,7 @@ function Listed({ document, run, route }: { document: Answers; run: Run; route: 
                 {timed && <SortHead route={route} column="when" title="When" />}
               </tr>
             </thead>
-            <tbody>{rows.map((row) => <Line key={`${row.trial}-${row.repeat}`} row={row} run={run} timed={timed} />)}</tbody>
+            <tbody>{rows.map((row) => <Line key={`${row.trial}-${row.repeat}`} row={row} run={run} timed={timed} within={within} />)}</tbody>
           </table>
         </div>
       )}
@@ -77,12 +81,12 @@ function Listed({ document, run, route }: { document: Answers; run: Run; route: 
   );
 }
 
-function Line({ row, run, timed }: { row: AnswerRow; run: Run; timed: boolean }) {
+function Line({ row, run, timed, within }: { row: AnswerRow; run: Run; timed: boolean; within: string }) {
   const [reply, left] = bounded(row.reply, LINE);
   return (
     <tr>
       <th scope="row" class="nowrap">
-        <a data-row href={href("trial", { run: run.run, trial: row.trial })}>{row.trial}</a>
+        <a data-row href={href("trial", { run: run.run, trial: row.trial, within })}>{row.trial}</a>
         {row.repeat > 0 && <span class="quiet small"> repeat {row.repeat}</span>}
       </th>
       <td class="pictures"><Thumbs of={row.pictures} most={2} /></td>

@@ -8,7 +8,7 @@ import { Axis, Strip, Verdict } from "../parts/Strip";
 import { Said } from "../parts/Text";
 import { SideBySide } from "../parts/Trials";
 import { changed, href, type Route } from "../route";
-import { count, several } from "../text";
+import { count, several, within } from "../text";
 import { useDocument, useTitle } from "../use";
 
 export function CellPage({ run, route }: { run: Run; route: Route }) {
@@ -27,7 +27,7 @@ function Whole({ cell, run, route }: { cell: Cell; run: Run; route: Route }) {
   return (
     <>
       <p class="above"><a href={href("estimates", { run: run.run, measure: row.measure })}>{definition.title}</a></p>
-      <h1>{row.title}</h1>
+      <h1>{within(row.title, definition.title)}</h1>
       <div class="answer cellhead">
         <p class="sentence">{row.text.value} <span class="quiet">{row.text.interval}</span> <Verdict word={row.verdict} /></p>
         {row.scale && <div class="plotbox"><Axis scale={row.scale} /><Strip row={row} /></div>}

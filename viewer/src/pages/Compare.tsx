@@ -33,16 +33,28 @@ function Several({ head, route }: { head: Head; route: Route }) {
   const query = new URLSearchParams(route.query);
   query.set("runs", runs.join(","));
   const compared = useDocument("compare", query);
+  const study = head.runs.find((run) => run.run === runs[0])?.study;
+  const alike = head.runs.filter((run) => run.study === study);
+  const studies = [...new Set(head.runs.map((run) => run.study))].filter((name) => head.runs.filter((run) => run.study === name).length > 1);
+  const turn = (name: string) => go(changed(route, { runs: head.runs.filter((run) => run.study === name).slice(0, 2).map((run) => run.run).join(",") }));
   const toggle = (run: string, on: boolean) => {
     const next = head.runs.map((each) => each.run).filter((each) => (each === run ? on : runs.includes(each)));
     if (next.length > 1) go(changed(route, { runs: next.join(",") }));
   };
   return (
     <>
-      {head.runs.length > 2 && (
+      {studies.length > 1 && (
+        <label class="tool runchoice">
+          <span>Study</span>
+          <select value={study} onChange={(event) => turn(event.currentTarget.value)}>
+            {studies.map((name) => <option key={name} value={name}>{head.runs.find((run) => run.study === name)?.study_title}</option>)}
+          </select>
+        </label>
+      )}
+      {alike.length > 2 && (
         <fieldset class="chosenruns">
           <legend class="hidden">Runs that are compared, at least two</legend>
-          {head.runs.map((run) => (
+          {alike.map((run) => (
             <label key={run.run}>
               <input type="checkbox" checked={runs.includes(run.run)} disabled={runs.length === 2 && runs.includes(run.run)}
                 onChange={(event) => toggle(run.run, event.currentTarget.checked)} /> <Said text={run.label} />
@@ -88,7 +100,7 @@ function Pair({ row, head }: { row: ComparedRow; head: Head }) {
           <div key={reply.run}>
             <h3><a href={href("trial", { run: reply.run, trial: reply.trial })}><Said text={label(reply.run)} /></a></h3>
             {reply.reply && <Quote text={reply.reply} />}
-            <p class="shift"><Parsed status={reply.status} answer={reply.answer} why={null} /></p>
+            <p class="shift"><Parsed status={reply.status} answer={reply.answer} why={reply.why ?? null} /></p>
           </div>
         ))}
       </div>

@@ -69,7 +69,7 @@ function First({ run, several }: { run: Run; route: Route; several: boolean }) {
   const to = (page: string) => href(page, { run: run.run });
   return (
     <section class="first" aria-labelledby="answer-title">
-      {several ? <h2>{run.study_title}: <Said text={run.label} /></h2> : <h1>{run.study_title}</h1>}
+      {several ? <h2>{run.study_title} <span class="quiet"><Said text={run.label} /></span></h2> : <h1>{run.study_title}</h1>}
       <Ready of={lead}>
         {({ asked, verdict, look, sentences, more, cautions, provisional }) => (
           <>

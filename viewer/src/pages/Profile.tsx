@@ -30,6 +30,30 @@ function runsOf<T>(of: T[], text: (thing: T) => string): [string, T[]][] {
   return out;
 }
 
+/** Marks of squares in which nothing is found. */
+const QUIET = ["none", "unmeasured"];
+const finds = ({ squares }: ProfileGroup) => squares.some(({ mark }) => !QUIET.includes(mark));
+
+/** Groups of a dimension: those of which something is found, and the others folded, as the report has them. */
+function Dimension({ profile, groups, title }: { profile: Profile; groups: ProfileGroup[]; title: string }) {
+  const told = groups.filter(finds);
+  const folded = groups.filter((group) => !finds(group));
+  return (
+    <>
+      {told.length > 0 && <Matrix profile={profile} groups={told} title={title} />}
+      {folded.length > 0 && (
+        <details class="numbers">
+          <summary>
+            {told.length ? `${folded.length} more with nothing found` : `${title}: nothing found of ${folded.length} groups`}
+            <span class="quiet"> and how much could have been missed</span>
+          </summary>
+          <Matrix profile={profile} groups={folded} title={title} />
+        </details>
+      )}
+    </>
+  );
+}
+
 function Matrix({ profile, groups, title }: { profile: Profile; groups: ProfileGroup[]; title: string }) {
   const { kinds } = profile;
   return (
@@ -76,7 +100,7 @@ export function ProfilePart({ runs }: { runs: Run[] }) {
                 <li key={mark}><span class={`sign m-${mark}`} aria-hidden="true">{symbol}</span>{meaning}</li>
               ))}
             </ul>
-            {tables.map(([title, groups]) => <Matrix key={title} profile={profile} groups={groups} title={title} />)}
+            {tables.map(([title, groups]) => <Dimension key={title} profile={profile} groups={groups} title={title} />)}
             <details class="numbers"><summary>What is pooled, and what is not</summary>{profile.notes.map((note) => <p key={note}>{note}</p>)}</details>
           </>
           );

@@ -1,5 +1,6 @@
 /** One trial: what was shown and asked, what came back, how it was read, and the same in the terminal. */
 
+import type { ComponentChildren } from "preact";
 import type { Reply, Run, Trial } from "../documents";
 import { Copy } from "../parts/Copy";
 import { Shown } from "../parts/Pictures";
@@ -19,20 +20,44 @@ export function TrialPage({ run, route }: { run: Run; route: Route }) {
     <>
       <div class="trialhead">
         <h1>Trial {route.query.get("trial")}</h1>
-        {trial.document && <Neighbours of={trial.document} run={run} />}
+        {route.query.get("within") ? <Listed route={route} run={run} /> : trial.document && <Neighbours of={trial.document} run={run} />}
       </div>
       <Ready of={trial}>{(document) => <Whole trial={document} />}</Ready>
     </>
   );
 }
 
-function Neighbours({ of, run }: { of: Trial; run: Run }) {
-  const to = (trial: number) => href("trial", { run: run.run, trial });
+interface Beside {
+  of: { previous: number | null; next: number | null };
+  run: Run;
+  within?: string;
+  children?: ComponentChildren;
+}
+
+function Neighbours({ of, run, within, children }: Beside) {
+  const to = (trial: number) => href("trial", { run: run.run, trial, within });
   return (
     <nav class="pages" aria-label="Trials beside this one">
       {of.previous !== null && <a rel="prev" href={to(of.previous)}>← Trial {of.previous}</a>}
       {of.next !== null && <a rel="next" href={to(of.next)}>Trial {of.next} →</a>}
+      {children}
     </nav>
+  );
+}
+
+/** Neighbours in the list of answers that the trial was opened from, as that list was searched and filtered. */
+function Listed({ route, run }: { route: Route; run: Run }) {
+  const within = route.query.get("within") ?? "";
+  const query = new URLSearchParams(within);
+  query.set("run", run.run);
+  const rows = useDocument("answers", query).document?.rows ?? [];
+  const trials = [...new Set(rows.map((row) => row.trial))];
+  const at = trials.indexOf(Number(route.query.get("trial")));
+  const beside = at < 0 ? { previous: null, next: null } : { previous: trials[at - 1] ?? null, next: trials[at + 1] ?? null };
+  return (
+    <Neighbours of={beside} run={run} within={within}>
+      <a href={href("answers", query)}>{at < 0 ? "The list" : `${at + 1} of ${trials.length} in the list`}</a>
+    </Neighbours>
   );
 }
 
@@ -75,7 +100,7 @@ function Whole({ trial }: { trial: Trial }) {
             <ul class="facts">{checks.map((check) => <li key={check}>{check}</li>)}</ul>
           </>
         )}
-        <h3>Levels</h3>
+        <h3>Factors</h3>
         <dl class="labels">
           {Object.entries(factors).map(([factor, title]) => [<dt key={factor}>{factor.replaceAll("_", " ")}</dt>, <dd key={`${factor}=`}><Said text={title} /></dd>])}
         </dl>

@@ -2,7 +2,7 @@
 
 import type { Column, Level, Row, Run, Scale } from "../documents";
 import { href, type Route } from "../route";
-import { count } from "../text";
+import { count, within } from "../text";
 import { Axis, Strip, Verdict } from "./Strip";
 import { SortHead } from "./Tools";
 
@@ -24,10 +24,6 @@ export function grouped(rows: Row[]): Group[] {
   }
   return groups;
 }
-
-/** A row's title without that of its measure. */
-const within = (title: string, measure: string) =>
-  title.startsWith(`${measure}: `) ? title.slice(measure.length + 2) : title;
 
 function Head({ column, title, quiet, route }: { column: string; title: string; quiet?: string | undefined; route: Route | undefined }) {
   const number = column !== "verdict";
