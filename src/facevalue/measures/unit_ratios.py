@@ -7,8 +7,10 @@ import scipy
 from scipy import special
 
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
-from facevalue.measures.interval_method import T
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, ratio
+from facevalue.measures.estimators import WILSON
+from facevalue.measures.interval_method import NONE, T
+from facevalue.measures.proportions import effective_size, wilson
 
 METHOD = "jackknife over units, t by their effective number"
 
@@ -44,11 +46,7 @@ def ratios(sums: Array, counts: Array, seed: int, *, level: bool = False, larges
     n = np.rint(counts.sum(axis=0)).astype(np.int64)
     if not at.size or means.se is None:
         return replace(means, n=n)
-    weight = counts[:, at] / counts[:, at].sum(axis=0)
-    groups = means.clusters[at]
-    residuals = (sums[:, at] - means.value[at] * counts[:, at]) / (1 - weight)
-    se = np.sqrt((groups - 1) / groups * (residuals**2).sum(axis=0)) / counts[:, at].sum(axis=0)
-    df = np.maximum(1 / (weight**2).sum(axis=0) - 1, 1.0)
+    se, df = _jackknifed(means.value[at], sums[:, at], counts[:, at])
     reach = scipy.stats.t.ppf(0.5 + LEVEL / 2, df) * se
     arrays = {name: getattr(means, name).copy() for name in ("low", "high", "se", "method")}
     arrays["low"][at], arrays["high"][at] = means.value[at] - reach, means.value[at] + reach
@@ -59,3 +57,32 @@ def ratios(sums: Array, counts: Array, seed: int, *, level: bool = False, larges
             p = 2 * special.stdtr(df, -np.abs(means.value[at] / se))
         arrays["p_zero"][at] = np.where(np.isfinite(means.p_zero[at]), p, np.nan)
     return replace(means, n=n, **arrays)
+
+
+def shares(sums: Array, counts: Array) -> Estimates:
+    """Ratio of each cell that is a share, with Wilson's interval (`proportions.wilson`); `sums`, `counts` as above.
+
+    The standard error and the degrees of freedom are those of `ratios`.
+
+    Examples
+    --------
+    >>> rare = shares(np.array([[0.0], [0.0], [1.0], [0.0]]), np.array([[2.0], [4.0], [4.0], [2.0]]))
+    >>> rare.value.round(3).tolist(), rare.low.round(3).tolist(), rare.high.round(3).tolist()
+    ([0.083], [0.006], [0.597])
+    """
+    n, groups = counts.sum(axis=0), (counts > 0).sum(axis=0)
+    value = ratio(sums.sum(axis=0), n)
+    se, df = _jackknifed(value, sums, counts)
+    low, high = wilson(value, effective_size(value, se, groups), df)
+    method = np.where(groups > 1, WILSON, NONE).astype(object)
+    return Estimates(value, low, high, np.rint(n).astype(np.int64), groups.astype(np.int64), method, se)
+
+
+def _jackknifed(value: Array, sums: Array, counts: Array) -> tuple[Array, Array]:
+    """Standard errors and degrees of freedom of ratios; NaN of one unit."""
+    total, groups = counts.sum(axis=0), (counts > 0).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weight = counts / total
+        residuals = (sums - value * counts) / (1 - weight)
+        se = np.sqrt((groups - 1) / groups * (residuals**2).sum(axis=0)) / total
+        return np.where(groups > 1, se, np.nan), np.maximum(1 / (weight**2).sum(axis=0) - 1, 1.0)

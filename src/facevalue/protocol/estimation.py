@@ -11,6 +11,7 @@ from facevalue.answers.lists import SEPARATOR
 from facevalue.measures import (
     cluster_bootstrap,
     comparison,
+    estimators,
     flips,
     group_findings,
     group_spread,
@@ -177,12 +178,16 @@ class Estimator:
         bounds = phi_bounds(Replies(*(cells(total).sums for total in of[3:])))  # what was chosen, valid, asked
         for share_measure, values, ends in ((rate, of.rate, bounds), (floor, of.floor, None)):
             share = cells(values)
-            level = cluster_bootstrap.means(share.sums, share.counts, SEED, level=True)
-            table.add(share_measure, self.breakdown.labelled(share.labels), level, bounds=ends, keep=keep)
+            shares = estimators.shares(share.sums, share.counts)
+            table.add(share_measure, self.breakdown.labelled(share.labels), shares, bounds=ends, keep=keep)
 
     def _mean(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         cells, bounds = self._scored(take)
-        means = self._means(cells.sums, cells.counts, SEED, level=True)
+        if self.score.is_share:
+            of_shares = unit_ratios.shares if self.score.leaves_out else estimators.shares
+            means = of_shares(cells.sums, cells.counts)
+        else:
+            means = self._means(cells.sums, cells.counts, SEED, level=True)
         self._enter(table, take, measure, cells.labels, means, bounds=bounds, keep=cells.shown > 0)
 
     @property

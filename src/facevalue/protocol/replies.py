@@ -53,6 +53,11 @@ class Score:
     favours: bool = False  # whether a higher score is that of the option that is declared to be favourable
 
     @property
+    def is_share(self) -> bool:
+        """Whether its mean is a share: it is from 0 to 1."""
+        return (self.low, self.high) == (0.0, 1.0)
+
+    @property
     def span(self) -> float | None:
         """Largest possible difference; None where there is no such."""
         return self.high - self.low if np.isfinite(self.high - self.low) else None
