@@ -77,6 +77,29 @@ def test_the_page_of_checks_has_what_people_said_of_the_making(rated: Command) -
     assert {row["study"] for row in rows if row["measure"] == "people_fine"} == {"pictures"}
 
 
+def test_people_look_at_pictures_in_object_storage_and_the_page_of_their_checks_says_so(
+    facevalue: Command, tmp_path: Path
+) -> None:
+    url = f"file://{tmp_path}/store/made"
+    few = ("--faces", "1M,1F", "--attributes", "eyewear")
+    assert facevalue("make", "stylisticbias", "--generator", "drawn", *few, "--out", url).status == 0
+    assert facevalue("inspect-pictures", url).status in (0, 1)
+    pictures = sorted((tmp_path / "store/made/pictures").rglob("*.png"))
+    kept = pictures[0].read_bytes()
+    pictures[0].write_bytes(kept[:-1])
+    damaged = facevalue("fetch", url, "--out", "made")
+    assert (damaged.status, pictures[0].name in damaged.err) == (1, True)
+    pictures[0].write_bytes(kept)
+    assert "made (6 pictures): facevalue report made" in facevalue("fetch", url, "--out", "made").out
+    assert "not empty" in facevalue("fetch", url, "--out", "made").err
+    assert facevalue("verify", "made").status == 0
+    assert facevalue("fetch", f"{url}/checks", "--out", "made/checks").status == 0
+    assert facevalue("questionnaire", "made", "--out", "looks.csv").status == 0
+    assert facevalue("questionnaire", "made", "--ratings", filled("ann", "yes")).status == 0
+    assert facevalue("report", "made/checks").status == 0
+    assert "Answers that speak for the pictures" in Path("made/checks/report.html").read_text(encoding="utf-8")
+
+
 def test_a_list_of_ones_own_that_was_checked_has_nobody_who_looked(made: Command) -> None:
     pl.read_parquet("made/manifest.parquet").write_parquet("made/own.parquet")
     Path("made/making").rename("elsewhere")

@@ -9,6 +9,8 @@ import pytest
 
 from facevalue import report
 from facevalue.measures.multiple_testing import Family
+from facevalue.protocol.lookup import EstimateIndex
+from facevalue.report.judged import margin_lines
 from tests.report import made
 
 NEW = ("se", "kind", "mde", "margin", "declared", "verdict", "why", "bound_low", "bound_high")
@@ -185,3 +187,18 @@ def test_no_number_beside_contradicts_the_count() -> None:
 
 def test_the_table_of_made_estimates_follows_the_schema() -> None:
     assert made.judged().schema == pl.Schema(made.SCHEMA)
+
+
+def test_margins_of_several_scores_are_one_sentence() -> None:
+    scores = [f"shift_{name}" for name in ("lightness", "hue")]
+    rows = [
+        made.judged().head(1).with_columns(measure=pl.lit(name), margin=pl.lit(size), unit=pl.lit("L*"))
+        for name, size in zip(scores, (2.0, 5.0), strict=True)
+    ]
+    unmeasured = rows[0].with_columns(measure=pl.lit("gap"), value=pl.lit(None, pl.Float64))
+    numbers = EstimateIndex(pl.concat([*rows, unmeasured]))
+    titles = {name: f"Shift from the base: {name[6:]} of skin" for name in scores}
+    assert margin_lines(numbers, titles) == [
+        "Margins of shift from the base, either way, declared before the run: lightness of skin 2.00 L*; hue of skin "
+        "5.00 L*."
+    ]

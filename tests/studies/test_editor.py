@@ -1,5 +1,6 @@
 """The audit of editors: what its takes find, two editors compared, and the page of a model on such pictures."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -119,6 +120,18 @@ def test_the_first_screen_says_it_in_words(audit: fv.Run) -> None:
     text = Path(audit.report()).read_text()
     assert re.search(r"Hat: skin [23]\.\d L\* lighter", text)
     assert re.search(r"Male: shift of lightness of skin [56]\.\d L\* lower than that of Female \(Hat", text)
+
+
+def test_the_terminal_lists_the_clearest_of_what_was_found_and_each_kind_under_its_own_name(
+    audit: fv.Run, facevalue: Command
+) -> None:
+    printed = " ".join(facevalue("measure", str(audit.folder)).out.split())
+    assert printed.count("Clearest: ") == printed.count("● difference found")
+    assert " kinds, of which none is found, are on the page." in printed
+    assert printed.count("Margins of ") == 1
+    answer = json.loads(facevalue("measure", str(audit.folder), "--json").out)["answer"]
+    kinds = [kind["compared"] for kind in answer["compared"]]
+    assert len(kinds) == len(set(kinds)) > 6
 
 
 def test_an_edit_that_is_not_made_for_some_is_found(tmp_path: Path) -> None:

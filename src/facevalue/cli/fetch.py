@@ -5,13 +5,14 @@ from pathlib import Path
 from facevalue.cli.output import Output, WrittenFiles
 from facevalue.errors import SettingError
 from facevalue.places import is_url
-from facevalue.runs.mirror import copied
+from facevalue.report.formatting import counted
+from facevalue.runs.fetched import fetched
 
 
 def fetch(run: str, folder: Path) -> Output[WrittenFiles]:
-    """Bring the run under a URL into a new folder, which is a run folder like any other."""
+    """Bring the run under a URL into a new folder, which is a run folder like any other; pictures with their run."""
     if not is_url(run):
         raise SettingError(f"{run} is no URL of object storage: write s3://BUCKET/PREFIX, gs://, az:// or file://.")
-    copied(run, folder)
-    then = f"facevalue report {folder}"
-    return Output(WrittenFiles((str(folder),), then=then), [f"{folder}: {then}"])
+    pictures = fetched(run, folder)
+    then, count = f"facevalue report {folder}", f" ({counted(pictures, 'picture', 'pictures')})" if pictures else ""
+    return Output(WrittenFiles((str(folder),), pictures or None, then), [f"{folder}{count}: {then}"])

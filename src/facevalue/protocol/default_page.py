@@ -154,7 +154,7 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
         if row.take.of
     }
     return Page(
-        lead=tuple(_findings(row, several=several) for row in tested)
+        lead=tuple(_findings(row, several=several, shared=_is_shared(row.take, tested)) for row in tested)
         or tuple(_described(row, several=several) for row in taken),
         sections=(*sections, *varied, *judged, _EXAMPLES, missing),
         titles=others,
@@ -170,10 +170,15 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
     )
 
 
-def _findings(row: _Taken, *, several: bool) -> Findings:
+def _is_shared(take: Take, tested: Sequence[_Taken]) -> bool:
+    """Whether others of a take's family compare levels of another factor."""
+    return any(row.take.family == take.family and row.take.of != take.of for row in tested) if take.family else False
+
+
+def _findings(row: _Taken, *, several: bool, shared: bool) -> Findings:
     """What a page says of a tested take, and whom that is about."""
     facet = facet_of(row.take, row.score, row.task.ask.reply, row.task.breakdown)
-    return replace(findings_of(row.take, row.score, row.of, several=several), facet=facet)
+    return replace(findings_of(row.take, row.score, row.of, several=several, shared=shared), facet=facet)
 
 
 def _unsettled(statuses: Sequence[str], look: Look) -> str:

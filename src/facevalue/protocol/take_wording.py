@@ -28,10 +28,11 @@ _EFFECTS = {SHIFT: "shift", LEAN: "lean", PREFERENCE: "preference"}
 _Forms = tuple[str, str]
 
 
-def findings_of(take: Take, score: Score, of: Of, *, several: bool) -> Findings:
+def findings_of(take: Take, score: Score, of: Of, *, several: bool, shared: bool = False) -> Findings:
     """What a page says of the differences of a take of one score.
 
-    `of`: its estimates. `several`: whether there are other scores.
+    `of`: its estimates. `several`: whether there are other scores. `shared`: whether its family has takes of other
+    factors.
 
     Examples
     --------
@@ -49,6 +50,7 @@ def findings_of(take: Take, score: Score, of: Of, *, several: bool) -> Findings:
     }
     unit, per = ("of 100 questions", 100.0) if take.measure == TALLY else _told_in(score)
     subject, moved = _forms(take, quantity, score)
+    name = f"{take.named()}, by {take.of.replace('_', ' ')}" if shared else take.named()
     return Findings(
         of=(of,),
         noun=_noun(take),
@@ -59,7 +61,7 @@ def findings_of(take: Take, score: Score, of: Of, *, several: bool) -> Findings:
         unit=unit,
         per=per,
         row=_row(take),
-        title=f"Clearest: {take.named()}{f', {words}' if several else ''}",
+        title=f"Clearest: {name}{f', {words}' if several else ''}",
     )
 
 

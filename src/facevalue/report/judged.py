@@ -96,13 +96,21 @@ def margins(numbers: EstimateIndex, titles: Mapping[str, str]) -> list[str]:
 
 
 def margin_lines(numbers: EstimateIndex, titles: Mapping[str, str]) -> list[str]:
-    """Each margin in a sentence."""
-    estimates = {e.measure: e for e in numbers.where(pl.col("margin").is_not_null())}
-    names = {name: _lower(titles.get(name, name)) for name in estimates}
-    return [
-        f"Margin of {names[name]}: {number(e.margin, e.written)} either way, {when_declared(e.declared)}."
-        for name, e in estimates.items()
-    ]
+    """Margins of what was measured: those of one kind of measure, of several scores, in one sentence."""
+    estimates = {e.measure: e for e in numbers.where(pl.col("margin").is_not_null() & pl.col("value").is_not_null())}
+    kinds: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for name, e in estimates.items():
+        kind, _, score = _lower(titles.get(name, name)).partition(": ")
+        kinds.setdefault((kind, when_declared(e.declared)), []).append((score, number(e.margin, e.written)))
+    return [_margins_of(kind, when, margins) for (kind, when), margins in kinds.items()]
+
+
+def _margins_of(kind: str, when: str, margins: Sequence[tuple[str, str]]) -> str:
+    if len(margins) == 1:
+        ((score, size),) = margins
+        return f"Margin of {': '.join(filter(None, (kind, score)))}: {size} either way, {when}."
+    listed = "; ".join(f"{_lower(score)} {size}" for score, size in margins)
+    return f"Margins of {kind}, either way, {when}: {listed}."
 
 
 def _lower(title: str) -> str:

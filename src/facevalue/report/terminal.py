@@ -23,6 +23,9 @@ from facevalue.report.judged import declared_families, margin_lines
 from facevalue.report.ranked import Ranked, Ranking
 from facevalue.report.sections import page_of
 
+_MOST_RANKINGS = 6
+"""Kinds of comparisons of which all have their clearest listed; of more, those with findings have."""
+
 
 def summary(
     estimates: pl.DataFrame,
@@ -70,10 +73,15 @@ def summary(
         ranking for comparison in comparisons.of() if comparison.coarser is None for ranking in _rankings(comparison)
     ]
     limit = strongest if len(rankings) == 1 else max(strongest // 2, 1)
-    for ranking in rankings:
+    listed = rankings
+    if len(rankings) > _MOST_RANKINGS:
+        listed = [ranking for ranking in rankings if any(view.found(e) for _, e in ranking.rows)]
+    for ranking in listed:
         signed = all((m := measures_by_name.get(e.measure)) is None or m.signed for _, e in ranking.rows)
         top = replace(ranking, rows=ranking.rows[:limit])
         blocks += [Text(""), Ranked(top, numbers, signed, len(ranking.rows))]
+    if left := len(rankings) - len(listed):
+        blocks += [Text(""), Text(f"The clearest of the other {left} kinds, of which none is found, are on the page.")]
     declared = _declared(numbers, measures_by_name)
     if declared:
         blocks += [Text(""), *map(Text, declared)]

@@ -1,6 +1,7 @@
 """What people said of pictures that were made, as estimates of the run that made them, or of one that checked them."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,16 +48,19 @@ def people_estimates(run: StoredRun, people: RatedPictures) -> pl.DataFrame:
 
 
 def _making(run: StoredRun) -> StoredRun | None:
-    """The run that made the pictures that a run is about; None where that is not known."""
+    """The run that made the pictures that a run is about, beside it or beside their list; None where there is none.
+
+    The list of pictures in object storage is a copy, beside which no making lies.
+    """
     if run.study.name == MAKING:
         return run
     if run.study.name != CHECKS.name:
         return None
-    try:
-        making = StoredRun.open(Path(str(run.study.options["manifest"])).parent / MAKING_FOLDER)
-    except (FaceValueError, OSError):
-        return None
-    return making if making.study.name == MAKING else None
+    for place in (run.folder.parent, Path(str(run.study.options["manifest"])).parent):
+        with suppress(FaceValueError, OSError):
+            if (making := StoredRun.open(place / MAKING_FOLDER)).study.name == MAKING:
+                return making
+    return None
 
 
 def _share(row: Mapping[str, Any]) -> dict[str, object]:

@@ -89,5 +89,8 @@ fetch = Printing(
         click.Option(["--out", "folder"], required=True, type=click.Path(path_type=Path, file_okay=False),
                      help="A new folder."),
     ),
-    "Bring the run under URL into a new folder, which is a run folder like any other.",
+    """Bring the run under URL into a new folder, which is a run folder like any other.
+
+    Of pictures that `make` put there it brings the pictures and their list, too.
+    """,
 )  # fmt: skip
