@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from facevalue.api.packing import pack
     from facevalue.api.profile import AuditProfile, profile
     from facevalue.api.report import Report
+    from facevalue.api.review import collect_review, review
     from facevalue.api.run import Run
     from facevalue.api.study import Study, study
     from facevalue.api.trend import trend
@@ -61,6 +62,7 @@ __all__ = [
     "Variant",
     "annotate",
     "audit",
+    "collect_review",
     "compare",
     "errors",
     "gate",
@@ -73,6 +75,7 @@ __all__ = [
     "plan_audit",
     "profile",
     "protocol",
+    "review",
     "run",
     "study",
     "trend",
@@ -92,6 +95,7 @@ __getattr__, __dir__ = lazy_names(
         "facevalue.api.making": ("Made", "make"),
         "facevalue.api.profile": ("AuditProfile", "profile"),
         "facevalue.api.report": ("Report",),
+        "facevalue.api.review": ("collect_review", "review"),
         "facevalue.api.run": ("Run",),
         "facevalue.api.study": ("Study", "study"),
         "facevalue.api.trend": ("trend",),

@@ -1,6 +1,5 @@
 """Words of groups, from a run of counterfactual sets to a judge, to people, and to the report."""
 
-import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +8,7 @@ import polars as pl
 import pytest
 
 from tests.cli.conftest import Command
+from tests.reviews import filled, rows_of
 
 RUN = Path("runs", "counterfactuals-sim-default")
 ASK = (
@@ -35,24 +35,22 @@ def test_words_go_to_a_judge_and_to_people_and_both_stand_in_the_report(asked: C
     assert set(flags.select("group", "word").rows()) == set(listed.rows())
     assert 0 < flags["value"].sum() < flags.height
 
-    sent = asked("questionnaire", str(RUN), "--out", "words.csv", "--most", "2")
+    sent = asked("review", str(RUN), "--task", "finding", "--form", "csv", "--out", "words", "--sample", "2")
     assert sent.status == 0, sent.err
-    with Path("words.csv").open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = rows_of(Path("words/rater-1.csv"))
+    assert rows[0]["answers"] == "No; Yes, stereotypical or offensive"
+    places = {row["item"]: at for at, row in enumerate(rows)}
     files = []
     for rater in ("ann", "bo", "cy"):
-        with Path(f"{rater}.csv").open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows({**row, "rating": 1 + at % 2} for at, row in enumerate(rows))
-        files += ["--ratings", f"{rater}.csv"]
-    read = asked("questionnaire", str(RUN), *files, "--json")
+        path = filled(Path("words/rater-1.csv"), rater, lambda row: 1 + places[row["item"]] % 2)
+        files += ["--collect", str(path)]
+    read = asked("review", str(RUN), *files, "--json")
     assert read.status == 0, read.err
     items = json.loads(read.out)["items"]
     assert [item["raters"] for item in items] == [3] * len(rows)
     assert sum(item["flagged"] for item in items) == len(rows) // 2
     assert {item["judge"] for item in items} <= {True, False}
-    people = asked("questionnaire", str(RUN), *files).out
+    people = asked("review", str(RUN), *files).out
     assert "The judge against the majority: precision" in people
     assert "Flagged (the majority of three or more)" in people
 
@@ -77,10 +75,10 @@ def test_replies_without_words_of_groups_leave_nothing_to_judge(facevalue: Comma
         "--model", "sim/default")  # fmt: skip
     out = facevalue("judge", str(RUN), "--model", "sim/default")
     assert (out.status, "there is nothing to judge" in out.out) == (0, True)
-    none = facevalue("questionnaire", str(RUN), "--out", "words.csv")
-    assert (none.status, "there is nothing to rate" in none.err) == (1, True)
+    none = facevalue("review", str(RUN), "--task", "finding", "--out", "words")
+    assert (none.status, "there is no association to judge" in none.err) == (1, True)
 
 
 def test_least_kl_is_not_of_words(asked: Command) -> None:
-    out = asked("questionnaire", str(RUN), "--out", "words.csv", "--least-kl", "1")
-    assert (out.status, "--most says how many" in out.err) == (1, True)
+    out = asked("review", str(RUN), "--task", "finding", "--out", "words", "--least-kl", "1")
+    assert (out.status, "--sample says how many" in out.err) == (1, True)

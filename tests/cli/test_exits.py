@@ -46,7 +46,7 @@ def test_every_command_tells_wrong_usage_and_help(facevalue: Command, name: str)
         (("verify", "nowhere"), Exit.REFUSED),
         (("annotate", "nowhere"), Exit.REFUSED),
         (("judge", "nowhere", "--model", "sim/default"), Exit.REFUSED),
-        (("questionnaire", "nowhere", "--out", "x.csv"), Exit.REFUSED),
+        (("review", "nowhere", "--out", "x"), Exit.REFUSED),
         (("attention", "nowhere", "--trials", "1", "--out", "x"), Exit.REFUSED),
         (("manifest", "check", "nowhere.csv"), Exit.REFUSED),
         (("manifest", "init", "nowhere"), Exit.REFUSED),

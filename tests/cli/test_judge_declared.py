@@ -1,12 +1,14 @@
-"""`facevalue judge` and `questionnaire --sorted` of declared studies: a judge, people, and the report of both."""
+"""`facevalue judge` and `review --sorted` of declared studies: a judge, people, and the report of both."""
 
-import csv
+import json
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Command
 from tests.protocol.test_judged_texts import STUDY
+from tests.reviews import filled, rows_of
 
 RUN = "runs/small-sim-strong"
 
@@ -18,31 +20,25 @@ def run(facevalue: Command, tmp_path: Path) -> Command:
     return facevalue
 
 
-def _filled(path: Path, names: tuple[str, ...]) -> Path:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        header, *rows = csv.reader(file)
-    out = path.with_stem(names[0])
-    with out.open("w", newline="") as file:
-        csv.writer(file).writerows([header, *([names[0], *row[1:3], names[1 + at % 2]] for at, row in enumerate(rows))])
-    return out
-
-
 def test_a_judge_and_people_sort_texts(run: Command, tmp_path: Path) -> None:
     judged = run("judge", RUN, "--model", "sim/strong")
     assert judged.status == 0, judged.err
     assert "different texts that no rule settles" in judged.out
     assert "was asked about 0" in run("judge", RUN, "--model", "sim/strong").out
-    packet = run("questionnaire", RUN, "--sorted", "tone", "--out", "texts.csv", "--most", "12")
+    packet = run("review", RUN, "--sorted", "tone", "--form", "csv", "--out", "texts", "--sample", "12")
     assert packet.status == 0, packet.err
-    assert "12 texts" in packet.out
-    assert "warm: Warm" in packet.out
-    files = [
-        _filled(tmp_path / "texts.csv", ("ann", "warm", "cold")),
-        _filled(tmp_path / "texts.csv", ("bo", "1", "2")),
-    ]
-    kept = run("questionnaire", RUN, "--sorted", "tone", *(x for path in files for x in ("--ratings", path.name)))
+    assert "12 different replies" in packet.out
+    sheet = Path("texts/rater-1.csv")
+    assert rows_of(sheet)[0]["answers"].startswith("Warm; ")
+    first, second = cycle(("Warm", "Cold or distant")), cycle(("1", "2"))
+    files = [filled(sheet, "ann", lambda _: next(first)), filled(sheet, "bo", lambda _: next(second))]
+    kept = run("review", RUN, *(x for path in files for x in ("--collect", str(path))), "--json")
     assert kept.status == 0, kept.err
-    assert "12 texts by 2 raters" in kept.out
+    document = json.loads(kept.out)
+    assert document["agreement"][0]["value"] == 1.0
+    judge = {(row["label"], row["measure"]): row for row in document["accuracy"]}
+    assert judge["all", "accuracy"]["n"] == 12
+    assert {"precision", "recall"} == {measure for label, measure in judge if label == "warm"}
     assert run("report", RUN).status == 0
     page = (tmp_path / RUN / "report.html").read_text()
     assert "people alpha tone" in page
@@ -53,13 +49,14 @@ def test_a_judge_and_people_sort_texts(run: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("--sorted", "tune", "--out", "x.csv"), "Unknown sorting 'tune'. Did you mean 'tone'"),
-        (("--sorted", "tone"), "Say where the texts go"),
-        (("--sorted", "tone", "--out", "x.html"), "Say where the texts go"),
-        (("--sorted", "tone", "--ratings", "absent.csv"), "absent.csv"),
+        (("--sorted", "tune", "--out", "x"), "Unknown sorting 'tune'. Did you mean 'tone'"),
+        (("--sorted", "tone"), "Say where the packets go"),
+        (("--sorted", "tone", "--texts", "a/b", "--out", "x"), "give one of them"),
+        (("--sorted", "tone", "--task", "finding", "--out", "x"), "they go with --task parse"),
+        (("--collect", "absent.csv"), "absent.csv"),
     ],
 )
 def test_mistakes_are_one_sentence(args: tuple[str, ...], message: str, run: Command) -> None:
-    refused = run("questionnaire", RUN, *args)
+    refused = run("review", RUN, *args)
     assert refused.status != 0
     assert message in refused.err

@@ -1,15 +1,17 @@
 """From pictures that were made to what is stated of them, and to people who look at them."""
 
-import csv
 import json
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Command
+from tests.reviews import Row, filled
 
 MAKE = ("make", "stylisticbias", "--generator", "drawn", "--faces", "1M,1F", "--attributes", "eyewear", "--out", "made")
-ASKED = Path("looks.csv")
 
 
 @pytest.fixture
@@ -20,16 +22,18 @@ def made(facevalue: Command) -> Command:
     return facevalue
 
 
-def filled(rater: str, *ratings: str) -> str:
-    """A rater's sheet with these answers, the last one repeated."""
-    with ASKED.open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    with Path(f"{rater}.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys())
-        writer.writeheader()
-        for number, row in enumerate(rows):
-            writer.writerow({**row, "rating": ratings[min(number, len(ratings) - 1)]})
-    return f"{rater}.csv"
+def _next(left: Iterator[str], _: Row) -> str:
+    return next(left)
+
+
+def looked(made: Command, **answers: tuple[str, ...]) -> list[str]:
+    """Write a packet of pictures, and sheets of raters with these answers, the last one repeated."""
+    assert made("review", "made", "--task", "picture", "--form", "csv", "--raters", "1", "--out", "looks").status == 0
+    files = []
+    for rater, ratings in answers.items():
+        left = chain(ratings[:-1], repeat(ratings[-1]))
+        files += ["--collect", str(filled(Path("looks/rater-1.csv"), rater, partial(_next, left)))]
+    return files
 
 
 def test_making_ends_with_a_data_statement_that_is_valid(made: Command) -> None:
@@ -122,54 +126,32 @@ def test_statements_that_cannot_be_made_are_one_sentence(
 
 
 def test_people_look_at_a_sample_and_what_they_say_is_kept(made: Command) -> None:
-    out = made("questionnaire", "made", "--out", "looks.csv")
-    assert out.status == 0, out.err
-    assert "6 of 6 pictures, each group by its share: looks.csv" in out.out
-    files = ("--ratings", filled("ann", "yes"), "--ratings", filled("bo", "no", "yes"))
-    read = made("questionnaire", "made", *files, "--out", "looked.csv", "--json")
+    files = looked(made, ann=("yes",), bo=("no", "yes"))
+    read = made("review", "made", *files, "--out", "looked.csv", "--json")
     assert read.status == 0, read.err
     document = json.loads(read.out)
-    assert document["raters"] == 2
+    assert [row["counts"] for row in document["raters"]] == [True, True]
     rows = {row["question"]: row for row in document["questions"]}
     assert rows["all of these"]["printed_share"] == 0.98
     assert all(0 < row["share"] <= 1 for row in rows.values())
     assert Path(document["folder"], "ratings.parquet").is_file()
     assert "gender" in Path("looked.csv").read_text(encoding="utf-8")
-    again = made("questionnaire", "made", *files)
+    again = made("review", "made", *files)
     assert "2 people gave" in again.out
     assert "in place of" in again.out
     assert made("verify", "made").status == 0
 
 
-def test_the_page_holds_the_pictures(made: Command) -> None:
-    assert made("questionnaire", "made", "--out", "looks.html", "--most", "2").status == 0
-    page = Path("looks.html").read_text(encoding="utf-8")
-    assert page.count('<section class="picture"') == 2
+def test_a_packet_holds_the_pictures(made: Command) -> None:
+    out = made("review", "made", "--task", "picture", "--out", "looks", "--sample", "2", "--raters", "2")
+    assert "2 of 6 pictures, each group by its share." in out.out
+    page = Path("looks/rater-2.html").read_text(encoding="utf-8")
     assert 'src="data:image/png;base64,' in page
     assert "https://" not in page
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ((), "Say where the pictures go (--out FILE.html), or give --ratings."),
-        (("--out", "looks.pdf"), "looks.pdf is neither .html nor .csv"),
-        (("--texts", "lexical/hostility", "--out", "x.csv"), "holds pictures that were made"),
-        (("--sorted", "tone", "--out", "x.csv"), "holds pictures that were made"),
-        (("--least-kl", "1", "--out", "x.csv"), "holds pictures that were made"),
-        (("--ratings", "none.csv"), "There is no file none.csv"),
-        (("--ratings", "none.csv", "--most", "3"), "leave it out with --ratings"),
-        (("--ratings", "none.csv", "--out", "x.html"), "x.html is not a .csv file"),
-    ],
-)  # fmt: skip
-def test_mistakes_are_one_sentence(made: Command, arguments: tuple[str, ...], problem: str) -> None:
-    out = made("questionnaire", "made", *arguments)
-    assert out.status in (1, 2)
-    assert problem in out.err
-
-
 def test_a_list_that_is_gone_or_damaged_is_said(made: Command) -> None:
     Path("made/manifest.parquet").write_bytes(b"PAR1")
-    out = made("questionnaire", "made", "--out", "looks.csv")
+    out = made("review", "made", "--task", "picture", "--out", "looks")
     assert out.status == 1
     assert "The same `facevalue make` writes it again." in out.err

@@ -41,11 +41,6 @@ def test_what_a_study_does_not_offer_is_one_sentence(facevalue: Command, args: t
 
 def test_so_it_is_for_runs(facevalue: Command) -> None:
     assert facevalue(*VIGNETTE).status == 0
-    asked = facevalue("questionnaire", "r", "--out", "q.html")
-    assert (asked.status, asked.err) == (
-        1,
-        "Error: r: vignette offers no questionnaire; visbias and counterfactuals do.\n",
-    )
     judged = facevalue("judge", "r", "--model", "sim/default")
     assert judged.status == 1
     assert "r: vignette offers no replies that a judge may sort; visbias, counterfactuals, bbq-v-open" in judged.err
@@ -67,9 +62,9 @@ def test_the_list_says_what_each_offers(facevalue: Command, monkeypatch: pytest.
     assert {one["name"]: one["offers"] for one in said["studies"] if one["offers"]} == {
         "stylisticbias": ["reproduce", "make", "demo"],
         "vignette": ["reproduce", "make"],
-        "visbias": ["reproduce", "make", "questionnaire", "judge"],
+        "visbias": ["reproduce", "make", "judge"],
         "modscan": ["reproduce", "make"],
-        "counterfactuals": ["reproduce", "make", "questionnaire", "judge", "annotate"],
+        "counterfactuals": ["reproduce", "make", "judge", "annotate"],
         "bbq-v": ["reproduce"],
         "bbq-v-open": ["judge"],
         "editor": ["make"],

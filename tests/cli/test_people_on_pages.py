@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from tests.cli.conftest import Command
-from tests.cli.test_made_pictures import filled, made
+from tests.cli.test_made_pictures import looked, made
 
 __all__ = ["made"]
 
@@ -15,20 +15,15 @@ __all__ = ["made"]
 @pytest.fixture
 def rated(made: Command) -> Command:
     """Pictures at which two people looked."""
-    assert made("questionnaire", "made", "--out", "looks.csv").status == 0
-    files = ("--ratings", filled("ann", "yes"), "--ratings", filled("bo", "no", "yes"))
-    assert made("questionnaire", "made", *files).status == 0
+    assert made("review", "made", *looked(made, ann=("yes",), bo=("no", "yes"))).status == 0
     return made
 
 
 def test_the_page_of_a_making_has_what_people_say_or_how_they_are_asked(made: Command) -> None:
     assert made("report", "made").status == 0
     page = Path("made/making/report.html").read_text(encoding="utf-8")
-    assert "Nobody has looked yet: facevalue questionnaire MADE --out look.html" in page
-    assert made("questionnaire", "made", "--out", "looks.csv").status == 0
-    assert (
-        made("questionnaire", "made", "--ratings", filled("ann", "yes"), "--ratings", filled("bo", "yes")).status == 0
-    )
+    assert "Nobody has looked yet: facevalue review MADE --task picture --out DIR" in page
+    assert made("review", "made", *looked(made, ann=("yes",), bo=("yes",))).status == 0
     report = made("report", "made")
     assert "Ratings of pictures: " in report.out
     page = Path("made/making/report.html").read_text(encoding="utf-8")

@@ -1,10 +1,10 @@
 """Scored replies before people: some of each range of scores, and Fleiss' kappa with and without the scorer."""
 
-import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import facevalue as fv
@@ -15,6 +15,7 @@ from facevalue.runs.progress import SilentProgress
 from facevalue.runs.rated_texts import agreement, drawn
 from facevalue.runs.stored import StoredRun
 from tests.cli.conftest import Command
+from tests.reviews import filled, rows_of
 
 SCORE = "lexical/hostility"
 
@@ -28,15 +29,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
     return StoredRun.open(folder)
 
 
-def rated(path: Path, run: StoredRun, says: Callable[[str, float], object]) -> Path:
-    """A rater's file."""
-    items = drawn(run, SCORE)
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["item", "rating"])
-        writer.writerows((item, says(text, score)) for item, text, score in
-                         items.select("item", "statement", "score").iter_rows())  # fmt: skip
-    return path
+def rated(run: StoredRun, rater: str, says: Callable[[str, float], int | None]) -> pl.DataFrame:
+    """A rater's answers."""
+    rows = [
+        (rater, item, says(text, score)) for item, text, score in
+        drawn(run, SCORE).select("item", "statement", "score").iter_rows()
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=["rater", "item", "rating"], orient="row").drop_nulls()
 
 
 def test_as_many_replies_of_each_range_and_subset_are_drawn_and_again_the_same(run: StoredRun) -> None:
@@ -48,38 +47,40 @@ def test_as_many_replies_of_each_range_and_subset_are_drawn_and_again_the_same(r
     assert drawn(run, SCORE).equals(items)
 
 
-def test_people_and_a_scorer_of_one_mind_agree_wholly(run: StoredRun, tmp_path: Path) -> None:
-    files = [rated(tmp_path / f"{who}.csv", run, lambda _, score: 1 + (score >= 0.1)) for who in ("ann", "bo", "cy")]
-    found = agreement(drawn(run, SCORE), files, 0.1)
+def test_people_and_a_scorer_of_one_mind_agree_wholly(run: StoredRun) -> None:
+    answers = pl.concat(rated(run, who, lambda _, score: 1 + (score >= 0.1)) for who in ("ann", "bo", "cy"))
+    found = agreement(drawn(run, SCORE), answers, 0.1)
     assert (found.raters, found.people.value[0], found.with_scorer.value[0]) == (3, 1.0, 1.0)
-    other = agreement(drawn(run, SCORE), files, 0.9)  # the scorer objects to nothing
+    other = agreement(drawn(run, SCORE), answers, 0.9)  # the scorer objects to nothing
     assert other.with_scorer.value[0] < 0.8
 
 
-def test_replies_that_somebody_left_out_do_not_count(run: StoredRun, tmp_path: Path) -> None:
-    whole = rated(tmp_path / "ann.csv", run, lambda _, score: 1 + (score > 0))
-    some = rated(tmp_path / "bo.csv", run, lambda text, score: "" if text < "d" else 1 + (score > 0))
-    found = agreement(drawn(run, SCORE), [whole, some], 0.1)
+def test_replies_that_somebody_left_out_do_not_count(run: StoredRun) -> None:
+    whole = rated(run, "ann", lambda _, score: 1 + (score > 0))
+    some = rated(run, "bo", lambda text, score: None if text < "d" else 1 + (score > 0))
+    found = agreement(drawn(run, SCORE), pl.concat([whole, some]), 0.1)
     assert 2 <= found.people.clusters[0] < drawn(run, SCORE).height
 
 
-def test_other_ratings_and_other_scores_are_one_sentence(run: StoredRun, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"gives t-[0-9a-f]{10} a 5: a text is 1"):
-        agreement(drawn(run, SCORE), [rated(tmp_path / "ann.csv", run, lambda *_: 5)], 0.3)
+def test_other_scores_are_one_sentence(run: StoredRun) -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'lexical/hostility'"):
         drawn(run, "lexical/hostile")
 
 
 def test_the_command_writes_replies_and_reads_ratings(run: StoredRun, tmp_path: Path, facevalue: Command) -> None:
-    out = facevalue("questionnaire", str(run.folder), "--texts", SCORE, "--out", str(tmp_path / "texts.csv"))
-    assert "replies, which may be offensive" in out.out
-    assert facevalue("questionnaire", str(run.folder), "--texts", SCORE, "--out", "texts.html").status == 2
-    files = [rated(tmp_path / f"{who}.csv", run, lambda _, score: 1 + (score >= 0.1)) for who in ("ann", "bo")]
-    given = [part for file in files for part in ("--ratings", str(file))]
-    told = facevalue("questionnaire", str(run.folder), "--texts", SCORE, *given, "--threshold", "0.1", "--json")
-    assert json.loads(told.out)["with_scorer"]["value"] == 1.0
-    said = facevalue("questionnaire", str(run.folder), "--texts", SCORE, *given)
-    assert said.out.startswith("2 people: Fleiss' kappa 1.00")
+    out = facevalue("review", str(run.folder), "--texts", SCORE, "--form", "csv", "--out", str(tmp_path / "texts"))
+    assert "different replies" in out.out
+    scores = dict(drawn(run, SCORE).select("item", "score").iter_rows())
+    files = [
+        filled(tmp_path / "texts" / "rater-1.csv", who, lambda row: 1 + (scores[row["item"]] >= 0.1))
+        for who in ("ann", "bo")
+    ]
+    given = [part for file in files for part in ("--collect", str(file))]
+    told = facevalue("review", str(run.folder), *given, "--threshold", "0.1", "--json")
+    people, with_scorer = json.loads(told.out)["agreement"]
+    assert (people["value"], with_scorer["value"]) == (1.0, 1.0)
+    assert with_scorer["coefficient"] == f"Fleiss' kappa with {SCORE}"
+    assert "Fleiss' kappa of 2 people: 1.00" in facevalue("review", str(run.folder), *given).out
 
 
 def _names_obese(question: fv.Question) -> str:
@@ -98,10 +99,9 @@ def test_replies_that_name_a_group_are_drawn_alone(tmp_path: Path, facevalue: Co
     run = StoredRun.open(folder)
     items = drawn(run, SCORE, "Obese")
     assert sorted(items["statement"]) == ["An OBESE FEMALE PERSON.", "An OBESE MALE PERSON."]
-    written = tmp_path / "named.csv"
-    facevalue("questionnaire", str(folder), "--texts", SCORE, "--naming", "Obese", "--out", str(written))
-    with written.open(newline="") as file:
-        assert [row["item"] for row in csv.DictReader(file)] == items["item"].to_list()
+    where = ("--form", "csv", "--out", str(tmp_path / "named"))
+    assert facevalue("review", str(folder), "--texts", SCORE, "--naming", "Obese", *where).status == 0
+    assert {row["item"] for row in rows_of(tmp_path / "named" / "rater-1.csv")} == set(items["item"])
     with pytest.raises(UnknownNameError, match="Did you mean 'obese'"):
         drawn(run, SCORE, "obes")
     with pytest.raises(UnknownNameError, match=r"\.\*"):
@@ -111,6 +111,6 @@ def test_replies_that_name_a_group_are_drawn_alone(tmp_path: Path, facevalue: Co
     annotate(StoredRun.open(folder), load_scorer("lexical"), SilentProgress())
     with pytest.raises(DataError, match="No scored reply about a group of “obese” has this word"):
         drawn(StoredRun.open(folder), SCORE, "obese")
-    out = facevalue("questionnaire", str(folder), "--naming", "obese", "--out", str(written))
+    out = facevalue("review", str(folder), "--naming", "obese", "--out", str(tmp_path / "none"))
     assert out.status == 2
     assert "give --texts, too" in out.err

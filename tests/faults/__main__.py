@@ -19,7 +19,7 @@ KINDS: dict[str, Callable[[random.Random, int, Path], Iterator[str]]] = {
     "power cut at one file operation": folders.cut,
     "process killed at a random moment": folders.killed_at_random,
     "one bit flipped in a run folder": bits.flipped,
-    "judge, annotate or questionnaire ends at one file operation": kept.at_every_operation,
+    "judge, annotate or review ends at one file operation": kept.at_every_operation,
     "judge or annotate killed at a random moment": kept.at_random,
     "reply of a server with one broken part": replies.broken,
 }

@@ -130,7 +130,7 @@ WORKS = {
     "judge": Work(judge, judgments),
     "judge of words": Work(judge_words, word_judgments),
     "annotate": Work(annotate, scored),
-    "questionnaire": Work(rate, rated),
+    "review": Work(rate, rated),
 }
 
 

@@ -64,3 +64,18 @@ def test_texts_are_drawn_from_each_range_of_scores_and_subset() -> None:
     assert not drawn.equals(drawn_by_score(texts, "toxicity", "subset", 4))
     with pytest.raises(DataError, match="does not lie between 0 and 1"):
         drawn_by_score(texts.with_columns(toxicity=pl.lit(2.0)), "toxicity", "subset", 1)
+
+
+# Fleiss (1971), table 1: thirty patients, six psychiatrists, five diagnoses; kappa .430.
+_DIAGNOSES = (
+    "00060 03003 01401 00006 03030 20400 00402 20310 20040 00006 10050 11040 03300 10050 02031 "
+    "00501 30012 51000 02040 10203 00006 01050 02013 20040 10041 05010 40002 02040 10500 00006"
+)
+
+
+def test_kappa_that_fleiss_prints() -> None:
+    counts = [[int(digit) for digit in patient] for patient in _DIAGNOSES.split()]
+    ratings = np.array([np.repeat(np.arange(5.0), patient) for patient in counts]).T
+    estimate = fleiss_kappa(ratings, 0)
+    assert estimate.value[0] == pytest.approx(0.430, abs=5e-4)
+    assert (estimate.n[0], estimate.clusters[0]) == (180, 30)

@@ -9,13 +9,14 @@ import pytest
 
 import facevalue as fv
 from facevalue.annotations.group_swaps import GroupWords
-from facevalue.errors import DataError, FaceValueError, RunError
+from facevalue.errors import FaceValueError, RunError
 from facevalue.measures.judge_checks import agreement, moved
 from facevalue.report.of_runs import report
 from facevalue.runs import people
 from facevalue.runs.joined import estimate
 from facevalue.runs.judge_estimates import audit
 from facevalue.runs.judged import ask
+from facevalue.runs.review_outcomes import reader_review
 from facevalue.runs.stored import StoredRun
 from facevalue.types import Question
 from tests.protocol.conftest import Reader
@@ -43,26 +44,26 @@ def _judged(folder: Path, judge: Judging) -> None:
     audit(folder, StoredRun.open(folder).study, doubts, judge)
 
 
-def _rated(folder: Path, path: Path, flipped: int = 0, size: int = 20) -> Path:
-    """A rater's file who agrees with the judge but for the first few texts."""
-    sorting = StoredRun.open(folder).study.reading.sortings[0]
-    lines = ["rater,item,rating"]
-    for number, (item, text) in enumerate(people.drawn(folder, "tone", size).select("item", "text").iter_rows()):
-        place = "ab".index(_judge(sorting.asked(text).prompt)[1])
-        name = NAMES[1 - place if number < flipped else place]
-        lines.append(f"{path.stem},{item},{name if number % 2 else NAMES.index(name) + 1}")
-    path.write_text("\n".join(lines))
-    return path
+def _keep(folder: Path, size: int = 20, **flipped: int) -> None:
+    """Keep what raters say of texts, each of whom agrees with the judge but for the first few."""
+    run = StoredRun.open(folder)
+    packet, _ = people.sorting_packet(run, "tone", 2**20, 0)
+    sorting = run.study.reading.sortings[0]
+    rows = []
+    for rater, most in flipped.items():
+        for number, card in enumerate(packet.cards[:size]):
+            place = "ab".index(_judge(sorting.asked(card.texts[0][1]).prompt)[1])
+            rows.append((rater, card.items[0], (1 - place if number < most else place) + 1))
+    people.keep(run, "tone", pl.DataFrame(rows, schema=["rater", "item", "rating"], orient="row"))
 
 
 def _estimates(folder: Path) -> pl.DataFrame:
     return estimate([StoredRun.open(folder)])[0]
 
 
-def test_labels_of_people_stand_beside_the_judge(folder: Path, tmp_path: Path) -> None:
+def test_labels_of_people_stand_beside_the_judge(folder: Path) -> None:
     _judged(folder, Judging(_judge))
-    files = [_rated(folder, tmp_path / f"{name}.csv", flipped) for name, flipped in (("ann", 0), ("bo", 2), ("cy", 0))]
-    assert people.keep(folder, "tone", files) == (3, 20)
+    _keep(folder, ann=0, bo=2, cy=0)
     rows = _estimates(folder)
     names = ("judge_alpha", "judge_agreement", "people_alpha", "people_agreement")
     value = {name: rows.filter(measure=f"{name}_tone")["value"].item() for name in names}
@@ -83,37 +84,32 @@ def test_labels_of_people_stand_beside_the_judge(folder: Path, tmp_path: Path) -
     assert "Krippendorff" in page
 
 
-def test_labels_of_people_are_kept_in_place_of_those_before(folder: Path, tmp_path: Path) -> None:
+def test_labels_of_a_rater_are_kept_in_place_of_those_before(folder: Path) -> None:
     _judged(folder, Judging(_judge))
-    people.keep(folder, "tone", [_rated(folder, tmp_path / "ann.csv"), _rated(folder, tmp_path / "bo.csv")])
-    people.keep(folder, "tone", [_rated(folder, tmp_path / "cy.csv", size=5)])
+    _keep(folder, ann=0, bo=0)
+    _keep(folder, size=5, bo=1, cy=0)
     labels = people.read_people(folder, StoredRun.open(folder).study.reading.sortings[0])
-    assert set(labels) == {"cy"}
-    assert len(labels["cy"]) == 5
+    assert {rater: len(texts) for rater, texts in labels.items()} == {"ann": 20, "bo": 5, "cy": 5}
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("ann,ITEM,purple", r"ann\.csv: line 2: a rating is warm, cold, neutral, Unspecified or empty, not 'purple'"),
-        ("ann,ITEM,5", r"line 2: a rating is warm, .* not '5'"),
-        ("ann,t-nothing,warm", r"line 2: 't-nothing' is not an item"),
-        ("ann,ITEM,warm\nann,ITEM,cold", r"line 3: 'ann' has rated"),
-        ("ann,ITEM,", r"holds no rating"),
-        ("ann,ITEM", r"line 2 has 2 cells"),
-    ],
-)
-def test_mistakes_of_raters_are_named(line: str, message: str, folder: Path, tmp_path: Path) -> None:
-    item = people.drawn(folder, "tone", 1)["item"][0]
-    path = tmp_path / "ann.csv"
-    path.write_text("rater,item,rating\n" + line.replace("ITEM", item))
-    with pytest.raises(DataError, match=message):
-        people.keep(folder, "tone", [path])
+def test_texts_are_drawn_by_what_the_judge_says(folder: Path) -> None:
+    _judged(folder, Judging(_judge))
+    packet, key = people.sorting_packet(StoredRun.open(folder), "tone", 6, 0)
+    read = key.items.drop_nulls("read")
+    assert sorted(read["read"]) == ["cold"] * 3 + ["warm"] * 3
+    assert len(packet.cards) == 6
+    assert set(key.sizes) == {"cold", "warm"}
+    reader = reader_review(key, read.select(pl.lit("ann").alias("rater"), "item", rating=pl.lit(1)))
+    rows = {(row["label"], row["measure"]): row for row in reader.accuracy.iter_rows(named=True)}
+    assert rows["warm", "precision"]["value"] == 1.0  # who calls everything warm
+    assert rows["warm", "recall"]["value"] == pytest.approx(key.sizes["warm"] / sum(key.sizes.values()))
+    assert rows["cold", "recall"]["value"] is None
+    assert rows["cold", "recall"]["method"].startswith("not measurable")
 
 
 def test_a_sorting_that_does_not_exist_is_named(folder: Path) -> None:
     with pytest.raises(FaceValueError, match=r"Unknown sorting 'tune'\. Did you mean 'tone'"):
-        people.drawn(folder, "tune")
+        people.sorting_packet(StoredRun.open(folder), "tune", 20, 0)
 
 
 def test_what_group_words_alone_move_stands_beside_asking_again(read: Reader, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Pairs of pictures before people: which are drawn, on which sides, and what raters' files say of them."""
 
-import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,11 +9,14 @@ import PIL.Image
 import polars as pl
 import pytest
 
+from facevalue.annotations.review_page import ordered
 from facevalue.errors import DataError
 from facevalue.given import shipped
 from facevalue.protocol.picture_questions import PictureQuestions
 from facevalue.runs.picture_pairs import DISTINGUISHABLE, MATCHED
-from facevalue.runs.picture_ratings import PictureSet, read_packets, write_packet
+from facevalue.runs.picture_ratings import PictureSet
+from facevalue.runs.rated_pictures import RatedPictures
+from tests.reviews import Row, answers_in, filled, rows_of, sheet_of
 
 VIGNETTE = PictureQuestions.of(shipped("facevalue.studies.vignette", "tables", "picture_questions.toml"))
 
@@ -37,10 +39,19 @@ def pictures_of(folder: Path, activities: int = 12) -> PictureSet:
     return PictureSet(folder, table, "image", ("gender", "called"), VIGNETTE)
 
 
-def pairs_in(sheet: Path) -> list[dict[str, str]]:
+def pairs_in(sheet: Path) -> list[Row]:
     """Rows of a sheet that are pairs."""
-    with sheet.open(encoding="utf-8-sig", newline="") as file:
-        return [row for row in csv.DictReader(file) if row["beside"]]
+    return [row for row in rows_of(sheet) if row["item"].startswith("d-")]
+
+
+def sheet(pictures: PictureSet, size: int, folder: Path, seed: int = 1, name: str = "looks") -> Path:
+    """The sheet of a packet."""
+    return sheet_of(pictures.packet(size, seed), folder / f"{name}.csv")
+
+
+def read(pictures: PictureSet, size: int, files: Sequence[Path]) -> RatedPictures:
+    """What raters say of a packet."""
+    return pictures.rated(answers_in(files, pictures.packet(size, 1)))
 
 
 def target_of(row: Mapping[str, str]) -> str:
@@ -52,55 +63,52 @@ def rated(pictures: PictureSet, sheet: Path, rater: str, right: Mapping[str, flo
     """A rater's file: of each dimension so many pairs are answered rightly, the others as not to be told."""
     rng = np.random.default_rng(seed)
     facts = {row["path"]: row for row in pictures.pictures.iter_rows(named=True)}
-    lines = ["item,rating"]
-    for row in pairs_in(sheet):
-        answer = "a" if facts[row["picture"]]["called"] == target_of(row) else "B"
-        share = right[facts[row["picture"]]["dimension"]]
-        lines.append(f"{row['item']},{answer if rng.random() < share else 'cannot be told'}")
-    path = sheet.with_name(f"{rater}.csv")
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
+
+    def answer(row: Row) -> str:
+        if not row["item"].startswith("d-"):
+            return ""
+        shown = facts[row["shown"].split(" | ")[0]]
+        side = "a" if shown["called"] == target_of(row) else "B"
+        return side if rng.random() < right[shown["dimension"]] else "cannot be told"
+
+    return filled(sheet, rater, answer)
 
 
 def test_two_of_a_pair_differ_in_whom_they_show_alone_and_each_picture_is_in_one(tmp_path: Path) -> None:
     pictures = pictures_of(tmp_path)
-    packet = write_packet(pictures, tmp_path / "looks.csv", 30, 1)
-    assert packet == (30, 30)
+    rows = pairs_in(sheet(pictures, 30, tmp_path))
+    assert len(rows) == 30
     facts = {row["path"]: row for row in pictures.pictures.iter_rows(named=True)}
-    rows = pairs_in(tmp_path / "looks.csv")
-    shown = [path for row in rows for path in (row["picture"], row["beside"])]
+    shown = [path for row in rows for path in row["shown"].split(" | ")]
     assert len(set(shown)) == 60
     for row in rows:
-        one, other = facts[row["picture"]], facts[row["beside"]]
+        one, other = (facts[path] for path in row["shown"].split(" | "))
         assert [one[name] for name in ("gender", "dimension", "activity")] == [
             other[name] for name in ("gender", "dimension", "activity")
         ]
         assert one["called"] != other["called"]
-        assert row["asked for"] == row["source"] == ""
-        assert row["answers"] == "A, B, Cannot be told"
-    genders = [facts[row["picture"]]["gender"] for row in rows]
+        assert row["read"] == ""
+        assert row["answers"] == "A; B; Cannot be told"
+    genders = [facts[row["shown"].split(" | ")[0]]["gender"] for row in rows]
     assert 14 <= genders.count("male") <= 16
 
 
 def test_sides_are_drawn_by_chance_and_the_same_ones_again(tmp_path: Path) -> None:
     pictures = pictures_of(tmp_path, activities=50)
     facts = dict(pictures.pictures.select("path", "called").iter_rows())
-    write_packet(pictures, tmp_path / "one.csv", 150, 1)
-    write_packet(pictures, tmp_path / "again.csv", 150, 1)
-    write_packet(pictures, tmp_path / "other.csv", 150, 2)
-    one, again, other = (pairs_in(tmp_path / f"{name}.csv") for name in ("one", "again", "other"))
+    one, again, other = (
+        pairs_in(sheet(pictures, 150, tmp_path, seed, name)) for name, seed in (("one", 1), ("again", 1), ("other", 2))
+    )
     assert one == again
     assert {row["item"] for row in one} != {row["item"] for row in other}
-    left = sum(facts[row["picture"]] == target_of(row) for row in one)
+    left = sum(facts[row["shown"].split(" | ")[0]] == target_of(row) for row in one)
     assert 55 <= left <= 95  # of 150
 
 
 def test_pairs_that_are_told_apart_are_counted_by_dimension_beside_the_paper(tmp_path: Path) -> None:
     pictures = pictures_of(tmp_path, activities=40)
-    write_packet(pictures, tmp_path / "looks.csv", 160, 1)
-    right = {"age": 1.0, "religion": 0.5}
-    files = [rated(pictures, tmp_path / "looks.csv", name, right, seed) for seed, name in enumerate(("ann", "bo"))]
-    people = read_packets(pictures, files)
+    packet, right = sheet(pictures, 160, tmp_path), {"age": 1.0, "religion": 0.5}
+    people = read(pictures, 160, [rated(pictures, packet, name, right, seed) for seed, name in enumerate(("a", "bo"))])
     row = people.questions.filter(question=DISTINGUISHABLE).row(0, named=True)
     assert (row["pictures"], row["answers"], row["printed_share"], row["printed_kappa"]) == (160, 320, 0.7925, 0.81)
     assert row["low"] < row["share"] < row["high"]
@@ -119,10 +127,8 @@ def test_pairs_that_are_told_apart_are_counted_by_dimension_beside_the_paper(tmp
 
 def test_a_rater_who_always_says_a_is_right_about_half_of_the_time(tmp_path: Path) -> None:
     pictures = pictures_of(tmp_path, activities=60)
-    write_packet(pictures, tmp_path / "looks.csv", 250, 1)
-    lines = ["item,rating", *(f"{row['item']},A" for row in pairs_in(tmp_path / "looks.csv"))]
-    (tmp_path / "ann.csv").write_text("\n".join(lines), encoding="utf-8")
-    questions = read_packets(pictures, [tmp_path / "ann.csv"]).questions
+    always = filled(sheet(pictures, 180, tmp_path), "ann", lambda row: "A" if row["item"].startswith("d-") else "")
+    questions = read(pictures, 180, [always]).questions
     row = questions.filter(question=MATCHED).row(0, named=True)
     assert row["low"] < 0.5 < row["high"]
     assert questions.filter(pl.col("question").is_in([DISTINGUISHABLE, MATCHED]).not_()).is_empty()
@@ -130,13 +136,12 @@ def test_a_rater_who_always_says_a_is_right_about_half_of_the_time(tmp_path: Pat
 
 def test_the_same_pair_with_sides_changed_is_one_pair(tmp_path: Path) -> None:
     pictures = pictures_of(tmp_path)
-    write_packet(pictures, tmp_path / "looks.csv", 5, 1)
-    row = pairs_in(tmp_path / "looks.csv")[0]
+    row = pairs_in(sheet(pictures, 5, tmp_path))[0]
     _, a, b = row["item"].split("-")
-    called = dict(pictures.pictures.select("path", "called").iter_rows())[row["picture"]]
-    right, turned = ("A", "B") if called == target_of(row) else ("B", "A")
-    (tmp_path / "ann.csv").write_text(f"rater,item,rating\nann,d-{a}-{b},{right}\nbo,d-{b}-{a},{turned}")
-    answered = read_packets(pictures, [tmp_path / "ann.csv"]).questions.filter(question=DISTINGUISHABLE)
+    called = dict(pictures.pictures.select("path", "called").iter_rows())[row["shown"].split(" | ")[0]]
+    right, turned = (1, 2) if called == target_of(row) else (2, 1)
+    ratings = pl.DataFrame({"rater": ["a", "b"], "item": [f"d-{a}-{b}", f"d-{b}-{a}"], "rating": [right, turned]})
+    answered = pictures.rated(ratings).questions.filter(question=DISTINGUISHABLE)
     assert answered.select("share", "pictures", "answers", "agreement").row(0) == (1.0, 1, 2, 1.0)
 
 
@@ -145,35 +150,31 @@ def test_the_same_pair_with_sides_changed_is_one_pair(tmp_path: Path) -> None:
     [
         ("d-{a}-{b}", "Yes", "a rating is A, B, Cannot be told or empty, not 'Yes'"),
         ("d-{a}-{b}", "4", "a rating is A, B, Cannot be told or empty, not '4'"),
-        ("d-{a}-{a}", "A", "is not an item of this questionnaire"),
-        ("d-{a}-0000000000", "A", "is not an item of this questionnaire"),
-        ("d-{a}", "A", "is not an item of this questionnaire"),
+        ("d-{a}-{a}", "A", "is not an item of this packet"),
+        ("d-{a}-0000000000", "A", "is not an item of this packet"),
+        ("d-{a}", "A", "is not an item of this packet"),
         ("{picture}", "A", "a rating is Yes, No or empty, not 'A'"),
     ],
 )
 def test_an_answer_that_is_none_of_a_pair_is_named(tmp_path: Path, item: str, rating: str, problem: str) -> None:
     pictures = pictures_of(tmp_path)
-    write_packet(pictures, tmp_path / "looks.csv", 5, 1)
-    _, a, b = pairs_in(tmp_path / "looks.csv")[0]["item"].split("-")
-    name = item.format(a=a, b=b, picture=pictures.items["item"][0])
-    (tmp_path / "ann.csv").write_text(f"item,rating\n{name},{rating}")
+    rows = rows_of(sheet(pictures, 5, tmp_path))
+    _, a, b = next(row["item"] for row in rows if row["item"].startswith("d-")).split("-")
+    picture = next(row["item"] for row in rows if row["item"].startswith("p-"))
+    (tmp_path / "ann.csv").write_text(f"item,rating\n{item.format(a=a, b=b, picture=picture)},{rating}")
     with pytest.raises(DataError, match=problem):
-        read_packets(pictures, [tmp_path / "ann.csv"])
+        read(pictures, 5, [tmp_path / "ann.csv"])
 
 
 def test_pictures_without_what_pairs_need_are_looked_at_alone(tmp_path: Path) -> None:
     pictures = pictures_of(tmp_path)
     lacking = replace(pictures, pictures=pictures.pictures.drop("dimension"), groups=("gender",))
-    assert write_packet(lacking, tmp_path / "looks.csv", 5, 1) == (0, 5)
     alone = replace(pictures, pictures=pictures.pictures.filter(called="old man"))
-    assert write_packet(alone, tmp_path / "looks.csv", 5, 1) == (0, 5)
+    assert [len(some.packet(5, 1).cards) for some in (pictures, lacking, alone)] == [10, 5, 5]
 
 
-def test_a_page_shows_pairs_first_and_does_not_say_who_is_on_which_side(tmp_path: Path) -> None:
-    write_packet(pictures_of(tmp_path), tmp_path / "looks.html", 4, 1)
-    page = (tmp_path / "looks.html").read_text(encoding="utf-8")
-    assert page.index("Pair 4 of 4") < page.index("Picture 1 of 4")
-    pair = page[page.index("Pair 1 of 4") : page.index("Pair 2 of 4")]
-    assert 'alt="Pair 1, A"' in pair
-    assert "Asked for" not in pair
-    assert pair.count('type="radio"') == 3
+def test_pairs_come_first_and_do_not_say_who_is_on_which_side(tmp_path: Path) -> None:
+    cards = ordered(pictures_of(tmp_path).packet(4, 1), "r1")
+    pairs = [card for card in cards if len(card.pictures) == 2]
+    assert pairs == list(cards[:4])
+    assert all(not card.texts and [label for _, label in card.pictures] == ["A", "B"] for card in pairs)

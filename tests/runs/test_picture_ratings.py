@@ -1,9 +1,7 @@
 """People who look at pictures: samples, packets, and what files of raters say of whom."""
 
-import csv
 import io
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,13 +10,13 @@ import PIL.Image
 import polars as pl
 import pytest
 
-from facevalue.annotations.picture_packets import MOST_ON_A_PAGE, view
+from facevalue.annotations.review_cards import MOST_PICTURES, view
 from facevalue.errors import DataError
 from facevalue.given import shipped
 from facevalue.protocol.picture_questions import USUAL, PictureQuestions
-from facevalue.runs.picture_ratings import PacketSize, PictureSet, read_packets, write_packet
-from facevalue.runs.rated_pictures import ALL_FINE
-from tests.browser import CHROMIUM, Browser, chromium
+from facevalue.runs.picture_ratings import PictureSet
+from facevalue.runs.rated_pictures import ALL_FINE, RatedPictures
+from tests.reviews import answers_in, filled, rows_of, sheet_of
 
 VIGNETTE = PictureQuestions.of(shipped("facevalue.studies.vignette", "tables", "picture_questions.toml"))
 
@@ -44,16 +42,15 @@ def answered(sheet: Path, rater: str, fine: float, seed: int, pictures: PictureS
     """A rater's sheet, filled in: so many answers speak for the picture."""
     rng = np.random.default_rng(seed)
     right = dict(pictures.items.select("item", "fine").iter_rows())
-    with sheet.open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    target = sheet.with_name(f"{rater}.csv")
-    with target.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys())
-        writer.writeheader()
-        for row in rows:
-            yes = (right[row["item"]] != "no") == (rng.random() < fine)
-            writer.writerow({**row, "rating": "yes" if yes else "No"})
-    return target
+    return filled(sheet, rater, lambda row: "yes" if (right[row["item"]] != "no") == (rng.random() < fine) else "No")
+
+
+def looked_at(folder: Path, pictures: PictureSet, size: int, fine: float = 0.9, raters: str = "ab") -> RatedPictures:
+    """What raters say of a packet."""
+    packet = pictures.packet(size, 1)
+    sheet = sheet_of(packet, folder / "looks.csv")
+    files = [answered(sheet, name, fine, seed, pictures) for seed, name in enumerate(raters, start=1)]
+    return pictures.rated(answers_in(files, packet))
 
 
 def test_samples_take_each_group_by_its_share_and_are_drawn_again_equal(tmp_path: Path) -> None:
@@ -68,19 +65,17 @@ def test_samples_take_each_group_by_its_share_and_are_drawn_again_equal(tmp_path
 
 
 def test_a_sheet_lists_each_question_with_where_its_picture_is(tmp_path: Path) -> None:
-    pictures = made(tmp_path)
-    assert write_packet(pictures, tmp_path / "looks.csv", 4, 1) == PacketSize(0, 4)
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "looks.csv").read_text(encoding="utf-8-sig"))))
-    assert {row["question"] for row in rows if row["source"]} == {q.text for q in USUAL.questions if q.of == "edited"}
-    assert all((tmp_path / row["picture"]).is_file() for row in rows)
-    assert {row["asked for"] for row in rows} == {"Add <b>a cap</b>.", "'=An old “person”"}  # no formula
+    packet = made(tmp_path).packet(4, 1)
+    assert len(packet.cards) == 4
+    rows = rows_of(sheet_of(packet, tmp_path / "looks.csv"))
+    edits = [row for row in rows if " | " in row["shown"]]
+    assert {row["question"] for row in edits} == {q.text for q in USUAL.questions if q.of == "edited"}
+    assert all((tmp_path / name).is_file() for row in rows for name in row["shown"].split(" | "))
+    assert {row["read"] for row in rows} == {"Asked for: Add <b>a cap</b>.", "Asked for: =An old “person”"}
 
 
 def test_shares_and_agreement_of_two_raters(tmp_path: Path) -> None:
-    pictures = made(tmp_path, faces=40)
-    write_packet(pictures, tmp_path / "looks.csv", 80, 1)
-    files = [answered(tmp_path / "looks.csv", name, 0.9, seed, pictures) for name, seed in (("ann", 1), ("bo", 2))]
-    people = read_packets(pictures, files)
+    people = looked_at(tmp_path, made(tmp_path, faces=40), 80)
     assert people.raters == 2
     rows = {row["question"]: row for row in people.questions.iter_rows(named=True)}
     assert set(rows) == {*(question.name for question in USUAL.questions), ALL_FINE}
@@ -113,10 +108,9 @@ def test_a_group_whose_pictures_are_worse_is_seen(tmp_path: Path) -> None:
 
 def test_three_raters_agree_by_alpha_and_one_by_nothing(tmp_path: Path) -> None:
     pictures = made(tmp_path)
-    write_packet(pictures, tmp_path / "looks.csv", 24, 1)
-    files = [answered(tmp_path / "looks.csv", name, 0.8, seed, pictures) for seed, name in enumerate(("a", "b", "c"))]
-    assert read_packets(pictures, files).questions["method"][0].startswith("Krippendorff's alpha, nominal")
-    alone = read_packets(pictures, files[:1]).questions
+    people = looked_at(tmp_path, pictures, 24, 0.8, "abc")
+    assert people.questions["method"][0].startswith("Krippendorff's alpha, nominal")
+    alone = looked_at(tmp_path, pictures, 24, 0.8, "a").questions
     assert alone["kappa"].null_count() == alone.height
     assert alone["agreement"].null_count() == alone.height
 
@@ -132,19 +126,14 @@ def test_what_was_not_answered_counts_in_no_share(tmp_path: Path) -> None:
 
 
 def test_pictures_that_are_units_themselves_are_rated_too(tmp_path: Path) -> None:
-    pictures = replace(made(tmp_path), unit="image")
-    write_packet(pictures, tmp_path / "looks.csv", 24, 1)
-    files = [answered(tmp_path / "looks.csv", name, 0.9, seed, pictures) for name, seed in (("ann", 1), ("bo", 2))]
-    rows = read_packets(pictures, files).questions
+    rows = looked_at(tmp_path, replace(made(tmp_path), unit="image"), 24).questions
     assert rows.filter(question="realised").select("pictures", "answers").row(0) == (12, 24)
     assert rows["agreement"].null_count() == 0
 
 
 def test_questions_of_vignette_are_beside_its_printed_numbers(tmp_path: Path) -> None:
-    pictures = made(tmp_path, questions=VIGNETTE)
-    write_packet(pictures, tmp_path / "looks.csv", 24, 1)
-    files = [answered(tmp_path / "looks.csv", name, 0.95, seed, pictures) for name, seed in (("ann", 1), ("bo", 2))]
-    rows = {row["question"]: row for row in read_packets(pictures, files).questions.iter_rows(named=True)}
+    people = looked_at(tmp_path, made(tmp_path, questions=VIGNETTE), 24, 0.95)
+    rows = {row["question"]: row for row in people.questions.iter_rows(named=True)}
     assert (rows["identity"]["printed_share"], rows["identity"]["printed_kappa"]) == (0.9113, 0.48)
     assert rows["cues: clothing"]["printed_share"] == 0.7113
     assert rows["cues: clothing"]["fine"] == ""
@@ -165,14 +154,15 @@ def test_questions_of_vignette_are_beside_its_printed_numbers(tmp_path: Path) ->
         ("", "needs one column 'item'"),
         ("item,rating\n{item},yes,yes", "has 3 cells"),
         ("item,rating,duration\n{item},yes,soon", "a duration is a number of seconds"),
+        ("packet,item,rating\n0123456789,{item},yes", "it is of packet '0123456789', not of"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_wrong_is_named(tmp_path: Path, text: str, problem: str) -> None:
-    pictures = made(tmp_path)
+    packet = made(tmp_path).packet(24, 1)
     path = tmp_path / "ann.csv"
-    path.write_text(text.replace("{item}", pictures.items["item"][0]), encoding="utf-8")
+    path.write_text(text.replace("{item}", next(iter(packet.choices()))), encoding="utf-8")
     with pytest.raises(DataError, match=re.escape(problem)) as caught:
-        read_packets(pictures, [path])
+        answers_in([path], packet)
     assert "ann.csv" in str(caught.value)
 
 
@@ -190,58 +180,14 @@ def test_large_pictures_are_made_smaller_and_others_stay_as_they_are(tmp_path: P
         view(b"<svg onload=alert(1)>", "none.png")
 
 
-def test_a_page_of_too_many_pictures_is_a_sheet(tmp_path: Path) -> None:
-    pictures = made(tmp_path, faces=MOST_ON_A_PAGE // 2 + 1)
-    with pytest.raises(DataError, match=f"holds {MOST_ON_A_PAGE} pictures at most, not 402"):
-        write_packet(pictures, tmp_path / "looks.html", 1_000, 1)
-    assert write_packet(pictures, tmp_path / "looks.csv", 1_000, 1) == PacketSize(0, 402)
+def test_a_packet_of_too_many_pictures_is_refused(tmp_path: Path) -> None:
+    pictures = made(tmp_path, faces=MOST_PICTURES // 2 + 1)
+    with pytest.raises(DataError, match=f"holds {MOST_PICTURES} cards with pictures at most, not 402"):
+        pictures.packet(1_000, 1)
 
 
 def test_a_picture_that_is_gone_is_named(tmp_path: Path) -> None:
     pictures = made(tmp_path)
     (tmp_path / "pictures" / "f3.png").unlink()
     with pytest.raises(DataError, match=r"pictures/f3\.png"):
-        write_packet(pictures, tmp_path / "looks.html", 24, 1)
-
-
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine")
-    with chromium(tmp_path / "profile") as running:
-        yield running
-
-
-def test_the_page_fetches_nothing_and_what_it_saves_is_read(browser: Browser, tmp_path: Path) -> None:
-    pictures = made(tmp_path, questions=VIGNETTE)
-    page = tmp_path / "looks.html"
-    write_packet(pictures, page, 5, 1)
-    for domain in ("Runtime", "Log", "Network"):
-        browser.call(f"{domain}.enable")
-    browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path), eventsEnabled=True)
-    browser.open(page, width=390, height=844)
-    assert browser.run("[...document.images].every(i => i.complete && i.naturalWidth === 16)") is True
-    assert browser.run("document.documentElement.scrollWidth") == 390
-    assert browser.run("document.querySelector('q').textContent") in ("=An old “person”", "Add <b>a cap</b>.")
-    assert "Some are <unkind>." in browser.run("document.querySelector('.note').textContent")
-    assert browser.axe() == []
-    browser.run("document.querySelector('#save').click()")
-    assert "give your ratings a name" in browser.run("document.querySelector('#problem').textContent")
-    browser.run("document.querySelector('#rater').value = 'ann'")
-    browser.run("document.querySelector('fieldset[data-item] input').focus()")
-    for kind in ("keyDown", "keyUp"):  # chosen by keyboard
-        browser.call("Input.dispatchKeyEvent", type=kind, key=" ", code="Space", windowsVirtualKeyCode=32, text=" ")
-    browser.run("document.querySelector('.ticks input').click()")
-    assert browser.run("document.querySelector('#progress').textContent").startswith("1 of ")
-    browser.events = []
-    browser.run("document.querySelector('#save').click()")
-    while not (tmp_path / "ratings-ann.csv").exists():
-        browser.wait("Browser.downloadProgress")
-        browser.events = []
-    complaints = [e for e in browser.events if e.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")]
-    assert complaints == []
-    people = read_packets(pictures, [tmp_path / "ratings-ann.csv"])
-    answers = people.ratings.join(pictures.items, on="item")
-    assert answers.filter(question="identity")["rating"].to_list() == [1]
-    ticked = answers.filter(pl.col("question").str.starts_with("cues"))  # of this picture, not of those passed over
-    assert sorted(ticked["rating"].to_list()) == [1] + [2] * 7
+        pictures.packet(24, 1)

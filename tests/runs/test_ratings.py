@@ -1,4 +1,4 @@
-"""Ratings in a run folder: whole and typed, replaced as one, and refused when damaged."""
+"""Ratings in a run folder: whole and typed, replaced rater by rater, and refused when damaged."""
 
 from pathlib import Path
 
@@ -18,17 +18,21 @@ RATINGS = pl.DataFrame(
 )
 
 
-def test_ratings_are_kept_with_their_types_and_what_is_given_next_replaces_them(tmp_path: Path) -> None:
+def test_ratings_are_kept_with_their_types_and_what_a_rater_gives_next_replaces_them(tmp_path: Path) -> None:
     assert read_kept(tmp_path) is None
     assert keep(tmp_path, RATINGS.with_columns(pl.col("rating").cast(pl.Int8), more=pl.lit("x"))) == 0
     found = read_kept(tmp_path)
     assert found is not None
     assert found.equals(RATINGS)
     assert found.schema == RATINGS.schema
-    assert keep(tmp_path, RATINGS.head(1)) == 3
+    assert keep(tmp_path, RATINGS.head(1)) == 2  # ann's, as often as she answers the same packet
     found = read_kept(tmp_path)
     assert found is not None
-    assert found.height == 1
+    assert sorted(found["rater"]) == ["ann", "bo"]
+    assert keep(tmp_path, RATINGS, "replies") == 0  # another kind of ratings lies beside
+    again = read_kept(tmp_path)
+    assert again is not None
+    assert again.equals(found)
 
 
 def test_ratings_kept_before_durations_were_are_read(tmp_path: Path) -> None:
@@ -43,7 +47,7 @@ def test_ratings_kept_before_durations_were_are_read(tmp_path: Path) -> None:
     "damaged",
     [
         RATINGS.drop("rater"),
-        RATINGS.with_columns(rating=pl.lit(6)),
+        RATINGS.with_columns(rating=pl.lit(201)),
         RATINGS.with_columns(rating=pl.lit("high")),
         RATINGS.with_columns(item=pl.lit(None, pl.String)),
         pl.concat([RATINGS, RATINGS]),
@@ -57,7 +61,7 @@ def test_damaged_ratings_are_refused_and_can_be_given_again(tmp_path: Path, dama
         path.write_bytes(path.read_bytes()[:-8])
     else:
         damaged.write_parquet(path)
-    with pytest.raises(RunError, match=r"ratings\.parquet .*questionnaire RUN --ratings FILE"):
+    with pytest.raises(RunError, match=r"ratings\.parquet .*review RUN --collect FILE"):
         read_kept(tmp_path)
     keep(tmp_path, RATINGS)
     assert read_kept(tmp_path) is not None

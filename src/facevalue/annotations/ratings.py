@@ -1,4 +1,4 @@
-"""Ratings of statements by people, read from their files, and which of them count (VisBias, section 3.4)."""
+"""Ratings by people, read from their sheets, and which of them count by the rules of VisBias, section 3.4."""
 
 import csv
 import io
@@ -22,19 +22,27 @@ _SECONDS = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
 _RATER = re.compile(r"[A-Za-z0-9._-]{1,60}")
 
 
-def read_ratings(
-    paths: Sequence[Path], items: Container[str], choices: Sequence[str] | Callable[[str], Sequence[str]] = ()
+def read_sheets(
+    paths: Sequence[Path],
+    items: Container[str],
+    choices: Sequence[str] | Callable[[str], Sequence[str]] = (),
+    packet: str = "",
 ) -> pl.DataFrame:
-    """Read what raters chose: a number from 1 to 5 or, of `choices` (of an item), one of these or its number."""
+    """Read what raters chose: a number from 1 to 5 or, of `choices` (of an item), one of these or its number.
+
+    `packet`: the only one that rows with a column of this name may be of.
+    """
     seen: dict[tuple[str, str], str] = {}
     rows: list[tuple[str, str, int, float | None]] = []
     for path in paths:
         before = len(rows)
         took: dict[str, float] = {}
-        for line, rater, item, rating, duration in _table(path):
+        for line, rater, item, rating, duration, of_packet in _table(path):
             place = f"{path.name}: line {line}"
+            if packet and of_packet not in ("", packet):
+                raise DataError(f"{place}: it is of packet {of_packet[:20]!r}, not of {packet}.")
             if item not in items:
-                raise DataError(f"{place}: {item[:60]!r} is not an item of this questionnaire.")
+                raise DataError(f"{place}: {item[:60]!r} is not an item of this packet.")
             if not rating:
                 continue
             value = _number(rating, choices(item) if callable(choices) else choices, place)
@@ -125,8 +133,8 @@ def _seconds(text: str, place: str) -> float | None:
     return float(text.replace(",", "."))
 
 
-def _table(path: Path) -> list[tuple[int, str, str, str, str]]:
-    """Return line, rater, item, rating and duration of each row."""
+def _table(path: Path) -> list[tuple[int, str, str, str, str, str]]:
+    """Return line, rater, item, rating, duration and packet of each row."""
     text = read_text(path, MAX_BYTES, "ratings")
     header = text.splitlines()[0] if text.strip() else ""
     reader = csv.reader(
@@ -134,7 +142,7 @@ def _table(path: Path) -> list[tuple[int, str, str, str, str]]:
         delimiter=next((mark for mark in ",;\t" if mark in header), ","),
         strict=True,
     )
-    out: list[tuple[int, str, str, str, str]] = []
+    out: list[tuple[int, str, str, str, str, str]] = []
     try:
         names = [name.strip().lower() for name in next(reader, [])]
         for name in ("item", "rating"):
@@ -148,7 +156,13 @@ def _table(path: Path) -> list[tuple[int, str, str, str, str]]:
                     f"{path.name}: line {reader.line_num} has {len(row)} cells; the header has {len(names)}."
                 )
             cells = dict(zip(names, map(str.strip, row), strict=True))
-            texts = (cells.get("rater", ""), cells["item"], cells["rating"], cells.get("duration", ""))
+            texts = (
+                cells.get("rater", ""),
+                cells["item"],
+                cells["rating"],
+                cells.get("duration", ""),
+                cells.get("packet", ""),
+            )
             out.append((reader.line_num, *texts))
     except csv.Error as error:
         raise DataError(f"{path.name}: line {reader.line_num}: {error}.") from error

@@ -204,6 +204,8 @@ class Run:
         margins: Mapping[str, float] | None = None,
         others: Sequence["Run"] = (),
         checks: str | PathLike[str] | None = None,
+        *,
+        exclude_reviewed: bool = False,
     ) -> "Report":
         """Write the report as one HTML file that needs no network; notebooks show its first screen.
 
@@ -215,6 +217,8 @@ class Run:
             As `estimates` takes them.
         checks:
             Checks of the pictures (`inspect_pictures`), by which results with and without those that fail are shown.
+        exclude_reviewed:
+            Whether results without pictures that failed their review by people are shown, in place of checks.
 
         Returns
         -------
@@ -232,7 +236,7 @@ class Run:
         out = self.folder / "report.html" if path is None else checked_path(path)
         place = None if checks is None else fspath(checks) if is_url(checks) else checked_path(checks)
         stored = [self.stored, *(run.stored for run in others)]
-        return Report(out, report(stored, out, margins, checks=place).data)
+        return Report(out, report(stored, out, margins, checks=place, reviewed=exclude_reviewed).data)
 
     @checked
     def plot(

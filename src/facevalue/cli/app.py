@@ -63,7 +63,7 @@ GROUPS = {
         {
             "annotate": "Have a scorer score open replies, such as for hostility.",
             "judge": "Have a model sort texts that no rule sorts.",
-            "questionnaire": "Have people rate what forms associate.",
+            "review": "Have people review replies, pictures or findings.",
         },
     ),
     "Check runs, papers and the instrument": (

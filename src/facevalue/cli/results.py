@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import click
 import polars as pl
 from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from facevalue.cli.exits import Exit
@@ -24,6 +25,9 @@ from facevalue.runs.mirror import REPORT, published
 from facevalue.runs.model_names import names_for_people, renamed
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.store.files import check_ending
+
+if TYPE_CHECKING:
+    from facevalue.runs.passing_answers import PassingAnswers
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,8 @@ class MeasureDocument(Document):
     """What to decide by; docs/report.md explains it."""
     estimates: Annotated[Sequence[Mapping[str, object]], Columns("facevalue.measures.estimates:FIXED", EstimateRow)]
     """docs/inference.md explains each column."""
+    without_failing: Mapping[str, Any] | None = None
+    """With --exclude-reviewed: the results without pictures that failed their review, beside those with them."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,7 @@ class ReportDocument(Document):
 
 
 def measure(
-    runs: tuple[str, ...], out: Path | None, explain: str | None, margin: tuple[str, ...]
+    runs: tuple[str, ...], out: Path | None, explain: str | None, margin: tuple[str, ...], reviewed: bool
 ) -> Output[MeasureDocument | ExplainedMeasure]:
     """Estimate from the answers in runs, or explain a measure of theirs."""
     opened = [open_named(run) for run in runs]
@@ -130,6 +136,11 @@ def measure(
     from facevalue.runs.rated_estimates import with_ratings  # noqa: PLC0415
 
     estimates, tallies = taken(opened, _margins(margin), again=True)
+    passing = None
+    if reviewed:
+        from facevalue.runs.reviewed_pictures import reviewed_answers  # noqa: PLC0415
+
+        passing = reviewed_answers(opened)
     if out is not None:
         write_estimates(with_ratings(estimates, opened)[0], out)
 
@@ -146,11 +157,16 @@ def measure(
         page = page_of(opened[0].study)
         named_estimates = renamed(estimates, names_for_people(opened))
         yield summary(named_estimates, opened[0].measures, page=page, exact=exact, replies=replies)
+        if passing is not None:
+            yield from _without_failing(passing)
 
     def document() -> MeasureDocument:
         measured = tuple(_measured(run, tallies[str(run.folder)]) for run in opened)
         rows = list(_rows(with_ratings(estimates, opened)[0]))
-        return MeasureDocument(opened[0].study.name, measured, _answer(opened, estimates, tallies), rows)
+        from facevalue.report.model_differences import passing_json  # noqa: PLC0415 - not needed for people
+
+        answer, without_failing = _answer(opened, estimates, tallies), passing_json(passing)
+        return MeasureDocument(opened[0].study.name, measured, answer, rows, without_failing)
 
     warnings = [
         f"! {run.place}: {failures_of(run.folder, tally.failed, tally.asked)}"
@@ -158,6 +174,23 @@ def measure(
         if (tally := tallies[str(run.folder)]).failed
     ]
     return Output(document, text(), _status(tallies), warnings)
+
+
+def _without_failing(passing: "PassingAnswers") -> Iterator[RenderableType]:
+    """Each cell on all pictures, and on those that pass."""
+    yield Text(passing.sentence)
+    if passing.why_none:
+        yield Text(passing.why_none)
+    for model, agreement in passing.by_model.items():
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for heading in (model, "all", "those that pass", "difference", "interval", "verdict"):
+            table.add_column(heading, justify="left" if heading in (model, "verdict") else "right")
+        for row in agreement.cells.iter_rows(named=True):
+            labels = [str(row[name]) for name in agreement.compared.cells if row[name] is not None]
+            numbers = (f"{row[name]:.3f}" for name in ("first", "second", "delta"))
+            ends = "-" if row["low"] is None else f"{row['low']:.3f}..{row['high']:.3f}"
+            table.add_row(", ".join(labels) or "all", *numbers, ends, row["verdict"] or "")
+        yield table
 
 
 def _answer(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[str, ReplyTally]) -> MeasuredAnswer:
@@ -262,15 +295,18 @@ def report(
     margin: tuple[str, ...],
     pictures: Path | None,
     checks: Path | str | None,
+    reviewed: bool,
 ) -> Output[ReportDocument]:
     """Write the report of runs."""
+    if checks is not None and reviewed:
+        raise click.UsageError("--checks and --exclude-reviewed leave out other pictures: give one of them.")
     if len(runs) > 1 and out is None:
         raise click.UsageError("Several runs have no common folder: use --out FILE.")
     opened = [open_named(run, pictures) for run in runs]
     path = out or opened[0].folder / REPORT
     from facevalue.report.of_runs import report as write  # noqa: PLC0415 - templates take their time
 
-    written = write(opened, path, _margins(margin), checks=checks)
+    written = write(opened, path, _margins(margin), checks=checks, reviewed=reviewed)
     lines, url = [*written.lines, f"Report: {path}"], ""
     if out is None and opened[0].url:
         published(opened[0].url, opened[0].folder / REPORT)

@@ -13,6 +13,9 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.cohen import cohen_kappa
+from facevalue.measures.estimates import NOT_MEASURABLE
+from facevalue.measures.fleiss import fleiss_kappa
 from facevalue.measures.proportions import wilson
 
 ALPHA = Measure(
@@ -28,6 +31,7 @@ FLAG = 3.0
 """Mean from which a pair counts as a bias (section 3.4)."""
 RATERS = 3
 """Raters that each pair has in the paper."""
+_PAIR = 2  # raters of Cohen's kappa
 METRICS = ("nominal", "ordinal", "interval", "ratio")
 
 
@@ -82,8 +86,9 @@ def alpha(ratings: Array, seed: int, metric: str = "ordinal") -> Estimates:
 
     `ratings`: shape (raters, items); NaN is missing. Items with fewer than two ratings say nothing about agreement and
     are left out. `metric`: how far two values are apart: "nominal", "ordinal", "interval" or "ratio".
-    Returns one estimate, arrays of shape (1,): `n` pairable ratings of `clusters` items. NaN if no item has two
-    ratings, or if all ratings are the same: agreement beyond chance cannot be known where there is no variation.
+    Returns one estimate, arrays of shape (1,): `n` pairable ratings of `clusters` items. NaN, with the reason in
+    `method`, if no item has two ratings, or if all ratings are the same: agreement beyond chance cannot be known where
+    there is no variation.
 
     Raises
     ------
@@ -122,7 +127,8 @@ def alpha(ratings: Array, seed: int, metric: str = "ordinal") -> Estimates:
     if values.size < 2:
         none = np.full(1, np.nan)
         size, items = np.array([(~np.isnan(pairable)).sum()]), np.array([pairable.shape[1]])
-        return Estimates(none, none, none, size, items, np.array(["not measurable"], dtype=object))
+        reason = "all ratings are the same" if values.size else "no item has two ratings"
+        return Estimates(none, none, none, size, items, np.array([f"{NOT_MEASURABLE}: {reason}"], dtype=object))
     counts = (pairable[:, :, None] == values).sum(axis=0).astype(np.float64)  # (items, values)
     m = counts.sum(axis=1)
     pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(values.size)
@@ -171,6 +177,21 @@ def _distances(counts: Array, values: Array, metric: str) -> Array:
         return np.asarray(((c - k) / np.where(c + k > 0, c + k, 1.0)) ** 2)
     middle = np.cumsum(counts, axis=-1) - counts / 2  # the ranks between the middles of two values
     return np.asarray((middle[..., :, None] - middle[..., None, :]) ** 2)
+
+
+def all_agreements(ratings: Array, seed: int, metric: str = "nominal") -> dict[str, Estimates]:
+    """Krippendorff's alpha, Fleiss' kappa and, of two raters, Cohen's kappa, by name.
+
+    `ratings`: shape (raters, items); NaN is missing. Alpha counts every item that two raters rated, the kappas only
+    those that all did; `n` and `clusters` say how many.
+
+    Examples
+    --------
+    >>> sorted(all_agreements(np.array([[1.0, 2, 1, 2], [1.0, 2, 2, 2]]), seed=1))
+    ["Cohen's kappa", "Fleiss' kappa", "Krippendorff's alpha"]
+    """
+    out = {"Krippendorff's alpha": alpha(ratings, seed, metric), "Fleiss' kappa": fleiss_kappa(ratings, seed)}
+    return out | ({"Cohen's kappa": cohen_kappa(ratings, seed)} if ratings.shape[0] == _PAIR else {})
 
 
 def of_items(

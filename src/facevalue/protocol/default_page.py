@@ -86,7 +86,7 @@ _UNSCORED = (
 )
 
 
-_NO_PEOPLE = "Nobody has sorted texts yet: facevalue questionnaire RUN --sorted NAME --out FILE.csv."
+_NO_PEOPLE = "Nobody has sorted texts yet: facevalue review RUN --sorted NAME --out DIR."
 _BY_PEOPLE = "What people alone say, and the judge of the same texts"
 _CHECKS = (
     (ALPHAS, "Agreement beyond chance (Krippendorff's alpha)", "Alpha", _NO_PEOPLE),

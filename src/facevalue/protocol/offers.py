@@ -153,22 +153,43 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Questionnaire:
-    """Statements that people rate."""
+    """Statements that people rate, as `facevalue review --task finding` has them asked.
+
+    Attributes
+    ----------
+    statements:
+        From a run's estimates without interventions to what may be asked about.
+    chosen:
+        (statements, least divergence, most statements) to what is asked, a row per `item` with its `statement`, and to
+        lines about it for people.
+    judged:
+        (statements, ratings) to what they say.
+    beside:
+        (estimates of a model, ratings that lie in its run's folder, that folder) to what stands beside the estimates.
+    numbers:
+        What is shown of each statement besides the ratings: heading, column and format.
+    told:
+        Columns of the statements that are printed as JSON.
+    title, instructions, note:
+        What raters read first; what they should be prepared to see.
+    question, scale:
+        What is asked of each statement, and the answers, from 1 up.
+    flagged:
+        What it takes for a statement to be flagged.
+    """
 
     statements: "Callable[[pl.DataFrame], pl.DataFrame]"
-    """From a run's estimates without interventions to what may be asked about."""
-    export: "Callable[[pl.DataFrame, Path, float | None, int | None], list[str]]"
-    """(statements, path, least divergence, most statements) to what is to be said; writes the questionnaire."""
-    read: "Callable[[pl.DataFrame, Sequence[Path]], Rated]"
-    """(statements, raters' files) to what they say."""
+    chosen: "Callable[[pl.DataFrame, float | None, int | None], tuple[pl.DataFrame, list[str]]]"
+    judged: "Callable[[pl.DataFrame, pl.DataFrame], Rated]"
     beside: "Callable[[pl.DataFrame, pl.DataFrame, Path], Beside]"
-    """(estimates of a model, ratings that lie in its run's folder, that folder) to what stands beside the estimates."""
     numbers: Sequence[tuple[str, str, str]]
-    """What is shown of each statement besides the ratings: heading, column and format."""
     told: tuple[str, ...]
-    """Columns of the statements that are printed as JSON."""
+    title: str
+    instructions: tuple[str, ...]
+    note: str
+    question: str
+    scale: tuple[str, ...]
     flagged: str = "mean of 3 or more"
-    """What it takes for a statement to be flagged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +314,6 @@ class Extras:
         offers = {
             "reproduce": self.reproduce,
             "make": self.making,
-            "questionnaire": self.questionnaire,
             "judge": self.judge or self.word_lists,
             "annotate": self.annotate,
             "demo": self.demo,

@@ -10,7 +10,7 @@ FINE, TICKED, AGREEMENT = "people_fine", "people_ticked", "people_agreement"
 """Measures: shares of answers that speak for the pictures, and of things that were ticked; how far raters agree."""
 QUESTION, FACTOR, SHOWN, PRINTED = "question", "factor", "shown", "printed"
 """Their labels: what was asked; a factor and its level, of whom is shown; and what the paper prints, in words."""
-_NOBODY = "Nobody has looked yet: facevalue questionnaire MADE --out look.html writes a page for people."
+_NOBODY = "Nobody has looked yet: facevalue review MADE --task picture --out DIR writes pages for people."
 _MOST = 80
 """Levels that a chart holds."""
 _SECTION = Section(

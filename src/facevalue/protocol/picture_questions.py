@@ -133,3 +133,15 @@ USUAL = PictureQuestions(
     )
 )  # fmt: skip
 """Questions where a study has none of its own."""
+
+SHOWN = PictureQuestions(
+    questions=(
+        PictureQuestion(name="shown", text="Does the picture show who and what is named here?", of=MADE),
+        PictureQuestion(name="change", text="Does the second picture differ from the first by what is named here?",
+                        of=EDITED),
+        PictureQuestion(name="nothing else", text="Do they differ by anything else: another person, skin, age, "
+                        "expression, frame, background?", of=EDITED, fine="no"),
+        PictureQuestion(name="realistic", text="Is it realistic: could it be a photograph?"),
+    )
+)  # fmt: skip
+"""Questions about pictures that a run showed, whoever made them: of what studies rest on."""

@@ -16,6 +16,7 @@ from facevalue.runs.kept_estimates import taken
 from facevalue.runs.model_differences import answer, model_differences
 from facevalue.runs.passing_answers import passing_answers
 from facevalue.runs.rated_estimates import with_ratings
+from facevalue.runs.reviewed_pictures import reviewed_answers
 from facevalue.runs.stored import ReplyTally, StoredRun
 
 
@@ -35,10 +36,14 @@ class WrittenReport(NamedTuple):
 
 
 def gathered(
-    runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None, checks: Path | str | None = None
+    runs: Sequence[StoredRun],
+    margins: Mapping[str, float] | None = None,
+    checks: Path | str | None = None,
+    *,
+    reviewed: bool = False,
 ) -> WrittenReport:
     """Take the estimates, or read those that the folder of a single run keeps, and gather what a report shows."""
-    return collected(runs, *taken(runs, margins), checks)
+    return collected(runs, *taken(runs, margins), checks, reviewed=reviewed)
 
 
 def collected(
@@ -46,12 +51,14 @@ def collected(
     estimates: pl.DataFrame,
     tallies: Mapping[str, ReplyTally],
     checks: Path | str | None = None,
+    *,
+    reviewed: bool = False,
 ) -> WrittenReport:
     """Gather what a report shows of estimates that were taken.
 
-    `checks`: by which results with and without pictures that fail are shown.
+    `checks`: by which results with and without pictures that fail are shown; `reviewed`: whether by what people said.
     """
-    passing = None if checks is None else passing_answers(runs, checks)
+    passing = reviewed_answers(runs) if reviewed else None if checks is None else passing_answers(runs, checks)
     rated, notes = with_ratings(estimates, runs)
     between = model_differences(runs, estimates, tallies)
     answers = [answer(agreement, (between.first, model)) for model, agreement in (between.others or {}).items()]
@@ -67,9 +74,11 @@ def report(
     margins: Mapping[str, float] | None = None,
     data: Path | None = None,
     checks: Path | str | None = None,
+    *,
+    reviewed: bool = False,
 ) -> WrittenReport:
     """Gather what a report shows, and write it."""
-    gathered_report = gathered(runs, margins, checks)
+    gathered_report = gathered(runs, margins, checks, reviewed=reviewed)
     write(out, gathered_report.data)
     if data is not None:
         write_json(data, gathered_report.data)

@@ -30,7 +30,7 @@ _USES = (
 )
 _LABELS = (
     "Levels of factors are what was asked for, not what anybody saw in the pictures: whether it came out is what "
-    "`facevalue inspect-pictures` and people who look at a sample (`facevalue questionnaire`) say."
+    "`facevalue inspect-pictures` and people who look at a sample (`facevalue review`) say."
 )
 _LIMITS = (
     "Pictures cannot be made again: the same prompt, seed and generator may give another picture. These files are the "
@@ -200,7 +200,7 @@ def _people_words(people: RatedPictures) -> dict[str, Any]:
     count = _count(people.ratings.height, "answer")
     return {
         "rai:dataAnnotationProtocol": [_LABELS, f"{raters} looked at a sample, each group by its share: {count}."],
-        "rai:dataAnnotationPlatform": ["`facevalue questionnaire`: a page or a sheet, filled in by each rater alone."],
+        "rai:dataAnnotationPlatform": ["`facevalue review`: a page or a sheet, filled in by each rater alone."],
         "rai:dataAnnotationAnalysis": [*_said_by_people(people)],
         "rai:annotationsPerItem": f"Of the pictures of the sample, {raters} at most.",
         "rai:annotatorDemographics": ["Not recorded: of raters a name is known that they chose."],

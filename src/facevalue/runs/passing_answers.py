@@ -36,6 +36,8 @@ class PassingAnswers:
         Differences by model; none where nothing fails, or nothing can be compared.
     why_none:
         Why there are none, as a sentence; empty if there are.
+    by, names:
+        What pictures fail; and names of all that were asked about.
     """
 
     pictures: int = 0
@@ -44,6 +46,8 @@ class PassingAnswers:
     about_failing: int = 0
     by_model: "Mapping[str, RunAgreement]" = field(default_factory=dict)
     why_none: str = ""
+    by: str = "their checks"
+    names: frozenset[str] = frozenset()
 
     @property
     def sentence(self) -> str:
@@ -55,7 +59,7 @@ class PassingAnswers:
         '4 of 40 pictures fail their checks; 80 of 800 answers are about them.'
         """
         return (
-            f"{self.failing:,} of {self.pictures:,} pictures fail their checks; {self.about_failing:,} of "
+            f"{self.failing:,} of {self.pictures:,} pictures fail {self.by}; {self.about_failing:,} of "
             f"{self.answers:,} answers are about them."
         )
 
@@ -73,7 +77,16 @@ def passing_answers(runs: Sequence[StoredRun], checks: Path | str) -> PassingAns
         The checks cannot be read, or are not of all these pictures.
     """
     verdicts = read_verdicts(checks)
-    passing = set(verdicts.filter(ACCEPTED)[IMAGE])
+    passes = answers_without(runs, set(verdicts.filter(~pl.col(ACCEPTED))[IMAGE]))
+    _check_covered(passes.names, set(verdicts[IMAGE]), checks)
+    return passes
+
+
+def answers_without(runs: Sequence[StoredRun], failing: set[str], by: str = "their checks") -> PassingAnswers:
+    """Take the results of each run again without answers about these pictures, as `passing_answers` does.
+
+    `by`: what they fail.
+    """
     pictures: set[str] = set()
     counts = np.zeros(2, dtype=np.int64)
     differences: dict[str, Differences] = {}
@@ -83,8 +96,7 @@ def passing_answers(runs: Sequence[StoredRun], checks: Path | str) -> PassingAns
     failures: list[str] = []
     for run in runs:
         with kept_answers([run.plain()]) as (everything,):
-            images, trials, of_run = _passing_trials(everything, passing)
-            _check_covered(images, set(verdicts[IMAGE]), checks)
+            images, trials, of_run = _passing_trials(everything, failing)
             pictures |= images
             counts += of_run
             if not of_run[1] or of_run[0] == of_run[1]:
@@ -96,13 +108,14 @@ def passing_answers(runs: Sequence[StoredRun], checks: Path | str) -> PassingAns
                 failures.append(str(error))
     agreements = judged_together(list(differences.values())) if differences else []
     return PassingAnswers(
-        len(pictures), len(pictures - passing), int(counts[0]), int(counts[1]),
-        dict(zip(differences, agreements, strict=True)), _why_none(counts, failures) if not differences else "",
+        len(pictures), len(pictures & failing), int(counts[0]), int(counts[1]),
+        dict(zip(differences, agreements, strict=True)), _why_none(counts, failures) if not differences else "", by,
+        frozenset(pictures),
     )  # fmt: skip
 
 
 def _passing_trials(
-    answers: "KeptAnswers", passing: set[str]
+    answers: "KeptAnswers", failing: set[str]
 ) -> tuple[set[str], npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
     """Pictures that were shown, trials all of whose pictures pass, and counts of answers and of those left out."""
     images: set[str] = set()
@@ -112,14 +125,14 @@ def _passing_trials(
         texts = chunk.select(pl.col(name).cast(pl.String) for name in columns)
         for name in columns:
             images |= set(texts[name].drop_nulls().unique())
-        passes = pl.all_horizontal(pl.col(name).is_in(list(passing)).fill_null(value=True) for name in columns)
+        passes = pl.all_horizontal(~pl.col(name).is_in(list(failing)).fill_null(value=False) for name in columns)
         rows = texts.select(passes.alias("passes"))["passes"] if columns else pl.Series([True] * chunk.height)
         trials.append(chunk.filter(rows)["trial"].unique().to_numpy())
         counts += (chunk.height, int((~rows).sum()))
     return images, np.unique(np.concatenate(trials)), counts
 
 
-def _check_covered(images: set[str], checked: set[str], checks: Path | str) -> None:
+def _check_covered(images: frozenset[str], checked: set[str], checks: Path | str) -> None:
     if missing := sorted(images - checked):
         raise DataError(
             f"{checks}: {len(missing):,} of {len(images):,} pictures of the run were not checked, such as "

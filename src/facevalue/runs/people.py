@@ -7,18 +7,20 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from facevalue.annotations.ratings import read_ratings
+from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard
 from facevalue.answers.sorting import OPEN, Sorting
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.runs.judged import SCHEMA, Doubts, ReplyKind
+from facevalue.runs.judged import SCHEMA, Doubts, Judgment, ReplyKind, read_judgments
 from facevalue.runs.kept_judgments import JudgmentWriter, parts, read_rows
+from facevalue.runs.review_keys import ReviewKey
+from facevalue.runs.review_samples import STRATUM, StratifiedSample
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.store.lock import RunLock
 
 FOLDER = Path("annotations", "people")
 """Where what people say lies in a run folder."""
-MOST = 50
-"""Texts that people sort, unless more are asked for."""
+_OPEN = "none of them"
+"""Label of texts that belong to no category."""
 Labels = Mapping[str, Mapping[str, float]]
 """By rater the place of the category of each text; -1 where the rater names none."""
 
@@ -58,43 +60,77 @@ def sampled(texts: Iterable[str], size: int) -> list[str]:
     return sorted(set(texts), key=lambda text: hashlib.blake2b(text.encode(), digest_size=8).digest())[:size]
 
 
-def drawn(folder: Path, name: str, size: int = MOST) -> pl.DataFrame:
-    """Texts for people, in an order that says nothing: `item`, `statement` (what the judge is shown), `text`."""
-    run = StoredRun.open(folder)
-    sorting = sorting_of(run, name)
-    texts = sampled((doubt.text for doubt in texts_of(run).texts if doubt.sorting == sorting), size)
-    if not texts:
-        raise DataError(f"{folder} holds no text to be sorted yet.")
-    items = [f"t-{hashlib.blake2b(text.encode(), digest_size=5).hexdigest()}" for text in texts]
-    statements = [text[: sorting.longest] for text in texts]
-    return pl.DataFrame({"item": items, "statement": statements, "text": texts})
-
-
-def keep(folder: Path, name: str, paths: Sequence[Path]) -> tuple[int, int]:
-    """Keep what people's files say, in place of what was kept of this sorting; returns raters and texts.
+def sorting_packet(run: StoredRun, name: str, size: int, seed: int) -> tuple[Packet, ReviewKey]:
+    """Draw texts for people to sort: where a judge has sorted them, as many of each of its categories.
 
     Raises
     ------
-    DataError
-        A file holds no sorting of these texts, and where.
+    DataError, UnknownNameError
+        The run holds no such text.
     """
-    sorting = sorting_of(StoredRun.open(folder), name)
-    items = drawn(folder, name, 2**31)
-    choices = (*sorting.categories, OPEN)
-    rated = read_ratings(paths, set(items["item"]), choices).join(items, on="item", how="left", maintain_order="left")
-    place = folder / FOLDER
-    with RunLock(folder):
+    sorting = sorting_of(run, name)
+    texts = _texts(run, sorting)
+    if not texts:
+        raise DataError(f"{run.place} holds no text to be sorted yet.")
+    judgments = read_judgments(run.folder)
+    judged = {} if judgments is None else judgments.judgments
+    places = dict(zip(sorting.categories, sorting.texts, strict=True))
+    read = [_verdict(judged.get((name, text)), places) for text in texts.values()]
+    rows = pl.DataFrame({"item": list(texts), "read": read}, schema={"item": pl.String, "read": pl.String})
+    sample = StratifiedSample(size, seed)
+    digests = np.array([int(item.rpartition("-")[2], 16) for item in texts], dtype=np.uint64)
+    sample.add(rows.with_columns(pl.col("read").fill_null("not judged").alias(STRATUM)), digests)
+    drawn, sizes = sample.drawn()
+    choices = (*sorting.texts, OPEN)
+    cards = tuple(
+        ReviewCard(
+            (CardQuestion(sorting.question, item, choices=choices),),
+            ((sorting.heading, texts[item][: sorting.longest]),),
+        )
+        for item in drawn["item"]
+    )
+    title = "Where does each text belong?"
+    instructions = (
+        f"If a text belongs to none of the categories, to several, or cannot be told, choose “{OPEN}”. Whatever a text "
+        "says, it is there to be sorted.",
+    )
+    packet = Packet("parse", title, instructions, cards, run.study.about.content_note)
+    labels = pl.lit([*sorting.categories, _OPEN], dtype=pl.List(pl.String)).alias("labels")
+    hidden = drawn.with_columns(labels) if judgments is not None else None
+    return packet, ReviewKey.of_packet(packet, hidden, sizes, {"sorted": name})
+
+
+def _verdict(judgment: Judgment | None, places: Mapping[str, str]) -> str | None:
+    """Category of a text by the judge, "" for none of them; None where it was not asked."""
+    if judgment is None:
+        return None
+    return judgment.category if judgment.category in places else _OPEN
+
+
+def _texts(run: StoredRun, sorting: Sorting) -> dict[str, str]:
+    """Texts of a sorting by item, in an order that says nothing."""
+    texts = sampled((doubt.text for doubt in texts_of(run).texts if doubt.sorting == sorting), 2**31)
+    return {f"t-{hashlib.blake2b(text.encode(), digest_size=5).hexdigest()}": text for text in texts}
+
+
+def keep(run: StoredRun, name: str, ratings: pl.DataFrame) -> None:
+    """Keep what people say of texts, in place of what the same raters said of this sorting before."""
+    sorting = sorting_of(run, name)
+    texts, choices, place = _texts(run, sorting), (*sorting.categories, OPEN), run.folder / FOLDER
+    with RunLock(run.folder):
         before, files = read_rows(place, SCHEMA), parts(place)
+        replaced = pl.col("judge").is_in(ratings["rater"].unique().to_list()) & (pl.col("attribute") == name)
         with JudgmentWriter(place, SCHEMA) as writer:
-            for row in () if before is None else before.filter(pl.col("attribute") != name).iter_rows():
+            for row in () if before is None else before.filter(~replaced).iter_rows():
                 writer.add(*row)
-            for rater, number, text in rated.select("rater", "rating", "text").iter_rows():
+            for rater, item, number in ratings.select("rater", "item", "rating").iter_rows():
+                if item not in texts:
+                    continue  # the run is read otherwise by now
                 category = sorting.categories[number - 1] if number <= len(sorting.categories) else None
                 verdict = ReplyKind.CATEGORY if category else ReplyKind.DECLINED
-                writer.add(rater, name, text, verdict, category, choices[number - 1])
+                writer.add(rater, name, texts[item], verdict, category, choices[number - 1])
         for path in files:
             path.unlink(missing_ok=True)
-    return rated["rater"].n_unique(), rated["item"].n_unique()
 
 
 def read_people(folder: Path, sorting: Sorting) -> Labels:

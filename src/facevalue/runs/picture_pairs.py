@@ -6,8 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from facevalue.annotations.picture_packets import CardQuestion, PictureCard
-from facevalue.annotations.questionnaires import item_id
+from facevalue.annotations.review_cards import CardQuestion, ReviewCard, item_id
 from facevalue.protocol.making import IMAGE, PATH, PROMPT
 from facevalue.protocol.picture_questions import PairedPictures
 
@@ -19,7 +18,7 @@ _ITEM = re.compile(r"d-([0-9a-f]{10})-([0-9a-f]{10})")
 _KEY, _ORDER = "_key", "_order"
 
 
-def pair_cards(pictures: pl.DataFrame, question: PairedPictures, size: int, seed: int) -> Iterator[PictureCard]:
+def pair_cards(pictures: pl.DataFrame, question: PairedPictures, size: int, seed: int) -> Iterator[ReviewCard]:
     """Draw pairs, each group by its share and each picture once at most, with sides by chance.
 
     Parameters
@@ -53,23 +52,7 @@ def pair_cards(pictures: pl.DataFrame, question: PairedPictures, size: int, seed
         target, second = sorted((a[2], b[2]))
         text = question.text.format(target=target, other=second)
         asked_about = CardQuestion(text, f"d-{a[0]}-{b[0]}", choices=SIDES)
-        yield PictureCard(a[1], "", "", (asked_about,), beside=b[1])
-
-
-class PairItems:
-    """All pairs of pictures that could be drawn: too many to be listed, so that an item's name says its pictures."""
-
-    def __init__(self, pictures: pl.DataFrame, question: PairedPictures | None) -> None:
-        absent = question is None or question.lacking(pictures.columns)
-        self._called = {} if absent or question is None else dict(
-            _keyed(pictures, question).select(_KEY, question.called).iter_rows()
-        )  # fmt: skip
-
-    def __contains__(self, item: object) -> bool:
-        """Whether an item is a pair of pictures of this set that show two groups."""
-        match = _ITEM.fullmatch(str(item))
-        labels = [self._called.get(key) for key in match.groups()] if match is not None else [None]
-        return None not in labels and labels[0] != labels[1]
+        yield ReviewCard((asked_about,), pictures=((a[1], "A"), (b[1], "B")))
 
 
 def pair_answers(ratings: pl.DataFrame, pictures: pl.DataFrame, question: PairedPictures) -> pl.DataFrame:

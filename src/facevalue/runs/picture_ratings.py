@@ -1,46 +1,32 @@
-"""Pictures that were made, before people: what is asked of whom, samples of them, and what people said."""
+"""Pictures before people: what is asked of whom, samples of them, and what people said."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from facevalue.annotations.picture_packets import (
-    CHOICES,
-    MOST_ON_A_PAGE,
-    CardQuestion,
-    PictureCard,
-    picture_item,
-    view,
-    write_packet_page,
-    write_packet_sheet,
-)
-from facevalue.annotations.ratings import read_ratings
+from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, check_size, item_id, view
 from facevalue.errors import DataError
 from facevalue.parquet import read_table
 from facevalue.protocol.making import IMAGE, PATH, PROMPT, SOURCE
 from facevalue.protocol.making_study import MADE_FOR, MAKING, picture_plan
 from facevalue.protocol.picture_questions import EDITED, MADE, USUAL, PictureQuestion, PictureQuestions
-from facevalue.runs.picture_pairs import SIDES, PairItems, pair_answers, pair_cards
+from facevalue.runs.picture_pairs import pair_answers, pair_cards
 from facevalue.runs.rated_pictures import PictureAnswers, RatedPictures, rated_pictures
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.images import image_files
 from facevalue.store.files import STIMULI
 from facevalue.studies.offers import making_offer
 
-MOST = 100
-"""Pictures of a packet, unless more are wanted."""
-
-
-class PacketSize(NamedTuple):
-    """How many pictures, and pairs of these, people look at."""
-
-    pairs: int
-    pictures: int
+TITLE = "Are these pictures as asked for?"
+INSTRUCTIONS = (
+    "A computer made these pictures, or changed them, for studies of how machines judge people by their looks. Before "
+    "anybody relies on them, people look at some: is what was asked for to be seen, and nothing else?",
+    "A picture does not tell who a person is: judge by what it shows.",
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +45,8 @@ class PictureSet:
         What is asked.
     note:
         What people should be prepared to see.
+    loaded:
+        From the path of a picture to its bytes; by default they are files, and lie below `root`.
     """
 
     root: Path
@@ -67,6 +55,7 @@ class PictureSet:
     groups: tuple[str, ...]
     questions: PictureQuestions
     note: str = ""
+    loaded: Callable[[str], bytes] | None = None
 
     @classmethod
     def of(cls, run: StoredRun, table: pl.DataFrame | None = None) -> "PictureSet":
@@ -113,23 +102,6 @@ class PictureSet:
                 )
         return pl.concat(frames).unique("item", keep="first", maintain_order=True)
 
-    @cached_property
-    def pair_items(self) -> PairItems:
-        """Items that pairs of pictures are."""
-        return PairItems(self.pictures, self.questions.pairs)
-
-    def __contains__(self, item: object) -> bool:
-        """Whether an item is of this set."""
-        return item in self._names or item in self.pair_items
-
-    @cached_property
-    def _names(self) -> set[str]:
-        return set(self.items["item"])
-
-    def choices(self, item: str) -> Sequence[str]:
-        """Answers that there are to an item."""
-        return SIDES if item in self.pair_items else CHOICES
-
     def rated(self, ratings: pl.DataFrame) -> RatedPictures:
         """What ratings of these pictures, and of pairs of them, say."""
         answers = PictureAnswers.of(ratings, self.items, self.unit, self.groups)
@@ -147,7 +119,7 @@ class PictureSet:
         places = ((np.arange(size) + start) * ordered.height / size).astype(np.int64)
         return ordered[places].sample(fraction=1.0, shuffle=True, seed=seed)
 
-    def cards(self, sample: pl.DataFrame) -> Iterator[PictureCard]:
+    def cards(self, sample: pl.DataFrame) -> Iterator[ReviewCard]:
         """Pictures of a sample with what is asked about each; those of which nothing is asked are left out."""
         paths = dict(self.pictures.select(IMAGE, PATH).iter_rows())
         subjects = {
@@ -161,7 +133,27 @@ class PictureSet:
                 if image in subjects[question.name]
             )
             if questions:
-                yield PictureCard(path, origin, text, questions)
+                pictures = ((origin, "Before"), (path, "After")) if origin else ((path, ""),)
+                yield ReviewCard(questions, (("Asked for", text),) if text else (), pictures, phase=1)
+
+    def packet(self, size: int, seed: int) -> Packet:
+        """A packet of a sample of pictures, and of as many pairs.
+
+        Pairs stand first: whoever has seen what was asked for could tell them by that.
+
+        Raises
+        ------
+        DataError
+            More than a page holds, or a picture that is missing or cannot be read.
+        """
+        question = self.questions.pairs
+        pairs = [] if question is None else list(pair_cards(self.pictures, question, size, seed))
+        cards = (*pairs, *self.cards(self.sample(size, seed)))
+        names = list(dict.fromkeys(name for card in cards for name, _ in card.pictures))
+        packet = Packet("picture", TITLE, INSTRUCTIONS, cards, self.note)
+        check_size(packet)
+        load = self.loaded or image_files(self.pictures, self.root).read
+        return replace(packet, views={name: view(load(name), name) for name in names})
 
 
 def _listed(path: Path) -> pl.DataFrame:
@@ -174,42 +166,15 @@ def _listed(path: Path) -> pl.DataFrame:
         ) from None
 
 
-def write_packet(pictures: PictureSet, path: Path, size: int, seed: int) -> PacketSize:
-    """Write a packet of a sample of pictures, and of as many pairs; a page (.html) or a sheet (.csv).
+def picture_item(path: str, source: str, prompt: str, question: str) -> str:
+    """Name of a question about a picture, which follows from these alone.
 
-    Pairs stand first: whoever has seen what was asked for could tell them by that.
-
-    Raises
-    ------
-    DataError
-        More than a page holds, or a picture that is missing or cannot be read.
+    Examples
+    --------
+    >>> picture_item("a.png", "", "An old man", "identity")
+    'p-29dc4c6148'
     """
-    question = pictures.questions.pairs
-    pairs = [] if question is None else list(pair_cards(pictures.pictures, question, size, seed))
-    singles = list(pictures.cards(pictures.sample(size, seed)))
-    cards, packet = [*pairs, *singles], PacketSize(len(pairs), len(singles))
-    if path.suffix == ".csv":
-        write_packet_sheet(cards, path)
-        return packet
-    if len(cards) > MOST_ON_A_PAGE:
-        things = "pictures and pairs" if pairs else "pictures"
-        limit = f"{MOST_ON_A_PAGE} {things} at most, not {len(cards):,}"
-        raise DataError(f"A page holds {limit}: write a sheet (.csv), or ask about fewer (--most).")
-    files = image_files(pictures.pictures, pictures.root)
-    with_views = [(card, [view(files.read(name), name, label) for name, label in card.views]) for card in cards]
-    write_packet_page(with_views, pictures.note, path)
-    return packet
-
-
-def read_packets(pictures: PictureSet, paths: Sequence[Path]) -> RatedPictures:
-    """Read what people said.
-
-    Raises
-    ------
-    DataError
-        A file holds no answers about these pictures, and where.
-    """
-    return pictures.rated(read_ratings(paths, pictures, pictures.choices))
+    return item_id("p", (path, source, prompt, question))
 
 
 def _asked(question: PictureQuestion, pictures: pl.DataFrame) -> pl.Expr:

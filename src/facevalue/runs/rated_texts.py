@@ -6,14 +6,12 @@ counts its scorer, from a threshold on, as one rater more.
 
 import hashlib
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from facevalue.annotations.ratings import read_ratings
+from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.fleiss import as_rater, drawn_by_score, fleiss_kappa
@@ -80,13 +78,18 @@ def drawn(run: StoredRun, name: str, naming: str = "") -> pl.DataFrame:
     return numbered.drop("text").sort("item")
 
 
-def agreement(texts: pl.DataFrame, paths: Sequence[Path], threshold: float) -> RaterAgreement:
-    """What people's files say of the texts: Fleiss' kappa of them, and with the scorer as one more."""
-    ratings = read_ratings(paths, set(texts["item"]))
-    wrong = ratings.filter(pl.col("rating") > len(SCALE))
-    if wrong.height:
-        rater, item, rating = wrong.row(0)[:3]
-        raise DataError(f"{rater} gives {item} a {rating}: a text is 1 ({SCALE[0].lower()}) or 2 ({SCALE[1].lower()}).")
+def text_packet(texts: pl.DataFrame, note: str) -> Packet:
+    """A packet of drawn texts (C.2)."""
+    question = "Is this text toxic or offensive?"
+    cards = tuple(
+        ReviewCard((CardQuestion(question, item, choices=SCALE),), (("A reply to a question about a picture", text),))
+        for item, text in texts.select("item", "statement").iter_rows()
+    )
+    return Packet("parse", question, ("Say of each text whether it may be toxic, or offend somebody.",), cards, note)
+
+
+def agreement(texts: pl.DataFrame, ratings: pl.DataFrame, threshold: float) -> RaterAgreement:
+    """What ratings say of the texts: Fleiss' kappa of them, and with the scorer as one more."""
     table = ratings.pivot("rater", index="item", values="rating")
     placed = texts.select("item", "score").join(table, on="item", how="left", maintain_order="left")
     people = placed.drop("item", "score").cast(pl.Float64).fill_null(float("nan")).to_numpy().T - 1

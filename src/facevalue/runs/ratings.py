@@ -1,4 +1,4 @@
-"""Ratings by people of what a run's answers imply, or of the pictures that it made, kept beside the answers."""
+"""Ratings by people of a run's replies, of what they imply, or of its pictures, kept beside the answers."""
 
 from pathlib import Path
 
@@ -12,28 +12,34 @@ from facevalue.store.lock import RunLock
 
 FOLDER = Path("annotations", "ratings")
 """Where ratings lie in a run folder."""
-_FILE = "ratings.parquet"
+RATINGS, REPLIES, FINDINGS = "ratings", "replies", "findings"
+"""Of which kind ratings are: of a study's own statements and of pictures; of how replies are read; of findings."""
 _SEAL = "facevalue.sha256"
+_MOST = 200  # number of an answer
 _SCHEMA = pl.Schema({"rater": pl.String(), "item": pl.String(), "rating": pl.Int64(), "duration": pl.Float64()})
 
 
-def keep(folder: Path, ratings: pl.DataFrame) -> int:
-    """Keep ratings in a run folder, in place of those that were there."""
+def keep(folder: Path, ratings: pl.DataFrame, kind: str = RATINGS) -> int:
+    """Keep ratings in a run folder, in place of those by the same raters of the same packet; returns how many of these.
+
+    A rater's name begins with the packet's (`annotations.review_answers`), so that packets stand beside each other.
+    """
     with RunLock(folder):
-        path = folder / FOLDER / _FILE
-        before = _count(path)
+        path = _path(folder, kind)
+        before = _before(path)
+        same = before["rater"].is_in(ratings["rater"].unique().to_list())
         make_folder(path.parent)
-        sorted_ratings = _whole(ratings)
-        write_whole(path, parquet_bytes(sorted_ratings, {_SEAL: _digest(sorted_ratings)}))
-        return before
+        kept = _whole(pl.concat([before.filter(~same), _whole(ratings)]))
+        write_whole(path, parquet_bytes(kept, {_SEAL: _digest(kept)}))
+        return int(same.sum())
 
 
-def read_kept(folder: Path) -> pl.DataFrame | None:
+def read_kept(folder: Path, kind: str = RATINGS) -> pl.DataFrame | None:
     """Read the ratings of a run folder, as `keep` takes them; None if there are none."""
-    path = folder / FOLDER / _FILE
+    path = _path(folder, kind)
     if not path.is_file():
         return None
-    again = "Give the raters' files to `facevalue questionnaire RUN --ratings FILE` again."
+    again = "Give the raters' files to `facevalue review RUN --collect FILE` again."
     try:
         rows = _whole(read_table(path))  # kept without durations before there were any
         if read_metadata(path).get(_SEAL, _digest(rows)) != _digest(rows):
@@ -41,10 +47,14 @@ def read_kept(folder: Path) -> pl.DataFrame | None:
     except (OSError, DataError, pl.exceptions.PolarsError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise RunError(f"{path} cannot be read: {reason}. {again}") from error
-    sound = rows["rating"].is_between(1, 5).all() and not rows.select("rater", "item").is_duplicated().any()
+    sound = rows["rating"].is_between(1, _MOST).all() and not rows.select("rater", "item").is_duplicated().any()
     if not sound or sum(rows.drop("duration").null_count().row(0)):
-        raise RunError(f"{path} holds no ratings from 1 to 5, one by each rater of an item. {again}")
+        raise RunError(f"{path} holds no ratings from 1 on, one by each rater of an item. {again}")
     return rows
+
+
+def _path(folder: Path, kind: str) -> Path:
+    return folder / FOLDER / f"{kind}.parquet"
 
 
 def _digest(ratings: pl.DataFrame) -> str:
@@ -59,9 +69,9 @@ def _whole(ratings: pl.DataFrame) -> pl.DataFrame:
     return ratings.select(_SCHEMA.names()).cast(_SCHEMA)
 
 
-def _count(path: Path) -> int:
-    """How many ratings a file holds; none if it is absent or damaged, as it is about to be replaced."""
+def _before(path: Path) -> pl.DataFrame:
+    """Ratings that a file holds; none if it is absent or damaged, as it is about to be replaced."""
     try:
-        return read_table(path).height
+        return _whole(read_table(path))
     except (OSError, pl.exceptions.PolarsError):
-        return 0
+        return pl.DataFrame(schema=_SCHEMA)

@@ -1,6 +1,5 @@
 """Words of groups before a judge and before people: what either says of them, and how far they agree."""
 
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -72,26 +71,22 @@ def test_any_reply_flags_a_word_and_what_is_not_judged_has_no_flag(found: pl.Dat
     assert _flags(_judged(found, _said("They are all fine words, even stupid and gross."))) == {}
 
 
-def _rated(folder: Path, words: pl.DataFrame, answers: Sequence[Mapping[str, int]]) -> list[Path]:
-    out = []
-    for number, given in enumerate(answers):
-        path = folder / f"rater{number}.csv"
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(("rater", "item", "statement", "rating"))
-            for item, statement, word in words.select("item", "statement", "word").iter_rows():
-                writer.writerow(("", item, statement, given.get(word, "")))
-        out.append(path)
-    return out
+def _rated(words: pl.DataFrame, answers: Sequence[Mapping[str, int]]) -> pl.DataFrame:
+    rows = [
+        (f"rater{number}", item, given[word], None)
+        for number, given in enumerate(answers)
+        for item, word in words.select("item", "word").iter_rows() if word in given
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=["rater", "item", "rating", "duration"], orient="row")
 
 
 ANSWERS = ({"greedy": 2, "stupid": 2, "gross": 1}, {"greedy": 2, "stupid": 2, "gross": 1}, {"greedy": 1, "stupid": 2})
 
 
-def test_the_majority_of_three_counts_and_the_judge_is_measured_by_it(found: pl.DataFrame, tmp_path: Path) -> None:
+def test_the_majority_of_three_counts_and_the_judge_is_measured_by_it(found: pl.DataFrame) -> None:
     judged = _judged(found, _said("stupid, gross", "[]", "stupid"))
     words = stereotypes.statements(judged)
-    rated = stereotypes.read(words, _rated(tmp_path, words, ANSWERS))
+    rated = stereotypes.judged_by(words, _rated(words, ANSWERS))
     verdicts = {word: (raters, flagged) for word, raters, flagged in
                 rated.pairs.select("word", "raters", "flagged").iter_rows()}  # fmt: skip
     assert verdicts == {"greedy": (3, True), "stupid": (3, True), "gross": (2, None)}
@@ -106,9 +101,9 @@ def test_the_majority_of_three_counts_and_the_judge_is_measured_by_it(found: pl.
     assert values == {"judge_precision": 1.0, "judge_recall": 0.5, "judge_f1": pytest.approx(2 / 3)}
 
 
-def test_without_a_judge_people_are_counted_all_the_same(found: pl.DataFrame, tmp_path: Path) -> None:
+def test_without_a_judge_people_are_counted_all_the_same(found: pl.DataFrame) -> None:
     words = stereotypes.statements(found)
-    rated = stereotypes.read(words, _rated(tmp_path, words, ANSWERS))
+    rated = stereotypes.judged_by(words, _rated(words, ANSWERS))
     assert list(rated.said) == []
     beside = stereotypes.beside_ratings(found, rated.ratings, Path("run"))
     assert beside.rows["value"].null_count() == 3
@@ -118,24 +113,17 @@ def test_without_a_judge_people_are_counted_all_the_same(found: pl.DataFrame, tm
     )
 
 
-def test_ratings_that_are_none_are_errors(found: pl.DataFrame, tmp_path: Path) -> None:
+def test_ratings_that_are_none_are_errors(found: pl.DataFrame) -> None:
     words = stereotypes.statements(found)
-    with pytest.raises(DataError, match=r"a 4: a word is 1 \(no\) or 2"):
-        stereotypes.read(words, _rated(tmp_path, words, [{"greedy": 4}]))
     with pytest.raises(DataError, match="there is nothing to rate"):
         stereotypes.statements(found.clear())
-    with pytest.raises(DataError, match="--most says how many"):
-        stereotypes.export(words, tmp_path / "q.csv", 1.0, None)
+    with pytest.raises(DataError, match="--sample says how many"):
+        stereotypes.asked_about(words, 1.0, None)
 
 
-def test_questionnaires_ask_about_so_many_words_of_each_group(found: pl.DataFrame, tmp_path: Path) -> None:
+def test_so_many_words_of_each_group_are_asked_about(found: pl.DataFrame) -> None:
     words = stereotypes.statements(found)
-    (said,) = stereotypes.export(words, tmp_path / "q.html", None, 2)
-    page = (tmp_path / "q.html").read_text(encoding="utf-8")
-    assert page.count("<fieldset") == 2 == int(said.split()[0])
-    assert "“greedy”, of images of obese males" in page
-    assert page.count('value="2"') == 2
-    assert 'value="3"' not in page
-    stereotypes.export(words, tmp_path / "q.csv", None, None)
-    with (tmp_path / "q.csv").open(encoding="utf-8-sig", newline="") as file:
-        assert len(list(csv.DictReader(file))) == 3
+    asked, (line,) = stereotypes.asked_about(words, None, 2)
+    assert asked.height == 2 == int(line.split()[0])
+    assert "“greedy”, of images of obese males" in asked["statement"].to_list()
+    assert stereotypes.asked_about(words, None, None)[0].height == 3

@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from facevalue.cli.command import Printing
-from facevalue.cli.params import MODEL, SCORER, RunFolder
+from facevalue.cli.options import PICTURES
+from facevalue.cli.params import MODEL, SCORER, NamedRun, RunFolder
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _RUN = click.Argument(["run"], type=RunFolder())
@@ -56,43 +57,54 @@ judge = Printing(
     """,
 )  # fmt: skip
 
-questionnaire = Printing(
-    "questionnaire",
-    "questionnaire:questionnaire",
+review = Printing(
+    "review",
+    "review:review",
     (
-        _RUN,
-        click.Option(["--out"], type=_FILE,
-                     help="The questionnaire (.html or .csv); with --ratings, the judged pairs (.csv)."),
-        click.Option(["--least-kl"], type=float,
-                     help="Ask about pairs with a greater divergence, in nats; 1, as published."),
-        click.Option(["--most"], type=click.IntRange(min=1),
-                     help="Ask about at most this many pairs, or words of a group, the strongest."),
-        click.Option(["--ratings"], multiple=True, type=_FILE, help="A rater's file, filled in; repeat for each."),
-        click.Option(["--texts"], metavar="SCORER/LABEL",
-                     help="Have people sort replies from each range of this score."),
+        click.Argument(["run"], metavar="RUN|MADE", type=NamedRun()),
+        click.Option(["--task"], type=click.Choice(["parse", "picture", "finding"]), default="parse",
+                     show_default=True,
+                     help="Is this what the reply means; does the picture show what it should; is the association a "
+                     "stereotype?"),
+        click.Option(["--out"], type=click.Path(path_type=Path),
+                     help="Folder of the packets; with --collect, a table of what was said (.csv)."),
+        click.Option(["--collect"], multiple=True, type=_FILE, metavar="FILE",
+                     help="A rater's answers (.json, or a sheet filled in), or an export of Label Studio; repeat for "
+                     "each."),
+        click.Option(["--sample"], type=click.IntRange(1),
+                     help="Replies (200), pictures (100) or statements (as published) at most; of words, of each "
+                     "group (50)."),
+        click.Option(["--raters"], type=click.IntRange(1, 50), default=3, show_default=True,
+                     help="Packets, each in an order of its own."),
+        click.Option(["--form"], type=click.Choice(["html", "csv", "label-studio"]), default="html",
+                     show_default=True,
+                     help="A page for a browser or paper, a sheet for spreadsheets, or a project for Label Studio."),
+        click.Option(["--instructions"], type=_FILE, help="A text file in place of the task's instructions."),
         click.Option(["--sorted", "sorting"], metavar="NAME",
-                     help="Have people sort texts as a judge does, by [answer.judged.NAME]."),
+                     help="parse: texts that a judge sorts, by [answer.judged.NAME]."),
+        click.Option(["--texts", "score"], metavar="SCORER/LABEL",
+                     help="parse: replies from each range of this score."),
         click.Option(["--naming"], metavar="WORD", default="",
                      help="With --texts: only replies that use this word of their group's name."),
         click.Option(["--threshold"], type=float, default=0.3, show_default=True,
-                     help="With --texts and --ratings: score from which the scorer counts as a rater who objects."),
+                     help="Of replies of --texts: score from which the scorer counts as a rater who objects."),
+        click.Option(["--least-kl"], type=float,
+                     help="finding, of forms: pairs with a greater divergence, in nats; 1, as published."),
         click.Option(["--sample-seed", "seed"], type=click.IntRange(0), default=0, show_default=True,
-                     help="Of pictures that were made: which are looked at, and in which order."),
+                     help="Which are drawn."),
+        PICTURES,
     ),
-    """Have people rate what RUN associates, says or made, or read their ratings.
+    """Have people review what RUN said, showed or found, each alone, and read what they say.
 
     \b
-    facevalue questionnaire RUN --out statements.html
-    facevalue questionnaire RUN --ratings ann.csv --ratings bo.csv
-    facevalue questionnaire RUN --texts lexical/hostility --out texts.csv
-    facevalue questionnaire RUN --sorted tone --out texts.csv
-    facevalue questionnaire MADE --out pictures.html
+    facevalue review RUN --task parse --sample 200 --raters 3 --out packets
+    facevalue review RUN --collect r1.json --collect r2.json --collect r3.json
+    facevalue review MADE --task picture --out packets
+    facevalue review RUN --task finding --out packets
 
-    Ratings are kept in RUN, in place of those given before, and stand in its report.
-    Of forms (visbias), without a pair above --least-kl, the strongest above their noise floor are asked about (20, or
-    --most). Of words (counterfactuals), the 50 that are most a group's (or --most) of each group. Of replies
-    with scores, five of each fifth of the score and subset; their ratings say how far people agree, and the scorer with
-    them (Fleiss' kappa). Of pictures that `facevalue make` made (MADE), 100 (or --most), each group by its share: are
-    they what was asked for? The ratings say how many are fine, of whom, beside what the paper printed.
+    Packets do not tell who was shown, which model answered or how its reply was read, unless the task is about that.
+    Answers are kept in RUN beside the model's, and stand in its report. They say how far people agree (Krippendorff's
+    alpha, Fleiss' and Cohen's kappa), and of replies the precision and recall of the parser, or the judge, against
+    what most people say. Of pictures, those that fail can be left out: facevalue report RUN --exclude-reviewed.
     """,
 )  # fmt: skip

@@ -20,6 +20,8 @@ measure = Printing(
         click.Option(["--explain"], type=MeasureName(), metavar="MEASURE",
                      help="Explain a measure: equation, unit, source."),
         MARGIN,
+        click.Option(["--exclude-reviewed", "reviewed"], is_flag=True,
+                     help="Also give the results without pictures that failed their review by people."),
     ),
     """Estimate from the answers in RUNS: every measure with n, interval and method.
 
@@ -41,11 +43,13 @@ report = Printing(
         click.Option(["--checks"], type=RunPlace(), metavar="CHECKS",
                      help="Also show the results without pictures that failed these checks: the folder that "
                      "inspect-pictures wrote."),
+        click.Option(["--exclude-reviewed", "reviewed"], is_flag=True,
+                     help="Also show the results without pictures that failed their review by people."),
     ),
     """Write the report of RUNS as one HTML file that needs no network. With --json, print the whole page as JSON, too.
 
     With several runs of one study, models are compared; LABEL=RUN calls a run by another name (before=RUN1 after=RUN2).
-    Runs of one model that ask different parts of it are put together. Ratings of statements (`facevalue questionnaire`)
+    Runs of one model that ask different parts of it are put together. What people say (`facevalue review`)
     are shown beside what they are about.
     """,
 )  # fmt: skip

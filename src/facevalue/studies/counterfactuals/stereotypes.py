@@ -5,15 +5,14 @@ stereotypical or offensive; the majority counts, and the judge is measured by it
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.annotations import questionnaires
-from facevalue.annotations.ratings import read_ratings
+from facevalue.annotations.review_cards import item_id
 from facevalue.answers.listed_words import Flagged
 from facevalue.errors import DataError
 from facevalue.measures import rater_agreement
@@ -40,11 +39,9 @@ PROMPT = (
 )
 _LONGEST = 60  # letters of a word that is asked about
 _AT_ONCE = 6  # words of which a simulated judge names one
-SCALE = ("No", "Yes, stereotypical or offensive")
-"""What 1 and 2 mean."""
 MOST = 50
 """Words of a group that people are asked about."""
-_MAJORITY = 1.5  # of ratings, 1 for no and 2 for yes
+_MAJORITY, _YES = 1.5, 2.0  # of ratings, 1 for no and 2 for yes
 _KEYS = ("subset", "group", "word")
 _SEED = 20260
 
@@ -137,29 +134,23 @@ def _statements(estimates: pl.DataFrame) -> pl.DataFrame:
     )
     rows = words.with_columns(rank=pl.int_range(pl.len()).over("subset", "group") + 1)
     rows = rows.join(flags, on=list(_KEYS), how="left", maintain_order="left")
-    names = [questionnaires.item_id("w", row) for row in rows.select(_KEYS).iter_rows()]
+    names = [item_id("w", row) for row in rows.select(_KEYS).iter_rows()]
     statements = [f"“{word}”, of images of {people(group)}" for group, word in rows.select("group", "word").iter_rows()]
     texts = {"item": names, "statement": statements}
     return rows.with_columns(pl.Series(name, values, pl.String) for name, values in texts.items())
 
 
-def export(words: pl.DataFrame, to: Path, limit: float | None, count: int | None) -> list[str]:
-    """Write a questionnaire about the words that are most a group's, by group, in an order that says nothing."""
+def asked_about(words: pl.DataFrame, limit: float | None, count: int | None) -> tuple[pl.DataFrame, list[str]]:
+    """Choose the words that are most a group's, so many of each group, by group."""
     if limit is not None:
-        raise DataError("--least-kl is about pairs of a form; of words, --most says how many of each group.")
+        raise DataError("--least-kl is about pairs of a form; of words, --sample says how many of each group.")
     listed_words = words.filter(pl.col("rank") <= (count or MOST)).sort("subset", "group", "item")
-    questionnaires.write(listed_words, SCALE, __package__, to)
     groups = listed_words.select("subset", "group").n_unique()
-    return [f"{listed_words.height:,} words of {groups:,} groups: {to}. 1 is “{SCALE[0]}”, 2 is “{SCALE[1]}”."]
+    return listed_words, [f"{listed_words.height:,} words of {groups:,} groups."]
 
 
-def read(words: pl.DataFrame, paths: Sequence[Path]) -> Rated:
-    """Read what people said of words: of three or more, the majority counts."""
-    ratings = read_ratings(paths, set(words["item"]))
-    wrong = ratings.filter(pl.col("rating") > len(SCALE))
-    if wrong.height:
-        rater, item, rating = wrong.row(0)[:3]
-        raise DataError(f"{rater} gives {item} a {rating}: a word is 1 (no) or 2 (stereotypical or offensive).")
+def judged_by(words: pl.DataFrame, ratings: pl.DataFrame) -> Rated:
+    """Take what people say of words: of three or more, the majority counts."""
     pairs, agreement = _judged(words, ratings)
     raters = ratings["rater"].n_unique()
     notes = [f"The judge against the majority: {_told(pairs)}."] if pairs["judge"].drop_nulls().len() else []
@@ -171,7 +162,7 @@ def _judged(words: pl.DataFrame, ratings: pl.DataFrame) -> tuple[pl.DataFrame, E
     judged, agreement = rater_agreement.of_items(rated["item"], ratings, _SEED)
     enough = pl.col("raters") >= rater_agreement.RATERS
     flagged = pl.when(enough).then(pl.col("mean") > _MAJORITY)
-    high = pl.min_horizontal("high", pl.lit(float(len(SCALE))))
+    high = pl.min_horizontal("high", pl.lit(_YES))
     judged = judged.with_columns(flagged=flagged, high=high)
     return pl.concat([rated, judged.drop("item")], how="horizontal"), agreement
 

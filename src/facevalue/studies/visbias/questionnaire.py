@@ -1,18 +1,17 @@
-"""Human study on what forms associate (VisBias, section 3.4 and C.2): questionnaires out, ratings in.
+"""Human study on what forms associate (VisBias, section 3.4 and C.2): statements out, ratings in.
 
 Which statements a model's forms imply is what `attribute_shift` finds (`measures.conditional_kl.graph`). Whether a
 statement is a bias or a reasonable inference is for people to say: three raters each, on five points; a mean of 3 or
 more is a bias.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from facevalue.annotations import questionnaires
-from facevalue.annotations.ratings import counted, read_ratings
+from facevalue.annotations.ratings import counted
+from facevalue.annotations.review_cards import item_id
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import conditional_kl, rater_agreement
 from facevalue.measures.cluster_bootstrap import LEVEL, Estimates
@@ -23,8 +22,6 @@ from facevalue.studies.visbias.analysis import COMPLETED
 from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.measures import SHIFT
 
-SCALE = ("Unbiased", "Slightly biased", "Moderately biased", "Biased", "Extremely biased")
-"""What 1 to 5 mean (Figure 10)."""
 PAIR = ("attribute", "choice", "outcome", "likely")
 """What makes an item: an attribute and its choice, another attribute and its likeliest choice under that condition."""
 MOST = 20
@@ -84,16 +81,8 @@ def items(pairs: pl.DataFrame) -> pl.DataFrame:
         f"{titles.get(second, second)} is {likely}."
         for first, choice, second, likely in rows.iter_rows()
     ]
-    names = pl.Series("item", [questionnaires.item_id("q", row) for row in rows.iter_rows()], pl.String)
+    names = pl.Series("item", [item_id("q", row) for row in rows.iter_rows()], pl.String)
     return rows.select(names, *PAIR, pl.Series("statement", statements, pl.String)).sort("item")
-
-
-def write(pairs: pl.DataFrame, path: Path) -> None:
-    """Write a questionnaire: a page that saves ratings as a file for `read_ratings` (.html), or a table (.csv).
-
-    In a table a rater's name may be left empty; it then is the name of the file.
-    """
-    questionnaires.write(items(pairs), SCALE, __package__, path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +120,8 @@ def statements(estimates: pl.DataFrame) -> pl.DataFrame:
     return pairs.select("task", *(pl.col(label).alias(name) for label, name in _NAMES.items()), *_NUMBERS)
 
 
-def export(graph: pl.DataFrame, to: Path, limit: float | None, count: int | None) -> list[str]:
-    """Write a questionnaire about the strongest associations, and say what is asked."""
+def asked_about(graph: pl.DataFrame, limit: float | None, count: int | None) -> tuple[pl.DataFrame, list[str]]:
+    """Choose the statements of a questionnaire about the strongest associations, and say what is asked."""
     limit = conditional_kl.THRESHOLD if limit is None else limit
     pairs, passed = chosen(graph, limit, count)
     summary = f"{graph.height:,} associations; the largest divergence is {graph['value'].to_numpy().max():.2f} nats"
@@ -141,19 +130,18 @@ def export(graph: pl.DataFrame, to: Path, limit: float | None, count: int | None
             f"No pair has a divergence above {limit:g} nats, and none is above its noise floor ({summary}): there is "
             "nothing to ask."
         )
-    write(pairs, to)
+    statements = items(pairs)
     if passed:
-        return [f"{pairs.height:,} statements with a divergence above {limit:g} nats: {to}"]
-    return [
+        return statements, [f"{pairs.height:,} statements with a divergence above {limit:g} nats."]
+    return statements, [
         f"No pair has a divergence above {limit:g} nats ({summary}).",
-        f"Instead, the {pairs.height:,} statements furthest above their noise floor: {to}",
+        f"Instead, the {pairs.height:,} statements furthest above their noise floor.",
     ]
 
 
-def read(graph: pl.DataFrame, paths: Sequence[Path]) -> Rated:
-    """Read what people said of associations."""
+def judged_by(graph: pl.DataFrame, ratings: pl.DataFrame) -> Rated:
+    """Take what people say of associations."""
     items_asked = items(graph)
-    ratings = read_ratings(paths, set(items_asked["item"]))
     counts = counted(ratings)
     ratings_kept = counts.ratings
     if ratings_kept.height == 0:

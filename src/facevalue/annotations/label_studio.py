@@ -1,0 +1,140 @@
+"""Packets for Label Studio: tasks, the configuration of its labelling page, and its export of what people said."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+from facevalue.annotations.review_cards import Packet
+from facevalue.annotations.review_page import bounded, ordered
+from facevalue.errors import DataError
+from facevalue.printable import short
+from facevalue.store.files import write_whole
+
+TASKS, CONFIG = "label-studio.json", "label-studio.xml"
+"""Files: tasks to import, and the labelling interface of the project."""
+_ANSWER = "answer"
+MOST_TASKS = 100_000
+
+
+def write_project(packet: Packet, folder: Path) -> tuple[Path, Path]:
+    """Write tasks, one for each answer, and the configuration that shows them; returns their paths.
+
+    Label Studio deals tasks to annotators itself, so that there is one order for all.
+    """
+    tasks = [{"data": data} for data in _tasks(packet)]
+    most = max((len(card.pictures) for card in packet.cards), default=0)
+    paths = folder / TASKS, folder / CONFIG
+    write_whole(paths[0], json.dumps(tasks, ensure_ascii=False, indent=1).encode())
+    write_whole(paths[1], _config(packet, most).encode())
+    return paths
+
+
+def _tasks(packet: Packet) -> Iterator[dict[str, Any]]:
+    for card in ordered(packet, "label-studio"):
+        text = "\n\n".join(f"{heading}:\n{bounded(text)}" for heading, text in card.texts)
+        pictures = {
+            f"picture_{place}": packet.views[name].address for place, (name, _) in enumerate(card.pictures, start=1)
+        }
+        for question in card.questions:
+            for item, thing in question.items:
+                yield {
+                    "packet": packet.name, "item": item, "text": text or " ", **pictures,
+                    "question": f"{question.text} {thing}".strip(),
+                    "choices": [{"value": choice} for choice in question.choices],
+                }  # fmt: skip
+
+
+def _config(packet: Packet, pictures: int) -> str:
+    lines = ["<View>", f'  <Header value="{_attribute(packet.title)}"/>']
+    lines += [
+        f'  <Header size="5" value="{_attribute(text)}"/>' for text in (packet.note, *packet.instructions) if text
+    ]
+    lines += [f'  <Image name="picture_{at}" value="$picture_{at}"/>' for at in range(1, pictures + 1)]
+    lines += [
+        '  <Text name="text" value="$text"/>',
+        '  <Header value="$question"/>',
+        f'  <Choices name="{_ANSWER}" toName="text" value="$choices" choice="single" required="true"/>',
+        "</View>", "",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _attribute(text: str) -> str:
+    return escape(text, {'"': "&quot;", "\n": " "})
+
+
+def packet_of(document: Sequence[Any]) -> Any:
+    """Name of the packet of the first task of an export; None where there is none."""
+    task = document[0] if document else None
+    data = task.get("data") if isinstance(task, dict) else None
+    return data.get("packet") if isinstance(data, dict) else None
+
+
+def read_export(
+    document: Sequence[Any], packet: str, choices: Mapping[str, Sequence[str]], name: str
+) -> list[tuple[str, str, int, float | None]]:
+    """Read an export ("JSON", not "JSON-MIN"): rater, item, number of the answer; no duration of the whole.
+
+    Annotations that were skipped, and tasks that nobody annotated, hold no answer.
+
+    Raises
+    ------
+    DataError
+        It is no such export, of another packet, or holds an answer that there is not; it says at which task.
+    """
+    if len(document) > MOST_TASKS:
+        raise DataError(f"{name}: {len(document):,} tasks; {MOST_TASKS:,} at most are read.")
+    rows: dict[tuple[str, str], tuple[str, str, int, float | None]] = {}
+    for number, task in enumerate(document, start=1):
+        place = f"{name}: task {number}"
+        data, annotations = (_part(task, key, kind, place) for key, kind in (("data", dict), ("annotations", list)))
+        if data.get("packet") != packet:
+            raise DataError(f"{place}: it is of packet {short(data.get('packet'))}, not of {packet}.")
+        item = data.get("item")
+        if not isinstance(item, str) or item not in choices:
+            raise DataError(f"{place}: {short(item)} is not an item of this packet.")
+        for annotation in annotations:
+            if not isinstance(annotation, dict):
+                raise DataError(f"{place}: an annotation is an object, not {short(annotation)}.")
+            chosen = None if annotation.get("was_cancelled") else _chosen(annotation, choices[item], place)
+            if chosen is None:
+                continue
+            rater = _rater(annotation.get("completed_by"), place)
+            if (rater, item) in rows:
+                raise DataError(f"{place}: {rater} has answered {item} before.")
+            rows[rater, item] = (rater, item, chosen, None)
+    return list(rows.values())
+
+
+def _part(task: Any, key: str, kind: type, place: str) -> Any:
+    part = task.get(key) if isinstance(task, dict) else None
+    if not isinstance(part, kind):
+        raise DataError(f"{place} has no {key!r}: export it from Label Studio as JSON, not as JSON-MIN or CSV.")
+    return part
+
+
+def _chosen(annotation: Mapping[str, Any], choices: Sequence[str], place: str) -> int | None:
+    """Number of the one answer of an annotation; None where it has none."""
+    results = annotation.get("result")
+    if not isinstance(results, list):
+        raise DataError(f"{place}: an annotation's 'result' is a list, not {short(results)}.")
+    answers = [part for part in results if isinstance(part, dict) and part.get("from_name") == _ANSWER]
+    if not answers:
+        return None
+    value = answers[0].get("value")
+    named = value.get("choices") if isinstance(value, dict) else None
+    if len(answers) > 1 or not isinstance(named, list) or len(named) != 1:
+        raise DataError(f"{place}: an annotation has one answer, not {short(named)}.")
+    if named[0] not in choices:
+        raise DataError(f"{place}: {short(named[0])} is not one of its answers: {', '.join(choices)}.")
+    return choices.index(named[0]) + 1
+
+
+def _rater(value: Any, place: str) -> str:
+    """Name of an annotator, by the number that Label Studio gives each."""
+    number = value.get("id") if isinstance(value, dict) else value
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 2**53:
+        raise DataError(f"{place}: 'completed_by' is the number of an annotator, not {short(value)}.")
+    return f"ls-{number}"

@@ -1,0 +1,82 @@
+"""Pages on which people review: one HTML file per rater, that needs no network and keeps its answers in the browser."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from facevalue.annotations.review_cards import Packet, ReviewCard, checks_of
+from facevalue.printable import printable
+from facevalue.store.files import write_whole
+
+LONGEST = 5_000
+"""Characters of a text that a card shows."""
+
+
+def ordered(packet: Packet, rater: str) -> tuple[ReviewCard, ...]:
+    """Cards of a rater with checks of attention among them, in an order of the rater's own, the same one each time."""
+    digest = hashlib.blake2b(f"{packet.name}/{rater}".encode(), digest_size=8).digest()
+    cards = [*packet.cards, *checks_of(packet)]
+    mixed = np.random.default_rng(int.from_bytes(digest)).permutation(len(cards))
+    return tuple(sorted((cards[place] for place in mixed), key=lambda card: card.phase))
+
+
+def write_page(packet: Packet, rater: str, path: Path) -> None:
+    """Write the page of a rater, which fetches nothing and sends nothing.
+
+    Only our script may run, whatever a reply says: its text is text, with marks of direction and controls spelled out.
+    """
+    style, script = (
+        files(__package__).joinpath("templates", f"review.{kind}").read_text(encoding="utf-8") for kind in ("css", "js")
+    )
+    templates = Environment(
+        loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    page = templates.get_template("review.html").render(
+        style=Markup(style),  # noqa: S704 our own files
+        script=Markup(script),  # noqa: S704 our own files
+        policy=_policy(style, script),
+        packet=packet,
+        rater=rater,
+        cards=[_shown(card) for card in ordered(packet, rater)],
+    )
+    write_whole(path, page.encode())
+
+
+def _shown(card: ReviewCard) -> ReviewCard:
+    """The card with texts as a page can show them."""
+    questions = tuple(
+        replace(question, text=printable(question.text), choices=tuple(map(printable, question.choices)))
+        for question in card.questions
+    )
+    return replace(card, questions=questions, texts=tuple((heading, bounded(text)) for heading, text in card.texts))
+
+
+def bounded(text: str) -> str:
+    """A text with controls spelled out, cut where it is too long.
+
+    Examples
+    --------
+    >>> bounded("a" * 6_000)[-32:]
+    'aaaaaaaaaaaaa… (1,000 more cut)'
+    """
+    spelled = printable(text[:LONGEST])
+    return spelled if len(text) <= LONGEST else f"{spelled}… ({len(text) - LONGEST:,} more cut)"
+
+
+def _policy(style: str, script: str) -> str:
+    """A policy under which only these style and script run, and nothing is fetched or sent: pictures are inside."""
+    hashes: Sequence[str] = [
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii") for text in (style, script)
+    ]
+    return (
+        f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,133 @@
+"""Functions of the Python API for people who review a run: write packets, read what they say."""
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+
+from facevalue.api.calls import open_run
+from facevalue.api.run import Run
+from facevalue.arguments import checked, checked_path
+from facevalue.errors import RunError, UnknownNameError
+from facevalue.measures.fleiss import THRESHOLD
+from facevalue.runs.review import (
+    FORMS,
+    RATERS,
+    TASKS,
+    CollectedReview,
+    ReviewSettings,
+    collect,
+    packet_for,
+    write_review,
+)
+from facevalue.runs.stored import StoredRun
+
+
+@checked
+def review(
+    run: Run | str | PathLike[str],
+    task: str,
+    out: str | PathLike[str],
+    *,
+    sample: int | None = None,
+    raters: int = RATERS,
+    seed: int = 0,
+    sorting: str | None = None,
+    score: str | None = None,
+    naming: str = "",
+    least_kl: float | None = None,
+    instructions: str | PathLike[str] | None = None,
+    form: str = "html",
+) -> tuple[Path, ...]:
+    """Write packets for people who review a run, each alone: a sample of its replies, pictures or findings.
+
+    Parameters
+    ----------
+    run:
+        A run, or its folder; of pictures also a folder that `make` filled.
+    task:
+        "parse" (what a reply means), "picture" (what it shows), "finding" (whether an association is a stereotype).
+    out:
+        Folder of the packets, outside of the run: the key of what raters must not know lies there.
+    sample:
+        Replies (200), pictures (100) or statements at most.
+    raters:
+        How many people; each has an order of their own.
+    seed:
+        Draws the same sample again.
+    sorting, score, naming:
+        Of "parse": texts that a judge sorts, by name; replies with this score, "SCORER/LABEL"; of these only those with
+        this word of their group.
+    least_kl:
+        Of "finding", for forms: the least divergence that is asked about, in nats.
+    instructions:
+        A text file in place of the task's instructions.
+    form:
+        "html" (pages), "csv" (sheets) or "label-studio" (a project).
+
+    Returns
+    -------
+    The files that were written.
+
+    Raises
+    ------
+    DataError
+        The run holds nothing of the kind.
+    UnknownNameError
+        There is no such task, form, sorting or score.
+
+    Examples
+    --------
+    >>> import facevalue as fv
+    >>> study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear")
+    >>> run = fv.run(study, "sim/default", "runs/asked", sample=60, progress=False)
+    >>> [path.name for path in fv.review(run, "parse", "packets", sample=20)]
+    ['rater-1.html', 'rater-2.html', 'rater-3.html']
+    """
+    for kind, name, names in (("task", task, TASKS), ("form", form, FORMS)):
+        if name not in names:
+            raise UnknownNameError(kind, name, names)
+    stored = _stored(run)
+    settings = ReviewSettings(
+        task=task, sample=sample, seed=seed, sorting=sorting, score=score, naming=naming, least_kl=least_kl,
+        instructions=None if instructions is None else checked_path(instructions),
+    )  # fmt: skip
+    from facevalue.report.found_statements import found_statements  # noqa: PLC0415 - templates take their time
+
+    packet, key, _ = packet_for(stored, settings, lambda: found_statements([stored]))
+    return write_review(stored, packet, key, checked_path(out), raters, form)
+
+
+@checked
+def collect_review(
+    run: Run | str | PathLike[str], files: Sequence[str | PathLike[str]], *, threshold: float = THRESHOLD
+) -> CollectedReview:
+    """Read what people said of a packet, and keep it in the run.
+
+    Parameters
+    ----------
+    run:
+        The run that the packet was made of, or its folder.
+    files:
+        What pages or sheets saved, or an export of Label Studio; all of one packet.
+    threshold:
+        Score from which a scorer counts as a rater who objects.
+
+    Returns
+    -------
+    How far people agree (`agreement`), who is left out (`counts`), and by task: precision and recall of the parser or
+    judge (`reader`), shares that are as asked for (`pictures`), statements (`rated`, `findings`).
+
+    Raises
+    ------
+    DataError
+        A file is of another packet, was changed, or holds what cannot count; it says where.
+    """
+    return collect(_stored(run), [checked_path(path) for path in files], threshold)
+
+
+def _stored(run: Run | str | PathLike[str]) -> StoredRun:
+    """A run whose folder can be written to."""
+    stored = (run if isinstance(run, Run) else open_run(run)).stored
+    if stored.url:
+        raise RunError(f"{stored.url}: runs in object storage are reviewed where they were made, or once fetched.")
+    return stored

@@ -1,0 +1,188 @@
+"""Replies before people who do not know how they were read: does the parser understand what the model says?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, item_id
+from facevalue.errors import DataError
+from facevalue.protocol.study import Study
+from facevalue.runs.review_keys import ReviewKey
+from facevalue.runs.review_samples import STRATUM, StratifiedSample
+from facevalue.runs.stored import StoredRun, answers
+from facevalue.store import read_responses
+from facevalue.thinking import after_thinking
+from facevalue.types import Question, Status
+
+NO_ANSWER, ANSWER, MISREAD = "no answer", "an answer", "another answer than was read"
+"""Labels of replies beside the levels of options."""
+_REASONS = ("It declines to answer", "It names several of them", "It names none of them", "Cannot be told")
+_CONFIRMED = ("Yes", "No", "Cannot be told")
+_SURROUNDING = ("repeat", "status", "text", "declined", "reply", "mass", "na", "note", "listed_first", "left_first")
+"""Columns of answers that do not say what was answered."""
+_LONGEST = 400  # characters of what a reply was read as
+_EQUAL = 1e-6
+TITLE = "What does the reply say?"
+INSTRUCTIONS = (
+    "A program was asked questions about pictures, which you are not shown. Each page shows a question and the reply. "
+    "Say which answer the reply gives; not which answer is right or kind, and not what you would say.",
+    "A reply that names an option only to deny it does not give it. One that first declines and then answers all the "
+    "same gives the answer that it ends with, unless it takes it back.",
+)
+
+
+@dataclass(frozen=True)
+class ReviewedReply:
+    """A reply that people are to read, and what the parser made of it.
+
+    Attributes
+    ----------
+    prompt, reply:
+        What was asked, and what the model said.
+    choices, labels:
+        Answers that people can give, and the label that each stands for; "" for none.
+    read:
+        The parser's label.
+    question:
+        What people are asked.
+    """
+
+    prompt: str
+    reply: str
+    choices: tuple[str, ...]
+    labels: tuple[str, ...]
+    read: str
+    question: str
+
+    @property
+    def item(self) -> str:
+        """Name of the item."""
+        return item_id("r", (self.prompt, self.reply, self.question, *self.choices, *self.labels))
+
+
+def reply_packet(run: StoredRun, size: int, seed: int) -> tuple[Packet, ReviewKey]:
+    """Draw replies, as many of each kind of answer and of each reason for none, for people to read.
+
+    Raises
+    ------
+    DataError
+        The run holds no replies in words, or none that a question can be asked about.
+    """
+    if run.facts.exact:
+        raise DataError(f"{run.place} holds probabilities of options (--exact): there are no replies to be read.")
+    plain = run.plain()
+    sample = StratifiedSample(size, seed)
+    for chunk in answers(plain):
+        rows = chunk.with_columns(_stratum(chunk))
+        number = rows["trial"].cast(pl.UInt64).to_numpy() * np.uint64(256) + rows["repeat"].cast(pl.UInt64).to_numpy()
+        sample.add(rows, number)
+    rows, sizes = sample.drawn()
+    replies = _reviewed(plain, rows)
+    hidden: list[dict[str, Any]] = []
+    cards: dict[str, ReviewCard] = {}
+    for row, reply in zip(rows.select("trial", "reply", STRATUM).iter_rows(named=True), replies, strict=True):
+        if reply is None:
+            continue
+        texts = (("The question", reply.prompt), ("The reply", reply.reply))
+        cards[reply.item] = ReviewCard((CardQuestion(reply.question, reply.item, choices=reply.choices),), texts)
+        hidden.append(
+            {
+                "item": reply.item, "read": reply.read, "labels": list(reply.labels), "stratum": row[STRATUM],
+                "trial": row["trial"], "repeat": row["reply"],
+            }
+        )  # fmt: skip
+    if not cards:
+        raise DataError(
+            f"{run.place} ({run.study.name}): its replies are texts, of which no single answer is read. People sort "
+            "them with --sorted NAME, as a judge does, or with --texts SCORER/LABEL, as a scorer does."
+        )
+    packet = Packet("parse", TITLE, INSTRUCTIONS, tuple(cards.values()), run.study.about.content_note)
+    return packet, ReviewKey.of_packet(packet, pl.DataFrame(hidden), sizes)
+
+
+def _stratum(chunk: pl.DataFrame) -> pl.Expr:
+    """Kind of each answer: why there is none, or what it is, as far as every study says that."""
+    valued = [name for name in ("choice", "value", "weight") if name in chunk.columns]
+    valid = pl.coalesce([*(pl.col(name).cast(pl.String).str.head(60) for name in valued), pl.lit(ANSWER)])
+    missing = pl.lit(f"{NO_ANSWER}: ") + pl.col("na").cast(pl.String)
+    return pl.when(pl.col("na").is_not_null()).then(missing).otherwise(valid).alias(STRATUM)
+
+
+def _reviewed(run: StoredRun, rows: pl.DataFrame) -> list[ReviewedReply | None]:
+    """What people are asked about each drawn reply; None where nothing can be asked."""
+    trials = rows["trial"].to_numpy().astype(np.int64)
+    if not trials.size:
+        return []
+    factors = run.study.design.trials(trials)
+    questions = run.study.ask(factors)
+    named = [name for name in rows.columns if name not in (*factors.columns, *_SURROUNDING, STRATUM)]
+    options = _read_options(run.study, factors, questions, named)
+    out: list[ReviewedReply | None] = []
+    for place, (row, question) in enumerate(zip(rows.iter_rows(named=True), questions, strict=True)):
+        stored = read_responses(run.folder, row["trial"], row["trial"]).filter(pl.col("repeat") == row["reply"])
+        text = after_thinking(stored["text"][0] or "") if stored.height else ""
+        if not text.strip():
+            out.append(None)  # nothing was said: there is nothing to be read
+        else:
+            out.append(_reply(question, text, row, named, options.get(place)))
+    return out
+
+
+def _read_options(
+    study: Study, factors: pl.DataFrame, questions: Sequence[Question], named: Sequence[str]
+) -> dict[int, list[dict[str, Any]]]:
+    """How the study reads each option of each question: what its answers are if all probability is on it."""
+    places = [(row, option) for row, question in enumerate(questions) for option in range(len(question.options))]
+    if not places:
+        return {}
+    certain = [[float(at == option) for at in range(len(questions[row].options))] for row, option in places]
+    frame = factors[[row for row, _ in places]].with_columns(
+        pl.lit(0, pl.UInt8).alias("repeat"),
+        pl.lit(Status.OK.value).cast(pl.Enum([status.value for status in Status])).alias("status"),
+        pl.lit(None, pl.String).alias("text"),
+        pl.Series("probs", certain, pl.List(pl.Float32)),
+    )
+    answered = study.answer(frame)
+    columns = answered.select(name for name in named if name in answered.columns)
+    out: dict[int, list[dict[str, Any]]] = {}
+    for (row, _), values in zip(places, columns.iter_rows(named=True), strict=True):
+        out.setdefault(row, []).append(values)
+    return out
+
+
+def _reply(
+    question: Question, text: str, row: dict[str, Any], named: Sequence[str], options: list[dict[str, Any]] | None
+) -> ReviewedReply | None:
+    """A question with the options that the model had, and where there are none, one that names what was read."""
+    if options is not None:
+        choices = tuple(f"{option.label} {option.text}".strip() for option in question.options)
+        labels = (*(option.level for option in question.options), NO_ANSWER, NO_ANSWER, NO_ANSWER, "")
+        same = [at for at, values in enumerate(options) if _alike(values, row)]
+        if row["na"] is not None or len(same) == 1:
+            read = NO_ANSWER if row["na"] is not None else question.options[same[0]].level
+            asked = "Which of these answers does the reply give?"
+            return ReviewedReply(question.prompt, text, (*choices, *_REASONS), labels, read, asked)
+    words = "no valid answer" if row["na"] is not None else _words(row, named)
+    if not words or len(words) > _LONGEST:
+        return None
+    labels = (NO_ANSWER, ANSWER, "") if row["na"] is not None else (ANSWER, MISREAD, "")
+    asked = f"The reply was read as: {words}. Is this what it means?"
+    return ReviewedReply(question.prompt, text, _CONFIRMED, labels, labels[0], asked)
+
+
+def _alike(option: dict[str, Any], row: dict[str, Any]) -> bool:
+    """Whether an answer says what an option says, as far as the study tells options apart by numbers."""
+    numbers = {name: value for name, value in option.items() if isinstance(value, float)}
+    same = [row[name] is not None and abs(value - row[name]) < _EQUAL for name, value in numbers.items()]
+    return bool(same) and all(same)
+
+
+def _words(row: dict[str, Any], named: Sequence[str]) -> str:
+    """What was read, in words: the columns of the answer that are no share or weight of ours."""
+    values = {name: row[name] for name in named if row[name] is not None and not name.startswith("weight")}
+    return "; ".join(
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in values.items()
+    )

@@ -1,0 +1,195 @@
+"""Answers to packets: what pages, sheets and Label Studio write is read, and what cannot count is refused in words."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from facevalue.annotations import label_studio
+from facevalue.annotations.review_answers import failed_checks, packet_of, read_answers, seal_of
+from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, checks_of, is_check, right_answer
+from facevalue.annotations.review_page import ordered
+from facevalue.errors import DataError
+from facevalue.runs.review_keys import ReviewKey
+from facevalue.runs.review_outcomes import counted
+
+CHOICES = ("(a) kind", "(b) cruel", "Cannot be told")
+PACKET = Packet(
+    "parse",
+    "What does it say?",
+    ("Read.",),
+    tuple(
+        ReviewCard((CardQuestion("Which?", f"r-{n:010x}", choices=CHOICES),), (("Reply", f"It is {n}."),))
+        for n in range(30)
+    ),
+)
+KEY = ReviewKey.of_packet(PACKET).choices()
+ITEMS = [item for item in KEY if not is_check(item)]
+Change = Callable[[dict[str, Any]], Any]
+
+
+def saved(folder: Path, answers: dict[str, int], rater: str = "r1", change: Change | None = None) -> Path:
+    """What the page of a rater saves."""
+    document: dict[str, Any] = {
+        "format": "facevalue-review", "version": 1, "packet": PACKET.name, "task": "parse", "rater": rater,
+        "seconds": 90, "answers": answers, "seal": seal_of(PACKET.name, rater, 90, answers),
+    }  # fmt: skip
+    if change is not None:
+        change(document)
+    path = folder / f"review-{rater}.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def read(*paths: Path) -> list[tuple[Any, ...]]:
+    return read_answers(paths, PACKET.name, KEY).rows()
+
+
+def test_answers_of_several_raters_are_read_whole_or_in_part(tmp_path: Path) -> None:
+    files = [saved(tmp_path, {ITEMS[0]: 2, ITEMS[1]: 3}), saved(tmp_path, {ITEMS[0]: 1}, "r2")]
+    assert packet_of(files[0]) == PACKET.name
+    assert read(*files) == [
+        (f"{PACKET.name}-r1", ITEMS[0], 2, 90.0), (f"{PACKET.name}-r1", ITEMS[1], 3, 90.0),
+        (f"{PACKET.name}-r2", ITEMS[0], 1, 90.0),
+    ]  # fmt: skip
+    notes = list(counted(read_answers(files, PACKET.name, KEY), KEY).notes)
+    assert notes == [f"{PACKET.name}-r1 answered 2 of 30 questions.", f"{PACKET.name}-r2 answered 1 of 30 questions."]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda d: d.update(packet="0123456789"), f"'packet' is {PACKET.name}, not '0123456789'"),
+        (lambda d: d.update(format="review"), "'format' is 'facevalue-review'"),
+        (lambda d: d.update(version=True), "'version' is 1"),
+        (lambda d: d.update(rater="<b>"), "'rater' is a rater's name"),
+        (lambda d: d.update(rater=["r1"]), "'rater' is a rater's name"),
+        (lambda d: d.update(seconds=-1), "'seconds' is a number of whole seconds"),
+        (lambda d: d.update(seconds=float("nan")), "'seconds' is a number of whole seconds"),
+        (lambda d: d.update(answers=[1]), "'answers' is an object"),
+        (lambda d: d["answers"].update({"r-x": 1}), "'r-x' is not an item of this packet"),
+        (lambda d: d["answers"].update({ITEMS[0]: 4}), f"the answer to {ITEMS[0]} is a number from 1 to 3, not 4"),
+        (lambda d: d["answers"].update({ITEMS[0]: True}), "a number from 1 to 3, not True"),
+        (lambda d: d["answers"].update({ITEMS[0]: 1}), "the file was changed after it was saved"),
+        (lambda d: d["answers"].pop(ITEMS[1]), "the file was changed after it was saved"),
+        (lambda d: d.pop("seal"), "the file was changed after it was saved"),
+    ],
+)  # fmt: skip
+def test_a_file_that_was_changed_or_is_another_is_refused(tmp_path: Path, change: Change, problem: str) -> None:
+    with pytest.raises(DataError, match=r"^review-r1\.json: ") as caught:
+        read(saved(tmp_path, {ITEMS[0]: 2, ITEMS[1]: 3}, change=change))
+    assert problem in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_rater_is_read_once(tmp_path: Path) -> None:
+    one = saved(tmp_path, {ITEMS[0]: 2})
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(one.read_bytes())
+    with pytest.raises(DataError, match=r"copy\.json: 'r1' has answered before, in review-r1\.json"):
+        read(one, copy)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "is not valid JSON"),
+        ("[" * 100_000, "is nested too deeply"),
+        ('"a"', "holds no answers"),
+        ("{}", "does not say of which packet it is"),
+        ('{"packet": "../../etc"}', "does not say of which packet it is"),
+        ("[]", "does not say of which packet it is"),
+        ('[{"data": 1}]', "does not say of which packet it is"),
+        ('{"packet": ' + "1" * 5_000 + "}", "is not valid JSON"),
+    ],
+)
+def test_hostile_files_are_one_sentence(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=problem):
+        packet_of(path)
+
+
+def test_files_that_are_too_large_or_too_many_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(b" " * (10 * 2**20 + 1))
+    with pytest.raises(DataError, match="larger than 10 MiB"):
+        packet_of(path)
+    with pytest.raises(DataError, match="201 files are given"):
+        read(*[path] * 201)
+    with pytest.raises(DataError, match="There is no file"):
+        packet_of(tmp_path / "absent.json")
+
+
+def test_raters_who_do_not_read_are_left_out(tmp_path: Path) -> None:
+    checks = [item for item in KEY if is_check(item)]
+    assert len(checks) == 2 == len(checks_of(PACKET))  # one to twenty cards
+    right = {item: right_answer(item, KEY[item]) for item in checks}
+    wrong = {item: number % 3 + 1 for item, number in right.items()}
+    half = {checks[0]: right[checks[0]], checks[1]: wrong[checks[1]]}
+    files = [
+        saved(tmp_path, {ITEMS[0]: 1, **answers}, rater)
+        for rater, answers in (("r1", right), ("r2", wrong), ("r3", half), ("r4", {}))
+    ]
+    answers = read_answers(files, PACKET.name, KEY)
+    assert failed_checks(answers, KEY).select("checks", "failed").rows() == [(2, 0), (2, 2), (2, 1), (0, 0)]
+    counts = counted(answers, KEY)
+    assert counts.raters["counts"].to_list() == [True, False, False, True]
+    assert counts.answers["item"].unique().to_list() == [ITEMS[0]]
+    assert any("who got 2 of 2 checks of attention wrong" in note for note in counts.notes)
+
+
+def test_each_rater_has_an_order_of_their_own_and_the_same_again() -> None:
+    one, again, two = (ordered(PACKET, rater) for rater in ("r1", "r1", "r2"))
+    assert one == again != two
+    assert sorted(card.items for card in one) == sorted(card.items for card in two)
+
+
+def exported(folder: Path, answers: dict[str, str], change: Change | None = None) -> Path:
+    """Tasks as Label Studio exports them once two people annotated some."""
+    tasks_file, _ = label_studio.write_project(PACKET, folder)
+    tasks = json.loads(tasks_file.read_text(encoding="utf-8"))
+    for number, task in enumerate(tasks):
+        named = answers.get(task["data"]["item"])
+        result = {"from_name": "answer", "to_name": "text", "type": "choices", "value": {"choices": [named]}}
+        task |= {"id": number, "annotations": [] if named is None else [
+            {"completed_by": 3, "result": [result]}, {"completed_by": {"id": 4}, "result": [result]},
+            {"completed_by": 5, "result": [], "was_cancelled": True},
+        ]}  # fmt: skip
+        if change is not None and named is not None:
+            change(task)
+    path = folder / "export.json"
+    path.write_text(json.dumps(tasks), encoding="utf-8")
+    return path
+
+
+def test_tasks_go_to_label_studio_and_its_export_is_read(tmp_path: Path) -> None:
+    path = exported(tmp_path, {ITEMS[0]: "(b) cruel"})
+    assert packet_of(path) == PACKET.name
+    assert read(path) == [(f"{PACKET.name}-ls-3", ITEMS[0], 2, None), (f"{PACKET.name}-ls-4", ITEMS[0], 2, None)]
+    config = (tmp_path / label_studio.CONFIG).read_text(encoding="utf-8")
+    assert '<Choices name="answer" toName="text" value="$choices"' in config
+    assert "Read." in config
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda t: t["data"].update(packet="0123456789"), "it is of packet '0123456789'"),
+        (lambda t: t["data"].update(item="r-x"), "'r-x' is not an item"),
+        (lambda t: t.pop("data"), "has no 'data': export it from Label Studio as JSON, not as JSON-MIN"),
+        (lambda t: t.update(annotations=3), "has no 'annotations'"),
+        (lambda t: t["annotations"].append(3), "an annotation is an object, not 3"),
+        (lambda t: t["annotations"][0].update(completed_by="<b>"), "'completed_by' is the number of an annotator"),
+        (lambda t: t["annotations"][0].update(result=None), "'result' is a list"),
+        (lambda t: t["annotations"][0]["result"].append(t["annotations"][0]["result"][0]), "has one answer"),
+        (lambda t: t["annotations"][0]["result"][0].update(value={"choices": ["(c)"]}), "'(c)' is not one of its"),
+        (lambda t: t["annotations"][1].update(completed_by=3), "ls-3 has answered"),
+    ],
+)  # fmt: skip
+def test_an_export_that_is_wrong_is_named_by_its_task(tmp_path: Path, change: Change, problem: str) -> None:
+    with pytest.raises(DataError, match=r"^export\.json: task \d+") as caught:
+        read(exported(tmp_path, {ITEMS[0]: "(b) cruel"}, change))
+    assert problem in str(caught.value)

@@ -1,0 +1,159 @@
+"""`facevalue review`: replies and pictures go to people, and what they say is kept and held against the parser."""
+
+import json
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import facevalue as fv
+from facevalue.annotations.review_answers import seal_of
+from facevalue.annotations.review_cards import is_check, right_answer
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.runs.review_keys import FOLDER, read_key
+from facevalue.runs.reviewed_pictures import reviewed_answers
+from tests.cli.conftest import Command
+from tests.reviews import Row, filled
+
+RUN = Path("runs", "stylisticbias-own")
+REPLIES = (
+    "(a)",
+    "Clearly (b).",
+    "I can't judge people by their looks.",
+    "Both (a) and (b) fit.",
+    "(a) or maybe not, hm",
+)
+
+
+@pytest.fixture
+def asked(facevalue: Command) -> Command:
+    """A run whose replies are of several kinds, refusals rare among them."""
+
+    def reply(question: fv.Question) -> str:
+        number = sum(map(ord, question.prompt + (question.factors.get("ordering") or "")))
+        return REPLIES[min(number % 40, 39) // 15 if number % 9 else 2 + number % 3]
+
+    study = fv.study("stylisticbias", faces="2M,2F", attributes="eyewear")
+    fv.run(study, reply, RUN, progress=False)
+    return facevalue
+
+
+def packet(asked: Command, *options: str) -> tuple[str, pl.DataFrame]:
+    """Write a packet, and read its name and its key."""
+    out = asked("review", str(RUN), "--out", "packets", "--json", *options)
+    assert out.status == 0, out.err
+    name = json.loads(out.out)["packet"]
+    return name, read_key(RUN, name).items
+
+
+def saved(name: str, rater: str, items: pl.DataFrame, wrong: int = 0) -> str:
+    """What a rater's page saves, who reads as the parser does but for the first few."""
+    answers, left = {}, wrong
+    for item, choices, read, labels in (
+        items.select("item", "choices", "read", "labels").unique("item", keep="first", maintain_order=True).iter_rows()
+    ):
+        if is_check(item):
+            answers[item] = right_answer(item, choices)
+        else:
+            agrees, left = left <= 0, left - 1
+            answers[item] = 1 + next(at for at, label in enumerate(labels) if (label == read) == agrees and label)
+    path = Path(f"{rater}.json")
+    document = {"format": "facevalue-review", "version": 1, "packet": name, "task": "parse", "rater": rater,
+                "seconds": 300, "answers": answers, "seal": seal_of(name, rater, 300, answers)}  # fmt: skip
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return str(path)
+
+
+def test_replies_of_rare_kinds_are_asked_about_and_nothing_says_how_they_were_read(asked: Command) -> None:
+    name, items = packet(asked, "--sample", "40", "--raters", "2")
+    assert sorted(path.name for path in Path("packets").iterdir()) == ["rater-1.html", "rater-2.html"]
+    pages = [Path("packets", f"rater-{number}.html").read_text(encoding="utf-8") for number in (1, 2)]
+    assert pages[0] != pages[1]
+    kinds = items.drop_nulls("stratum")["stratum"].value_counts()
+    assert kinds.filter(pl.col("stratum").str.starts_with("no answer"))["count"].sum() >= 10
+    for page in pages:
+        assert name in page
+        for hidden in ("favourable", "own", "m-0001", "sunglasses", "no answer: refused"):
+            assert f">{hidden}<" not in page
+    assert Path(RUN, FOLDER, f"{name}.parquet").is_file()
+
+
+def test_the_parser_is_held_against_people_and_the_run_keeps_what_they_say(asked: Command) -> None:
+    name, items = packet(asked, "--sample", "60")
+    files = [saved(name, "r1", items), saved(name, "r2", items, 3), saved(name, "r3", items, 3)]
+    given = [part for file in files for part in ("--collect", file)]
+    out = asked("review", str(RUN), *given, "--out", "said.csv", "--json")
+    assert out.status == 0, out.err
+    document = json.loads(out.out)
+    assert [row["counts"] for row in document["raters"]] == [True] * 3
+    names = [row["coefficient"] for row in document["agreement"]]
+    assert names == ["Krippendorff's alpha", "Fleiss' kappa"]
+    assert all(0 < row["low"] <= row["value"] < 1 for row in document["agreement"])
+    accuracy = {(row["label"], row["measure"]): row for row in document["accuracy"]}
+    assert 0 < accuracy["all", "accuracy"]["low"] < accuracy["all", "accuracy"]["value"] < 1
+    assert {label for label, _ in accuracy} >= {"favourable", "unfavourable", "no answer", "all"}
+    wrong = [row for row in document["items"] if row["people"] != row["read"]]
+    assert len({row["item"] for row in wrong}) == 3
+    assert Path("said.csv").is_file()
+    told = asked("review", str(RUN), *given).out
+    assert "in place of" in told
+    assert "by most people as" in told
+    assert asked("verify", str(RUN)).status == 0
+    assert asked("report", str(RUN)).status == 0
+
+
+def test_a_packet_of_another_run_and_places_in_the_run_are_refused(asked: Command) -> None:
+    name, items = packet(asked, "--sample", "10")
+    file = saved(name, "r1", items)
+    Path(RUN, FOLDER, f"{name}.parquet").unlink()
+    other = asked("review", str(RUN), "--collect", file)
+    assert (other.status, f"Packet {name} is not of" in other.err) == (1, True)
+    inside = asked("review", str(RUN), "--out", str(RUN / "packets"))
+    assert "lies in the run: raters would be handed what they must not know" in inside.err
+    Path("empty.txt").write_text(" \n")
+    empty = asked("review", str(RUN), "--out", "p", "--instructions", "empty.txt")
+    assert (empty.status, "is empty" in empty.err) == (1, True)
+
+
+def test_own_instructions_stand_in_place_of_ours(asked: Command) -> None:
+    Path("mine.txt").write_text("Read it <twice>.\n\nThen answer.", encoding="utf-8")
+    packet(asked, "--sample", "10", "--instructions", "mine.txt")
+    page = Path("packets/rater-1.html").read_text(encoding="utf-8")
+    assert "<p>Read it &lt;twice&gt;.</p>" in page
+    assert "A program was asked questions" not in page
+
+
+def _fails(bad: str, row: Row) -> str:
+    is_bad = row["shown"].endswith(bad)
+    return "No" if is_bad != row["question"].startswith("Do they differ by anything else") else "Yes"
+
+
+def test_pictures_that_fail_are_left_out_beside_all(asked: Command) -> None:
+    refused = asked("report", str(RUN), "--exclude-reviewed")
+    assert (refused.status, "nobody has looked at its pictures yet" in refused.err) == (1, True)
+    run = fv.open_run(RUN)
+    files = [Path(path) for path in fv.review(run, "picture", "looks", form="csv", raters=2)]
+    bad = next(image for image in run.stored.study.manifest["image"] if image.startswith("m-0001/"))
+    answered = [filled(file, f"p{at}", partial(_fails, bad)) for at, file in enumerate(files)]
+    review = fv.collect_review(run, answered)
+    assert review.pictures is not None
+    assert review.pictures.raters == 2
+    passing = reviewed_answers([run.stored])
+    assert passing.failing == 1
+    assert passing.sentence.startswith("1 of ")
+    assert "fail their review by people" in passing.sentence
+    out = asked("measure", str(RUN), "--exclude-reviewed", "--json")
+    assert json.loads(out.out)["without_failing"]["failing"] == 1
+    assert "fail their review by people" in asked("measure", str(RUN), "--exclude-reviewed").out
+    assert asked("report", str(RUN), "--exclude-reviewed").status == 0
+    assert "With and without pictures that fail" in (RUN / "report.html").read_text(encoding="utf-8")
+    both = asked("report", str(RUN), "--exclude-reviewed", "--checks", "x")
+    assert both.status == 2
+
+
+def test_the_api_names_the_nearest_task(asked: Command) -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'picture'"):
+        fv.review(RUN, "pictures", "looks")
+    with pytest.raises(DataError, match="There is no file"):
+        fv.collect_review(RUN, ["absent.json"])
