@@ -103,7 +103,7 @@ class Packet:
         Examples
         --------
         >>> Packet("parse", "What is said?", (), (ReviewCard((CardQuestion("Yes?", "r-1"),)),)).name
-        '97107d9e28'
+        'b8134e34c4'
         """
         asked = [repr((self.task, [(q.text, q.item, q.several, q.choices) for q in card.questions], card.texts,
                        card.pictures)) for card in self.cards]  # fmt: skip

@@ -65,7 +65,7 @@ def bounded(text: str) -> str:
     Examples
     --------
     >>> bounded("a" * 6_000)[-32:]
-    'aaaaaaaaaaaaa… (1,000 more cut)'
+    'aaaaaaaaaaaaaa… (1,000 more cut)'
     """
     spelled = printable(text[:LONGEST])
     return spelled if len(text) <= LONGEST else f"{spelled}… ({len(text) - LONGEST:,} more cut)"

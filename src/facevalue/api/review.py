@@ -121,6 +121,19 @@ def collect_review(
     ------
     DataError
         A file is of another packet, was changed, or holds what cannot count; it says where.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import facevalue as fv
+    >>> study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear")
+    >>> run = fv.run(study, "sim/default", "runs/asked", sample=60, progress=False)
+    >>> (sheet,) = fv.review(run, "parse", "packets", sample=20, raters=1, form="csv")
+    >>> always = pl.read_csv(sheet).with_columns(rating=pl.when(pl.col("item").str.starts_with("r-")).then(1))
+    >>> always.write_csv("r1.csv")  # always the first answer, but for checks of attention
+    >>> review = fv.collect_review(run, ["r1.csv"])
+    >>> review.agreement["Krippendorff's alpha"].method[0], review.reader.accuracy["label"][0]
+    ('not measurable: no item has two ratings', 'all')
     """
     return collect(_stored(run), [checked_path(path) for path in files], threshold)
 
