@@ -24,10 +24,10 @@ def write_project(packet: Packet, folder: Path) -> tuple[Path, Path]:
     Label Studio deals tasks to annotators itself, so that there is one order for all.
     """
     tasks = [{"data": data} for data in _tasks(packet)]
-    most = max((len(card.pictures) for card in packet.cards), default=0)
+    pictures = max((len(card.pictures) for card in packet.cards), default=0)
     paths = folder / TASKS, folder / CONFIG
     write_whole(paths[0], json.dumps(tasks, ensure_ascii=False, indent=1).encode())
-    write_whole(paths[1], _config(packet, most).encode())
+    write_whole(paths[1], _config(packet, pictures).encode())
     return paths
 
 
@@ -109,10 +109,10 @@ def read_export(
 
 
 def _part(task: Any, key: str, kind: type, place: str) -> Any:
-    part = task.get(key) if isinstance(task, dict) else None
-    if not isinstance(part, kind):
+    content = task.get(key) if isinstance(task, dict) else None
+    if not isinstance(content, kind):
         raise DataError(f"{place} has no {key!r}: export it from Label Studio as JSON, not as JSON-MIN or CSV.")
-    return part
+    return content
 
 
 def _chosen(annotation: Mapping[str, Any], choices: Sequence[str], place: str) -> int | None:
@@ -120,16 +120,16 @@ def _chosen(annotation: Mapping[str, Any], choices: Sequence[str], place: str) -
     results = annotation.get("result")
     if not isinstance(results, list):
         raise DataError(f"{place}: an annotation's 'result' is a list, not {short(results)}.")
-    answers = [part for part in results if isinstance(part, dict) and part.get("from_name") == _ANSWER]
+    answers = [entry for entry in results if isinstance(entry, dict) and entry.get("from_name") == _ANSWER]
     if not answers:
         return None
     value = answers[0].get("value")
-    named = value.get("choices") if isinstance(value, dict) else None
-    if len(answers) > 1 or not isinstance(named, list) or len(named) != 1:
-        raise DataError(f"{place}: an annotation has one answer, not {short(named)}.")
-    if named[0] not in choices:
-        raise DataError(f"{place}: {short(named[0])} is not one of its answers: {', '.join(choices)}.")
-    return choices.index(named[0]) + 1
+    texts = value.get("choices") if isinstance(value, dict) else None
+    if len(answers) > 1 or not isinstance(texts, list) or len(texts) != 1:
+        raise DataError(f"{place}: an annotation has one answer, not {short(texts)}.")
+    if texts[0] not in choices:
+        raise DataError(f"{place}: {short(texts[0])} is not one of its answers: {', '.join(choices)}.")
+    return choices.index(texts[0]) + 1
 
 
 def _rater(value: Any, place: str) -> str:

@@ -105,9 +105,9 @@ class Packet:
         >>> Packet("parse", "What is said?", (), (ReviewCard((CardQuestion("Yes?", "r-1"),)),)).name
         'b8134e34c4'
         """
-        asked = [repr((self.task, [(q.text, q.item, q.several, q.choices) for q in card.questions], card.texts,
+        content = [repr((self.task, [(q.text, q.item, q.several, q.choices) for q in card.questions], card.texts,
                        card.pictures)) for card in self.cards]  # fmt: skip
-        return hashlib.blake2b("\x1f".join(asked).encode(), digest_size=5).hexdigest()
+        return hashlib.blake2b("\x1f".join(content).encode(), digest_size=5).hexdigest()
 
     def choices(self) -> dict[str, tuple[str, ...]]:
         """Answers that there are, by item."""

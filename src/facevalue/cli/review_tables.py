@@ -98,12 +98,12 @@ def text(run: StoredRun, outcome: CollectedReview, notes: Sequence[str]) -> Iter
         pictures = pictures_of(run)
         yield from _pictures(outcome.pictures, pictures.questions.source, pictures.unit)
     for row in agreement_rows(outcome):
-        told = (
+        figures = (
             f"{_number(row['value'])}, {_interval(row['low'], row['high'])}"
             if row["value"] is not None
             else row["method"]
         )
-        yield Text(f"{row['coefficient']}: {told} ({row['items']:,} items)")
+        yield Text(f"{row['coefficient']}: {figures} ({row['items']:,} items)")
     if answers["rater"].n_unique() < 2:
         yield Text("How far people agree takes another's file.")
 

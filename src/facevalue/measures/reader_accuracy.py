@@ -55,8 +55,8 @@ def reader_accuracy(
     cell = 2 * flagged.astype(np.int64) + gold  # 0 neither, 1 people alone, 2 the reader alone, 3 both
     counts = np.zeros((sizes.size, 4))
     np.add.at(counts, (stratum, cell), 1.0)
-    drawn = counts.sum(axis=1)
-    counts, weight = counts[drawn > 0], sizes[drawn > 0]
+    sampled = counts.sum(axis=1)
+    counts, weight = counts[sampled > 0], sizes[sampled > 0]
     value = _rates(counts / counts.sum(axis=1, keepdims=True), weight)
     n = np.array([int(flagged.sum()), int(gold.sum())])
     none = np.full(2, np.nan)
@@ -73,9 +73,9 @@ def reader_accuracy(
     tail = (1 - LEVEL) / 2
     with np.errstate(invalid="ignore"):
         low, high = np.quantile(rates, [tail, 1 - tail], axis=0)
-    known = n > 0
+    measurable = n > 0
     low, high = np.fmin(low, value), np.fmax(high, value)
-    ends = (np.where(known, end, np.nan) for end in (value, low, high, rates.std(axis=0)))
+    ends = (np.where(measurable, end, np.nan) for end in (value, low, high, rates.std(axis=0)))
     middle, lowest, highest, se = ends
     return Estimates(middle, lowest, highest, n, n, methods, se)
 
@@ -83,6 +83,6 @@ def reader_accuracy(
 def _rates(shares: Array, weight: Array) -> Array:
     """Precision and recall of shares of cells, shape (..., strata, cells)."""
     totals = (shares * weight[:, None]).sum(axis=-2)
-    both = totals[..., 3]
+    hits = totals[..., 3]
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.stack([both / (totals[..., 2] + both), both / (totals[..., 1] + both)], axis=-1)
+        return np.stack([hits / (totals[..., 2] + hits), hits / (totals[..., 1] + hits)], axis=-1)

@@ -75,19 +75,19 @@ def sorting_packet(run: StoredRun, name: str, size: int, seed: int) -> tuple[Pac
     judgments = read_judgments(run.folder)
     judged = {} if judgments is None else judgments.judgments
     places = dict(zip(sorting.categories, sorting.texts, strict=True))
-    read = [_verdict(judged.get((name, text)), places) for text in texts.values()]
-    rows = pl.DataFrame({"item": list(texts), "read": read}, schema={"item": pl.String, "read": pl.String})
+    verdicts = [_verdict(judged.get((name, text)), places) for text in texts.values()]
+    rows = pl.DataFrame({"item": list(texts), "read": verdicts}, schema={"item": pl.String, "read": pl.String})
     sample = StratifiedSample(size, seed)
     digests = np.array([int(item.rpartition("-")[2], 16) for item in texts], dtype=np.uint64)
     sample.add(rows.with_columns(pl.col("read").fill_null("not judged").alias(STRATUM)), digests)
-    drawn, sizes = sample.drawn()
+    texts_drawn, sizes = sample.drawn()
     choices = (*sorting.texts, OPEN)
     cards = tuple(
         ReviewCard(
             (CardQuestion(sorting.question, item, choices=choices),),
             ((sorting.heading, texts[item][: sorting.longest]),),
         )
-        for item in drawn["item"]
+        for item in texts_drawn["item"]
     )
     title = "Where does each text belong?"
     instructions = (
@@ -96,7 +96,7 @@ def sorting_packet(run: StoredRun, name: str, size: int, seed: int) -> tuple[Pac
     )
     packet = Packet("parse", title, instructions, cards, run.study.about.content_note)
     labels = pl.lit([*sorting.categories, _OPEN], dtype=pl.List(pl.String)).alias("labels")
-    hidden = drawn.with_columns(labels) if judgments is not None else None
+    hidden = texts_drawn.with_columns(labels) if judgments is not None else None
     return packet, ReviewKey.of_packet(packet, hidden, sizes, {"sorted": name})
 
 

@@ -29,8 +29,8 @@ def keep(folder: Path, ratings: pl.DataFrame, kind: str = RATINGS) -> int:
         before = _before(path)
         same = before["rater"].is_in(ratings["rater"].unique().to_list())
         make_folder(path.parent)
-        kept = _whole(pl.concat([before.filter(~same), _whole(ratings)]))
-        write_whole(path, parquet_bytes(kept, {_SEAL: _digest(kept)}))
+        rows = _whole(pl.concat([before.filter(~same), _whole(ratings)]))
+        write_whole(path, parquet_bytes(rows, {_SEAL: _digest(rows)}))
         return int(same.sum())
 
 

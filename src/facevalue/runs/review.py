@@ -134,7 +134,7 @@ def packet_for(
     packet, key, lines = _DRAWN[settings.task](run, settings, findings)
     if settings.instructions is not None:
         text = read_text(settings.instructions, _INSTRUCTIONS_BYTES, "instructions")
-        paragraphs = tuple(" ".join(part.split()) for part in text.split("\n\n") if part.strip())
+        paragraphs = tuple(" ".join(piece.split()) for piece in text.split("\n\n") if piece.strip())
         if not paragraphs:
             raise DataError(f"{settings.instructions} is empty: it holds no instructions.")
         packet = replace(packet, instructions=paragraphs)

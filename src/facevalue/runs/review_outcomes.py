@@ -64,8 +64,8 @@ def counted(answers: pl.DataFrame, choices: Mapping[str, Sequence[str]]) -> Coun
     raters = per_rater.join(failed_checks(answers, choices), on="rater", maintain_order="left").with_columns(
         counts=~fails
     )
-    kept = answers.filter(~is_checked).join(raters.filter("counts"), on="rater", how="semi", maintain_order="left")
-    return CountedAnswers(kept, raters)
+    counting = answers.filter(~is_checked).join(raters.filter("counts"), on="rater", how="semi", maintain_order="left")
+    return CountedAnswers(counting, raters)
 
 
 @dataclass(frozen=True)
@@ -110,10 +110,10 @@ def reader_review(key: ReviewKey, answers: pl.DataFrame) -> ReaderReview:
         if item in place:
             table[raters[rater], place[item]] = code.get(labels_of[item][rating - 1], np.nan)
     gold = majority(table)
-    most = {item: names[int(gold[at])] for item, at in place.items() if np.isfinite(gold[at])}
+    labels_given = {item: names[int(gold[at])] for item, at in place.items() if np.isfinite(gold[at])}
     counts = dict(zip(place, np.isfinite(table).sum(axis=0).tolist(), strict=True))
     replies = items.select("item", "trial", "repeat", "read", "stratum").with_columns(
-        pl.col("item").replace_strict(most, default=None, return_dtype=pl.String).alias("people"),
+        pl.col("item").replace_strict(labels_given, default=None, return_dtype=pl.String).alias("people"),
         pl.col("item").replace_strict(counts, default=0, return_dtype=pl.Int64).alias("raters"),
     )
     accuracy = _accuracy(replies.drop_nulls("people"), key.sizes)
@@ -123,13 +123,13 @@ def reader_review(key: ReviewKey, answers: pl.DataFrame) -> ReaderReview:
 def _accuracy(replies: pl.DataFrame, sizes: Mapping[str, int]) -> pl.DataFrame:
     """Precision and recall by label, and the share that is read right of all."""
     strata = {stratum: at for at, stratum in enumerate(sizes)}
-    where = replies["stratum"].replace_strict(strata, return_dtype=pl.Int64).to_numpy()
+    stratum = replies["stratum"].replace_strict(strata, return_dtype=pl.Int64).to_numpy()
     weight = np.array(list(sizes.values()), dtype=np.float64)
-    read, people = replies["read"].to_numpy(), replies["people"].to_numpy()
-    right = read == people
-    rows = list(_rows(ALL, ("accuracy",), reader_accuracy(np.ones_like(right), right, where, weight, SEED)))
-    for label in sorted(set(read) | set(people)):
-        estimates = reader_accuracy(read == label, people == label, where, weight, SEED)
+    by_reader, people = replies["read"].to_numpy(), replies["people"].to_numpy()
+    right = by_reader == people
+    rows = list(_rows(ALL, ("accuracy",), reader_accuracy(np.ones_like(right), right, stratum, weight, SEED)))
+    for label in sorted(set(by_reader) | set(people)):
+        estimates = reader_accuracy(by_reader == label, people == label, stratum, weight, SEED)
         rows += _rows(str(label), ("precision", "recall"), estimates)
     return pl.DataFrame(rows, schema=_ACCURACY, orient="row")
 

@@ -44,7 +44,7 @@ class ReviewedReply:
         What was asked, and what the model said.
     choices, labels:
         Answers that people can give, and the label that each stands for; "" for none.
-    read:
+    label:
         The parser's label.
     question:
         What people are asked.
@@ -54,7 +54,7 @@ class ReviewedReply:
     reply: str
     choices: tuple[str, ...]
     labels: tuple[str, ...]
-    read: str
+    label: str
     question: str
 
     @property
@@ -90,7 +90,7 @@ def reply_packet(run: StoredRun, size: int, seed: int) -> tuple[Packet, ReviewKe
         cards[reply.item] = ReviewCard((CardQuestion(reply.question, reply.item, choices=reply.choices),), texts)
         hidden.append(
             {
-                "item": reply.item, "read": reply.read, "labels": list(reply.labels), "stratum": row[STRATUM],
+                "item": reply.item, "read": reply.label, "labels": list(reply.labels), "stratum": row[STRATUM],
                 "trial": row["trial"], "repeat": row["reply"],
             }
         )  # fmt: skip
@@ -118,8 +118,8 @@ def _reviewed(run: StoredRun, rows: pl.DataFrame) -> list[ReviewedReply | None]:
         return []
     factors = run.study.design.trials(trials)
     questions = run.study.ask(factors)
-    named = [name for name in rows.columns if name not in (*factors.columns, *_SURROUNDING, STRATUM)]
-    options = _read_options(run.study, factors, questions, named)
+    columns = [name for name in rows.columns if name not in (*factors.columns, *_SURROUNDING, STRATUM)]
+    options = _read_options(run.study, factors, questions, columns)
     out: list[ReviewedReply | None] = []
     for place, (row, question) in enumerate(zip(rows.iter_rows(named=True), questions, strict=True)):
         stored = read_responses(run.folder, row["trial"], row["trial"]).filter(pl.col("repeat") == row["reply"])
@@ -127,12 +127,12 @@ def _reviewed(run: StoredRun, rows: pl.DataFrame) -> list[ReviewedReply | None]:
         if not text.strip():
             out.append(None)  # nothing was said: there is nothing to be read
         else:
-            out.append(_reply(question, text, row, named, options.get(place)))
+            out.append(_reply(question, text, row, columns, options.get(place)))
     return out
 
 
 def _read_options(
-    study: Study, factors: pl.DataFrame, questions: Sequence[Question], named: Sequence[str]
+    study: Study, factors: pl.DataFrame, questions: Sequence[Question], columns: Sequence[str]
 ) -> dict[int, list[dict[str, Any]]]:
     """How the study reads each option of each question: what its answers are if all probability is on it."""
     places = [(row, option) for row, question in enumerate(questions) for option in range(len(question.options))]
@@ -146,15 +146,15 @@ def _read_options(
         pl.Series("probs", certain, pl.List(pl.Float32)),
     )
     answered = study.answer(frame)
-    columns = answered.select(name for name in named if name in answered.columns)
+    values_of = answered.select(name for name in columns if name in answered.columns)
     out: dict[int, list[dict[str, Any]]] = {}
-    for (row, _), values in zip(places, columns.iter_rows(named=True), strict=True):
+    for (row, _), values in zip(places, values_of.iter_rows(named=True), strict=True):
         out.setdefault(row, []).append(values)
     return out
 
 
 def _reply(
-    question: Question, text: str, row: dict[str, Any], named: Sequence[str], options: list[dict[str, Any]] | None
+    question: Question, text: str, row: dict[str, Any], columns: Sequence[str], options: list[dict[str, Any]] | None
 ) -> ReviewedReply | None:
     """A question with the options that the model had, and where there are none, one that names what was read."""
     if options is not None:
@@ -162,15 +162,15 @@ def _reply(
         labels = (*(option.level for option in question.options), NO_ANSWER, NO_ANSWER, NO_ANSWER, "")
         same = [at for at, values in enumerate(options) if _alike(values, row)]
         if row["na"] is not None or len(same) == 1:
-            read = NO_ANSWER if row["na"] is not None else question.options[same[0]].level
-            asked = "Which of these answers does the reply give?"
-            return ReviewedReply(question.prompt, text, (*choices, *_REASONS), labels, read, asked)
-    words = "no valid answer" if row["na"] is not None else _words(row, named)
+            label = NO_ANSWER if row["na"] is not None else question.options[same[0]].level
+            wording = "Which of these answers does the reply give?"
+            return ReviewedReply(question.prompt, text, (*choices, *_REASONS), labels, label, wording)
+    words = "no valid answer" if row["na"] is not None else _words(row, columns)
     if not words or len(words) > _LONGEST:
         return None
     labels = (NO_ANSWER, ANSWER, "") if row["na"] is not None else (ANSWER, MISREAD, "")
-    asked = f"The reply was read as: {words}. Is this what it means?"
-    return ReviewedReply(question.prompt, text, _CONFIRMED, labels, labels[0], asked)
+    wording = f"The reply was read as: {words}. Is this what it means?"
+    return ReviewedReply(question.prompt, text, _CONFIRMED, labels, labels[0], wording)
 
 
 def _alike(option: dict[str, Any], row: dict[str, Any]) -> bool:
@@ -180,9 +180,9 @@ def _alike(option: dict[str, Any], row: dict[str, Any]) -> bool:
     return bool(same) and all(same)
 
 
-def _words(row: dict[str, Any], named: Sequence[str]) -> str:
+def _words(row: dict[str, Any], columns: Sequence[str]) -> str:
     """What was read, in words: the columns of the answer that are no share or weight of ours."""
-    values = {name: row[name] for name in named if row[name] is not None and not name.startswith("weight")}
+    values = {name: row[name] for name in columns if row[name] is not None and not name.startswith("weight")}
     return "; ".join(
         f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in values.items()
     )

@@ -41,9 +41,9 @@ class StratifiedSample:
             self.counts[stratum] = self.counts.get(stratum, 0) + count
         ranks = mix(number.astype(np.uint64) ^ np.uint64(self.seed * 2_654_435_761 % 2**64))
         ranked = rows.with_columns(pl.Series(_RANK, ranks, pl.UInt64))
-        both = [ranked] if self._rows is None else [self._rows, ranked]
-        least = pl.concat(both).sort(_RANK).group_by(STRATUM, maintain_order=True).head(self.size)
-        self._rows = least.sort(_RANK)
+        tables = [ranked] if self._rows is None else [self._rows, ranked]
+        first = pl.concat(tables).sort(_RANK).group_by(STRATUM, maintain_order=True).head(self.size)
+        self._rows = first.sort(_RANK)
 
     def drawn(self) -> tuple[pl.DataFrame, Mapping[str, int]]:
         """The rows that are drawn, and the number of rows of each kind that there are.
@@ -58,12 +58,12 @@ class StratifiedSample:
             sizes[REST] = rest
         kind = pl.when(pl.col(STRATUM).is_in(frequent)).then(pl.col(STRATUM)).otherwise(pl.lit(REST)).alias(STRATUM)
         rows = self._rows.with_columns(kind)
-        wanted = shares(sizes, self.size)
-        pieces = [rows.filter(pl.col(STRATUM) == stratum).head(count) for stratum, count in wanted.items()]
+        quotas = shares(sizes, self.size)
+        pieces = [rows.filter(pl.col(STRATUM) == stratum).head(count) for stratum, count in quotas.items()]
         return pl.concat(pieces).drop(_RANK), sizes
 
 
-def shares(sizes: Mapping[str, int], wanted: int) -> dict[str, int]:
+def shares(sizes: Mapping[str, int], size: int) -> dict[str, int]:
     """How many to draw of each kind: as many of each as of any other, or all that it has.
 
     Examples
@@ -74,6 +74,6 @@ def shares(sizes: Mapping[str, int], wanted: int) -> dict[str, int]:
     out: dict[str, int] = {}
     ascending = sorted(sizes, key=lambda stratum: (sizes[stratum], stratum))
     for place, stratum in enumerate(ascending):
-        left = wanted - sum(out.values())
+        left = size - sum(out.values())
         out[stratum] = min(sizes[stratum], left // (len(ascending) - place))
     return out

@@ -52,5 +52,5 @@ def _reviews(run: StoredRun) -> list[tuple[PictureSet, pl.DataFrame]]:
     if "manifest" in run.study.options:
         with suppress(FaceValueError, OSError):  # they may not have been made by us, or lie elsewhere by now
             places.append(StoredRun.open(Path(str(run.study.options["manifest"])).parent / MAKING_FOLDER))
-    kept = ((place, read_kept(place.folder)) for place in places)
-    return [(pictures_of(place), ratings) for place, ratings in kept if ratings is not None]
+    by_place = ((place, read_kept(place.folder)) for place in places)
+    return [(pictures_of(place), ratings) for place, ratings in by_place if ratings is not None]

@@ -92,10 +92,10 @@ def _described(
     titles: Mapping[str, Mapping[str, str]],
 ) -> str:
     """Who and what a picture is said to show; of one beside another how it differs from that."""
-    named = [name for name in factors if row[name] is not None and (source is None or row[name] != source[name])]
+    telling = [name for name in factors if row[name] is not None and (source is None or row[name] != source[name])]
     words = []
-    for name in named:
+    for name in telling:
         level, of_factor = str(row[name]), titles.get(name, {})
-        whole = f"{row.get('attribute')}/{level}"
-        words.append(f"{name.replace('_', ' ')}: {of_factor.get(whole, of_factor.get(level, level))}")
+        key = f"{row.get('attribute')}/{level}"
+        words.append(f"{name.replace('_', ' ')}: {of_factor.get(key, of_factor.get(level, level))}")
     return "; ".join(words)
