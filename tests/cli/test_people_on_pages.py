@@ -89,8 +89,7 @@ def test_people_look_at_pictures_in_object_storage_and_the_page_of_their_checks_
     assert "not empty" in facevalue("fetch", url, "--out", "made").err
     assert facevalue("verify", "made").status == 0
     assert facevalue("fetch", f"{url}/checks", "--out", "made/checks").status == 0
-    assert facevalue("questionnaire", "made", "--out", "looks.csv").status == 0
-    assert facevalue("questionnaire", "made", "--ratings", filled("ann", "yes")).status == 0
+    assert facevalue("review", "made", *looked(facevalue, ann=("yes",))).status == 0
     assert facevalue("report", "made/checks").status == 0
     assert "Answers that speak for the pictures" in Path("made/checks/report.html").read_text(encoding="utf-8")
 
