@@ -28,7 +28,7 @@ def check_file(path: Path, noun: str) -> int:
     try:
         status = path.stat()
     except FileNotFoundError:
-        raise DataError(f"There is no file {path} ({noun}).{_nearest(path)}") from None
+        raise DataError(f"There is no file {path} ({noun}).{nearest(path)}") from None
     except (OSError, ValueError) as error:
         raise DataError(f"{path} ({noun}) cannot be read: {_why(error)}.") from None
     if not stat.S_ISREG(status.st_mode):
@@ -37,8 +37,8 @@ def check_file(path: Path, noun: str) -> int:
     return status.st_size
 
 
-def _nearest(path: Path) -> str:
-    """Ask whether another file of the folder is meant, as a further sentence; empty where none is called alike."""
+def nearest(path: Path) -> str:
+    """Ask whether another name in its folder is meant, as a further sentence; empty where none is alike."""
     try:
         names = [place.name for place in islice(path.parent.iterdir(), _LOOKED_AT)]
     except (OSError, ValueError):

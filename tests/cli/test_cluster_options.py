@@ -57,6 +57,6 @@ def test_status_of_a_run_folder(facevalue: Command) -> None:
 
 
 def test_status_of_what_is_no_run(facevalue: Command, tmp_path: Path) -> None:
-    assert "is not the folder of a run" in facevalue("status", "nowhere").err
+    assert "There is no folder nowhere." in facevalue("status", "nowhere").err
     (tmp_path / "empty").mkdir()
     assert "holds no run" in facevalue("status", (tmp_path / "empty").as_uri()).err

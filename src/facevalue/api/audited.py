@@ -82,6 +82,8 @@ def settings_of(options: AuditOptions) -> AuditSettings:
 
     studies = option("studies")
     names = tuple(split_names(studies)) if isinstance(studies, str) else tuple(studies or ())
+    if isinstance(studies, str) and not names:
+        raise SettingError("--studies names none: name studies with commas between, or leave it out for all.")
     model = option("model") or ""
     wishes = AuditWishes(
         names,

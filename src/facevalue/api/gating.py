@@ -9,6 +9,7 @@ from facevalue.arguments import checked, checked_path
 from facevalue.limits.declared import read_limits, stated_limits
 from facevalue.limits.gated import Gate
 from facevalue.limits.gated import gate as held
+from facevalue.runs.audit_folder import whole_runs_of
 from facevalue.runs.stored import StoredRun
 
 Place = Run | str | PathLike[str]
@@ -56,4 +57,4 @@ def gate(
 
 
 def _opened(places: Place | Sequence[Place]) -> list[StoredRun]:
-    return list(stored_runs([places] if isinstance(places, Run | str | PathLike) else places))
+    return list(stored_runs([places] if isinstance(places, Run | str | PathLike) else places, whole_runs_of))

@@ -24,6 +24,7 @@ from facevalue.limits.markdown import markdown
 from facevalue.limits.wording import conclusion, name_of, summary, value_of
 from facevalue.measures.limit_outcomes import LimitOutcome
 from facevalue.printable import printable
+from facevalue.runs.audit_folder import whole_runs_of
 from facevalue.store.files import write_whole
 
 STATUS = {
@@ -128,7 +129,7 @@ def check_gate(
     """Hold runs against limits."""
     try:
         declared = read_limits(limits)
-        gated = gate(open_all(runs), declared, open_all(baseline))
+        gated = gate(open_all(runs, below=whole_runs_of), declared, open_all(baseline, below=whole_runs_of))
     except UnknownNameError as error:  # of a run or file, not of the command line
         raise FaceValueError(str(error)) from error
     if junit_file is not None:

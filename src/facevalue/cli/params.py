@@ -1,6 +1,7 @@
 """Kinds of arguments: what the shell completes, and what is checked as soon as it is typed."""
 
 from collections.abc import Callable, Iterable
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,15 @@ class RunFolder(RunPlace):
                 "--out FOLDER' brings the run into one."
             )
         return Path(value)
+
+
+class Amount(click.FloatRange):
+    """A number within bounds; what is not a number is compared with them as if it lay within."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Refuse NaN."""
+        amount: float = super().convert(value, param, ctx)
+        return self.fail(f"{value} is no number.", param, ctx) if isnan(amount) else amount
 
 
 class _Text(click.ParamType[str]):

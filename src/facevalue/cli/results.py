@@ -1,6 +1,6 @@
 """`facevalue measure`, `report` and `export`: results of runs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -229,12 +229,14 @@ def open_named(text: str, pictures: Path | None = None) -> StoredRun:
     return opened.called(label) if label else opened
 
 
-def open_all(texts: Sequence[str], pictures: Path | None = None) -> list[StoredRun]:
-    """Open each RUN, or LABEL=RUN by that name; an AUDIT stands for all its runs."""
+def open_all(
+    texts: Sequence[str], pictures: Path | None = None, below: Callable[[Path | str], list[str]] = runs_of
+) -> list[StoredRun]:
+    """Open each RUN, or LABEL=RUN by that name; an AUDIT stands for all its runs, which `below` names."""
     return [
         open_named(f"{label}={run}" if label else run, pictures)
         for label, run_or_audit in map(_labelled, texts)
-        for run in runs_of(place(run_or_audit))
+        for run in below(place(run_or_audit))
     ]
 
 

@@ -101,7 +101,7 @@ def pack(places: Sequence[Path | str], to: Path, organization: str = "not stated
     files = dict(_files(packed, audits, organization))
     written = _ended(packed)
     files["clauses.md"] = clause_map({*files, "clauses.md", SUMS}).encode()
-    files["README.md"] = _readme(packed, {*files}).encode()
+    files["README.md"] = _readme(packed, audits, {*files}).encode()
     title = f"FaceValue audit of {', '.join(dict.fromkeys(member.model for member in packed))}"
     files[CRATE] = _json(crate(files, _titles(packed), title, written.isoformat()))
     files[SUMS] = sums(files)
@@ -174,7 +174,7 @@ def _titles(pack: Sequence[PackedRun]) -> dict[str, str]:
     return out
 
 
-def _readme(pack: Sequence[PackedRun], present: set[str]) -> str:
+def _readme(pack: Sequence[PackedRun], audits: Sequence[AuditRecord], present: set[str]) -> str:
     lines = [
         "# Audit pack",
         "",
@@ -194,6 +194,11 @@ def _readme(pack: Sequence[PackedRun], present: set[str]) -> str:
         ]
         if member.page.study.content_note:
             lines.append(f"  - {member.page.study.content_note}")
+    asked = {member.run.folder.name for member in pack}
+    for audit in audits:
+        waiting = [study.name for study in audit.studies if study.name not in asked]
+        lines += [f"- **{name}** is not asked yet: the audit is not complete." for name in waiting]
+        lines += [f"- **{omission.what}** was not asked: {omission.why}" for omission in audit.left_out]
     lines += ["", "| file | what it is |", "|---|---|"]
     titles = _titles(pack)
     lines += [f"| `{name}` | {titles.get(name, '')} |" for name in sorted(present)]

@@ -154,6 +154,8 @@ class ModelAudit:
     def __init__(self, settings: AuditSettings, place: Path | str | None = None) -> None:
         self.settings, self.place = settings, place
         self.record = read_audit(place) if place is not None and is_audit(place) else None
+        if isinstance(place, Path) and place.exists() and not place.is_dir():
+            raise RunError(f"{place} is a file: name a folder.")
         if self.record is None and isinstance(place, Path) and place.is_dir() and any(place.iterdir()):
             raise RunError(f"{place} holds something else than an audit: name another folder.")
         built, self._left_out = studies_of(settings.wishes)

@@ -123,18 +123,32 @@ def is_audit(place: Path | str) -> bool:
     return False
 
 
-def runs_of(place: Path | str) -> list[str]:
+def check_no_audit(place: Path | str) -> None:
+    """Refuse to begin a run where an audit is: it would no longer be one.
+
+    Raises
+    ------
+    RunError
+        There is an audit.
+    """
+    if is_audit(place):
+        raise RunError(f"{place} is an audit: name another place for a run.")
+
+
+def runs_of(place: Path | str, *, whole: bool = False) -> list[str]:
     """Runs of an audit that have begun, in its order; a run is itself.
 
     Parameters
     ----------
     place:
         The folder or URL of an audit or of a run.
+    whole:
+        Whether each of its studies must have begun.
 
     Raises
     ------
     RunError
-        An audit of which no run has begun, or whose record was damaged.
+        An audit of which no run has begun, or one is gone, or whose record was damaged.
 
     Examples
     --------
@@ -143,10 +157,35 @@ def runs_of(place: Path | str) -> list[str]:
     """
     if not is_audit(place):
         return [str(place)]
-    begun = begun_runs(place, read_audit(place))
+    record = read_audit(place)
+    begun = begun_runs(place, record)
     if not begun:
         raise RunError(f"{place} is an audit that has asked nothing yet: give its command again.")
+    waiting = [study.name for study in record.studies if study.name not in begun]
+    if waiting and record.ended is not None:
+        raise RunError(
+            f"{run_place(place, waiting[0])} is gone, and {AUDIT} says that all was asked: restore it from a copy, or "
+            "give the command of the audit again."
+        )
+    if waiting and whole:
+        raise RunError(f"{place} has not asked {', '.join(waiting)} yet: give the command of the audit again first.")
     return [str(run) for run in begun.values()]
+
+
+def whole_runs_of(place: Path | str) -> list[str]:
+    """Runs of an audit as `runs_of` names them, where each has begun: nothing is to pass that was never asked.
+
+    Raises
+    ------
+    RunError
+        Also where a study has not begun.
+
+    Examples
+    --------
+    >>> whole_runs_of("runs/first")
+    ['runs/first']
+    """
+    return runs_of(place, whole=True)
 
 
 def begun_runs(audit: Path | str, record: AuditRecord) -> dict[str, Path | str]:

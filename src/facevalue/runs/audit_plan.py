@@ -146,6 +146,10 @@ class Rates:
     prices: Prices | None = None
     per_second: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.per_second is not None and not 0 < self.per_second < inf:
+            raise SettingError(f"A rate is requests a second, above 0, not {self.per_second:g}.")
+
     def cost(self, sizes: StudySizes) -> float | None:
         """Price of a request of a study; None where it is not known."""
         return None if self.prices is None else self.prices.cost(*sizes.per_request)

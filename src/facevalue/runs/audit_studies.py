@@ -123,6 +123,8 @@ def studies_of(wishes: AuditWishes) -> tuple[list[StudyOfAudit], list[LeftOut]]:
     own_settings = wishes.settings or {}
     run_names = [run_name(name) for name in chosen_names]
     if twice := next((name for name in run_names if run_names.count(name) > 1), ""):
+        if len({text for text in chosen_names if run_name(text) == twice}) == 1:
+            raise SettingError(f"The studies of the audit name {twice!r} twice.")
         raise SettingError(f"Two studies of the audit would both be called {twice!r}: rename the file of one.")
     if unknown := next((name for name in own_settings if name not in (*chosen_names, *run_names)), ""):
         raise UnknownNameError("study with settings", unknown, chosen_names)
@@ -142,7 +144,7 @@ def studies_of(wishes: AuditWishes) -> tuple[list[StudyOfAudit], list[LeftOut]]:
             left_out.append(LeftOut(name, str(error)))
     if not built:
         reason = f" {left_out[0].what}: {left_out[0].why}" if left_out else ""
-        raise DataError(f"No study of the audit can be asked with these pictures.{reason}")
+        raise DataError(f"No study of the audit can be asked{' with these pictures' if pictures else ''}.{reason}")
     return built, left_out
 
 

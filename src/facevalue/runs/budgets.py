@@ -105,6 +105,8 @@ AuditBudget(amount=200000.0, unit='requests', currency=''))
     if not (isfinite(amount) and amount > 0):
         raise SettingError(f"A budget is more than nothing, not {text!r}.")
     if unit in ("", "requests"):
+        if amount < 1 or amount % 1:
+            raise SettingError(f"A budget of requests is a whole number of them, not {text!r}.")
         return AuditBudget(amount, "requests")
     return AuditBudget(amount, "hours") if unit in _UNITS else AuditBudget(amount, "money", unit)
 

@@ -47,9 +47,8 @@ def check_comparable(runs: Sequence[StoredRun]) -> None:
         return
     if len(runs) == 1:
         raise RunError(f"{runs[0].place} is one run: name another one of {studies[0]} to compare it with.")
-    first, *others = (f"{run.place} is a run of {run.study.name}" for run in runs)
-    rest = [text.replace(" is a run of ", " one of ") for text in others]
-    raise RunError(f"{', '.join([first, *rest])}: compare runs of one study.")
+    names = ", ".join(f"one of {study}" for study in studies)
+    raise RunError(f"A comparison takes two runs or more of one study; there is {names}.")
 
 
 def compare_answers(models: tuple[KeptAnswers, KeptAnswers], margin: float | None = None) -> RunAgreement:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from facevalue.errors import ModelError, RunError
 from facevalue.protocol.study import Study
 from facevalue.runs.asked import asked_run, utc_now
+from facevalue.runs.audit_folder import check_no_audit
 from facevalue.runs.checks import check_pictures
 from facevalue.runs.interrupts import Interrupts
 from facevalue.runs.mirror import mirrored
@@ -304,6 +305,7 @@ def _manifest(
     if stored is None:
         if objects.list("responses"):
             raise RunError(f"{objects.url} holds responses but no {RUN}: it is unknown of what. Name another prefix.")
+        check_no_audit(objects.url)
         if settings.preregistration:
             put_declared(settings.preregistration.text, objects)
         requests = run_numbers(study, settings.sample, settings.seed, settings.exact).size

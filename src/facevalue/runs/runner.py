@@ -18,6 +18,7 @@ from facevalue.models.base import Finding, Holding, Model, Noting, checked_facts
 from facevalue.printable import first_line
 from facevalue.protocol.study import Study
 from facevalue.runs.asked import asked_run, facts_of_model, table_of
+from facevalue.runs.audit_folder import check_no_audit
 from facevalue.runs.checks import check_images, check_limits, check_stimuli_table, check_unchanged
 from facevalue.runs.completion import Completion
 from facevalue.runs.interrupts import Interrupts
@@ -109,6 +110,7 @@ def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -
     if not (folder / MANIFEST).exists():
         if shard_paths(folder):
             raise RunError(f"{folder} holds responses but no {MANIFEST}: it is unknown of what. Name another folder.")
+        check_no_audit(folder)
         make_folder(folder)
         table = table_of(study)
         write_whole(folder / STIMULI, table)

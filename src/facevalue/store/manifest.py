@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
 from facevalue.errors import DataError, RunError
-from facevalue.given import read_file, to_toml
+from facevalue.given import nearest, read_file, to_toml
 from facevalue.seals import sealed, unsealed
 from facevalue.store.files import MANIFEST, write_whole
 from facevalue.types import STUDY_TEXT, OptionValue, Sampling
@@ -28,6 +29,8 @@ MAX_BYTES = 64 * 2**20
 """Largest `run.toml` that is read."""
 INTERVENTIONS = "interventions"
 """Option that holds what was done to the requests besides: one JSON object each. In the file they are tables."""
+_LISTED = 5
+"""Runs of a folder that are named where it is none itself."""
 CHOICES = "choices"
 """Option that holds what the user of a making chose: settings of the study that pictures are made for, NAME=VALUE."""
 _PACKAGES = ("facevalue", "numpy", "polars", "resvg-py")
@@ -275,11 +278,21 @@ def without_none(table: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in table.items() if value is not None}
 
 
+def _no_run(folder: Path) -> str:
+    """What is wrong with a folder of no run, and which is meant instead, as far as that can be seen."""
+    if not folder.exists():
+        return f"There is no folder {folder}.{nearest(folder)}"
+    message = f"{folder} is not the folder of a run: it has no {MANIFEST}."
+    runs = [str(path.parent) for path in islice(folder.glob(f"*/{MANIFEST}"), _LISTED + 1)]
+    listed = ", ".join(sorted(runs)[:_LISTED]) + (" and more" if len(runs) > _LISTED else "")
+    return f"{message} There are runs in it: {listed}." if runs else message
+
+
 def read_manifest(folder: Path) -> RunManifest:
     """Read `run.toml`."""
     path = folder / MANIFEST
     if not path.exists():
-        raise RunError(f"{folder} is not the folder of a run: it has no {MANIFEST}.")
+        raise RunError(_no_run(folder))
     try:
         data = read_file(path, MAX_BYTES, "settings of a run")
         rest = unsealed(data, str(path))

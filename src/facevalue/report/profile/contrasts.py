@@ -38,7 +38,9 @@ class Contrast:
     @property
     def title(self) -> str:
         """What stands beside what."""
-        return f"{self.first[:1].upper()}{self.first[1:]} beside {self.second}"
+        is_kind = any(self.first in kinds for _, *kinds in CONTRASTS)  # a model is called as it is called
+        first = f"{self.first[:1].upper()}{self.first[1:]}" if is_kind else self.first
+        return f"{first} beside {self.second}"
 
     @property
     def summary(self) -> str:

@@ -47,11 +47,16 @@ def answer(profile: Profile) -> list[str]:
 def level(profile: Profile) -> str:
     """What the level of the whole is over."""
     families = sum(study.families for study in profile.studies)
+    if families == 1:
+        return (
+            "One family of tests leads, so that the level is that of the study's page: if the model had no bias, a "
+            f"profile would hold a finding in at most {profile.alpha:.0%} of audits."
+        )
     return (
-        f"Each study's page holds a level of its own; {len(profile.studies)} together would find something by chance "
-        f"more often. So all {families:,} families of tests that the pages lead with are judged again together: if no "
-        f"model had any bias, a profile would hold a finding in at most {profile.alpha:.0%} of audits. Every page of a "
-        "study, model and intervention weighs the same."
+        "Each page holds a level of its own; several together would find something by chance more often. So all "
+        f"{families:,} families of tests that the pages lead with are judged again together: if no model had any bias, "
+        f"a profile would hold a finding in at most {profile.alpha:.0%} of audits. Every page of a study, model and "
+        "intervention weighs the same."
     )
 
 

@@ -1,0 +1,101 @@
+"""What can go wrong with the folder of an audit, and with what is asked of it: one sentence, and nothing lost."""
+
+from dataclasses import replace
+from pathlib import Path
+from shutil import rmtree
+
+import pytest
+
+from facevalue.protocol.study import LeftOut
+from facevalue.runs.asked import utc_now
+from facevalue.runs.audit_folder import AuditedStudy, AuditRecord, read_audit, run_place, write_audit
+from tests.cli.conftest import Command
+
+NAMES = ("stylisticbias", "visbias")
+ASKED = ("stylisticbias", "--model", "sim/default", "--faces", "4", "--attributes", "eyewear", "--seeds", "1")
+
+
+@pytest.fixture
+def half(facevalue: Command) -> Command:
+    """An audit in which one study of two was asked."""
+    studies = tuple(AuditedStudy(name, name, {}, pilot=10) for name in NAMES)
+    write_audit(Path("audit"), AuditRecord("sim/default", studies, (LeftOut("gras", "It needs pictures."),)))
+    assert facevalue("run", *ASKED, "--out", str(run_place(Path("audit"), NAMES[0]))).status == 0
+    return facevalue
+
+
+def end(audit: str) -> None:
+    write_audit(audit, replace(read_audit(audit), ended=utc_now()))
+
+
+def test_a_gate_passes_nothing_that_was_never_asked(half: Command) -> None:
+    Path("limits.toml").write_text("[[limit]]\nmeasure = 'missing_share'\nat_most = 1.0\n")
+    outcome = half("gate", "audit", "--limits", "limits.toml")
+    assert outcome.status == 1
+    assert outcome.err == (
+        "Error: audit has not asked visbias yet: give the command of the audit again first.\n"
+    )  # fmt: skip
+
+
+def test_a_pack_says_what_was_not_asked(half: Command) -> None:
+    assert half("pack", "audit", "--to", "packed").status == 0
+    readme = Path("packed/README.md").read_text()
+    assert "- **visbias** is not asked yet: the audit is not complete." in readme
+    assert "- **gras** was not asked: It needs pictures." in readme
+
+
+def test_a_run_of_an_audit_that_is_gone_is_missed(half: Command) -> None:
+    end("audit")
+    for command in (("verify",), ("profile",), ("compare", "audit/runs/stylisticbias"), ("pack", "--to", "packed")):
+        outcome = half(*command, "audit")
+        assert outcome.status == 1
+        assert "audit/runs/visbias is gone, and audit.toml says that all was asked: restore it" in outcome.err
+    rmtree("audit/runs/stylisticbias")
+    assert "audit is an audit that has asked nothing yet" in half("profile", "audit").err
+
+
+def test_no_run_begins_where_an_audit_is(half: Command) -> None:
+    assert "audit is an audit: name another place for a run." in half("run", *ASKED, "--out", "audit").err
+    url = Path("audit").absolute().as_uri()
+    assert "is an audit: name another place for a run." in half("run", *ASKED, "--out", url).err
+
+
+def test_a_folder_that_is_not_there_or_above_runs_is_named_with_what_is_meant(half: Command) -> None:
+    assert half("profile", "audti").err == "Error: There is no folder audti. Did you mean 'audit'?\n"
+    err = half("compare", "audit/runs", "audit").err
+    assert "audit/runs is not the folder of a run: it has no run.toml. There are runs in it: " in err
+    assert "audit/runs/stylisticbias." in err
+
+
+def test_one_audit_is_compared_with_another_only(half: Command) -> None:
+    assert half("run", "visbias", *ASKED[1:3], "--sample", "40", "--out", "audit/runs/visbias").status == 0
+    assert half("compare", "audit").err == (
+        "Error: A comparison takes two runs or more of one study; there is one of stylisticbias, one of visbias.\n"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--budget", "0.5"), "A budget of requests is a whole number of them, not '0.5'."),
+        (("--budget", "12.5requests"), "A budget of requests is a whole number of them"),
+        (("--budget", "inf"), "A budget is written 20usd"),
+        (("--budget", "2h", "--rate", "nan"), "nan is no number."),
+        (("--budget", "2h", "--rate", "inf"), "A rate is requests a second, above 0, not inf."),
+        (("--studies", ","), "--studies names none: name studies with commas between"),
+        (("--studies", "visbias,visbias"), "The studies of the audit name 'visbias' twice."),
+        (("--studies", "visbais"), "Did you mean 'visbias'?"),
+        (("--out", "file.txt"), "file.txt is a file: name a folder."),
+        (("--pilot", "nowhere", "--budget", "500"), "There is no folder nowhere."),
+        (("--budget", "20chf", "--price-in", "1", "--price-out", "nan"), "'--price-out': nan is no number."),
+        (("--stop-when", "soon"), '--stop-when is "decided"'),
+        (("--images", "nowhere"), "There are no pictures nowhere"),
+    ],
+)
+def test_what_is_mistyped_is_one_sentence(facevalue: Command, options: tuple[str, ...], message: str) -> None:
+    Path("file.txt").write_text("mine")
+    command = ("audit", "--plan", "--model", "sim/default")
+    outcome = facevalue(*command, *(() if "--studies" in options else ("--studies", "visbias")), *options)
+    assert outcome.status in (1, 2)
+    assert message in outcome.err
+    assert "Traceback" not in outcome.err
