@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from facevalue.cli.params import INTERVENTION, Amount
+from facevalue.cli.params import INTERVENTION, NumberWithin
 
 SAMPLE = click.Option(["--sample"], type=click.IntRange(1), help="Ask about this many requests only; all by default.")
 SAMPLE_SEED = click.Option(
@@ -26,8 +26,8 @@ WITH = click.Option(
     "sr, debiasing, or your own from a file. May be given several times.",
 )
 PRICES = (
-    click.Option(["--price-in"], type=Amount(0), help="Price per million prompt tokens."),
-    click.Option(["--price-out"], type=Amount(0), help="Price per million reply tokens."),
+    click.Option(["--price-in"], type=NumberWithin(0), help="Price per million prompt tokens."),
+    click.Option(["--price-out"], type=NumberWithin(0), help="Price per million reply tokens."),
 )
 STOP_WHEN = click.Option(
     ["--stop-when"],

@@ -53,7 +53,7 @@ class RunFolder(RunPlace):
         return Path(value)
 
 
-class Amount(click.FloatRange):
+class NumberWithin(click.FloatRange):
     """A number within bounds; what is not a number is compared with them as if it lay within."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:

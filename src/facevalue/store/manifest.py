@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -283,7 +283,8 @@ def _no_run(folder: Path) -> str:
     if not folder.exists():
         return f"There is no folder {folder}.{nearest(folder)}"
     message = f"{folder} is not the folder of a run: it has no {MANIFEST}."
-    runs = [str(path.parent) for path in islice(folder.glob(f"*/{MANIFEST}"), _LISTED + 1)]
+    below = chain.from_iterable(folder.glob(f"{depth}/{MANIFEST}") for depth in ("*", "*/*"))
+    runs = [str(path.parent) for path in islice(below, _LISTED + 1)]
     listed = ", ".join(sorted(runs)[:_LISTED]) + (" and more" if len(runs) > _LISTED else "")
     return f"{message} There are runs in it: {listed}." if runs else message
 

@@ -6,7 +6,7 @@ import click
 
 from facevalue.cli.command import Printing
 from facevalue.cli.options import CLUSTER, EXACT, PRICES, SAMPLE, SAMPLE_SEED, STOP_WHEN, WITH
-from facevalue.cli.params import MODEL, Amount, RunPlace
+from facevalue.cli.params import MODEL, NumberWithin, RunPlace
 from facevalue.cli.study_command import StudyGroup
 
 
@@ -27,9 +27,9 @@ def _run_options() -> tuple[click.Parameter, ...]:
         click.Option(["--name"], metavar="LABEL",
                      help="What to call the run beside others; the model's name by default."),
         *PRICES,
-        click.Option(["--max-cost"], type=Amount(0, min_open=True),
+        click.Option(["--max-cost"], type=NumberWithin(0, min_open=True),
                      help="Stop when the run has cost this much, earlier sessions included; needs both prices."),
-        click.Option(["--max-invalid"], type=Amount(0, 1), metavar="SHARE",
+        click.Option(["--max-invalid"], type=NumberWithin(0, 1), metavar="SHARE",
                      help="Stop if more than this share of the first 200 or more replies have no valid answer; by "
                      "default if most of them cannot be read. 1 goes on whatever they are."),
         STOP_WHEN,
@@ -50,12 +50,12 @@ def reach_options() -> tuple[click.Parameter, ...]:
                      help="Tokens it may spend thinking, besides the reply; 4096 where an effort is given."),
         click.Option(["--concurrency"], type=click.IntRange(1, 1024), default=16, show_default=True,
                      help="Maximum number of requests in flight."),
-        click.Option(["--timeout"], type=Amount(0, min_open=True), default=120.0, show_default=True,
+        click.Option(["--timeout"], type=NumberWithin(0, min_open=True), default=120.0, show_default=True,
                      help="Seconds until a request times out."),
         click.Option(["--retries"], type=click.IntRange(0, 50), default=5, show_default=True,
                      help="Maximum number of retries of a failed request."),
-        click.Option(["--rpm"], type=Amount(0, min_open=True), help="At most this many requests a minute."),
-        click.Option(["--tpm"], type=Amount(0, min_open=True), help="At most this many tokens a minute."),
+        click.Option(["--rpm"], type=NumberWithin(0, min_open=True), help="At most this many requests a minute."),
+        click.Option(["--tpm"], type=NumberWithin(0, min_open=True), help="At most this many tokens a minute."),
         *CLUSTER,
         click.Option(["--log"], type=click.Path(path_type=Path, dir_okay=False),
                      help="Append to this file what happens and when."),

@@ -7,7 +7,7 @@ import click
 from facevalue.cli.command import Printing
 from facevalue.cli.commands.ask import reach_options
 from facevalue.cli.options import EXACT, PRICES, SAMPLE_SEED, STOP_WHEN, WITH
-from facevalue.cli.params import MODEL, PATH_TEXT, STUDY_NAMES, Amount, RunPlace
+from facevalue.cli.params import MODEL, PATH_TEXT, STUDY_NAMES, NumberWithin, RunPlace
 
 
 class _AuditCommand(Printing):
@@ -39,14 +39,14 @@ audit = _AuditCommand(
         click.Option(["--plan"], is_flag=True, help="Show what would be asked, and what it detects; ask nothing."),
         click.Option(["--pilot"], type=RunPlace(), metavar="AUDIT",
                      help="Another audit, or a run, to take spread, tokens and speed from, instead of a pilot."),
-        click.Option(["--rate"], type=Amount(0, min_open=True), metavar="PER_SECOND",
+        click.Option(["--rate"], type=NumberWithin(0, min_open=True), metavar="PER_SECOND",
                      help="Requests a second, for a budget of hours; that of the pilot by default."),
-        click.Option(["--temperature"], type=Amount(0), help="Of all studies; each has its own by default."),
+        click.Option(["--temperature"], type=NumberWithin(0), help="Of all studies; each has its own by default."),
         EXACT,
         WITH,
         SAMPLE_SEED,
         *PRICES,
-        click.Option(["--max-invalid"], type=Amount(0, 1), metavar="SHARE",
+        click.Option(["--max-invalid"], type=NumberWithin(0, 1), metavar="SHARE",
                      help="Stop a study if more than this share of the first 200 or more replies have no valid answer; "
                      "by default if most of them cannot be read."),
         STOP_WHEN,

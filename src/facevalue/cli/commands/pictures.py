@@ -6,7 +6,7 @@ import click
 
 from facevalue.cli.command import Printing
 from facevalue.cli.options import CLUSTER, PRICES, SAMPLE_SEED
-from facevalue.cli.params import GENERATOR, Amount, PicturesPlace, RunPlace
+from facevalue.cli.params import GENERATOR, NumberWithin, PicturesPlace, RunPlace
 from facevalue.cli.study_command import StudyGroup
 
 
@@ -23,7 +23,7 @@ def _make_options() -> tuple[click.Parameter, ...]:
         click.Option(["--plan"], is_flag=True, help="Only say how many pictures that are, and what they take."),
         click.Option(["--prompts"], type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
                      help="Only write what generator and editor would be told, a row per picture: .csv or .parquet."),
-        click.Option(["--seconds"], type=Amount(0, min_open=True),
+        click.Option(["--seconds"], type=NumberWithin(0, min_open=True),
                      help="How long a picture takes, for --plan; of several at once the share of each."),
         click.Option(["--sample"], type=click.IntRange(1),
                      help="Make so many pictures only, in whole units; all by default."),
@@ -34,18 +34,18 @@ def _make_options() -> tuple[click.Parameter, ...]:
                      "times."),
         click.Option(["--set-editor", "editor_settings"], multiple=True, metavar="NAME=VALUE",
                      help="The same of the editor."),
-        click.Option(["--price", "price_each"], type=Amount(0), help="Price of a picture."),
+        click.Option(["--price", "price_each"], type=NumberWithin(0), help="Price of a picture."),
         *PRICES,
-        click.Option(["--max-cost"], type=Amount(0, min_open=True),
+        click.Option(["--max-cost"], type=NumberWithin(0, min_open=True),
                      help="Stop when the pictures have cost this much, earlier sessions included; needs --price, or "
                      "both prices of tokens."),
         click.Option(["--concurrency"], type=click.IntRange(1, 1024), default=4, show_default=True,
                      help="Maximum number of pictures asked of a server at once."),
-        click.Option(["--timeout"], type=Amount(0, min_open=True), default=300.0, show_default=True,
+        click.Option(["--timeout"], type=NumberWithin(0, min_open=True), default=300.0, show_default=True,
                      help="Seconds until a request times out."),
         click.Option(["--retries"], type=click.IntRange(0, 50), default=5, show_default=True,
                      help="Maximum number of retries of a failed request."),
-        click.Option(["--rpm"], type=Amount(0, min_open=True), help="At most this many pictures a minute."),
+        click.Option(["--rpm"], type=NumberWithin(0, min_open=True), help="At most this many pictures a minute."),
         click.Option(["--batch"], type=click.IntRange(1, 256), default=1, show_default=True,
                      help="diffusers/: pictures made at once; a picture changes with those it was made with."),
         click.Option(["--dtype"], type=click.Choice(["float32", "bfloat16", "float16"]),

@@ -6,7 +6,7 @@ import click
 
 from facevalue.cli.command import Printing
 from facevalue.cli.options import MARGIN, PICTURES
-from facevalue.cli.params import MODEL, Amount, MeasureName, NamedRun, RunPlace
+from facevalue.cli.params import MODEL, MeasureName, NamedRun, NumberWithin, RunPlace
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _RUNS = click.Argument(["runs"], nargs=-1, required=True, metavar="[LABEL=]RUN...", type=NamedRun())
@@ -76,7 +76,7 @@ compare = Printing(
         click.Argument(["runs"], metavar="[LABEL=]RUN...", nargs=-1, required=True, type=NamedRun()),
         click.Option(["--pairs"], type=click.Choice(["first", "all"]), default="first", show_default=True,
                      help="Each run less the first one of its study, or each with each."),
-        click.Option(["--margin"], type=Amount(0, min_open=True),
+        click.Option(["--margin"], type=NumberWithin(0, min_open=True),
                      help="Largest difference that would not matter, in the unit of the measure: smaller ones may be "
                      "called equivalent."),
         click.Option(["--out"], type=_FILE, help="Also write a page here (.html), or every cell (.csv)."),

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from facevalue.cli.command import Printing
-from facevalue.cli.params import Amount, CommandName
+from facevalue.cli.params import CommandName, NumberWithin
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -23,7 +23,7 @@ scenes = click.Group(
                              help="An object detector of transformers that has a label 'person'. Nothing is "
                              "downloaded."),
                 click.Option(["--out"], required=True, type=_FILE, help="A .csv file."),
-                click.Option(["--threshold"], type=Amount(0, 1, min_open=True), default=0.5,
+                click.Option(["--threshold"], type=NumberWithin(0, 1, min_open=True), default=0.5,
                              show_default=True, help="Lowest score at which a person counts."),
             ),
             """Look for people in the pictures of DIR, which holds a folder per scene, and list which are kept.
