@@ -25,6 +25,7 @@ from facevalue.packing.impact import TEST_DATA, category
 from facevalue.packing.sealing import SUMS, faults
 from facevalue.protocol.study import LeftOut
 from facevalue.runs.audit_folder import AUDIT, AuditedStudy, AuditRecord, read_audit, write_audit
+from facevalue.runs.stored import StoredRun
 from tests.runs.test_pictures import own
 
 SCHEMA = "schemas/eval.schema.json"
@@ -283,3 +284,46 @@ def test_one_run_twice_and_a_file_in_the_way_are_refused(runs: list[Path], tmp_p
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingError, match="is a file: --to names a folder"):
         pack(runs, tmp_path / "file")
+
+
+LIMITS = """[[limit]]
+name = "few are missing"
+measure = "missing_share"
+at_most = 0.9
+"""
+
+
+def test_a_pack_holds_the_gate_of_its_runs_without_their_places(runs: list[Path], tmp_path: Path) -> None:
+    limits = tmp_path / "mine.toml"
+    limits.write_text(LIMITS)
+    packed = tmp_path / "pack"
+    pack(runs, packed, limits=limits)
+    readme = (packed / "README.md").read_text()
+    assert "- **Gate**: Within: the limit is kept" in readme
+    assert "| `gate.csv` | Every estimate or change that a limit is about" in readme
+    assert (packed / "limits.toml").read_text() == LIMITS
+    cells = pl.read_csv(packed / "gate.csv", infer_schema_length=None)
+    assert set(cells["limit"]) == {"few are missing"}
+    assert set(cells["run"]) == {path.stem for path in (packed / "reports").glob("*.html")}
+    for name in ("gate.md", "gate.csv", "gate.xml"):
+        text = (packed / name).read_text()
+        assert not any(str(run) in text for run in runs)
+    assert faults(packed)[1] == []
+    again = tmp_path / "again"
+    pack(runs, again, limits=limits)
+    assert (again / "SHA256SUMS").read_bytes() == (packed / "SHA256SUMS").read_bytes()
+
+
+def test_limits_that_do_not_go_with_the_runs_and_a_baseline_alone_are_refused(runs: list[Path], tmp_path: Path) -> None:
+    limits = tmp_path / "mine.toml"
+    limits.write_text(LIMITS.replace("missing_share", "missing_shrae"))
+    with pytest.raises(DataError, match=r"Did you mean .*'missing_share'"):
+        pack(runs, tmp_path / "pack", limits=limits)
+    with pytest.raises(DataError, match="There is no file"):
+        pack(runs, tmp_path / "pack", limits=tmp_path / "none.toml")
+    limits.write_text(LIMITS.replace("at_most", "change"))
+    with pytest.raises(RunError, match="no baseline is: none was named"):
+        pack(runs, tmp_path / "pack", limits=limits)
+    with pytest.raises(SettingError, match="give --limits, too"):
+        pack(runs, tmp_path / "pack", baselines=[StoredRun.open(runs[0])])
+    assert not (tmp_path / "pack").exists()

@@ -1,14 +1,23 @@
 """Function of the Python API that hands an audit on."""
 
+from collections.abc import Iterable
 from os import PathLike, fspath
 from pathlib import Path
 
+from facevalue.api.calls import stored_runs
 from facevalue.api.run import Run
 from facevalue.arguments import checked, checked_path
+from facevalue.runs.audit_folder import whole_runs_of
 
 
 @checked
-def pack(*runs: Run | str | PathLike[str], to: str | PathLike[str], organization: str = "not stated") -> Path:
+def pack(
+    *runs: Run | str | PathLike[str],
+    to: str | PathLike[str],
+    organization: str = "not stated",
+    limits: str | PathLike[str] | None = None,
+    baseline: Iterable[Run | str | PathLike[str]] = (),
+) -> Path:
     """Pack everything that runs rest on: reports, estimates, settings, digests, in forms that others' tools read.
 
     Parameters
@@ -19,6 +28,10 @@ def pack(*runs: Run | str | PathLike[str], to: str | PathLike[str], organization
         A folder that is not there, is empty, or holds an earlier pack; or a .zip file.
     organization:
         Who asked, for forms that say so.
+    limits:
+        A file of limits that the runs are held against, as `gate` does; what becomes of each is packed, too.
+    baseline:
+        Runs or audits that changes are taken against.
 
     Returns
     -------
@@ -38,4 +51,6 @@ def pack(*runs: Run | str | PathLike[str], to: str | PathLike[str], organization
     from facevalue.packing.contents import pack as write_pack  # noqa: PLC0415 - reports take a second to import
 
     places: list[Path | str] = [run.stored.place if isinstance(run, Run) else fspath(run) for run in runs]
-    return write_pack(places, checked_path(to), organization).place
+    declared = None if limits is None else checked_path(limits)
+    compared = list(stored_runs(baseline, whole_runs_of))
+    return write_pack(places, checked_path(to), organization, declared, compared).place

@@ -7,7 +7,9 @@ from typing import ClassVar
 
 from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
-from facevalue.errors import SettingError
+from facevalue.cli.results import open_all
+from facevalue.errors import FaceValueError, SettingError, UnknownNameError
+from facevalue.runs.audit_folder import whole_runs_of
 
 
 @dataclass(frozen=True)
@@ -37,12 +39,17 @@ class PackCheckDocument(Document):
 
 
 def pack(
-    runs: Sequence[Path | str], to: Path | None, verify: Path | None, organization: str
+    runs: Sequence[Path | str],
+    to: Path | None,
+    verify: Path | None,
+    organization: str,
+    limits: Path | None,
+    baseline: Sequence[str],
 ) -> Output[PackDocument | PackCheckDocument]:
     """Write a pack, or check one."""
     if verify is not None:
-        if runs or to is not None:
-            raise SettingError("--verify checks a pack that is there: leave out RUN and --to.")
+        if runs or to is not None or limits is not None or baseline:
+            raise SettingError("--verify checks a pack that is there: leave out all else.")
         from facevalue.packing.sealing import faults  # noqa: PLC0415 - what packs imports reports
 
         files, wrong = faults(verify)
@@ -55,6 +62,9 @@ def pack(
         raise SettingError("Say where the pack goes: --to FOLDER, or --to FILE.zip.")
     from facevalue.packing.contents import pack as write_pack  # noqa: PLC0415
 
-    packed = write_pack(runs, to, organization)
+    try:
+        packed = write_pack(runs, to, organization, limits, open_all(baseline, below=whole_runs_of))
+    except UnknownNameError as error:  # of a run or file, not of the command line
+        raise FaceValueError(str(error)) from error
     line = f"{packed.place}: {packed.files:,} files, {packed.size / 1e6:,.1f} MB. Begin with README.md."
     return Output(PackDocument(str(packed.place), packed.files, packed.size, packed.runs), [line])

@@ -22,6 +22,7 @@ from facevalue.packing.crate import FILE as CRATE
 from facevalue.packing.crate import crate
 from facevalue.packing.cyclonedx import cyclonedx
 from facevalue.packing.every_eval_ever import every_eval_ever
+from facevalue.packing.gated_runs import CELLS, JUNIT, LIMITS, SUMMARY, gate_files
 from facevalue.packing.hugging_face import card_section, eval_results, model_index
 from facevalue.packing.impact import impact_table
 from facevalue.packing.packed_runs import PackedRun, gather
@@ -57,6 +58,10 @@ _TITLES = {
     "eval-results.yaml": "Pointers in the form of Hugging Face .eval_results",
     "cyclonedx.json": "CycloneDX 1.7: measures by slice with intervals, groups at risk",
     AUDIT: "What the audit was asked to do",
+    LIMITS: "Limits that the runs were held against",
+    SUMMARY: "What became of each limit, and the estimates that do not lie within",
+    CELLS: "Every estimate or change that a limit is about, with its intervals and outcome",
+    JUNIT: "The gate as JUnit XML",
 }
 
 
@@ -73,7 +78,13 @@ class Packed:
     """Names of its runs."""
 
 
-def pack(places: Sequence[Path | str], to: Path, organization: str = "not stated") -> Packed:
+def pack(
+    places: Sequence[Path | str],
+    to: Path,
+    organization: str = "not stated",
+    limits: Path | None = None,
+    baselines: Sequence[StoredRun] = (),
+) -> Packed:
     """Write the pack of runs and audits.
 
     Parameters
@@ -84,15 +95,23 @@ def pack(places: Sequence[Path | str], to: Path, organization: str = "not stated
         A folder that is not there, is empty, or holds an earlier pack, which is replaced; or a .zip file.
     organization:
         Who asked.
+    limits:
+        A file of limits that the runs are held against; None for a pack without a gate.
+    baselines:
+        What changes are taken against, where limits are of changes.
 
     Raises
     ------
     RunError
         Nothing to pack, one run twice, or a place that cannot be used.
+    DataError, UnknownNameError
+        Limits that do not go with the runs.
     """
+    if baselines and limits is None:
+        raise SettingError("A baseline is what limits of change are held against: give --limits, too.")
     if not places:
         raise SettingError("Name the runs or the audit to pack.")
-    runs = [folder_or_url(run) for place in places for run in runs_of(place)]
+    runs = [folder_or_url(run) for place in places for run in runs_of(place, whole=limits is not None)]
     if len({str(run) for run in runs}) < len(runs):
         raise RunError("One run is named twice: name each run, or its audit, once.")
     _check_target(to)
@@ -100,8 +119,12 @@ def pack(places: Sequence[Path | str], to: Path, organization: str = "not stated
     audits = [read_audit(place) for place in places if is_audit(place)]
     files = dict(_files(packed, audits, organization))
     written = _ended(packed)
+    verdict = ""
+    if limits is not None:
+        verdict, of_gate = gate_files(packed, limits, baselines, written)
+        files |= of_gate
     files["clauses.md"] = clause_map({*files, "clauses.md", SUMS}).encode()
-    files["README.md"] = _readme(packed, audits, {*files}).encode()
+    files["README.md"] = _readme(packed, audits, {*files}, verdict).encode()
     title = f"FaceValue audit of {', '.join(dict.fromkeys(member.model for member in packed))}"
     files[CRATE] = _json(crate(files, _titles(packed), title, written.isoformat()))
     files[SUMS] = sums(files)
@@ -174,7 +197,7 @@ def _titles(pack: Sequence[PackedRun]) -> dict[str, str]:
     return out
 
 
-def _readme(pack: Sequence[PackedRun], audits: Sequence[AuditRecord], present: set[str]) -> str:
+def _readme(pack: Sequence[PackedRun], audits: Sequence[AuditRecord], present: set[str], gate: str) -> str:
     lines = [
         "# Audit pack",
         "",
@@ -194,6 +217,8 @@ def _readme(pack: Sequence[PackedRun], audits: Sequence[AuditRecord], present: s
         ]
         if member.page.study.content_note:
             lines.append(f"  - {member.page.study.content_note}")
+    if gate:
+        lines.append(f"- **Gate**: {gate}")
     asked = {member.run.folder.name for member in pack}
     for audit in audits:
         waiting = [study.name for study in audit.studies if study.name not in asked]

@@ -175,6 +175,11 @@ pack = Printing(
                      help="Check that no file of a pack was changed."),
         click.Option(["--organization"], default="not stated", metavar="NAME",
                      help="Who asked, for forms that say so."),
+        click.Option(["--limits"], type=_FILE, metavar="FILE.toml",
+                     help="Also hold the runs against these limits, as `facevalue gate` does, and pack what becomes of "
+                     "each."),
+        click.Option(["--baseline"], multiple=True, type=NamedRun(), metavar="RUN|AUDIT",
+                     help="What changes are taken against, as of `facevalue gate`. May be given several times."),
     ),
     """Pack all that RUNS or an audit rest on, to hand it on: reports, estimates, definitions, settings, digests.
 
