@@ -44,6 +44,7 @@ def packages(modules: set[str]) -> set[str]:
         ("--version",),
         ("runn",),
         *((command, "--help") for command in ("audit", "profile", "gate", "pack", "compare", "new", "status")),
+        *((command, "--help") for command in ("run", "plan", "make", "reproduce")),  # these list studies
         *((command, study, "--help") for study in PUBLISHED for command in ("plan", "run")),
     ],
     ids=" ".join,

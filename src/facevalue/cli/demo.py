@@ -19,7 +19,8 @@ from facevalue.runs.prepared import Prepared
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.drawn import default_cache, draw_all
 from facevalue.store.files import ESTIMATES
-from facevalue.studies.offers import offering
+from facevalue.studies import protocol as protocol_of
+from facevalue.studies.offers import example
 from facevalue.terminal import terminal
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def demo(out: Path) -> Output[DemoDocument]:
     from facevalue.runs.estimates_file import read_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
 
     console = terminal(stderr=True)
-    protocol = next(iter(offering("demo").values()))
+    protocol = protocol_of(example("demo"))
     offer = protocol.extras.demo
     assert offer is not None
     study = protocol.study(offer.options)

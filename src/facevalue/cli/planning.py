@@ -188,7 +188,7 @@ def _paper_document(study: str, printed: PrintedPlan) -> PaperPlanDocument:
 def _printed(protocol: Protocol, name: str) -> PrintedPlan:
     plans = protocol.extras.plans
     if not plans:
-        others = [other_name for other_name, protocol in available()[0].items() if protocol.extras.plans]
+        others = [other_name for other_name, study in available()[0].items() if study.extras.plans]
         elsewhere = f"; {listed(others)} {'do' if len(others) > 1 else 'does'}" if others else ""
         raise click.UsageError(f"{protocol.name} offers no plan of its paper{elsewhere}.")
     if name not in plans:

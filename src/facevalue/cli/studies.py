@@ -11,6 +11,7 @@ from rich.text import Text
 from facevalue.cli.output import Document, Output
 from facevalue.studies import available
 from facevalue.studies import protocol as look_up
+from facevalue.studies.registry import Listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +44,18 @@ class StudiesDocument(Document):
 
 def studies(study: str | None) -> Output[StudiesDocument]:
     """List the studies, or describe one."""
-    protocols, missing = available() if study is None else ({study: look_up(study)}, {})
+    listed, missing = available() if study is None else ({study: Listed.of(look_up(study))}, {})
     described = tuple(
         DescribedStudy(
-            name=protocol.name,
-            title=protocol.title,
-            paper=protocol.citation,
-            needs=protocol.needs,
-            left_out=protocol.left_out,
-            note=protocol.content_note,
-            offers=tuple(protocol.extras.commands),
+            name=entry.name,
+            title=entry.title,
+            paper=entry.citation,
+            needs=entry.needs,
+            left_out=entry.left_out,
+            note=entry.content_note,
+            offers=tuple(entry.extras.commands),
         )
-        for protocol in protocols.values()
+        for entry in listed.values()
     )
     document = StudiesDocument(described, missing)
     return Output(document, _listed(document) if study is None else _described(described[0]))

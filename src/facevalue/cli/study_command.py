@@ -70,10 +70,8 @@ class StudyGroup(click.Group):
         """List studies with their titles, and why one is unavailable."""
         from facevalue.studies import available  # noqa: PLC0415
 
-        protocols, missing = available()
-        lines = [
-            (name, protocol.title) for name, protocol in protocols.items() if protocol.extras.making or not self._making
-        ]
+        listed, missing = available()
+        lines = [(name, study.title) for name, study in listed.items() if study.extras.making or not self._making]
         if not lines:
             return
         with formatter.section("Studies"):

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 from facevalue import studies
 from facevalue.errors import SettingError
 from facevalue.protocol import Protocol
+from facevalue.studies.registry import Listed, known
 
 if TYPE_CHECKING:
     from facevalue.protocol.making import Making
 
 
-def offering(command: str, *, all_packages: bool = False) -> dict[str, Protocol]:
+def offering(command: str, *, all_packages: bool = False) -> dict[str, Listed]:
     """The studies that offer a command, by name; those of other packages too if they shall be imported.
 
     Examples
@@ -19,8 +20,8 @@ def offering(command: str, *, all_packages: bool = False) -> dict[str, Protocol]
     >>> list(offering("questionnaire"))
     ['visbias', 'counterfactuals']
     """
-    protocols = studies.available()[0] if all_packages else studies.STUDIES
-    return {name: protocol for name, protocol in protocols.items() if command in protocol.extras.commands}
+    listed_studies = studies.available()[0] if all_packages else known()
+    return {name: listed for name, listed in listed_studies.items() if command in listed.extras.commands}
 
 
 def example(command: str) -> str:

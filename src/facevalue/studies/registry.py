@@ -2,13 +2,15 @@
 
 import importlib
 from collections.abc import Iterator, Mapping, MutableMapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from facevalue import plugins
 from facevalue.errors import DataError, PluginError, UnknownNameError
+from facevalue.given import to_toml
 from facevalue.places import is_study_file
 from facevalue.plugins import Plugin
 from facevalue.protocol.offers import Extras, Later, Recomputed
@@ -18,6 +20,7 @@ from facevalue.types import STUDY_TEXT, OptionValue
 if TYPE_CHECKING:
     import polars as pl
 
+    from facevalue.protocol.making import Making
     from facevalue.protocol.study import Study
 
 EXAMPLES = ("hiring-screen", "caption-assistant", "stylisticbias-declared")
@@ -50,6 +53,43 @@ OF_COMMANDS = {
 """Those that a command of their own runs, and no list of studies names."""
 _LISTED, _ASKED_FOR = 10.0, 120.0
 """Seconds that the import of another package's study may take."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What lists of studies say of one; it takes neither Polars nor NumPy, as what asks it may.
+
+    Attributes
+    ----------
+    name, title, citation, needs, left_out, content_note, extras:
+        As of the `Protocol`.
+    """
+
+    name: str
+    title: str
+    citation: str
+    needs: str
+    left_out: str
+    content_note: str
+    extras: Extras
+
+    @classmethod
+    def of(cls, protocol: Protocol) -> "Listed":
+        """Take it from a protocol."""
+        return cls(
+            protocol.name, protocol.title, protocol.citation, protocol.needs, protocol.left_out, protocol.content_note,
+            protocol.extras,
+        )  # fmt: skip
+
+    @classmethod
+    def shipped(cls, name: str) -> "Listed":
+        """Take it from the head of a file that comes with FaceValue, whose declaration is not looked at."""
+        head = to_toml(file_text(name).encode(), f"{name}.toml")
+        extras = replace(DECLARED[name], making=partial(_making, name) if "make" in head else None)
+        title, citation, needs, left_out, note = (
+            str(head.get(key, "")) for key in ("title", "citation", "needs", "left_out", "note")
+        )
+        return cls(name, title, citation, needs, left_out, note, extras)
 
 
 class Protocols(MutableMapping[str, Protocol]):
@@ -90,6 +130,12 @@ def _declared(name: str) -> Protocol:
     return replace(protocol, extras=replace(DECLARED[name], making=protocol.extras.making))
 
 
+def _making(name: str) -> "Making":
+    making = STUDIES[name].extras.making
+    assert making is not None
+    return making()
+
+
 def file_text(name: str) -> str:
     """Text of a study that is a file: one of `EXAMPLES` or of `DECLARED`."""
     folder = "declared" if name in DECLARED else "examples"
@@ -105,15 +151,20 @@ def names() -> list[str]:
     return list(dict.fromkeys([*STUDIES, *plugins.plugins(plugins.STUDIES, STUDIES)]))
 
 
-def available() -> tuple[dict[str, Protocol], dict[str, str]]:
-    """All studies by name, and the reasons why others are unavailable."""
-    protocols, missing = dict(STUDIES), {}
+def known() -> dict[str, Listed]:
+    """What lists say of the studies that come with FaceValue, or were registered."""
+    return {name: Listed.shipped(name) if name in DECLARED else Listed.of(STUDIES[name]) for name in STUDIES}
+
+
+def available() -> tuple[dict[str, Listed], dict[str, str]]:
+    """What lists say of all studies by name, and the reasons why others are unavailable."""
+    listed, missing = {}, {}
     for name, plugin in plugins.plugins(plugins.STUDIES, STUDIES).items():
         try:
-            protocols[name] = _loaded(plugin, _LISTED)
+            listed[name] = Listed.of(_loaded(plugin, _LISTED))
         except PluginError as error:
             missing[name] = str(error)
-    return {**protocols, **STUDIES}, missing
+    return {**listed, **known()}, missing
 
 
 def register(protocol: Protocol) -> Protocol:
