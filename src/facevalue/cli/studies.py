@@ -11,7 +11,7 @@ from rich.text import Text
 from facevalue.cli.output import Document, Output
 from facevalue.studies import available
 from facevalue.studies import protocol as look_up
-from facevalue.studies.registry import Listed
+from facevalue.studies.registry import StudyEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class StudiesDocument(Document):
 
 def studies(study: str | None) -> Output[StudiesDocument]:
     """List the studies, or describe one."""
-    listed, missing = available() if study is None else ({study: Listed.of(look_up(study))}, {})
+    listed, missing = available() if study is None else ({study: StudyEntry.of(look_up(study))}, {})
     described = tuple(
         DescribedStudy(
             name=entry.name,

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 from facevalue import studies
 from facevalue.errors import SettingError
 from facevalue.protocol import Protocol
-from facevalue.studies.registry import Listed, known
+from facevalue.studies.registry import StudyEntry, known
 
 if TYPE_CHECKING:
     from facevalue.protocol.making import Making
 
 
-def offering(command: str, *, all_packages: bool = False) -> dict[str, Listed]:
+def offering(command: str, *, all_packages: bool = False) -> dict[str, StudyEntry]:
     """The studies that offer a command, by name; those of other packages too if they shall be imported.
 
     Examples

@@ -56,7 +56,7 @@ _LISTED, _ASKED_FOR = 10.0, 120.0
 
 
 @dataclass(frozen=True)
-class Listed:
+class StudyEntry:
     """What lists of studies say of one; it takes neither Polars nor NumPy, as what asks it may.
 
     Attributes
@@ -74,7 +74,7 @@ class Listed:
     extras: Extras
 
     @classmethod
-    def of(cls, protocol: Protocol) -> "Listed":
+    def of(cls, protocol: Protocol) -> "StudyEntry":
         """Take it from a protocol."""
         return cls(
             protocol.name, protocol.title, protocol.citation, protocol.needs, protocol.left_out, protocol.content_note,
@@ -82,7 +82,7 @@ class Listed:
         )  # fmt: skip
 
     @classmethod
-    def shipped(cls, name: str) -> "Listed":
+    def shipped(cls, name: str) -> "StudyEntry":
         """Take it from the head of a file that comes with FaceValue, whose declaration is not looked at."""
         head = to_toml(file_text(name).encode(), f"{name}.toml")
         extras = replace(DECLARED[name], making=partial(_making, name) if "make" in head else None)
@@ -151,17 +151,17 @@ def names() -> list[str]:
     return list(dict.fromkeys([*STUDIES, *plugins.plugins(plugins.STUDIES, STUDIES)]))
 
 
-def known() -> dict[str, Listed]:
+def known() -> dict[str, StudyEntry]:
     """What lists say of the studies that come with FaceValue, or were registered."""
-    return {name: Listed.shipped(name) if name in DECLARED else Listed.of(STUDIES[name]) for name in STUDIES}
+    return {name: StudyEntry.shipped(name) if name in DECLARED else StudyEntry.of(STUDIES[name]) for name in STUDIES}
 
 
-def available() -> tuple[dict[str, Listed], dict[str, str]]:
+def available() -> tuple[dict[str, StudyEntry], dict[str, str]]:
     """What lists say of all studies by name, and the reasons why others are unavailable."""
     listed, missing = {}, {}
     for name, plugin in plugins.plugins(plugins.STUDIES, STUDIES).items():
         try:
-            listed[name] = Listed.of(_loaded(plugin, _LISTED))
+            listed[name] = StudyEntry.of(_loaded(plugin, _LISTED))
         except PluginError as error:
             missing[name] = str(error)
     return {**listed, **known()}, missing
