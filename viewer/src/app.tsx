@@ -106,7 +106,7 @@ function Frame({ head, refresh }: { head: Head; refresh: () => void }) {
             : !Page ? <Problem text="There is no such page: the address may be cut off." />
               : <Page key={`${route.page} ${run.run}`} head={head} run={run} route={route} />}
         </main>
-        <footer class="quiet">FaceValue {head.version}. {head.illustrated}</footer>
+        <footer class="quiet">FaceValue {head.version}. {head.illustrated} {head.note}</footer>
       </div>
       <Help open={help} close={() => setHelp(false)} />
     </>

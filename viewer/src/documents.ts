@@ -41,6 +41,8 @@ export interface Head {
   content_note: string | null;
   /** What must be read with pictures that are no photographs, or are left out. */
   illustrated: string | null;
+  /** What an exported folder leaves out. */
+  note?: string | null;
   runs: Run[];
 }
 

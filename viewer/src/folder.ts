@@ -1,7 +1,7 @@
 /** Documents of an exported folder: JSON files and Parquet, or all of them embedded in the page. */
 
-import type { Estimates } from "./documents";
-import { estimatesOf } from "./rows";
+import type { Compared, Estimates } from "./documents";
+import { comparedOf, estimatesOf } from "./rows";
 import { type Documents, Failure, type Name, type Source } from "./source";
 import { type About, answersOf, type StoredAnswer, type Table, trialOf } from "./stored";
 
@@ -26,8 +26,9 @@ export class Folder implements Source {
     switch (name) {
       case "head":
       case "profile":
-      case "compare":
         return this.files.json(name);
+      case "compare":
+        return comparedOf((await this.files.json(name)) as Compared, query);
       case "cell":
         return this.files.json(`cells/${run}-${query.get("key") ?? ""}`);
       case "estimates":

@@ -1,6 +1,6 @@
 /** Estimates filtered, sorted and counted in the page, as the server does it where there is one. */
 
-import type { Estimates, Facet, Row } from "./documents";
+import type { Compared, Estimates, Facet, Row } from "./documents";
 
 const WORDS = /\s+/;
 
@@ -37,6 +37,13 @@ export function ordered<T>(rows: T[], sort: string, value: (row: T, column: stri
     return down ? -order : order;
   });
   return keyed.map(([, row]) => row);
+}
+
+/** Trials of several runs side by side, as many as a folder holds. */
+export function comparedOf(all: Compared, query: URLSearchParams): Compared {
+  const search = query.get("q");
+  const rows = search ? all.rows.filter((row) => matches(search, [row.prompt, ...row.replies.map(({ reply }) => reply)])) : all.rows;
+  return { ...all, total: rows.length, rows: pageOf(rows, query) };
 }
 
 function sortValue(row: Row, column: string): string | number | null {

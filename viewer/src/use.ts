@@ -94,6 +94,16 @@ export function useDocument<K extends Name>(
   return { document: state.document, error: state.key === key ? state.error : null, loading: state.key !== key };
 }
 
+/** Ask for a document that is likely wanted next. */
+export function useNext<K extends Name>(name: K, query: URLSearchParams | null): void {
+  const source = useSource();
+  const fresh = useContext(FreshContext);
+  const key = query && `${name}?${query}#${fresh}`;
+  useEffect(() => {
+    if (key && query && !kept.has(key)) source.document(name, query).then((document) => keep(key, document), () => undefined);
+  }, [key]);
+}
+
 /** Call something every so many seconds while it is wanted. */
 export function useEvery(seconds: number, wanted: boolean, call: () => void): void {
   const latest = useRef(call);

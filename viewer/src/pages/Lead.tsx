@@ -14,6 +14,7 @@ export function LeadPage({ head, run, route }: { head: Head; run: Run; route: Ro
   useTitle(head.title);
   return (
     <>
+      {head.note && <p class="warning">{head.note}</p>}
       {head.runs.length > 1 && <h1>{head.title}</h1>}
       {head.audit && <ProfilePart runs={head.runs} />}
       {head.runs.length > 1 && <Runs head={head} run={run} />}

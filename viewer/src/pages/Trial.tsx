@@ -9,7 +9,7 @@ import { Prompt, Quote, Said } from "../parts/Text";
 import { Parsed, Probabilities } from "../parts/Trials";
 import { href, type Route } from "../route";
 import { count, moment } from "../text";
-import { useDocument, useTitle } from "../use";
+import { useDocument, useNext, useTitle } from "../use";
 
 export function TrialPage({ run, route }: { run: Run; route: Route }) {
   useTitle(`Trial ${route.query.get("trial") ?? ""}`);
@@ -36,6 +36,7 @@ interface Beside {
 
 function Neighbours({ of, run, within, children }: Beside) {
   const to = (trial: number) => href("trial", { run: run.run, trial, within });
+  useNext("trial", of.next === null ? null : new URLSearchParams({ run: run.run, trial: String(of.next) }));
   return (
     <nav class="pages" aria-label="Trials beside this one">
       {of.previous !== null && <a rel="prev" href={to(of.previous)}>← Trial {of.previous}</a>}

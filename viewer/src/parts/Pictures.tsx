@@ -22,12 +22,15 @@ export function Thumbs({ of, most = 4, captions = false }: { of: Picture[]; most
   );
 }
 
+const NARROWEST = 140;
+const WIDEST = 420;
+
 /** Pictures as large as there is room, side by side; each opens by itself. */
 export function Shown({ of }: { of: Picture[] }) {
   return (
     <div class="showns">
       {of.map((picture, place) => (
-        <figure key={place}>
+        <figure key={place} style={{ maxWidth: `${Math.min(Math.max(picture.width ?? WIDEST, NARROWEST), WIDEST)}px` }}>
           <a href={picture.src} target="_blank" rel="noopener">
             <img src={picture.src} alt={picture.caption || `Picture ${place + 1}`} width={picture.width ?? undefined}
               height={picture.height ?? undefined} />

@@ -1,7 +1,7 @@
 /** How far a run is that goes on while one looks. */
 
 import type { Run } from "../documents";
-import { count, lasting, percent } from "../text";
+import { count, lasting, percent, several } from "../text";
 import { Bar } from "./Bar";
 import { Said } from "./Text";
 
@@ -13,7 +13,7 @@ export function ProgressBar({ run, newer, refresh }: { run: Run; newer: number; 
     `${count(of.stored)} of ${count(of.total)} answers`,
     of.rate === null ? "" : `${of.rate.toPrecision(2)} a second`,
     of.eta_s === null ? "" : `about ${lasting(of.eta_s)} to go`,
-    of.errors ? `${count(of.errors)} errors` : "no errors",
+    of.errors ? several(of.errors, "error") : "no errors",
     of.cost === null ? "" : `$${of.cost.toFixed(2)}`,
   ].filter(Boolean);
   return (
