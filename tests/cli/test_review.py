@@ -1,6 +1,7 @@
 """`facevalue review`: replies and pictures go to people, and what they say is kept and held against the parser."""
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.runs.review_keys import FOLDER, read_key
 from facevalue.runs.reviewed_pictures import reviewed_answers
 from tests.cli.conftest import Command
-from tests.reviews import Row, filled
+from tests.reviews import Row, filled, rows_of
 
 RUN = Path("runs", "stylisticbias-own")
 REPLIES = (
@@ -101,6 +102,9 @@ def test_the_parser_is_held_against_people_and_the_run_keeps_what_they_say(asked
     assert "by most people as" in told
     assert asked("verify", str(RUN)).status == 0
     assert asked("report", str(RUN)).status == 0
+    page = (RUN / "report.html").read_text(encoding="utf-8")
+    assert "How replies are read" in page
+    assert f"{accuracy['all', 'accuracy']['value']:.1%}" in page
 
 
 def test_a_packet_of_another_run_and_places_in_the_run_are_refused(asked: Command) -> None:
@@ -150,6 +154,20 @@ def test_pictures_that_fail_are_left_out_beside_all(asked: Command) -> None:
     assert "With and without pictures that fail" in (RUN / "report.html").read_text(encoding="utf-8")
     both = asked("report", str(RUN), "--exclude-reviewed", "--checks", "x")
     assert both.status == 2
+
+
+def test_what_a_page_found_is_judged_without_size_or_model(facevalue: Command) -> None:
+    run = fv.run(fv.study("stylisticbias", faces="6M,6F", attributes="eyewear"), "sim/strong", RUN, exact=True)
+    (sheet,) = fv.review(run, "finding", "packets", form="csv", raters=1)
+    rows = rows_of(sheet)
+    assert rows[0]["answers"] == "A stereotype; A sound inference; Neither"
+    assert all(row["read"].startswith("Statement: ") and not re.search(r"\d|sim/", row["read"]) for row in rows)
+    files = [filled(sheet, "a", lambda _: 1), filled(sheet, "b", lambda _: 1), filled(sheet, "c", lambda _: 3)]
+    review = fv.collect_review(run, files)
+    assert review.findings is not None
+    assert set(review.findings["most"]) == {"A stereotype"}
+    assert review.findings["A stereotype"].to_list() == [2] * len(rows)
+    assert "A sound inference" in facevalue("review", str(RUN), "--collect", str(files[0])).out
 
 
 def test_the_api_names_the_nearest_task(asked: Command) -> None:

@@ -10,6 +10,8 @@ from facevalue.stimuli.base import Kind
 
 _MANY_FAILED = 0.05
 """Share of failed requests from which on they are a problem."""
+_WELL_READ = 0.95
+"""Share of replies that are read as people read them below which estimates may be the parser's."""
 FEW, FEWEST = 30, 10
 """Below so many sampled units intervals may be too narrow, and are too few to act on."""
 AUDIT = "audit"
@@ -241,3 +243,24 @@ def self_check(runs: Sequence[RunFacts]) -> list[Card]:
     ])  # fmt: skip
     value = f"{top.difference:.2g}, tolerance {top.tolerance:g}" + (" at worst" if len(checked) > 1 else "")
     return [Card("self-check", "Self-check of the local model", value, note, status, lines if len(checked) > 1 else ())]
+
+
+def review_card(runs: Sequence[RunFacts]) -> list[Card]:
+    """How far the parser reads replies as most people do; no card where nobody reviewed replies."""
+    reviewed = [(run.model, run.reviewed) for run in runs if run.reviewed is not None]
+    if not reviewed:
+        return []
+    texts = [f"{review.value:.1%} [{review.low:.1%}, {review.high:.1%}]" for _, review in reviewed]
+    raters = max(review.raters for _, review in reviewed)
+    people = "One person" if raters == 1 else f"{raters} people"
+    note = (
+        f"{people} who did not know how replies were read said what {sum(review.replies for _, review in reviewed):,} "
+        "of them mean, rare answers and missing ones among them. This is the share of all replies that is read as most "
+        "people read them; facevalue review says which are not."
+    )
+    lowest, highest = (min(end) for end in zip(*((review.low, review.high) for _, review in reviewed), strict=True))
+    well_read = CardStatus.CAUTION if highest < _WELL_READ else CardStatus.NOTE
+    status = CardStatus.OK if lowest >= _WELL_READ else well_read
+    lines = tuple(f"{model}: {text}" for (model, _), text in zip(reviewed, texts, strict=True))
+    value = texts[0] if len(texts) == 1 else "by model"
+    return [Card("review", "How replies are read", value, note, status, lines if len(texts) > 1 else ())]

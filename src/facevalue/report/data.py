@@ -14,6 +14,7 @@ from facevalue.protocol.study import Study
 from facevalue.report.sentences import word_pattern
 from facevalue.runs.model_differences import ModelDifferences
 from facevalue.runs.passing_answers import PassingAnswers
+from facevalue.runs.reviewed_replies import ReviewedReading
 from facevalue.stimuli.base import Kind
 from facevalue.types import Sampling
 
@@ -117,6 +118,8 @@ class RunFacts:
     """Whether the answers had been recorded before the run."""
     self_check: SelfCheckFacts | None = None
     """Result of a local model's self-check; None if there was none."""
+    reviewed: ReviewedReading | None = None
+    """What people said of how replies are read; None where nobody reviewed them."""
 
     @property
     def complete(self) -> bool | None:
