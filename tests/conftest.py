@@ -1,9 +1,21 @@
 """What all tests share."""
 
+import gc
 import os
 from collections.abc import Iterator
 
 import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is loaded until tests start stays: garbage is not looked for meanwhile, nor later among all that."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -15,3 +27,12 @@ def kept_portraits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FACEVALUE_CACHE", str(folder / "cache"))
         yield
+
+
+@pytest.fixture
+def few_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four groups are left out in turn, not twenty, of what is compared: for tests of anything but its intervals.
+
+    The study is measured once more for each group and run.
+    """
+    monkeypatch.setattr("facevalue.protocol.kept_answers.GROUPS", 4)

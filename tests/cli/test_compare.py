@@ -135,6 +135,7 @@ TINY = {
 }
 
 
+@pytest.mark.usefixtures("few_groups")
 @pytest.mark.parametrize(
     ("study", "measure", "shown"),
     [

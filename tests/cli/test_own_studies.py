@@ -92,14 +92,15 @@ def test_a_whole_pilot_says_what_is_needed(written: Command) -> None:
     assert "pilot hiring-screen-sim-default" in told.out
 
 
-def test_an_example_is_asked_with_an_intervention(written: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("facevalue.protocol.kept_answers.GROUPS", 4)  # the study is measured once more for each
+@pytest.mark.usefixtures("few_groups")
+def test_an_example_is_asked_with_an_intervention(written: Command) -> None:
     run(written, "hiring-screen.toml", *SMALL, "--model", "sim/default", "--with", "sr", "--job", "nurse")
     folder = "runs/hiring-screen-sim-default+sr"
     assert written("measure", folder).status == 0
     assert estimates(folder)["measure"].str.starts_with("change: ").any()
 
 
+@pytest.mark.usefixtures("few_groups")
 def test_two_models_are_reported_together(written: Command) -> None:
     folders = []
     for seed in ("1", "2"):
@@ -140,6 +141,7 @@ def test_a_run_s_facts_hold_the_study(written: Command) -> None:
     assert facts.study == "caption-assistant"
 
 
+@pytest.mark.usefixtures("few_groups")
 def test_two_runs_are_compared_by_their_means(written: Command) -> None:
     for seed in ("1", "2"):
         run(written, "hiring-screen.toml", *SMALL, "--model", f"sim/strong@{seed}", "--out", seed)

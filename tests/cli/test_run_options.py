@@ -210,6 +210,7 @@ def test_what_a_server_does_not_take_is_said(facevalue: Command, server: Misbeha
     assert settings()["left_out"] == "temperature"
 
 
+@pytest.mark.usefixtures("few_groups")
 def test_two_runs_of_one_model_stand_side_by_side_by_name(facevalue: Command) -> None:
     for name in ("before", "after"):
         assert run(facevalue, "sim/default", "--name", name, out=name).status == 0
@@ -329,6 +330,7 @@ def test_the_shell_completes_commands_and_options() -> None:
     assert "plain,--max-cost" in complete("run", "stylisticbias", "--max")
 
 
+@pytest.mark.usefixtures("few_groups")
 def test_models_are_called_by_their_own_names(facevalue: Command, server: Misbehaving) -> None:
     with Misbehaving().served() as second:
         for place, out in ((server, "one"), (second, "two")):

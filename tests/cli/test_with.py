@@ -26,10 +26,8 @@ def test_a_plan_names_the_conditions_for_people(facevalue: Command) -> None:
     assert "+ sr" in facevalue("plan", "stylisticbias", *SMALL, "--with", "sr").out
 
 
-def test_a_run_with_a_file_of_interventions_is_measured_and_reported(
-    facevalue: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("facevalue.protocol.kept_answers.GROUPS", 4)  # the study is measured once more for each
+@pytest.mark.usefixtures("few_groups")
+def test_a_run_with_a_file_of_interventions_is_measured_and_reported(facevalue: Command) -> None:
     Path("mine.toml").write_text(MINE)
     asked = ("run", "stylisticbias", *SMALL, "--model", "sim/default", "--with", "mine.toml")
     assert facevalue(*asked).status == 0

@@ -80,10 +80,8 @@ def test_replies_are_read_with_the_options_of_their_variant(read: Reader) -> Non
     assert set(share.rows()) == {("plain", None, False), ("formal", 1.0, True)}
 
 
-def test_changes_are_estimated_and_reported_and_plans_count_them(
-    read: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("facevalue.protocol.kept_answers.GROUPS", 4)
+@pytest.mark.usefixtures("few_groups")
+def test_changes_are_estimated_and_reported_and_plans_count_them(read: Reader, tmp_path: Path) -> None:
     study = read(HIRE + BLUNT + BARE).study()
     assert plan(study).asked == 3 * 6 * 2 * 2
     run(study, load("sim/strong"), tmp_path / "run")

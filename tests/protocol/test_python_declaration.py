@@ -58,6 +58,7 @@ def facevalue(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     return command
 
 
+@pytest.mark.usefixtures("few_groups")
 def test_a_declaration_goes_all_the_way(facevalue) -> None:  # type: ignore[no-untyped-def]
     register(LOAN)
     plan = json.loads(facevalue("plan", "loan-desk", "--json", "--detect", "0.1"))

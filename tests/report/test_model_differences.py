@@ -1,6 +1,7 @@
 """Reports of several models: each less the first, as `facevalue compare` takes it, at the level of one page."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,14 @@ from facevalue.measures.adjustment import adjust
 from facevalue.report.of_runs import report
 
 MODELS = ("sim/null@1", "sim/strong", "sim/null@2", "sim/refuser")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_groups() -> Iterator[None]:
+    """For the page as for what it is held against."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("facevalue.protocol.kept_answers.GROUPS", 4)
+        yield
 
 
 @pytest.fixture(scope="module")

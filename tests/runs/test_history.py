@@ -38,8 +38,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_runs_below_a_folder_are_put_in_the_order_of_their_dates(folder: Path) -> None:
-    history = fv.trend(folder)
+@pytest.fixture(scope="module")
+def history(folder: Path) -> fv.Trend:
+    """Of the four, with its page beside them."""
+    return fv.trend(folder, page=folder / "page.html")
+
+
+def test_runs_below_a_folder_are_put_in_the_order_of_their_dates(history: fv.Trend) -> None:
     (study,) = history.studies
     assert [Path(run.folder).parent.name for run in study.runs] == ["4", "3", "2", "1"]
     assert len(set(study.names)) == 4
@@ -47,8 +52,8 @@ def test_runs_below_a_folder_are_put_in_the_order_of_their_dates(folder: Path) -
     assert study.units.endswith("all runs were asked about.")
 
 
-def test_a_change_of_the_model_is_a_step_at_its_date(folder: Path) -> None:
-    (study,) = fv.trend(folder).studies
+def test_a_change_of_the_model_is_a_step_at_its_date(history: fv.Trend) -> None:
+    (study,) = history.studies
     changed = study.changed
     assert changed.height >= 1
     steps = changed.filter(pl.col("became") == STEP)
@@ -58,6 +63,7 @@ def test_a_change_of_the_model_is_a_step_at_its_date(folder: Path) -> None:
     assert study.values.height == 4 * study.cells.height
 
 
+@pytest.mark.usefixtures("few_groups")
 def test_two_runs_have_one_step(folder: Path) -> None:
     (study,) = fv.trend(folder / "4", folder / "1").studies
     assert set(study.cells["became"]) <= {STEP, STEADY}
@@ -66,9 +72,9 @@ def test_two_runs_have_one_step(folder: Path) -> None:
     )
 
 
-def test_the_page_draws_each_cell_and_escapes_names(folder: Path, tmp_path: Path) -> None:
-    fv.trend(folder, page=tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text()
+@pytest.mark.usefixtures("history")
+def test_the_page_draws_each_cell_and_escapes_names(folder: Path) -> None:
+    page = (folder / "page.html").read_text()
     assert page.count('role="img"') >= 2
     assert re.search(r">(&lt; )?\.\d{3}</td", page)
     assert not re.search(r">0\.\d{3}</td", page)

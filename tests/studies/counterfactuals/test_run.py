@@ -16,12 +16,11 @@ from facevalue.annotations.loading import load_scorer
 from facevalue.errors import SettingError
 from facevalue.measures.verdicts import Verdict
 from facevalue.models.sim import SimModel
-from facevalue.protocol import kept_answers
 from facevalue.report import of_runs
 from facevalue.runs.annotated import annotate
 from facevalue.runs.comparison import compare_all
 from facevalue.runs.export import export
-from facevalue.runs.joined import estimate
+from facevalue.runs.kept_estimates import taken
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.social_counterfactuals import ATTRIBUTES
@@ -42,7 +41,8 @@ def ran(folder: Path, model: str = "sim/strong@3", *, scored: bool = True, **opt
 
 
 def measured(*runs: StoredRun) -> pl.DataFrame:
-    return estimate(runs)[0]
+    """Estimates; a page of the same run reads them again."""
+    return taken(runs)[0]
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +103,7 @@ def test_a_part_of_it_is_measured_and_shown_too(options: dict[str, Any], tmp_pat
     of_runs.report([run], tmp_path / "page.html", data=tmp_path / "page.json")
 
 
+@pytest.mark.usefixtures("few_groups")
 def test_replies_to_pictures_and_to_words_pair_up(tmp_path: Path) -> None:
     seen, told = ran(tmp_path / "seen", **KEYWORDS), ran(tmp_path / "told", **KEYWORDS, shown="text")
     assert seen.study.design.trials([0, 17])["image"].equals(told.study.design.trials([0, 17])["image"])
@@ -111,8 +112,8 @@ def test_replies_to_pictures_and_to_words_pair_up(tmp_path: Path) -> None:
     assert any("shown" in setting for setting in comparison.settings["counterfactuals"])
 
 
-def test_a_mitigation_is_asked_on_the_same_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_answers, "GROUPS", 4)
+@pytest.mark.usefixtures("few_groups")
+def test_a_mitigation_is_asked_on_the_same_trials(tmp_path: Path) -> None:
     found = measured(ran(tmp_path / "run", **KEYWORDS, interventions=["m1"]))
     own = found.filter(measure="max_score", intervention="m1")
     assert own.height == 2
@@ -248,6 +249,7 @@ def test_the_reference_model_answers_keywords_and_ratings(tmp_path: Path) -> Non
     assert found.filter(measure="rating")["value"].is_not_null().any()
 
 
+@pytest.mark.usefixtures("few_groups")
 def test_two_runs_are_compared_by_ranges_and_over_groups(tmp_path: Path) -> None:
     one, two = (ran(tmp_path / str(seed), f"sim/strong@{seed}", **KEYWORDS) for seed in (1, 2))
     compared = compare_all((one, two)).pairs[0].agreement
@@ -305,6 +307,7 @@ def test_so_many_whole_sets_of_each_occupation_are_drawn_and_always_the_same() -
     assert again.manifest["image"].to_list() == drawn.manifest["image"].to_list()
 
 
+@pytest.mark.usefixtures("few_groups")
 def test_runs_whose_texts_nobody_scored_are_compared_by_their_ratings(tmp_path: Path) -> None:
     first, second = (ran(tmp_path / name, f"sim/default@{name}", scored=False, sample=1_500) for name in ("1", "2"))
     assert "rating_gap" in {measure.name for measure in compare_all((first, second)).pairs[0].agreement.measures}

@@ -19,7 +19,6 @@ from facevalue import studies
 from facevalue.cli.app import app
 from facevalue.errors import DataError
 from facevalue.prompts.variants import Variant
-from facevalue.protocol import kept_answers
 from facevalue.protocol.sampled_units import COLUMNS, UnitNames
 from facevalue.protocol.variant_files import chosen
 from facevalue.protocol.variant_trials import intervened
@@ -194,10 +193,8 @@ def test_the_interval_of_a_change_between_races_is_over_people() -> None:
     assert change["low"].is_not_null().all()
 
 
-def test_the_report_shows_both_scores_and_missing_answers_without_and_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kept_answers, "GROUPS", 4)
+@pytest.mark.usefixtures("few_groups")
+def test_the_report_shows_both_scores_and_missing_answers_without_and_with(tmp_path: Path) -> None:
     asked = fv.study("modscan", modality=["language"], attribute=["gender"], per_persona=3)
     run = fv.run(asked, "sim/default", tmp_path / "run", interventions=["sr", "blank-image"], progress=False)
     page, data = tmp_path / "page.html", tmp_path / "page.json"

@@ -14,7 +14,6 @@ import pytest
 import facevalue as fv
 from facevalue.errors import ModelError
 from facevalue.models.sim import SimModel
-from facevalue.protocol import kept_answers
 from facevalue.report import of_runs
 from facevalue.runs import RunSettings, run
 from facevalue.runs.kept_estimates import taken
@@ -27,12 +26,6 @@ from tests.studies.modscan.asked import build, one
 
 SEEN = {"modality": "vision", "attribute": "gender", "scenario_kind": "occupation"}
 NAMED = {"modality": "language", "attribute": "gender", "scenario_kind": "persona"}
-
-
-@pytest.fixture
-def few_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The study is measured once more for each group of the jackknife."""
-    monkeypatch.setattr(kept_answers, "GROUPS", 4)
 
 
 @pytest.mark.parametrize("style", ["words", "boxes-100", "boxes-1000"])
