@@ -29,6 +29,14 @@ def kept_portraits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def unhurried_disk() -> Iterator[None]:
+    """Nothing waits until files are on the disk: only a power cut would show, and no test makes one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
 @pytest.fixture
 def few_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four groups are left out in turn, not twenty, of what is compared: for tests of anything but its intervals.

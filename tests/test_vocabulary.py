@@ -2,8 +2,10 @@
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
+
+import pytest
 
 import facevalue
 
@@ -21,16 +23,35 @@ SHARED_NAMES = 7
 """What there is today. Lower them with the code; never raise them."""
 
 
-def trees() -> Iterator[tuple[Path, ast.Module, int]]:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        text = path.read_text()
-        yield path, ast.parse(text), text.count("\n")
+class Names(NamedTuple):
+    """What one module binds."""
+
+    path: Path
+    lines: int
+    vague: int
+    classes: list[str]
+
+
+@pytest.fixture(scope="module")
+def modules() -> list[Names]:
+    """Every file is parsed once, and its tree not kept."""
+    return [names_of(path, path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))]
+
+
+def names_of(path: Path, text: str) -> Names:
+    tree = ast.parse(text)
+    classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+    return Names(path, text.count("\n"), len(vague_names(tree)), classes)
 
 
 def vague_names(tree: ast.AST) -> list[str]:
-    names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
-    names += [node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)]
-    return [name for name in names if name in VAGUE]
+    names, arguments = list[str](), list[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.append(node.id)
+        elif isinstance(node, ast.arg):
+            arguments.append(node.arg)
+    return [name for name in names + arguments if name in VAGUE]
 
 
 def test_names_that_say_nothing_are_counted() -> None:
@@ -41,14 +62,14 @@ def test_names_that_say_nothing_are_counted() -> None:
     ]
 
 
-def test_few_bindings_are_bare_participles_or_pronouns() -> None:
-    counts = [(len(vague_names(tree)), lines, path) for path, tree, lines in trees()]
-    rate = 1000 * sum(vague for vague, _, _ in counts) / sum(lines for _, lines, _ in counts)
-    worst = ", ".join(f"{path.relative_to(PACKAGE)} {vague}" for vague, _, path in sorted(counts, reverse=True)[:5])
+def test_few_bindings_are_bare_participles_or_pronouns(modules: list[Names]) -> None:
+    rate = 1000 * sum(module.vague for module in modules) / sum(module.lines for module in modules)
+    most = sorted(modules, key=lambda module: -module.vague)[:5]
+    worst = ", ".join(f"{module.path.relative_to(PACKAGE)} {module.vague}" for module in most)
     assert rate <= VAGUE_PER_1000, f"{rate:.1f} vague bindings per 1,000 lines; most of them in {worst}"
 
 
-def test_few_class_names_have_several_homes() -> None:
-    classes = Counter(node.name for _, tree, _ in trees() for node in tree.body if isinstance(node, ast.ClassDef))
+def test_few_class_names_have_several_homes(modules: list[Names]) -> None:
+    classes = Counter(name for module in modules for name in module.classes)
     shared = sorted(name for name, homes in classes.items() if homes > 1)
     assert len(shared) <= SHARED_NAMES, f"{len(shared)} class names have several homes: {', '.join(shared)}"

@@ -182,6 +182,7 @@ def test_exact_and_sampled_runs_agree_within_sampling_error(facevalue: Command) 
     assert (both["value"] - both["value_exact"]).abs().max() < 4 * (0.5 / 1440) ** 0.5
 
 
+@pytest.mark.usefixtures("few_groups")
 def test_two_models_are_compared_in_one_report(facevalue: Command, finished: Path) -> None:
     assert facevalue("run", "stylisticbias", "--model", "sim/strong", "--out", "b", *SMALL).status == 0
     assert facevalue("report", str(finished), "b", "--out", "both.html").status == 0
@@ -371,6 +372,7 @@ def test_runs_of_different_samples_are_not_compared(facevalue: Command) -> None:
     assert "different samples" in outcome.err
 
 
+@pytest.mark.usefixtures("few_groups")
 def test_a_refusing_model_does_not_hide_the_others(facevalue: Command, finished: Path) -> None:
     for model, out in (("sim/strong", "b"), ("sim/refuser", "c")):
         facevalue("run", "stylisticbias", "--model", model, "--out", out, *SMALL)

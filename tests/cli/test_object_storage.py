@@ -61,6 +61,7 @@ def estimates(path: str) -> pl.DataFrame:
     return pl.read_csv(path, infer_schema=False).filter(~pl.col("measure").str.contains("drift"))
 
 
+@pytest.mark.usefixtures("few_groups")
 def test_a_run_in_a_bucket_is_run_resumed_measured_shown_exported_compared_and_checked(
     server: Server, facevalue: Command
 ) -> None:
@@ -272,6 +273,7 @@ def test_an_audit_in_a_bucket_grows_from_its_pilot_to_its_budget(
     assert estimates("bucket.csv").equals(estimates("folder.csv"))
 
 
+@pytest.mark.slow
 def test_an_audit_in_a_bucket_whose_growth_was_cut_short_goes_on(
     server: Server, facevalue: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

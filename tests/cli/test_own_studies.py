@@ -34,7 +34,10 @@ def estimates(folder: str) -> pl.DataFrame:
     return pl.read_parquet(Path(folder) / "estimates.parquet")
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name == "stylisticbias-declared" else ()) for name in EXAMPLES],
+)
 def test_an_example_is_planned_run_measured_reported_and_exported(name: str, written: Command) -> None:
     plan = json.loads(written("plan", f"{name}.toml", *SMALL, "--json").out)
     assert plan["requests"] > 0
@@ -173,6 +176,7 @@ def test_the_reference_model_answers_what_it_has_learned(facevalue: Command) -> 
     assert found.filter(pl.col("measure") == "letter_bias")["value"].is_not_null().all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signalled", ["SIGKILL"])
 def test_a_killed_run_goes_on(signalled: str, written: Command, tmp_path: Path) -> None:
     """A run that is killed ends with the same command as one that never was."""

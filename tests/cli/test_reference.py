@@ -23,6 +23,7 @@ def test_the_reference_model_is_audited_without_anything_installed(facevalue: Co
     assert "reference model: its bias was drawn at random" in text.replace("&#39;", "'")
 
 
+@pytest.mark.slow
 def test_the_demo_shows_what_was_planted_and_found(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     options = cast("dict[str, object]", DEMO.options)
     monkeypatch.delitem(options, "fashion_base")

@@ -56,16 +56,17 @@ def test_the_associations_that_the_paper_names_do_show() -> None:
 
 def test_the_published_count_depends_on_what_the_paper_leaves_open() -> None:
     forms = released_forms()
-    counts = {
-        (prior, amount): f.graph(forms, 1, smoothing=f.Smoothing(amount, prior), resamples=1)["above"].sum()
+    graphs = {
+        (prior, amount): f.graph(forms, 1, smoothing=f.Smoothing(amount, prior), resamples=1)
         for prior in f.PRIORS
-        for amount in (1e-10, 1.0, 8.0)
+        for amount in (1e-10, 8.0)
     }
+    counts = [graph["above"].sum() for graph in graphs.values()]
     # The paper counts 370 pairs with KL > 1 for three models together; these forms are of one of them.
-    assert min(counts.values()) < 10
-    assert max(counts.values()) > 1000
+    assert min(counts) < 10
+    assert max(counts) > 1000
     # Table 9 prints a KL of 20.99, which takes next to no smoothing: with one pseudo-form none can pass ln 401.
-    largest = f.graph(forms, 1, smoothing=f.Smoothing(1e-10), resamples=1)["value"].max()
+    largest = graphs[f.Smoothing(1e-10).prior, 1e-10]["value"].max()
     assert isinstance(largest, float)
     assert largest > 20
 

@@ -13,6 +13,7 @@ import time
 import zlib
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,7 @@ def packed(encoding: str, data: bytes) -> Behaviour:
     return once(OK + f"Content-Encoding: {encoding}\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data)
 
 
+@cache
 def bomb(layers: int = 1) -> bytes:
     """64 MiB of blanks."""
     data = bytes(2**20)

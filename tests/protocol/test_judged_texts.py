@@ -197,6 +197,7 @@ def test_a_judge_and_a_scorer_are_read_together(folder: Path) -> None:
     assert rows.filter(pl.col("measure").is_in(["mean_tone_warm", "mean_hostility"]))["value"].is_not_null().all()
 
 
+@pytest.mark.usefixtures("few_groups")
 def test_variants_are_judged_too(read: Reader, tmp_path: Path) -> None:
     read(STUDY + '[variant.poet]\nbefore = "You are a poet."\n')
     fv.run(tmp_path / "small.toml", "sim/strong", tmp_path / "run")

@@ -15,11 +15,14 @@ pytestmark = [
 ]
 
 
-def test_axe_finds_nothing_with_every_section_open(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("width", "dark"),
+    [(1280, False), pytest.param(1280, True, marks=pytest.mark.slow), pytest.param(500, False, marks=pytest.mark.slow)],
+)
+def test_axe_finds_nothing_with_every_section_open(tmp_path: Path, width: int, dark: bool) -> None:
     target = tmp_path / "report.html"
     report.write(target, made.data(("model-a", "model-b")))
     with chromium(tmp_path / "profile") as browser:
-        for width, dark in ((1280, False), (1280, True), (500, False)):
-            browser.open(target, width=width, dark=dark)
-            browser.run("for (const part of document.querySelectorAll('details')) part.open = true")
-            assert browser.axe() == []
+        browser.open(target, width=width, dark=dark)
+        browser.run("for (const part of document.querySelectorAll('details')) part.open = true")
+        assert browser.axe() == []

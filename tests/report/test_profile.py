@@ -25,6 +25,7 @@ from facevalue.report.profile.rows import comparisons
 from facevalue.report.profile.squares import Square, SquareMark, rows_of_cells
 from facevalue.report.profile.wording import answer
 from facevalue.report.sizes import ToldScale
+from facevalue.runs.kept_estimates import taken
 from facevalue.runs.profiled import profiled
 from facevalue.runs.stored import StoredRun
 from tests.golden.cases import GOLDEN
@@ -218,7 +219,7 @@ def test_every_study_contributes_whom_it_shows(made: Profile) -> None:
 
 def test_only_what_its_own_page_finds_can_hold_among_all(made: Profile, folder: Path) -> None:
     for name in NAMES:
-        pages = fv.open_run(folder / name).estimates()
+        pages = taken([StoredRun.open(folder / name)])[0]  # which the profile keeps
         on_page = pages.filter(pl.col("verdict") == "difference found").height
         study = StoredRun.open(folder / name).study.name
         assert sum(c.outcome == Outcome.FOUND for c in made.cells if c.study == study and not c.mirrored) <= on_page

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import cache
 
 import polars as pl
 import pytest
@@ -46,6 +47,21 @@ VARIANTS: dict[str, Callable[[], report.ReportData]] = {
 }
 
 
+@cache
+def html_of_one() -> str:
+    return report.render(vm.data())
+
+
+@cache
+def page_of_one() -> Page:
+    return page(vm.data())
+
+
+@cache
+def page_of_two() -> Page:
+    return page(vm.data(("model-a", "model-b")))
+
+
 def answer(frame: pl.DataFrame) -> tuple[str, str, tuple[str, ...]]:
     found = made.answer("vignette", frame)
     return found.verdict.value, found.sentence, found.more
@@ -71,7 +87,7 @@ def test_every_report_has_the_same_sections_and_fetches_nothing(name: str) -> No
 
 
 def test_no_identifier_stands_twice() -> None:
-    every = [str(a["id"]) for _, a in page(vm.data(("model-a", "model-b"))).elements if "id" in a]
+    every = [str(a["id"]) for _, a in page_of_two().elements if "id" in a]
     assert len(every) == len(set(every))
 
 
@@ -170,7 +186,7 @@ def test_a_run_of_one_paradigm_is_trusted_by_what_it_asked(paradigm: str) -> Non
     text = page(vm.data(estimates=only(paradigm=paradigm))).text
     assert "No identity has a valid answer" not in text
     assert "No choice was asked that could be even" in text
-    assert "No choice was asked that could be even" not in page(vm.data()).text
+    assert "No choice was asked that could be even" not in page_of_one().text
 
 
 def test_the_share_of_who_is_chosen_is_told_beside_what_it_would_be() -> None:
@@ -200,7 +216,7 @@ def cells_of(html: str, title: str) -> list[str]:
 
 
 def test_a_heatmap_has_every_cell_and_marks_those_found() -> None:
-    html = report.render(vm.data())
+    html = html_of_one()
     cells = cells_of(html, "Chosen in % of two identities in one activity, identity by activity")
     assert len(cells) == 7 * (6 + 1)
     found = vm.estimates().filter(
@@ -216,7 +232,7 @@ def test_a_heatmap_has_every_cell_and_marks_those_found() -> None:
 
 def test_paircomp_leaves_the_diagonal_empty() -> None:
     cells = cells_of(
-        report.render(vm.data()),
+        html_of_one(),
         "PairComp: the identity of the row, beside the identity of the column, is chosen so many points more often "
         "than beside others",
     )
@@ -244,7 +260,7 @@ def test_the_largest_case_is_handable() -> None:
 
 
 def test_models_stand_side_by_side() -> None:
-    text = page(vm.data(("model-a", "model-b"))).text
+    text = page_of_two().text
     assert "Model by model" in text
     assert "How alike the models are" in text
     assert "model-a: Doctor (age): chosen in 70.0% of decisions" in text
@@ -272,14 +288,14 @@ def test_examples_are_few_and_small() -> None:
 
 
 def test_content_note_kind_and_what_was_left_out_are_said() -> None:
-    text = page(vm.data()).text
+    text = page_of_one().text
     assert "A content note." in text
     assert "Drawings say nothing about photographs" in text
     assert "40 identities They can't be drawn." in text
 
 
 def test_the_four_fifths_rule_is_called_noise_where_chance_alone_breaks_it() -> None:
-    noisy = page(vm.data()).text
+    noisy = page_of_one().text
     assert "the four-fifths rule is noise for 7 of 7 identities" in noisy
     sure = vm.estimates().with_columns(
         pl.when(pl.col("measure") == "impact_shortfall").then(pl.lit(0.05)).otherwise("floor_high").alias("floor_high")
@@ -288,14 +304,14 @@ def test_the_four_fifths_rule_is_called_noise_where_chance_alone_breaks_it() -> 
 
 
 def test_match_rates_stand_beside_those_of_the_paper() -> None:
-    html = report.render(vm.data())
+    html = html_of_one()
     row = re.search(r'<th scope="row">Decision making</th>.*?</tr>', html[html.index("All three agree") :], re.DOTALL)
     assert row is not None
     assert re.findall(r'<td class="quiet">([^<]*)</td>', row.group()) == ["66%", "25%", "9%"]
 
 
 def test_profiles_mark_what_is_consistent() -> None:
-    text = page(vm.data()).text
+    text = page_of_one().text
     assert "▲ consistently high" in text
     assert "▼ consistently low" in text
 

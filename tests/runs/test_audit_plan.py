@@ -30,21 +30,34 @@ def every_size(sizes: StudySizes) -> list[tuple[int, float]]:
     return sorted(by_requests.items())
 
 
-@pytest.mark.parametrize("budget", [70, 150, 260, 400])
-def test_no_other_split_into_whole_units_detects_more_by_five_percent(tmp_path: Path, budget: int) -> None:
-    files = [
-        study_file(tmp_path, "kind", 60, traits=2),
-        study_file(tmp_path, "warm", 90, seeds=2),
-        study_file(tmp_path, "able", 40, traits=3, seeds=1),
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Files of three small studies."""
+    folder = tmp_path_factory.mktemp("three")
+    return [
+        study_file(folder, "kind", 60, traits=2),
+        study_file(folder, "warm", 90, seeds=2),
+        study_file(folder, "able", 40, traits=3, seeds=1),
     ]
-    plan = plan_of_budget(sizes_of(files), (), budget_of(str(budget)), Rates())
+
+
+@pytest.fixture(scope="module")
+def sizes(three: list[str]) -> list[list[tuple[int, float]]]:
+    """All sizes of whole units of each, and what they detect."""
+    return [every_size(sizes) for sizes in sizes_of(three)]
+
+
+@pytest.mark.parametrize("budget", [70, 150, 260, 400])
+def test_no_other_split_into_whole_units_detects_more_by_five_percent(
+    three: list[str], sizes: list[list[tuple[int, float]]], budget: int
+) -> None:
+    plan = plan_of_budget(sizes_of(three), (), budget_of(str(budget)), Rates())
     assert plan.requests <= budget
     points = [study.points for study in plan.studies]
     assert None not in points
-    splits = product(*(every_size(sizes) for sizes in sizes_of(files)))
     best = min(
         max(effect for _, effect in split)
-        for split in splits
+        for split in product(*sizes)
         if sum(requests for requests, _ in split) <= budget and all(np.isfinite(effect) for _, effect in split)
     )
     assert max(point for point in points if point is not None) <= 1.05 * best

@@ -19,7 +19,7 @@ from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.sampled_units import UnitNames
 from facevalue.runs.history import runs_below
-from facevalue.runs.trend import DRIFT, STEADY, STEP, contrasts_of, judged_histories
+from facevalue.runs.trend import DRIFT, STEADY, STEP, Trend, contrasts_of, judged_histories
 from facevalue.store.manifest import read_manifest, write_manifest
 
 SETTINGS: dict[str, Any] = {"faces": "6M,6F", "attributes": ["eyewear"], "scenarios": ["wealthy"], "seeds": ["1"]}
@@ -39,12 +39,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def history(folder: Path) -> fv.Trend:
+def history(folder: Path) -> Trend:
     """Of the four, with its page beside them."""
     return fv.trend(folder, page=folder / "page.html")
 
 
-def test_runs_below_a_folder_are_put_in_the_order_of_their_dates(history: fv.Trend) -> None:
+def test_runs_below_a_folder_are_put_in_the_order_of_their_dates(history: Trend) -> None:
     (study,) = history.studies
     assert [Path(run.folder).parent.name for run in study.runs] == ["4", "3", "2", "1"]
     assert len(set(study.names)) == 4
@@ -52,7 +52,7 @@ def test_runs_below_a_folder_are_put_in_the_order_of_their_dates(history: fv.Tre
     assert study.units.endswith("all runs were asked about.")
 
 
-def test_a_change_of_the_model_is_a_step_at_its_date(history: fv.Trend) -> None:
+def test_a_change_of_the_model_is_a_step_at_its_date(history: Trend) -> None:
     (study,) = history.studies
     changed = study.changed
     assert changed.height >= 1

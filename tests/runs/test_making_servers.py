@@ -92,9 +92,14 @@ def bomb() -> bytes:
     return file.getvalue()
 
 
+def sent_bomb(exchange: Exchange) -> None:
+    """Encoded only when it is sent, as it takes a second."""
+    reply({"b64_json": base64_of(bomb())})(exchange)
+
+
 HOSTILE: dict[str, tuple[Behaviour, str]] = {
     "no picture": (reply({"b64_json": base64_of(b"<html>")}), "not a PNG, JPEG, WebP or GIF image"),
-    "a bomb": (reply({"b64_json": base64_of(bomb())}), "more than 50 million pixels"),
+    "a bomb": (sent_bomb, "more than 50 million pixels"),
     "half a picture": (reply({"b64_json": base64_of(picture("any", size=(200, 200))[:90])}), "image"),
     "no data": (reply(), "The reply is no picture: no data."),
     "no base64": (reply({"b64_json": "!"}), "b64_json is no base64"),

@@ -147,7 +147,6 @@ def test_a_study_that_is_scored_afterwards_has_no_rule(tmp_path: Path) -> None:
         fv.run("counterfactuals", "sim/null@1", tmp_path, stop_when="decided", progress=False)
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_a_run_that_stopped_is_compared_at_any_time(tmp_path: Path) -> None:
     stopped, whole = asked(tmp_path / "stopped"), fv.run(study(), even, tmp_path / "whole", progress=False)
     assert fv.compare(stopped, whole).cells["method"].str.ends_with(METHOD).all()

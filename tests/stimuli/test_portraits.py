@@ -90,6 +90,7 @@ def test_a_change_is_seen_and_stays_in_its_mask(person: Identity) -> None:
     check_changes(person, 224)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("person", [PEOPLE[2], PEOPLE[7]], ids=lambda p: p.gender)
 def test_a_change_stays_in_its_mask_at_full_size(person: Identity) -> None:
     check_changes(person, 512)

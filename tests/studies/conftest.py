@@ -7,6 +7,13 @@ import pytest
 
 from facevalue import studies
 from facevalue.protocol.study import Study
+from facevalue.runs.kept_estimates import taken
+
+
+@pytest.fixture(autouse=True)
+def estimates_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Estimates that a test takes of a run stay in its folder, for its page and for what is asked of it next."""
+    monkeypatch.setattr("facevalue.api.run.estimate", taken)
 
 
 @pytest.fixture

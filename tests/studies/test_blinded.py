@@ -87,6 +87,7 @@ def test_nothing_is_found_where_nothing_is_planted(applicants: Path, tmp_path: P
     assert (halo["value"].abs() < 1.2).all()
 
 
+@pytest.mark.usefixtures("few_groups")
 def test_a_run_of_one_job_resumes_and_two_are_compared(applicants: Path, tmp_path: Path) -> None:
     one = ["UI designer, medium", "UI designer, low"]
     for name in ("first", "second"):

@@ -18,7 +18,9 @@ JOINED = ("positive_sentiment_published", "negative_sentiment_published")
 """Of all texts of a group as one: without an interval, and so in no resample either."""
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "visbias" else ()) for name in SMALL]
+)
 def test_values_are_the_same_to_the_last_bit(name: str) -> None:
     study = studies.build(name, SMALL[name])
     answers = answered(study)

@@ -1,5 +1,7 @@
 """Verdict, p, q and both intervals of every study say the same, whatever was answered."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -25,7 +27,20 @@ ABOUT_MISSING = ("missing_gap", "na_spread")
 """Tests of whether answers are missing: of these none is."""
 
 
-@pytest.fixture(scope="module", params=[(name, model) for name in SMALL for model in HARD], ids="-".join)
+LONG = ("counterfactuals", "visbias")
+
+
+def cases() -> list[Any]:
+    """Studies and models; what takes seconds is asked of one model wherever tests are to be fast."""
+    slow = pytest.mark.slow
+    return [
+        pytest.param((name, model), id=f"{name}-{model}", marks=slow if name in LONG and model != "strong" else ())
+        for name in SMALL
+        for model in HARD
+    ]
+
+
+@pytest.fixture(scope="module", params=cases())
 def judged(request: pytest.FixtureRequest) -> tuple[Study, pl.DataFrame]:
     """What a page says of a model's answers."""
     name, model = request.param

@@ -103,11 +103,16 @@ class Explanations:
         total = np.concatenate([np.zeros((*moments.shape[:2], 1)), moments.cumsum(axis=2)], axis=2)
         k = w.shape[1]
         place = np.arange(k)
+        sums = np.empty_like(moments)
         for size in range((self._groups - 1) // 2, k):
             for start in range(k - size):
                 low, high = start + (place <= start), start + size + (place < start + size)
-                inside = (place >= low) & (place < high)
-                weight, first, second = total[:, :, high] - total[:, :, low] - inside * moments
+                end = start + size
+                sums[:, :, : start + 1] = (total[:, :, end + 1] - total[:, :, start + 1])[:, :, None]
+                sums[:, :, end:] = (total[:, :, end] - total[:, :, start])[:, :, None]
+                inside = slice(start + 1, end)  # these are among their neighbours, and left out
+                sums[:, :, inside] = (total[:, :, end + 1] - total[:, :, start])[:, :, None] - moments[:, :, inside]
+                weight, first, second = sums
                 cost = np.maximum(second - first**2 / weight, 0.0) + _PRICE * (k - 1 - size)
                 yield low, high, cost, first / weight, self._v + 1 / weight
 

@@ -23,7 +23,7 @@ from facevalue.models.hf.scoring import Evidence, OptionScore  # noqa: E402
 FAMILIES = ("llava", "qwen2.5-vl", "idefics3")
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", ["llava", *(pytest.param(name, marks=pytest.mark.slow) for name in FAMILIES[1:])])
 def test_all_ways_to_ask_give_the_same_probabilities(family: str) -> None:
     made = times(family, "tiny", "cpu", "2,3", 0.0, 1)
     assert made["compared"] >= 10

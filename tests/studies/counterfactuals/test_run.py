@@ -91,7 +91,13 @@ def test_a_run_without_scores_has_a_headline_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"sample": 300}, {"replies": 1}, {"prompt": ["salary"]}, {"subset": ["physical-gender"]}]
+    "options",
+    [
+        pytest.param({"sample": 300}, marks=pytest.mark.slow),
+        pytest.param({"replies": 1}, marks=pytest.mark.slow),
+        {"prompt": ["salary"]},
+        {"subset": ["physical-gender"]},
+    ],
 )
 def test_a_part_of_it_is_measured_and_shown_too(options: dict[str, Any], tmp_path: Path) -> None:
     run = ran(
@@ -309,5 +315,5 @@ def test_so_many_whole_sets_of_each_occupation_are_drawn_and_always_the_same() -
 
 @pytest.mark.usefixtures("few_groups")
 def test_runs_whose_texts_nobody_scored_are_compared_by_their_ratings(tmp_path: Path) -> None:
-    first, second = (ran(tmp_path / name, f"sim/default@{name}", scored=False, sample=1_500) for name in ("1", "2"))
+    first, second = (ran(tmp_path / name, f"sim/default@{name}", scored=False, sample=600) for name in ("1", "2"))
     assert "rating_gap" in {measure.name for measure in compare_all((first, second)).pairs[0].agreement.measures}

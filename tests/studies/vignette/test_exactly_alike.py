@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 _MEASURED = """
 import sys
 import polars as pl
@@ -33,6 +35,7 @@ def measured(threads: int, where: Path) -> bytes:
     return where.read_bytes()
 
 
+@pytest.mark.slow
 def test_estimates_do_not_depend_on_threads(tmp_path: Path) -> None:
     one, several = (measured(threads, tmp_path / f"{threads}.parquet") for threads in (1, 4))
     assert one == several
