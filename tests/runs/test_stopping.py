@@ -1,5 +1,7 @@
 """Runs that stop once enough is known."""
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,11 +24,13 @@ from facevalue.types import Question
 MARGIN = "[margin]\nsbs = 0.5\n"
 
 
-@pytest.fixture(autouse=True)
-def few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def few_looks() -> Iterator[None]:
     """Looks at a quarter and half of a run: each takes a second or two, however small the run."""
-    monkeypatch.setattr(stopping, "_FIRST", 0.25)
-    monkeypatch.setattr(stopping, "_GROWTH", 2.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stopping, "_FIRST", 0.25)
+        patch.setattr(stopping, "_GROWTH", 2.0)
+        yield
 
 
 def study() -> fv.Study:
@@ -41,8 +45,31 @@ def even(question: Question) -> str:
 DRAWN = np.random.default_rng(1)
 
 
+@pytest.fixture(autouse=True)
+def drawn_anew() -> None:
+    """Whichever tests came before: of some draws most units are equal, and nothing can be compared."""
+    _from_the_start()
+
+
+def _from_the_start() -> None:
+    DRAWN.bit_generator.state = np.random.default_rng(1).bit_generator.state
+
+
 def asked(folder: Path | str, rule: str = "width<0.9", preregister: Path | None = None) -> fv.Run:
     return fv.run(study(), even, folder, stop_when=rule, preregister=preregister, progress=False)
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> fv.Run:
+    """A run that stopped."""
+    _from_the_start()
+    return asked(tmp_path_factory.mktemp("stopped") / "run")
+
+
+@pytest.fixture
+def copied(stopped: fv.Run, tmp_path: Path) -> Path:
+    """Its folder, to be changed."""
+    return Path(shutil.copytree(stopped.folder, tmp_path / "copied"))
 
 
 def shifts(run: fv.Run) -> pl.DataFrame:
@@ -69,8 +96,8 @@ def test_looks_come_at_fixed_numbers_of_requests_and_none_at_the_end() -> None:
     assert not any(Looks(None, 1_000).due(answered) for answered in range(1_001))
 
 
-def test_a_run_stops_once_its_intervals_are_narrow(tmp_path: Path) -> None:
-    run = asked(tmp_path)
+def test_a_run_stops_once_its_intervals_are_narrow(stopped: fv.Run) -> None:
+    run = stopped
     assert run.summary is not None
     assert run.summary.complete
     assert 0 < run.summary.asked < run.summary.requests
@@ -81,7 +108,7 @@ def test_a_run_stops_once_its_intervals_are_narrow(tmp_path: Path) -> None:
     leading = shifts(run)
     assert (leading["page_high"] - leading["page_low"]).max() < 0.9  # type: ignore[operator]
     assert leading["method"].str.ends_with(METHOD).all()
-    lines = list(map(str, status(tmp_path).text))
+    lines = list(map(str, status(run.folder).text))
     assert run.summary.enough in lines
     assert any(line.startswith("Complete since") for line in lines)
 
@@ -100,34 +127,29 @@ def test_a_run_of_which_nothing_is_decided_asks_everything(tmp_path: Path) -> No
     assert (run.summary.asked, run.summary.enough) == (run.summary.requests, "")
 
 
-def test_the_same_call_asks_nothing_more(tmp_path: Path) -> None:
-    first = asked(tmp_path)
-    before = read_responses(tmp_path)
-    again = asked(tmp_path)
-    assert first.summary is not None
+def test_the_same_call_asks_nothing_more(stopped: fv.Run, copied: Path) -> None:
+    before = read_responses(copied)
+    again = asked(copied)
+    assert stopped.summary is not None
     assert again.summary is not None
-    assert (again.summary.asked, again.summary.complete, again.summary.enough) == (0, True, first.summary.enough)
-    assert read_responses(tmp_path).equals(before)
+    assert (again.summary.asked, again.summary.complete, again.summary.enough) == (0, True, stopped.summary.enough)
+    assert read_responses(copied).equals(before)
 
 
-def test_a_rule_cannot_be_taken_up_or_dropped_later(tmp_path: Path) -> None:
-    asked(tmp_path)
+def test_a_rule_cannot_be_taken_up_or_dropped_later(copied: Path) -> None:
     with pytest.raises(RunError, match=r"rule to stop by: width<0\.9 in the folder, width<0\.1 asked"):
-        asked(tmp_path, rule="width<0.1")
+        asked(copied, rule="width<0.1")
     with pytest.raises(RunError, match=r"rule to stop by: width<0\.9 in the folder, none asked"):
-        fv.run(study(), even, tmp_path, progress=False)
+        fv.run(study(), even, copied, progress=False)
 
 
-def test_a_run_that_lost_its_end_stops_where_it_would_have_stopped(tmp_path: Path) -> None:
-    asked(tmp_path / "one")
-    one = read_responses(tmp_path / "one")
-    asked(tmp_path / "two")
-    shards = sorted((tmp_path / "two" / "responses").iterdir())
+def test_a_run_that_lost_its_end_stops_where_it_would_have_stopped(stopped: fv.Run, copied: Path) -> None:
+    shards = sorted((copied / "responses").iterdir())
     shards[-1].unlink()  # as if it had been killed before the last look
-    run = asked(tmp_path / "two")
+    run = asked(copied)
     assert run.summary is not None
     assert run.summary.enough
-    both = read_responses(tmp_path / "two").join(one, on=["trial", "repeat"], how="anti")
+    both = read_responses(copied).join(read_responses(stopped.folder), on=["trial", "repeat"], how="anti")
     assert both.height == 0
 
 
@@ -148,7 +170,8 @@ def test_a_study_that_is_scored_afterwards_has_no_rule(tmp_path: Path) -> None:
 
 
 def test_a_run_that_stopped_is_compared_at_any_time(tmp_path: Path) -> None:
-    stopped, whole = asked(tmp_path / "stopped"), fv.run(study(), even, tmp_path / "whole", progress=False)
+    stopped = asked(tmp_path / "stopped", rule="width<0.7")
+    whole = fv.run(study(), even, tmp_path / "whole", progress=False)
     assert fv.compare(stopped, whole).cells["method"].str.ends_with(METHOD).all()
     assert (
         not fv.compare(whole, fv.run(study(), even, tmp_path / "other", progress=False))
