@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from facevalue.cli.output import Document, Output
 from facevalue.cli.results import open_all
-from facevalue.errors import DependencyError
+from facevalue.errors import DependencyError, SettingError
 from facevalue.places import folder_or_url
 from facevalue.runs.audit_folder import is_audit
 
@@ -17,13 +17,19 @@ class ViewDocument(Document):
 
     FORMAT: ClassVar[str] = "view"
     address: str
-    """With the token; only this machine can open it."""
+    """With the token; only this machine can open it. Empty where a folder was written."""
     runs: tuple[str, ...]
     """Folders or URLs, in the order in which the viewer numbers them."""
+    page: str = ""
+    """The page of the folder that was written; empty for none."""
 
 
-def view(runs: tuple[str, ...], port: int, no_browser: bool, pictures: Path | None) -> Output[ViewDocument]:
-    """Look at runs in the browser."""
+def view(
+    runs: tuple[str, ...], port: int, no_browser: bool, folder: Path | None, public: bool, pictures: Path | None
+) -> Output[ViewDocument]:
+    """Look at runs in the browser, or write the pages into a folder."""
+    if public and folder is None:
+        raise SettingError("--public is about what --export DIR writes: name the folder.")
     try:
         from facevalue.view.server import Viewer  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
@@ -32,6 +38,13 @@ def view(runs: tuple[str, ...], port: int, no_browser: bool, pictures: Path | No
 
     stored = open_all(runs, pictures)
     audit = len(runs) == 1 and is_audit(folder_or_url(runs[0]))
+    if folder is not None:
+        from facevalue.view.export import export_folder  # noqa: PLC0415
+
+        written = export_folder(OpenedRuns(stored, audit=audit), folder, public=public)
+        document = ViewDocument("", tuple(run.place for run in stored), str(written.page))
+        lines = [f"{written.answers:,} answers, {written.pictures:,} pictures: {written.page}"]
+        return Output(document, [*lines, written.note] if written.note else lines)
     viewer = Viewer(OpenedRuns(stored, audit=audit), port)
     document = ViewDocument(viewer.address, tuple(run.place for run in stored))
     lines = [viewer.address, "Ctrl-C ends it."]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.answers.base import NA
 from facevalue.errors import UnknownNameError
 from facevalue.measures.estimates import FIXED
 from facevalue.printable import short
@@ -127,6 +128,10 @@ def answers(state: RunState, query: Query) -> AnswersPage:
         places, searched = _with_answer(state, index, places, reason, start + count)
         total = places.size if searched is None else None
     facets = _facets(state, index, places)
+    for name in query.levels("F.", state.run.study.design.columns, "factor"):
+        if name in facets and not reason:  # levels beside the chosen one, too
+            facets[name] = _facets(state, index, _chosen(state, index, query, without=name), (name,))[name]
+    facets["answer"] = _kinds_of_answers(state)
     rows = answer_rows(state, index, places[start : start + count])
     return AnswersPage(total, searched, _factor_titles(state), facets, rows)
 
@@ -140,10 +145,10 @@ def _factor_titles(state: RunState) -> tuple[ColumnTitle, ...]:
     return tuple(ColumnTitle(name, state.titles.get("label", name)) for name in factor_names(state.run))
 
 
-def _chosen(state: RunState, index: AnswerIndex, query: Query) -> Places:
-    """Places of answers that meet a query, in its order; kept for the next pages of the same."""
+def _chosen(state: RunState, index: AnswerIndex, query: Query, without: str = "") -> Places:
+    """Places of answers that meet a query, in its order, but for one factor; kept for the next pages of the same."""
     run, names = state.run, state.run.study.design.columns
-    levels = {name: sorted(of) for name, of in query.levels("F.", names, "factor").items()}
+    levels = {name: sorted(of) for name, of in query.levels("F.", names, "factor").items() if name != without}
     status, text = query.text("status"), query.text("q")
     since, until = query.time("since"), query.time("until")
     order = query.order(("trial", "when", "latency"), "trial")
@@ -313,14 +318,24 @@ def reason_of(row: Mapping[str, object], titles: Titles) -> str | None:
     return None if row.get("na") is None else titles.get("reason", str(row["na"]))
 
 
-def _facets(state: RunState, index: AnswerIndex, places: Places) -> dict[str, tuple[FacetLevel, ...]]:
-    """Levels to choose from; counted where that is quick."""
+def _kinds_of_answers(state: RunState) -> tuple[FacetLevel, ...]:
+    """What `answer` may be; not counted, as replies would have to be parsed for it."""
+    reasons = [(reason.value, state.titles.get("reason", reason.value)) for reason in NA]
+    kinds = ((VALID, "Valid"), (MISSING, "Missing"), *reasons)
+    return tuple(FacetLevel(level, title, None) for level, title in kinds)
+
+
+def _facets(
+    state: RunState, index: AnswerIndex, places: Places, names: Sequence[str] = ()
+) -> dict[str, tuple[FacetLevel, ...]]:
+    """Levels to choose from, of all factors or some; counted where that is quick."""
+    names = names or factor_names(state.run)
     counts = np.bincount(index.status[places], minlength=len(_STATUSES))
     out = {"status": tuple(FacetLevel(s, s, int(n)) for s, n in zip(_STATUSES, counts, strict=True) if n)}
     if places.size > _COUNTED:
         return out | state.once("levels", lambda: _levels(state))
-    frame = state.run.study.design.trials(index.trial[places], factor_names(state.run))
-    for name in factor_names(state.run):
+    frame = state.run.study.design.trials(index.trial[places], names)
+    for name in names:
         counted = frame[name].drop_nulls().cast(pl.String).value_counts(sort=True).head(_FACETS)
         out[name] = tuple(FacetLevel(level, _title(state, name)(level), count) for level, count in counted.iter_rows())
     return out

@@ -3,7 +3,6 @@
 import hmac
 from collections.abc import Awaitable, Callable
 from functools import partial
-from importlib.resources import files
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
@@ -16,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from facevalue.errors import FaceValueError, UnknownNameError
 from facevalue.view.documents import document, to_json
 from facevalue.view.opened import OpenedRuns
+from facevalue.view.page import MISSING, STATIC, built_file, page
 from facevalue.view.pictures import picture_bytes
 
 COOKIE = "facevalue"
@@ -31,32 +31,7 @@ _HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
-STATIC = {"viewer.js": "text/javascript; charset=utf-8", "viewer.css": "text/css; charset=utf-8"}
-"""Files of the page, built from `viewer/`."""
 _LONGEST = 8_000  # bytes of a query
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>FaceValue</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="viewer.css">
-</head>
-<body>
-<div id="app"></div>
-<noscript>The viewer is a script of FaceValue's own: please allow it.</noscript>
-<script src="viewer.js" defer></script>
-</body>
-</html>
-"""
-MISSING = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>FaceValue</title></head>
-<body><p>The page of the viewer is missing from this installation (view/static/viewer.js): in a checkout, give
-<code>make viewer</code>. Its documents are there: <a href="api/head">api/head</a>.</p></body></html>
-"""
 
 
 class Guard:
@@ -140,8 +115,7 @@ def application(runs: OpenedRuns, token: str, port: int) -> ASGIApp:
     """
     routes = [
         Route("/", _page),
-        Route("/viewer.js", _static),
-        Route("/viewer.css", _static),
+        *(Route(f"/{name}", _static) for name in STATIC),
         Route("/api/{kind}", _answering(partial(_document, runs))),
         Route("/picture/{run}/{name}", _answering(partial(_picture, runs))),
     ]
@@ -149,19 +123,13 @@ def application(runs: OpenedRuns, token: str, port: int) -> ASGIApp:
 
 
 async def _page(_request: Request) -> Response:
-    return Response(PAGE if built_file("viewer.js") else MISSING, media_type="text/html")
+    return Response(page() if built_file("viewer.js") else MISSING, media_type="text/html")
 
 
 async def _static(request: Request) -> Response:
     name = request.url.path.removeprefix("/")
     data = built_file(name)
     return _text("There is no such file.", 404) if data is None else Response(data, media_type=STATIC[name])
-
-
-def built_file(name: str) -> bytes | None:
-    """A file of the page; None where it was not built."""
-    path = files("facevalue.view").joinpath("static", name)
-    return path.read_bytes() if path.is_file() else None
 
 
 def _answering(make: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:

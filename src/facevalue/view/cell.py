@@ -183,8 +183,8 @@ def _finite(value: float) -> float | None:
 def _definition(view: View, e: Estimate) -> Definition:
     measure = view.measures.get(e.measure)
     if measure is None:
-        return Definition(e.measure, e.unit, "", e.source or "")
-    return Definition(measure.title, formatting.unit_of(measure), measure.equation, measure.source)
+        return Definition(e.measure, "", "", e.source or "")
+    return Definition(measure.title, "", measure.equation, measure.source)
 
 
 def _steps(view: View, e: Estimate) -> Sequence[Step]:

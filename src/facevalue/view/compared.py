@@ -39,6 +39,7 @@ class ComparedReply:
     run: str
     trial: int
     answer: str | None
+    why: str | None
     reply: str
     status: str
 
@@ -109,7 +110,8 @@ def _compared(states: Sequence[RunState], names: Sequence[str]) -> tuple[tuple[s
                 rows.select(
                     *_KEYS, pl.col("reply").alias("reply_0"), pl.col("trial_2").alias(f"trial_{place}"),
                     pl.col("reply_2").alias(f"reply_{place}"),
-                    pl.col("reading").ne_missing(pl.col("reading_2")).alias(f"flipped_{place}"),
+                    (pl.col("reading") != pl.col("reading_2")).fill_null(value=False).alias(f"flipped_{place}"),
+                    pl.col("reading").is_null().xor(pl.col("reading_2").is_null()).alias(f"missing_{place}"),
                 )
                 for rows in together.pairs
             ]  # fmt: skip
@@ -119,10 +121,11 @@ def _compared(states: Sequence[RunState], names: Sequence[str]) -> tuple[tuple[s
     places = range(1, len(states))
     table = table.with_columns(
         flipped=pl.any_horizontal(f"flipped_{at}" for at in places),
+        missing=pl.any_horizontal(f"missing_{at}" for at in places),
         shift=pl.max_horizontal(f"shift_{at}" for at in places),
     )
     return tuple(sentences), table.sort(
-        "flipped", "shift", "trial", "seed", descending=[True, True, False, False], nulls_last=True
+        "flipped", "missing", "shift", "trial", "seed", descending=[True, True, True, False, False], nulls_last=True
     )
 
 
@@ -165,4 +168,4 @@ def _replies(state: RunState, table: pl.DataFrame, at: int) -> list[ComparedRepl
     index = index_of(state)
     keys = table.select(trial=pl.col(f"trial_{at}" if at else "trial"), repeat=pl.col(f"reply_{at}"))
     rows = answer_rows(state, index, index.places_of(keys))
-    return [ComparedReply(state.number, row.trial, row.answer or row.why, row.reply, row.status) for row in rows]
+    return [ComparedReply(state.number, row.trial, row.answer, row.why, row.reply, row.status) for row in rows]

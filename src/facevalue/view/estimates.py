@@ -1,18 +1,20 @@
 """Estimates as a table that filters and sorts, written as the report writes them."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.measures.base import written
 from facevalue.measures.verdicts import Verdict
 from facevalue.printable import short
 from facevalue.protocol.lookup import Estimate, made
+from facevalue.report import charts
 from facevalue.report.blocks.view import View
-from facevalue.report.formatting import label_of, share_of_chance
+from facevalue.report.formatting import label_of, share_of_chance, tick
 from facevalue.report.verdict import SHORT, verdict_of
 from facevalue.view.opened import RunState
 from facevalue.view.query import Query
@@ -21,7 +23,7 @@ _FACETS = 60
 """Levels of a label that are listed to choose from."""
 MEASURE, VERDICT, INTERVENTION = "measure", "verdict", "intervention"
 _NUMBERS = ("value", "low", "high", "n", "clusters", "p", "q", "floor_high", "se")
-_FOUND = "found"
+_FOUND, _TICKS = "found", 5
 QUERY = ("run", "q", MEASURE, VERDICT, "sort", "from", "n")
 
 
@@ -58,12 +60,21 @@ class EstimateTexts:
 
 
 @dataclass(frozen=True, slots=True)
+class AxisTick:
+    """A number that is written on an axis."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class AxisOfMeasure:
     """Ends of the axis on which a measure's intervals are drawn; `zero` is null where it means nothing."""
 
     min: float
     max: float
     zero: float | None
+    ticks: "tuple[AxisTick, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +199,21 @@ class EstimateRows:
             ends = [e for name in rows.columns for e in (rows[name].min(), rows[name].max()) if e is not None]
             signed = self.view.signed(measure)
             numbers = [float(str(e)) for e in ends] + ([0.0] if signed else [])
-            self._axes[measure] = AxisOfMeasure(min(numbers), max(numbers), 0.0 if signed else None) if ends else None
+            self._axes[measure] = self._axis(measure, numbers, signed=signed) if ends else None
         return self._axes[measure]
+
+    def _axis(self, measure: str, numbers: Sequence[float], *, signed: bool) -> AxisOfMeasure:
+        definition = self.view.measures.get(measure)
+        unit = "" if definition is None else written(definition.unit, apart=definition.apart)
+        axis = charts.scale(min(numbers), max(numbers), _TICKS)
+        ticks = tuple(AxisTick(at, tick(at, unit, signed=signed)) for at in axis.ticks)
+        return AxisOfMeasure(axis.low, axis.high, 0.0 if signed else None, ticks)
+
+    def by_clearness(self, frame: pl.DataFrame | None = None) -> pl.DataFrame:
+        """Estimates in the order of the report: found first, then by the page's test; those without a test last."""
+        rows = self.frame if frame is None else frame
+        by = ["(found)", "q_page", "p", "(beyond)"]
+        return rows.sort(by, descending=[True, False, False, True], nulls_last=True, maintain_order=True)
 
     def title(self, column: str, level: str) -> str:
         """Wording of a level, of a measure's name, or of a verdict."""
@@ -209,17 +233,27 @@ def rows_of(state: RunState) -> EstimateRows:
 def estimates(state: RunState, query: Query) -> EstimatesPage:
     """A page of estimates that meet a query."""
     rows = rows_of(state)
-    return page_of_rows(rows, _filtered(rows, query), *query.page())
+    conditions = _conditions(rows, query)
+    chosen = _ordered(rows, _meets(rows.frame, conditions.values()), query)
+    start, count = query.page()
+    document = page_of_rows(rows, chosen, rows.frame, start, count)
+    facets = {
+        name: facet(_meets(rows.frame, [c for of, c in conditions.items() if of != name])[name], _titled(rows, name))
+        for name in (MEASURE, VERDICT, *rows.labels)
+    }
+    return replace(document, facets=facets)
 
 
-def page_of_rows(rows: EstimateRows, chosen: pl.DataFrame, start: int, count: int) -> EstimatesPage:
-    """Some of these estimates, with what there is to choose from."""
+def page_of_rows(
+    rows: EstimateRows, chosen: pl.DataFrame, among: pl.DataFrame, start: int, count: int
+) -> EstimatesPage:
+    """Some of these estimates, with what there is to choose from; levels are counted `among` these."""
     columns = (MEASURE, VERDICT, *rows.labels)
     return EstimatesPage(
         chosen.height,
         tuple(ColumnTitle(name, rows.view.titles.get("label", name)) for name in rows.labels),
         tuple(LevelTitle(name, rows.title(MEASURE, name)) for name in rows.frame[MEASURE].unique(maintain_order=True)),
-        {name: facet(chosen[name], lambda level, name=name: rows.title(name, level)) for name in columns},  # type: ignore[misc]
+        {name: facet(among[name], _titled(rows, name)) for name in columns},
         rows.rows(chosen[start : start + count]),
     )
 
@@ -230,27 +264,39 @@ def facet(column: pl.Series, title: Callable[[str], str]) -> tuple[FacetLevel, .
     return tuple(FacetLevel(level, title(level), count) for level, count in counted.iter_rows())
 
 
-def _filtered(rows: EstimateRows, query: Query) -> pl.DataFrame:
-    frame, conditions = rows.frame, []
+def _titled(rows: EstimateRows, name: str) -> Callable[[str], str]:
+    return lambda level: rows.title(name, level)
+
+
+def _meets(frame: pl.DataFrame, conditions: Iterable[pl.Expr]) -> pl.DataFrame:
+    chosen = list(conditions)
+    return frame.filter(chosen) if chosen else frame
+
+
+def _conditions(rows: EstimateRows, query: Query) -> dict[str, pl.Expr]:
+    """What a query asks of estimates, by the column that it is chosen by; words by themselves."""
+    out: dict[str, pl.Expr] = {}
     for name in (MEASURE, VERDICT):
         if level := query.text(name):
-            if level not in frame[name].unique().to_list():
-                raise UnknownNameError(name, short(level), sorted(frame[name].drop_nulls().unique()))
-            conditions.append(pl.col(name) == level)
+            if level not in rows.frame[name].unique().to_list():
+                raise UnknownNameError(name, short(level), sorted(rows.frame[name].drop_nulls().unique()))
+            out[name] = pl.col(name) == level
     for name, levels in query.levels("L.", rows.labels, "label").items():
-        listed = pl.col(name).is_in([level for level in levels if level])
-        conditions.append(listed | pl.col(name).is_null() if "" in levels else listed)
+        listed = pl.col(name).is_in([level for level in levels if level]).fill_null(value=False)
+        out[name] = listed | pl.col(name).is_null() if "" in levels else listed
     for word in query.text("q").lower().split():
-        conditions.append(pl.col("(words)").str.contains(word, literal=True) | _titled(rows, word))
+        out[f"({word})"] = pl.col("(words)").str.contains(word, literal=True) | _worded(rows, word)
+    return out
+
+
+def _ordered(rows: EstimateRows, chosen: pl.DataFrame, query: Query) -> pl.DataFrame:
     column, largest_first = query.order((_FOUND, MEASURE, VERDICT, *_NUMBERS, *rows.labels), _FOUND)
-    chosen = frame.filter(conditions) if conditions else frame
     if column == _FOUND:
-        judged = pl.col(VERDICT).is_not_null()
-        return chosen.sort("(found)", judged, "(beyond)", descending=True, nulls_last=True, maintain_order=True)
+        return rows.by_clearness(chosen)
     return chosen.sort(column, descending=largest_first, nulls_last=True, maintain_order=True)
 
 
-def _titled(rows: EstimateRows, word: str) -> pl.Expr:
+def _worded(rows: EstimateRows, word: str) -> pl.Expr:
     """Rows of which the wording of the measure or of a level has a word."""
     conditions = [pl.lit(value=False)]
     for name in (MEASURE, *rows.labels):

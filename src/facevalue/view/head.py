@@ -10,9 +10,10 @@ from facevalue import __version__
 from facevalue.measures.missing_answers import SHARE
 from facevalue.protocol.look import Of
 from facevalue.report.checks import kind_cautions
+from facevalue.report.findings import upper
 from facevalue.report.first_facts import facts_of
 from facevalue.report.formatting import number
-from facevalue.report.html import cautions_of
+from facevalue.report.html import cautions_of, verdict_class
 from facevalue.runs.model_names import names_for_people
 from facevalue.store.reader import collected, scan_stored
 from facevalue.store.shards import shard_paths
@@ -91,6 +92,10 @@ class Lead:
     """First screen of a run, in the report's words."""
 
     asked: AskedFirst
+    verdict: str
+    """Kind of answer, in the report's words."""
+    look: str
+    """Class of the verdict: found, equal, nothing or unknown."""
     sentences: tuple[str, ...]
     more: tuple[str, ...]
     """What must be known beside the answer."""
@@ -170,6 +175,8 @@ def lead(state: RunState) -> Lead:
             question.no_picture if question else "",
             tuple(facts_of(data)),
         ),
+        upper(page.answer.verdict.value),
+        verdict_class(page.answer),
         sentences,
         page.answer.more,
         (*notes, *cautions_of(data)),

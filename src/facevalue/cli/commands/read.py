@@ -125,6 +125,11 @@ view = Printing(
         click.Option(["--port"], type=click.IntRange(0, 65535), default=0, metavar="PORT",
                      help="Port on this machine; any that is free by default."),
         click.Option(["--no-browser"], is_flag=True, help="Only print the address."),
+        click.Option(["--export", "folder"], type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+                     help="Write the pages into a new folder instead, which any static server shows; those of small "
+                     "runs open from disk."),
+        click.Option(["--public"], is_flag=True,
+                     help="Leave out of the folder all pictures but FaceValue's own drawings."),
         PICTURES,
     ),
     """Look at RUNS in the browser: from every number to the pictures and words behind it.

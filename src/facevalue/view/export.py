@@ -1,0 +1,277 @@
+"""Export of the viewer: a folder that any static server shows, or, of small runs, one that opens from disk."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+
+from facevalue.errors import DataError, RunError
+from facevalue.runs.reply_words import said
+from facevalue.stimuli.base import Kind
+from facevalue.store.files import make_folder, write_whole
+from facevalue.view import page
+from facevalue.view.answers import (
+    LONGEST,
+    AnswerIndex,
+    answers,
+    factor_names,
+    factor_words,
+    index_of,
+    meanings,
+    parsed,
+    reason_of,
+)
+from facevalue.view.arithmetic import begun
+from facevalue.view.cell import cell_of
+from facevalue.view.compared import compare
+from facevalue.view.documents import plain, to_json
+from facevalue.view.estimates import page_of_rows, rows_of
+from facevalue.view.head import head, lead
+from facevalue.view.missing import missing
+from facevalue.view.opened import OpenedRuns, RunState
+from facevalue.view.pictures import listed, picture_bytes
+from facevalue.view.profile import profile
+from facevalue.view.query import MOST_ROWS, Query
+
+ROWS = 5_000
+"""Answers of a row group: what a browser fetches at a time."""
+_EMBEDDED, _MOST_BYTES = 3_000, 12_000_000
+"""Answers up to which the page holds its data itself, if these are no more bytes than that."""
+_CELLS = 2_000
+"""Estimates of a run that get a page of their own, the clearest first."""
+_NOT_PUBLIC = "Pictures are left out: nothing says that they may be shown in public, as FaceValue's own drawings may."
+_PICTURE = re.compile(r"picture/(\d+)/(asked|\d+)-(\d+)")
+
+
+@dataclass(frozen=True)
+class ExportedFolder:
+    """What was written. `note`: what was left out; empty for nothing."""
+
+    page: Path
+    pictures: int
+    answers: int
+    note: str = ""
+
+
+class _Pictures:
+    """Pictures of a folder, those of one stimulus once; what may not be shown, or cannot, is left out."""
+
+    def __init__(self, runs: OpenedRuns, folder: Path, *, public: bool) -> None:
+        self._states = {state.number: state for state in runs.states()}
+        self._hidden = {
+            number
+            for number, state in self._states.items()
+            if public and state.run.study.source.kind is not Kind.ILLUSTRATED
+        }
+        self._folder, self._written = folder, dict[str, str]()
+
+    @property
+    def note(self) -> str:
+        """What was left out."""
+        return _NOT_PUBLIC if self._hidden else ""
+
+    @property
+    def count(self) -> int:
+        """Pictures that were written."""
+        return sum(bool(path) for path in self._written.values())
+
+    def placed(self, value: Any) -> Any:
+        """A document with its pictures as files of the folder; those that are not there are dropped."""
+        if isinstance(value, dict):
+            return {name: self.placed(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            out = []
+            for inner in value:
+                if isinstance(inner, dict) and isinstance(inner.get("src"), str):
+                    if path := self._file(inner["src"]):
+                        out.append({**inner, "src": path})
+                else:
+                    out.append(self.placed(inner))
+            return out
+        return value
+
+    def _file(self, src: str) -> str:
+        match = _PICTURE.fullmatch(src)
+        if match is None or match[1] in self._hidden:
+            return ""
+        state = self._states[match[1]]
+        name = match[2] if match[2] == "asked" else str(_first_alike(state, int(match[2])))
+        path = f"picture/{match[1]}/{name}-{match[3]}.webp"
+        if path not in self._written:
+            self._written[path] = ""
+            with suppress(DataError, RunError):
+                data = picture_bytes(state, f"{name}-{match[3]}")
+                make_folder((self._folder / path).parent)
+                write_whole(self._folder / path, data)
+                self._written[path] = path
+        return self._written[path]
+
+
+def _first_alike(state: RunState, trial: int) -> int:
+    """The first trial that was asked about what a trial shows."""
+
+    def firsts() -> dict[int, int]:
+        trials = index_of(state).trials
+        numbers, places = np.unique(state.run.study.design.stimulus_numbers(trials), return_index=True)
+        return dict(zip(numbers.tolist(), trials[places].tolist(), strict=True))
+
+    number = int(state.run.study.design.stimulus_numbers([trial])[0])
+    return state.once("first of each stimulus", firsts).get(number, trial)
+
+
+def export_folder(runs: OpenedRuns, folder: Path, *, public: bool = False) -> ExportedFolder:
+    """Write the viewer of some runs into a new folder.
+
+    Parameters
+    ----------
+    runs:
+        What is looked at.
+    folder:
+        A folder that is not there yet, or is empty.
+    public:
+        Whether only pictures are written that may be shown to anybody: FaceValue's own drawings.
+
+    Raises
+    ------
+    RunError
+        The folder holds something, or cannot be written.
+    DataError
+        The page of the viewer is missing from this installation.
+    """
+    if page.built_file("viewer.js") is None:
+        raise DataError("The page of the viewer is missing from this installation (view/static/viewer.js).")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise RunError(f"{folder} is not an empty folder: name another.")
+    make_folder(folder)
+    pictures = _Pictures(runs, folder, public=public)
+    states = runs.states()
+    size = sum(index_of(state).trial.size for state in states)
+    html = _embedded(runs, pictures) if size <= _EMBEDDED else ""
+    if not html:
+        html = page.page("folder")
+        for name, make in _makers(runs, pictures):
+            value = pictures.placed(plain(make()))
+            _write(folder / "data" / f"{name}.json", json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
+        for state in states:
+            _write_answers(folder / "data" / f"answers-{state.number}.parquet", _stored_answers(state, pictures))
+    for name in page.STATIC:
+        if (data := page.built_file(name)) is not None:
+            _write(folder / name, data)
+    _write(folder / "index.html", html.encode())
+    return ExportedFolder(folder / "index.html", pictures.count, size, pictures.note)
+
+
+def _write(path: Path, data: bytes) -> None:
+    make_folder(path.parent)
+    write_whole(path, data)
+
+
+def _embedded(runs: OpenedRuns, pictures: _Pictures) -> str:
+    """The page with all its data in it; empty where these are too many bytes."""
+    documents = {name: pictures.placed(plain(make())) for name, make in _makers(runs, pictures)}
+    for state in runs.states():
+        documents[f"rows-{state.number}"] = [row for rows in _stored_answers(state, pictures) for row in rows]
+    text = json.dumps(documents, ensure_ascii=False, allow_nan=False)
+    return page.page("embedded", text) if len(text) <= _MOST_BYTES else ""
+
+
+def _makers(runs: OpenedRuns, pictures: _Pictures) -> Iterator[tuple[str, Callable[[], Any]]]:
+    yield "head", lambda: {**plain(head(runs)), "exported": True, "note": pictures.note or None}
+    states = runs.states()
+    if len(states) > 1:
+        with suppress(DataError, RunError):
+            of_all = profile(runs)
+            yield "profile", lambda: of_all
+        with suppress(DataError, RunError):
+            numbers = ",".join(state.number for state in states[:6])
+            side_by_side = compare(runs, Query([("runs", numbers), ("n", str(MOST_ROWS))], ("runs", "n"), ("F.",)))
+            yield "compare", lambda: side_by_side
+    for state in states:
+        yield from _of_run(state)
+
+
+def _of_run(state: RunState) -> Iterator[tuple[str, Callable[[], Any]]]:
+    number, rows = state.number, rows_of(state)
+    yield f"lead-{number}", lambda: lead(state)
+    yield f"missing-{number}", lambda: missing(state)
+    ordered = rows.by_clearness()
+    yield f"estimates-{number}", lambda: page_of_rows(rows, ordered, ordered, 0, ordered.height)
+    while begun(state) is None:
+        pass
+    for key in ordered["key"].head(_CELLS):
+        yield f"cells/{number}-{key}", lambda key=key: cell_of(state, key)  # type: ignore[misc]
+    first = answers(state, Query([("n", "1")], ("n",), ("F.",)))
+    command = f"facevalue show {state.run.folder.name} --trial {{trial}}"  # the name alone: no place of this machine
+    yield f"answers-{number}", lambda: {"factors": first.factors, "facets": first.facets, "command": command}
+
+
+def _stored_answers(state: RunState, pictures: _Pictures) -> Iterator[list[dict[str, Any]]]:
+    """Answers in the order of trials, some at a time."""
+    index = index_of(state)
+    for start in range(0, index.trial.size, ROWS):
+        places = np.arange(start, min(start + ROWS, index.trial.size))
+        yield [pictures.placed(row) for row in _rows(state, index, places, pictures)]
+
+
+def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures) -> Iterator[dict[str, Any]]:
+    run, titles = state.run, state.titles
+    rows, factors = parsed(run, index, places), run.study.design.trials(index.trial[places])
+    questions, names = run.study.ask(factors), factor_names(run)
+    counted = meanings(run, rows, questions)
+    for row, question, answer, refs in zip(
+        rows.iter_rows(named=True), questions, counted, listed(state, factors), strict=True
+    ):
+        options = [f"{option.label} {option.text}".strip() for option in question.options]
+        probs = row["stored probs"]
+        shares = [{"option": o, "share": p} for o, p in zip(options, probs, strict=False)] if probs else None
+        yield plain(
+            {
+                "trial": row["trial"],
+                "repeat": row["repeat"],
+                "status": row["status"],
+                "answer": answer,
+                "why": reason_of(row, titles),
+                "na": row["na"],
+                "reply": said(row["stored text"], probs, question.options)[:LONGEST],
+                "when": row["stored at"],
+                "levels": _text({name: str(row[name]) for name in names if row.get(name) is not None}),
+                "factors": _text(factor_words(row, names, titles)),
+                "pictures": _text(pictures.placed(plain(list(refs)))),
+                "prompt": question.prompt,
+                "system": question.system,
+                "options": _text(options) if options else None,
+                "probs": _text(shares) if shares else None,
+                "attention": None,
+                "prompt_tokens": row["stored prompt_tokens"],
+                "completion_tokens": row["stored completion_tokens"],
+                "latency_ms": row["stored latency_ms"],
+            }
+        )
+
+
+def _text(value: object) -> str:
+    return to_json(value)
+
+
+_SCHEMA: Mapping[str, pl.DataType] = {
+    "trial": pl.Int64(), "repeat": pl.Int32(),
+    **dict.fromkeys(("status", "answer", "why", "na", "reply", "when", "levels", "factors", "pictures", "prompt",
+                     "system", "options", "probs", "attention"), pl.String()),
+    "prompt_tokens": pl.Int64(), "completion_tokens": pl.Int64(), "latency_ms": pl.Float64(),
+}  # fmt: skip
+
+
+def _write_answers(path: Path, chunks: Iterator[list[dict[str, Any]]]) -> None:
+    """Write answers as Parquet of which ranges can be read: a row group for each chunk."""
+    make_folder(path.parent)
+    schema = pl.DataFrame(schema=_SCHEMA).to_arrow().schema
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for rows in chunks:
+            writer.write_table(pl.DataFrame(rows, schema=_SCHEMA).to_arrow().cast(schema))
