@@ -19,7 +19,7 @@ GATED := stylisticbias --faces 12 --attributes eyewear,accessories,hair_color --
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test gate coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-making bench-gate bench-profile bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds calibration-editor calibration-stopping reference lock upgrade format clean check-formats
+.PHONY: help demo test gate coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-making bench-gate bench-profile bench-view bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds calibration-editor calibration-stopping reference lock upgrade format clean check-formats
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -104,6 +104,9 @@ bench-pictures: .venv/.engine ## many pictures at once on the local engine only:
 
 bench-making: .venv/.dev ## making pictures only: beside an instant generator, memory, checks, plans
 	$(BIN)/python -m benchmarks.bench_making
+
+bench-view: .venv/.dev ## the viewer on five million answers only: opening, each kind of click, memory; ARGS="20M,20F" for fewer
+	$(BIN)/python -m benchmarks.bench_view $(ARGS)
 
 bench-gate: .venv/.dev ## time of a gate on estimates that exist only
 	$(BIN)/python -m benchmarks.bench_gate

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -121,19 +122,34 @@ def index_of(state: RunState) -> AnswerIndex:
 def answers(state: RunState, query: Query) -> AnswersPage:
     """A page of answers that meet a query."""
     index, (start, count) = index_of(state), query.page()
-    places = _chosen(state, index, query)
-    total: int | None = places.size
-    searched = None
-    if reason := query.text("answer"):
+    chosen = _chosen(state, index, query)
+    places, total = chosen.places, chosen.places.size
+    reason, searched, facets = query.text("answer"), None, dict(chosen.facets)
+    if reason:
         places, searched = _with_answer(state, index, places, reason, start + count)
-        total = places.size if searched is None else None
-    facets = _facets(state, index, places)
-    for name in query.levels("F.", state.run.study.design.columns, "factor"):
-        if name in facets and not reason:  # levels beside the chosen one, too
-            facets[name] = _facets(state, index, _chosen(state, index, query, without=name), (name,))[name]
+        facets = _facets(state, index, places)
+        total = places.size
+    else:
+        for name in query.levels("F.", state.run.study.design.columns, "factor"):  # levels beside the chosen one, too
+            if name in facets:
+                facets[name] = _chosen(state, index, query, without=name).facets[name]
     facets["answer"] = _kinds_of_answers(state)
     rows = answer_rows(state, index, places[start : start + count])
-    return AnswersPage(total, searched, _factor_titles(state), facets, rows)
+    return AnswersPage(None if searched else total, searched, _factor_titles(state), facets, rows)
+
+
+@dataclass
+class _ChosenAnswers:
+    """Answers that meet a query, and the levels that they have."""
+
+    state: RunState
+    index: AnswerIndex
+    places: Places
+
+    @cached_property
+    def facets(self) -> dict[str, tuple[FacetLevel, ...]]:
+        """Levels to choose from."""
+        return _facets(self.state, self.index, self.places)
 
 
 def factor_names(run: StoredRun) -> list[str]:
@@ -145,8 +161,8 @@ def _factor_titles(state: RunState) -> tuple[ColumnTitle, ...]:
     return tuple(ColumnTitle(name, state.titles.get("label", name)) for name in factor_names(state.run))
 
 
-def _chosen(state: RunState, index: AnswerIndex, query: Query, without: str = "") -> Places:
-    """Places of answers that meet a query, in its order, but for one factor; kept for the next pages of the same."""
+def _chosen(state: RunState, index: AnswerIndex, query: Query, without: str = "") -> _ChosenAnswers:
+    """Answers that meet a query, in its order, but for one factor; kept for the next pages of the same."""
     run, names = state.run, state.run.study.design.columns
     levels = {name: sorted(of) for name, of in query.levels("F.", names, "factor").items() if name != without}
     status, text = query.text("status"), query.text("q")
@@ -155,7 +171,7 @@ def _chosen(state: RunState, index: AnswerIndex, query: Query, without: str = ""
     if status and status not in _STATUSES:
         raise UnknownNameError("status", short(status), _STATUSES)
 
-    def choose() -> Places:
+    def choose() -> _ChosenAnswers:
         keep = np.ones(index.trial.size, dtype=np.bool_)
         for name, wanted in levels.items():
             column = index.decoded(name)
@@ -171,7 +187,7 @@ def _chosen(state: RunState, index: AnswerIndex, query: Query, without: str = ""
             meets = np.zeros(keep.size, dtype=np.bool_)
             meets[index.places_of(collected(run.folder, rows))] = True
             keep &= meets
-        return _ordered(run, index, np.flatnonzero(keep).astype(np.int32), *order)
+        return _ChosenAnswers(state, index, _ordered(run, index, np.flatnonzero(keep).astype(np.int32), *order))
 
     return state.lately(f"places {levels} {status} {text} {since} {until} {order}", choose)
 
@@ -325,11 +341,9 @@ def _kinds_of_answers(state: RunState) -> tuple[FacetLevel, ...]:
     return tuple(FacetLevel(level, title, None) for level, title in kinds)
 
 
-def _facets(
-    state: RunState, index: AnswerIndex, places: Places, names: Sequence[str] = ()
-) -> dict[str, tuple[FacetLevel, ...]]:
-    """Levels to choose from, of all factors or some; counted where that is quick."""
-    names = names or factor_names(state.run)
+def _facets(state: RunState, index: AnswerIndex, places: Places) -> dict[str, tuple[FacetLevel, ...]]:
+    """Levels to choose from; counted where that is quick."""
+    names = factor_names(state.run)
     counts = np.bincount(index.status[places], minlength=len(_STATUSES))
     out = {"status": tuple(FacetLevel(s, s, int(n)) for s, n in zip(_STATUSES, counts, strict=True) if n)}
     if places.size > _COUNTED:

@@ -1,0 +1,113 @@
+"""How long the viewer takes to open a run of five million answers, and to answer each kind of click.
+
+Run with `python -m benchmarks.bench_view [FACES]`: 274M,226F faces for StylisticBias make 4.8 million answers, by a
+simulated respondent, in a folder that is removed in the end; estimates are taken before. The viewer is asked through
+its web application, in a fresh process on two cores, each kind of click at places of its own each time.
+"""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import Any
+
+from benchmarks._harness import Result, at_most, finish, fresh, peak_mb
+
+CLICKS = 9
+"""Clicks of each kind."""
+_TOKEN, _PORT = "bench", 8000
+
+
+def simulate(folder: str, faces: str) -> float:
+    """Ask a simulated respondent, and take the estimates; number of answers."""
+    from facevalue import studies
+    from facevalue.models import load
+    from facevalue.runs import RunSettings, run
+    from facevalue.runs.kept_estimates import taken
+    from facevalue.runs.stored import StoredRun
+
+    place = Path(folder) / "run"
+    asked = run(studies.build("stylisticbias", {"faces": faces}), load("sim/default"), place, RunSettings(check=False))
+    taken([StoredRun.open(place)])
+    return float(asked.asked)
+
+
+def clicks(folder: str) -> dict[str, float]:
+    """Seconds until the viewer is open, medians of each kind of click, and peak memory in MB."""
+    begun = time.perf_counter()
+    from starlette.testclient import TestClient
+
+    from facevalue.runs.stored import StoredRun
+    from facevalue.view.app import application
+    from facevalue.view.opened import OpenedRuns
+
+    runs = OpenedRuns([StoredRun.open(Path(folder) / "run")])
+    client = TestClient(application(runs, _TOKEN, _PORT), base_url=f"http://127.0.0.1:{_PORT}")
+    client.get(f"/?token={_TOKEN}")
+
+    def get(address: str) -> Any:
+        answer = client.get(address)
+        assert answer.status_code == 200, answer.text[:300]
+        return None if address.startswith("/picture") else answer.json()
+
+    get("/api/head")
+    out = {"open": time.perf_counter() - begun}
+
+    def timed(name: str, *addresses: str) -> None:
+        seconds = []
+        for address in addresses:
+            start = time.perf_counter()
+            get(address)
+            seconds.append(time.perf_counter() - start)
+        out[name] = median(seconds)
+
+    timed("first screen, first time", "/api/lead")
+    timed("first screen", *["/api/lead"] * CLICKS)
+    timed("estimates, first time", "/api/estimates?n=50")
+    timed("estimates", *(f"/api/estimates?sort=value&measure=sbs&from={50 * page}&n=50" for page in range(CLICKS)))
+    keys = [row["key"] for row in get("/api/estimates?measure=sbs&n=50")["rows"]][:CLICKS]
+    start = time.perf_counter()
+    while get(f"/api/cell?key={keys[0]}")["cluster"]["pending"]:
+        pass
+    out["sums of units, first time"] = time.perf_counter() - start
+    timed("estimate", *(f"/api/cell?key={key}" for key in keys))
+    timed("answers, first time", "/api/answers?n=50")
+    total = get("/api/answers?n=1")["total"]
+    random = Random(1)
+    timed("answers", *(f"/api/answers?n=50&from={random.randrange(total - 50)}" for _ in range(CLICKS)))
+    levels = [level["level"] for level in get("/api/answers?n=1")["facets"]["variation"]][:CLICKS]
+    timed("answers by a factor", *(f"/api/answers?n=50&F.variation={level}" for level in levels))
+    timed("answers with words", *(f"/api/answers?n=50&q={words}" for words in ("Option A", "(b)", "sorry", "I cannot")))
+    timed("trial", *(f"/api/trial?trial={random.randrange(total // 4)}" for _ in range(CLICKS)))
+    timed("picture", *(f"/picture/0/{random.randrange(total // 4)}-0?small=1" for _ in range(CLICKS)))
+    timed("missing, first time", "/api/missing")
+    timed("missing", *["/api/missing"] * CLICKS)
+    return out | {"memory": peak_mb()}
+
+
+def main() -> None:
+    """Run all cases."""
+    faces = sys.argv[1] if len(sys.argv) > 1 else "274M,226F"
+    with tempfile.TemporaryDirectory() as folder:
+        answers = fresh(simulate, folder, faces, cores=2)
+        measured = fresh(clicks, folder, cores=2)
+    opened, memory = measured.pop("open"), measured.pop("memory")
+    finish(
+        "view",
+        "The viewer of a run (simulated), two cores, wall time",
+        [
+            Result("answers", answers, "answers"),
+            at_most("open", opened, "s", 2),
+            *(
+                Result(name, 1000 * value, "ms") if "first time" in name else at_most(name, 1000 * value, "ms", 300)
+                for name, value in measured.items()
+            ),
+            at_most("peak memory", memory, "MB", 500),
+        ],
+    )
+
+
+if __name__ == "__main__":
+    main()
