@@ -18,7 +18,7 @@ from facevalue.protocol.facets import Kinds
 from facevalue.protocol.group_names import GroupName
 from facevalue.protocol.lookup import Condition, Estimate
 from facevalue.report.profile.cells import Outcome, ProfileCell, QuestionColumn
-from facevalue.report.profile.contrasts import AGREE, NEITHER, OPPOSITE, UNLIKE, between, kinds_of_question
+from facevalue.report.profile.contrasts import AGREE, NEITHER, OPPOSITE, UNLIKE, Contrast, between, kinds_of_question
 from facevalue.report.profile.page import render
 from facevalue.report.profile.profile import Profile, ProfiledStudy, judged_profile, profile_of
 from facevalue.report.profile.rows import comparisons
@@ -334,3 +334,56 @@ def test_a_page_has_the_ending_of_a_page(folder: Path) -> None:
 
 def test_a_condition_is_called_by_model_and_intervention() -> None:
     assert Condition("m", "debiasing").name == "m + debiasing"
+
+
+# What an intervention changes
+
+
+def changed(value: float, change: float, *, is_changed: bool, trait: str = "") -> ProfileCell:
+    of_change = Estimate("change: gap", "m + sr", value=change, low=change - 0.1, high=change + 0.1, se=0.05)
+    return replace(cell(value=value, trait=trait), change=of_change, is_changed=is_changed)
+
+
+def test_beside_an_intervention_stands_the_paired_change() -> None:
+    plain = rows_of_cells([cell(value=0.3)])
+    (pair,) = between(("m", "m + sr"), plain, rows_of_cells([changed(0.1, -0.2, is_changed=True)])).rows
+    assert pair.change == "\u221220 points [\u221230, \u221210], found on its page"
+    (pair,) = between(("m", "m + sr"), plain, rows_of_cells([changed(0.3, 0.01, is_changed=False)])).rows
+    assert pair.change == "+1.0 point [\u22129, +11], not found among all of its page"
+    contrast = between(("m", "n"), plain, plain)
+    assert (contrast.rows[0].change, contrast.has_changes) == ("", False)
+
+
+def test_changes_of_several_traits_are_counted_and_never_averaged() -> None:
+    cells = [changed(0.1, -0.2, is_changed=True), changed(0.1, 0.0, is_changed=False, trait="rude")]
+    assert Square(tuple(cells)).change == (
+        "1 of 2 changes found on its page, the clearest \u221220 points [\u221230, \u221210]"
+    )  # fmt: skip
+    assert Square((cells[1], cells[1])).change == "none of 2 changes found among all of its page"
+
+
+def test_a_change_told_of_the_other_group_is_turned() -> None:
+    turned = replace(changed(0.1, -0.2, is_changed=True), versus="men").mirror()
+    assert turned.change is not None
+    assert (turned.change.value, turned.change.low, turned.change.high) == pytest.approx((0.2, 0.1, 0.3))
+
+
+def test_sides_are_called_as_they_are_called() -> None:
+    assert Contrast("sim/Strong", "n", ()).heads == ("sim/Strong", "n")
+    assert Contrast("explicit", "implicit", ()).heads == ("Explicit", "Implicit")
+
+
+def test_a_run_with_an_intervention_says_what_it_changed(tmp_path: Path) -> None:
+    study = fv.study("stylisticbias", faces="6M,6F", attributes=["eyewear"], scenarios=["polite"], seeds=["1"])
+    run = fv.run(study, "sim/strong@1", tmp_path / "run", interventions=["sr"], progress=False)
+    profile = fv.profile(run)
+    comparisons = profile.comparisons()
+    plain, under = comparisons.filter(intervention=""), comparisons.filter(pl.col("intervention") != "")
+    assert plain["change"].null_count() == plain.height
+    assert under["change"].null_count() == 0
+    joined = under.join(plain, on=["measure", "group", "trait", "question"], suffix="_plain")
+    assert joined.height == under.height
+    for row in joined.iter_rows(named=True):
+        assert row["change"] == pytest.approx(row["value"] - row["value_plain"])
+        assert row["change_low"] <= row["change"] <= row["change_high"]
+    assert all(profile.side_by_side().filter(model="")["change"])

@@ -18,7 +18,7 @@ from facevalue.report.profile import Profile, profile_of
 from facevalue.report.profile.contrasts import OPPOSITE, columns_of
 from facevalue.report.profile.page import write
 from facevalue.report.profile.rows import ComparisonRow, ContrastRow, comparisons, contrast_rows
-from facevalue.report.profile.squares import SIGNS, Square
+from facevalue.report.profile.squares import CHANGED, SIGNS, Square
 from facevalue.report.profile.wording import answer, level
 
 _ROWS = 40
@@ -88,8 +88,8 @@ def _text(built: Profile, out: Path | None) -> Iterator[RenderableType]:
     for contrast in (*(c for condition in built.models for c in built.questions(condition)), *built.pairs):
         yield Text(f"{contrast.title}: {contrast.summary}")
         for row in contrast.rows:
-            if row.kind == OPPOSITE:
-                yield Text(f"  {row.group}: {row.reading}")
+            if row.kind == OPPOSITE or CHANGED in row.change:
+                yield Text(f"  {row.group}: {'; '.join(filter(None, (row.change, row.reading)))}")
     yield Text("  ".join(f"{sign} {meaning.partition(';')[0]}" for sign, meaning in SIGNS.values()), style="dim")
     yield Text("(…): found on its study's page alone. Empty: the group is not shown.", style="dim")
     yield Text(level(built), style="dim")

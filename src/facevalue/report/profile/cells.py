@@ -6,6 +6,7 @@ from enum import StrEnum
 from math import inf
 from typing import Any
 
+from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.facets import Facet, Kinds
 from facevalue.protocol.group_names import GroupName, group_name
@@ -76,6 +77,9 @@ class ProfileCell:
         The difference in words.
     mirrored:
         Whether it is the other side of a comparison of two groups: the same test, told of the other group.
+    change, is_changed:
+        What the intervention changed of the value, on the same trials with and without it, and whether its page finds
+        that; None without an intervention, and where the study takes no such change.
     """
 
     study: str
@@ -93,6 +97,8 @@ class ProfileCell:
     possible: float | None
     text: str
     mirrored: bool = False
+    change: Estimate | None = None
+    is_changed: bool = False
 
     @property
     def condition(self) -> Condition:
@@ -101,13 +107,10 @@ class ProfileCell:
 
     def mirror(self) -> "ProfileCell":
         """The same comparison, told of the one group that this one is compared with."""
-        e = self.estimate
-        turned: dict[str, Any] = {
-            name: None if (end := getattr(e, opposite)) is None else -end for name, opposite in _TURNED.items()
-        }
         return replace(
             self, group_name=group_name(self.group_name.dimension, self.versus), versus=self.group_name.group,
-            sign=-self.sign, favour=-self.favour, estimate=replace(e, **turned), mirrored=True,
+            sign=-self.sign, favour=-self.favour, estimate=_turned(self.estimate), mirrored=True,
+            change=None if self.change is None else _turned(self.change),
         )  # fmt: skip
 
     @property
@@ -139,9 +142,27 @@ class ProfileCell:
         return self.scale.interval(self.estimate)
 
     @property
+    def change_text(self) -> str:
+        """The change by the intervention with its 95% interval, in the protocol's own unit; empty without one."""
+        if self.change is None:
+            return ""
+        if self.change.value is None:
+            return "not measurable"
+        size = self.scale.text(self.change.value, signed=True)
+        return f"{size} {self.scale.interval(self.change)}".strip()
+
+    @property
     def interval_of_audit(self) -> str:
         """The interval among all comparisons of the audit; clear of zero where a difference is found."""
         return self.scale.interval(replace(self.estimate, low=self.estimate.page_low, high=self.estimate.page_high))
+
+
+def _turned(estimate: Estimate) -> Estimate:
+    """The negative of an estimate."""
+    turned: dict[str, Any] = {
+        name: None if (end := getattr(estimate, opposite)) is None else -end for name, opposite in _TURNED.items()
+    }
+    return replace(estimate, **turned)
 
 
 def cells_of(study: str, leads: list[Findings], page: View, audit: View) -> Iterator[ProfileCell]:
@@ -158,6 +179,8 @@ def cells_of(study: str, leads: list[Findings], page: View, audit: View) -> Iter
             comparison = LeadComparison(lead, views[1], tuple(rows[1]))
             for before, estimate in zip(*rows, strict=True):
                 cell = _cell(study, comparison, estimate, before, condition.model, condition.intervention or "")
+                if condition.intervention and (change := views[0].numbers.beside(f"{PREFIX}{before.measure}", before)):
+                    cell = replace(cell, change=change, is_changed=views[0].numbers.tested(change))
                 yield cell
                 if cell.versus and audit.signed(estimate.measure):
                     yield cell.mirror()

@@ -1,7 +1,7 @@
 """Contrasts: what two kinds of question, two models, or a request with and without an intervention say of one group."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from facevalue.protocol.facets import CONTRASTS
 from facevalue.report.profile.cells import QuestionColumn
@@ -16,6 +16,7 @@ Side = tuple[tuple[str, Square], ...]
 class SideBySide:
     """What is said of a group on either side of a contrast.
 
+    `change`: what the intervention changed, of the same trials with and without it; empty where there is none.
     `reading`: in words; `kind`: "agree", "opposite", "neither", "unlike" (found both times, with directions that do not
     compare), or "first" or "second" where one side alone finds something.
     """
@@ -25,6 +26,7 @@ class SideBySide:
     second: Side
     kind: str
     reading: str
+    change: str = ""
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,19 @@ class Contrast:
     @property
     def title(self) -> str:
         """What stands beside what."""
-        is_kind = any(self.first in kinds for _, *kinds in CONTRASTS)  # a model is called as it is called
-        first = f"{self.first[:1].upper()}{self.first[1:]}" if is_kind else self.first
-        return f"{first} beside {self.second}"
+        return f"{self.heads[0]} beside {self.second}"
+
+    @property
+    def heads(self) -> tuple[str, str]:
+        """Names of the sides as titles: a kind of question in a capital, a model as it is called."""
+        kinds = {kind for _, *of_field in CONTRASTS for kind in of_field}
+        first, second = (f"{s[:1].upper()}{s[1:]}" if s in kinds else s for s in (self.first, self.second))
+        return first, second
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether paired changes of an intervention are among it."""
+        return any(row.change for row in self.rows)
 
     @property
     def summary(self) -> str:
@@ -71,14 +83,13 @@ def kinds_of_question(rows: Sequence[GroupRow]) -> list[Contrast]:
 def between(names: tuple[str, str], first: Sequence[GroupRow], second: Sequence[GroupRow]) -> Contrast:
     """The same questions of two models, or of one with and without an intervention, for each group and question."""
     others = {row.name: row for row in second}
-    pairs = [
-        side_by_side(
-            f"{row.name}, {column.title}", ((column.name, square),),
-            ((column.name, others[row.name].squares[column]),), names,
-        )
-        for row in first if row.name in others
-        for column, square in row.squares.items() if column in others[row.name].squares
-    ]  # fmt: skip
+    pairs = []
+    for row in first:
+        for column, square in row.squares.items() if row.name in others else ():
+            if (changed := others[row.name].squares.get(column)) is not None:
+                sides = ((column.name, square),), ((column.name, changed),)
+                pair = side_by_side(f"{row.name}, {column.title}", *sides, names)
+                pairs.append(replace(pair, change=changed.change))
     return Contrast(*names, tuple(pairs))
 
 

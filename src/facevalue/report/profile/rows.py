@@ -56,6 +56,13 @@ class ComparisonRow:
     n: int | None
     clusters: int | None
     """Units that were sampled."""
+    change: float | None
+    change_low: float | None
+    change_high: float | None
+    """What the intervention changed of the value, of the same trials with and without it, with the 95% interval of this
+    change alone; null without an intervention."""
+    is_changed: bool
+    """Whether the study's page finds that change."""
     text: str
     """The difference in words."""
     reason: str
@@ -75,6 +82,8 @@ class ContrastRow:
     said_second: tuple[str, ...]
     agreement: str
     """"agree", "opposite", "first" or "second" alone, "unlike" (directions that do not compare) or "neither"."""
+    change: str
+    """What the intervention changed, of the same trials with and without it; empty between models and questions."""
     text: str
 
 
@@ -103,7 +112,7 @@ def _rows(contrast: Contrast, model: str) -> list[ContrastRow]:
     return [
         ContrastRow(
             model, contrast.first, contrast.second, row.group,
-            _said(row.first), _said(row.second), row.kind, row.reading,
+            _said(row.first), _said(row.second), row.kind, row.change, row.reading,
         )
         for row in contrast.rows
     ]  # fmt: skip
@@ -145,6 +154,10 @@ def _comparison(cell: ProfileCell) -> ComparisonRow:
         q_audit=e.q_page,
         n=e.n,
         clusters=e.clusters,
+        change=None if cell.change is None else cell.change.value,
+        change_low=None if cell.change is None else cell.change.low,
+        change_high=None if cell.change is None else cell.change.high,
+        is_changed=cell.is_changed,
         text=cell.text,
         reason=e.why or "",
     )

@@ -35,6 +35,8 @@ SIGNS: Mapping[SquareMark, tuple[str, str]] = {
     SquareMark.UNMEASURED: ("–", "not measurable"),
 }
 """Sign of each mark and what it means."""
+CHANGED = "found on its page"
+"""How a change by an intervention is told that the study's page finds."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +113,30 @@ class Square:
         return f"{len(self.found)} of {len(self.cells)}" if len(self.cells) > 1 else ""
 
     @property
+    def change(self) -> str:
+        """What an intervention changed: how many of the comparisons, and the clearest; empty without one."""
+        changes = [cell for cell in self.cells if cell.change is not None]
+        if not changes:
+            return ""
+        changed = [cell for cell in changes if cell.is_changed]
+        if len(changes) == 1:
+            return f"{changes[0].change_text}, {CHANGED if changed else 'not found among all of its page'}"
+        if not changed:
+            return f"none of {len(changes):,} changes found among all of its page"
+        clearest = max(changed, key=_clearness)
+        return f"{len(changed):,} of {len(changes):,} changes {CHANGED}, the clearest {clearest.change_text}"
+
+    @property
     def reading(self) -> str:
         """The square in words, for people who do not see it."""
         level = " (on its page alone)" if self.is_of_page else ""
         return f"{SIGNS[self.mark][1]}{level}: {', '.join(filter(None, [self.label, self.count]))}"
+
+
+def _clearness(cell: ProfileCell) -> float:
+    """How many standard errors a change is from none."""
+    change = cell.change
+    return abs(change.value or 0.0) / change.se if change is not None and change.se else 0.0
 
 
 def _strength(cell: ProfileCell) -> tuple[float, float]:
