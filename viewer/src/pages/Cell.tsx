@@ -29,7 +29,7 @@ function Whole({ cell, run, route }: { cell: Cell; run: Run; route: Route }) {
       <p class="above"><a href={href("estimates", { run: run.run, measure: row.measure })}>{definition.title}</a></p>
       <h1>{within(row.title, definition.title)}</h1>
       <div class="answer cellhead">
-        <p class="sentence">{row.text.value} <span class="quiet">{row.text.interval}</span> <Verdict word={row.verdict} /></p>
+        <p class="sentence">{row.text.value} <span class="quiet nowrap">{row.text.interval}</span> <Verdict word={row.verdict} /></p>
         {row.scale && <div class="plotbox"><Axis scale={row.scale} /><Strip row={row} /></div>}
         <p class="quiet facts">
           {[row.n === null ? "" : several(row.n, "answer"), row.clusters === null ? "" : `${count(row.clusters)} ${cluster.title}`,
@@ -59,7 +59,7 @@ function Whole({ cell, run, route }: { cell: Cell; run: Run; route: Route }) {
         <p class="lead">
           {cluster.rows.length > 0 && (cluster.total > cluster.rows.length ? `${count(cluster.rows.length)} of ${count(cluster.total)}, those` : `All ${count(cluster.total)}, those`)}
           {cluster.rows.length > 0 && " without which the estimate would move most first. "}
-          {cluster.pending && "They are being added up. "}{cluster.note} <a href={answers}>{trials.total === null ? "The trials" : `All ${several(trials.total, "trial")}`} behind it</a>
+          {cluster.rows.length === 0 && cluster.note} <a href={answers}>{trials.total === null ? "The trials" : `All ${several(trials.total, "trial")}`} behind it</a>
         </p>
         {cluster.rows.length > 0 && <Clusters cell={cell} run={run} route={route} />}
       </section>
@@ -91,7 +91,7 @@ function Clusters({ cell, run, route }: { cell: Cell; run: Run; route: Route }) 
       {rows.map((row) => (
         <li key={row.cluster} class={open === row.cluster ? "open" : undefined}>
           <a data-row href={changed(route, { open: open === row.cluster ? null : row.cluster })} aria-expanded={open === row.cluster} class="clusterline">
-            <Thumbs of={row.pictures} most={3} />
+            <Thumbs of={row.pictures} most={2} />
             <span class="clustername"><Said text={row.title} />{row.n !== null && <small class="quiet"> {several(row.n, "answer")}</small>}</span>
             {row.added !== null && <Added value={row.added} most={most} />}
             <span class="num">{row.text}</span>

@@ -2,6 +2,7 @@
 
 import type { Reply, Run } from "../documents";
 import { href } from "../route";
+import { visible } from "../text";
 import { useDocument } from "../use";
 import { Bar } from "./Bar";
 import { Thumbs } from "./Pictures";
@@ -36,10 +37,11 @@ function Side({ run, trial }: { run: Run; trial: number }) {
     <article class="example">
       <h3><a href={href("trial", { run: run.run, trial })}>Trial {trial}</a></h3>
       <Ready of={loaded}>
-        {({ pictures, factors, replies }) => (
+        {({ pictures, factors, prompt, replies }) => (
           <>
-            <Thumbs of={pictures} captions />
+            <Thumbs of={pictures} />
             <p class="quiet small">{Object.values(factors).join(" · ")}</p>
+            <p class="small lines" dir="auto" title={visible(prompt)}><Said text={prompt} /></p>
             {replies.slice(0, 2).map((reply) => (
               <div key={reply.repeat}>
                 {reply.probs ? <Probabilities of={reply.probs} answer={reply.answer} /> : <Quote text={reply.reply} />}
