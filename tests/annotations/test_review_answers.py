@@ -9,7 +9,15 @@ import pytest
 
 from facevalue.annotations import label_studio
 from facevalue.annotations.review_answers import failed_checks, packet_of, read_answers, seal_of
-from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, checks_of, is_check, right_answer
+from facevalue.annotations.review_cards import (
+    CardQuestion,
+    Packet,
+    ReviewCard,
+    ShownPicture,
+    checks_of,
+    is_check,
+    right_answer,
+)
 from facevalue.annotations.review_page import ordered
 from facevalue.errors import DataError
 from facevalue.runs.review_keys import ReviewKey
@@ -172,6 +180,20 @@ def test_tasks_go_to_label_studio_and_its_export_is_read(tmp_path: Path) -> None
     config = (tmp_path / label_studio.CONFIG).read_text(encoding="utf-8")
     assert '<Choices name="answer" toName="text" value="$choices"' in config
     assert "Read." in config
+
+
+def test_every_task_has_all_pictures_that_the_interface_shows(tmp_path: Path) -> None:
+    shown = {name: ShownPicture(f"data:image/png;base64,{name}", 8, 8) for name in "ab"}
+    question = CardQuestion("Which?", "d-a-b")
+    pair = ReviewCard((question,), pictures=(("a", "A"), ("b", "B")))
+    single = ReviewCard((CardQuestion("Fine?", "p-a"),), pictures=(("a", ""),), phase=1)
+    tasks_file, config = label_studio.write_project(Packet("picture", "?", (), (pair, single), views=shown), tmp_path)
+    tasks = [task["data"] for task in json.loads(tasks_file.read_text(encoding="utf-8"))]
+    assert [name for name in ("picture_1", "picture_2") if f'value="${name}"' in config.read_text()] == [
+        "picture_1", "picture_2",
+    ]  # fmt: skip
+    assert all(task[name].startswith("data:image/") for task in tasks for name in ("picture_1", "picture_2"))
+    assert tasks[0]["item"][0] == "d"  # pairs come first
 
 
 @pytest.mark.parametrize(

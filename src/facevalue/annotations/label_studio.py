@@ -15,6 +15,8 @@ from facevalue.store.files import write_whole
 TASKS, CONFIG = "label-studio.json", "label-studio.xml"
 """Files: tasks to import, and the labelling interface of the project."""
 _ANSWER = "answer"
+_PIXEL = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+"""A transparent picture, where a card has none."""
 MOST_TASKS = 100_000
 
 
@@ -23,20 +25,20 @@ def write_project(packet: Packet, folder: Path) -> tuple[Path, Path]:
 
     Label Studio deals tasks to annotators itself, so that there is one order for all.
     """
-    tasks = [{"data": data} for data in _tasks(packet)]
     pictures = max((len(card.pictures) for card in packet.cards), default=0)
+    tasks = [{"data": data} for data in _tasks(packet, pictures)]
     paths = folder / TASKS, folder / CONFIG
     write_whole(paths[0], json.dumps(tasks, ensure_ascii=False, indent=1).encode())
     write_whole(paths[1], _config(packet, pictures).encode())
     return paths
 
 
-def _tasks(packet: Packet) -> Iterator[dict[str, Any]]:
+def _tasks(packet: Packet, most: int) -> Iterator[dict[str, Any]]:
     for card in ordered(packet, "label-studio"):
         text = "\n\n".join(f"{heading}:\n{bounded(text)}" for heading, text in card.texts)
-        pictures = {
-            f"picture_{place}": packet.views[name].address for place, (name, _) in enumerate(card.pictures, start=1)
-        }
+        addresses = [packet.views[name].address for name, _ in card.pictures]
+        addresses += [_PIXEL] * (most - len(addresses))  # a task has all that the interface shows, or is refused
+        pictures = {f"picture_{place}": address for place, address in enumerate(addresses, start=1)}
         for question in card.questions:
             for item, thing in question.items:
                 yield {
