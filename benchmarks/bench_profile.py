@@ -29,11 +29,13 @@ def simulate(folder: str, faces: str) -> float:
     from facevalue.models import load
     from facevalue.runs import RunSettings, run
 
-    asked = 0
+    answers = 0
     for name, options in {"stylisticbias": {"faces": faces}, **STUDIES}.items():
         study = studies.build(name, options)
-        asked += run(study, load("sim/default"), Path(folder) / name, RunSettings(check=False)).asked
-    return float(asked)
+        summary = run(study, load("sim/default"), Path(folder) / name, RunSettings(check=False))
+        assert summary.complete, f"{name} was interrupted"
+        answers += summary.requests
+    return float(answers)
 
 
 def forget(folder: str) -> None:

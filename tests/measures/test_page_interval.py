@@ -11,6 +11,7 @@ from facevalue.measures.adjustment import METHODS, adjust, thresholds
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import schema
 from facevalue.measures.judgment import judge
+from facevalue.measures.page_interval import row_levels
 from facevalue.measures.preregistration import parse_preregistration
 
 ALPHA = 0.05
@@ -142,3 +143,12 @@ def test_units_that_all_agree_and_are_found_by_their_signs_keep_their_value() ->
     row = t_rows(np.random.default_rng(3), "cues", [0.3], 12, "shift")[0]
     judged = agree(judge(table([row | {"value": 0.3, "low": 0.3, "high": 0.3, "p": 0.0005, "q": 0.0005}]), (SHIFT,)))
     assert judged["found"].to_list() == judged["left_out"].to_list() == [True]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_p_value_of_zero_is_no_division_by_zero() -> None:
+    """p as small as floats go, with q as small: what is kept of the level is kept by the other rows alone."""
+    p, q = np.array([0.0, 0.01, 0.7]), np.array([0.0, 0.06, 0.8])
+    levels = row_levels(p, q, q < ALPHA, np.zeros(3, dtype=int), ["bh"], np.full(3, ALPHA))
+    assert levels[1] < 0.01
+    assert np.isfinite(levels).all()

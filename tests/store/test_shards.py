@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from facevalue.errors import RunError
 from facevalue.store import RESPONSES, ShardWriter, read_responses, scan_responses
+from facevalue.store.reader import trials_stored
 from facevalue.store.schema import FORMAT
 from facevalue.store.shards import compact, next_number, set_aside, shard_paths, write_shard
 from facevalue.store.writer import Asked, to_frame
@@ -347,3 +348,17 @@ def test_shards_name_their_run_as_those_of_old_runs_do(tmp_path: Path) -> None:
         "facevalue.rows": "1",
         "facevalue.run": "run",
     }
+
+
+def test_trials_by_their_numbers_are_those_of_all_rows(tmp_path: Path) -> None:
+    """A failed request that was asked again counts once, and its answer; trials that were not asked are none."""
+    store(tmp_path, 1, ok(9), error(2), ok(2, 1), ok(5))
+    store(tmp_path, 2, ok(2), ok(30), ok(5, text="(b)"))
+    everything_stored = read_responses(tmp_path)
+    for numbers in ([2, 30], [3, 5, 5, 99], [4], []):
+        trials = np.array(numbers, dtype=np.int64)
+        same = everything_stored.filter(pl.col("trial").is_in(numbers))
+        assert read_responses(tmp_path, trials=trials).equals(same)
+    assert trials_stored(tmp_path, 31).tolist() == [2, 5, 9, 30]
+    assert trials_stored(tmp_path, 30).tolist() == [2, 5, 9]
+    assert trials_stored(tmp_path, 0).tolist() == []

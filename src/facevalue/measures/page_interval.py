@@ -59,7 +59,8 @@ def row_levels(
             continue
         method = methods[family[rows[0]]]
         adjusted = adjust(p[rows], method)
-        share = np.min(adjusted / q[rows], initial=1.0, where=(q[rows] > adjusted) & (q[rows] < 1))
+        larger = (q[rows] > adjusted) & (q[rows] < 1)
+        share = np.min(adjusted[larger] / q[rows][larger], initial=1.0)
         for level in np.unique(alpha[rows]):
             at = rows[alpha[rows] == level]
             out[at] = thresholds(p[rows], method, level * share)[alpha[rows] == level]

@@ -4,6 +4,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from facevalue.checked_replies import ODD, of_file
@@ -13,16 +15,20 @@ from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.schema import RESPONSES, TIMED
 from facevalue.store.shards import UNREADABLE, checked, damaged, inspect, shard_paths
 
+Numbers = npt.NDArray[np.int64]
 _ATTEMPTS = 40
 _PAUSE = 0.05  # seconds
 
 
-def read_responses(folder: Path, first: int | None = None, last: int | None = None) -> pl.DataFrame:
-    """Read the responses of a run."""
+def read_responses(
+    folder: Path, first: int | None = None, last: int | None = None, *, trials: Numbers | None = None
+) -> pl.DataFrame:
+    """Read the responses of a run: those of a range, or of these trials."""
     for _ in range(_ATTEMPTS):
         before = _marks(shard_paths(folder))
         try:
-            frame = scan_responses(folder, first, last).collect()
+            rows = scan_stored(folder, first, last)
+            frame = distinct(rows if trials is None else _about(rows, trials)).collect()
         except (RunError, pl.exceptions.PolarsError, OSError) as error:
             if _marks(before) == before:
                 raise error if isinstance(error, RunError) else _blame(folder, error) from error
@@ -42,6 +48,20 @@ def scan_responses(
     Files may vanish under the frame if a run merges them meanwhile; `read_responses` looks again then.
     """
     return distinct(scan_stored(folder, first, last, timed=timed))
+
+
+def _about(rows: pl.LazyFrame, trials: Numbers) -> pl.LazyFrame:
+    """Rows of some trials; the range of these lets files be passed over whose trials all lie outside."""
+    if not trials.size:
+        return rows.clear()
+    among = pl.col("trial").is_in(pl.Series(trials).implode())
+    return rows.filter(pl.col("trial").is_between(int(trials.min()), int(trials.max())), among)
+
+
+def trials_stored(folder: Path, size: int) -> Numbers:
+    """The trials, of so many, that have a stored row, each once, in order."""
+    rows = scan_stored(folder, 0, size - 1).select(pl.col("trial").unique().sort())
+    return collected(folder, rows)["trial"].to_numpy().astype(np.int64)
 
 
 def collected(folder: Path, rows: pl.LazyFrame) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from facevalue.report.formatting import Titles
 from facevalue.report.pictures import smaller
 from facevalue.runs.pictures import shown
 from facevalue.runs.stored import StoredRun
-from facevalue.store.reader import collected, scan_responses
+from facevalue.store.reader import trials_stored
 
 MOST, _SIDE = 4, 112
 """Pictures that are shown, and their longest side in pixels; a few kilobytes each."""
@@ -34,11 +34,11 @@ def question_of(page: Page, run: StoredRun, view: View, examples: Sequence[AnyEx
     `examples`: stored answers that the page shows. The first with a picture serves where pictures are no sets.
     """
     study = run.study
-    trials = collected(run.folder, scan_responses(run.folder, 0, study.design.size - 1).select("trial"))["trial"]
-    if trials.is_empty():
+    trials = trials_stored(run.folder, study.design.size)
+    if not trials.size:
         return None
     clearest = _clearest(page, view)
-    first = _trials_by_picture(run, trials.to_numpy().astype(np.int64), clearest)
+    first = _trials_by_picture(run, trials, clearest)
     rows = _chosen(page, run, clearest, first)
     pair = next((e for e in examples if isinstance(e, PairExample) and e.image is not None), None)
     if len(rows) < 2 and pair is not None:

@@ -50,8 +50,7 @@ def _example(declared: Compared, run: StoredRun, view: View, e: Estimate) -> Exa
     numbers = _numbers(declared, study, levels, within, bases)
     if not numbers.size:
         return None
-    stored = read_responses(run.folder, int(numbers.min()), int(numbers.max()))
-    stored = stored.filter(pl.col("trial").is_in(numbers))
+    stored = read_responses(run.folder, trials=numbers)
     factors = study.design.trials(stored["trial"].to_numpy())
     rows = pl.concat([factors, stored.drop("trial")], how="horizontal")
     rows = rows.with_columns(*study.answer(rows).select("weight", "na").get_columns(), pl.col("repeat").alias("reply"))

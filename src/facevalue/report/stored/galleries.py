@@ -9,7 +9,7 @@ from facevalue.report.data import Album
 from facevalue.report.formatting import Titles
 from facevalue.runs.pictures import shown
 from facevalue.runs.stored import StoredRun
-from facevalue.store.reader import collected, scan_responses
+from facevalue.store.reader import trials_stored
 
 
 def find_galleries(declared: Declared, run: StoredRun, titles: Titles) -> list[Album]:
@@ -59,7 +59,7 @@ def _caption(declared: Declared, row: dict[str, str | None], titles: Titles) -> 
 def _first_trials(run: StoredRun) -> dict[str, int]:
     """A trial about each stimulus that was asked about."""
     design = run.study.design
-    stored = collected(run.folder, scan_responses(run.folder, 0, design.size - 1).select("trial"))["trial"]
-    _, places = np.unique(design.stimulus_numbers(stored.to_numpy().astype(np.int64)), return_index=True)
-    first = design.trials(stored.to_numpy()[places], ["image"])
+    stored = trials_stored(run.folder, design.size)
+    _, places = np.unique(design.stimulus_numbers(stored), return_index=True)
+    first = design.trials(stored[places], ["image"])
     return dict(first.select(pl.col("image").cast(pl.String), "trial").iter_rows())
