@@ -22,7 +22,7 @@ MEASURES = {
     "visbias": {"choice_share", "ranked_share", "field_share", "characters_difference", "refusal_rate"},
     "modscan": {"group_share", "chance_gap", "beside", "answer_share", "similarity"},
     "counterfactuals": {"word_share", "rating", "score_mean", "length", "na_rate"},
-    "vignette": set(),
+    "vignette": {"error_rate", "na_rate"},
     "hiring-screen": {"shift", "gap", "shift_gap", "mean"},
     "caption-assistant": {"shift_warmth", "gap_warmth", "mean_warmth"},
 }  # fmt: skip

@@ -204,7 +204,7 @@ class EstimateTable:
             if name not in label_names:
                 raise UnknownNameError(f"label of {measure.name} ({self._constants['study']})", name, label_names)
         if (kept_terms := record()) is not None:
-            kept_terms.enter(measure.name, self._constants["intervention"], labels, estimates, self.unit_names)
+            kept_terms.enter(measure.name, self._constants["intervention"], labels, estimates.terms, self.unit_names)
         columns: dict[str, Any] = dict(labels)
         estimates = _with_width(measure, estimates)
         low = np.maximum(estimates.low, measure.limits[0])

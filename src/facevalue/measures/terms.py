@@ -8,16 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-if TYPE_CHECKING:
-    from facevalue.measures.cluster_bootstrap import Estimates
-
 Array = npt.NDArray[np.float64]
+_NOTHING = 1e-9  # of an answer
 MOST_BYTES = 300_000_000
 """Sums that are kept of all estimates together; of more, those that come later have none."""
 
@@ -112,11 +109,11 @@ class TermRecord:
         measure: str,
         intervention: str | None,
         labels: Mapping[str, Sequence[str | None] | pl.Series],
-        estimates: "Estimates",
-        names: Sequence[str],
+        terms: "Terms | None",
+        names: Sequence[str] = (),
     ) -> None:
         """Enter the terms of some estimates, of which the first stay; `names`: of units, where sums do not say."""
-        for place, term in enumerate(estimates.terms or ()):
+        for place, term in enumerate(terms or ()):
             if term is None:
                 continue
             levels = {name: column[place] for name, column in labels.items() if name != "model"}
@@ -178,6 +175,53 @@ def terms_of(
         return None
     of = UnitSums(sums, counts, statistic, totals, names)
     return tuple(EstimateTerm(of, column) for column in range(sums.shape[1] if estimates is None else estimates))
+
+
+def terms_by_cell(
+    sums: pl.DataFrame, by: Sequence[str], factor: float, less: float
+) -> tuple[dict[str, list[str]], Terms]:
+    """Labels and terms of shares that are means over activities, a cell at a time (`selection.cells`).
+
+    `sums`: a row per unit and activity: `by`, `stratum`, `unit` (null for what is of no single one), `activity`, `n`,
+    `s`. The estimate is `factor` times the share, less `less`.
+    """
+    labels: dict[str, list[str]] = {name: [] for name in by}
+    out: list[EstimateTerm] = []
+    activities = pl.col("activity").cast(pl.String).fill_null("") if "activity" in sums.columns else pl.lit("")
+    rows = sums.select(
+        *(pl.col(name).cast(pl.String) for name in by),
+        pl.concat_str(pl.col("stratum").cast(pl.String).fill_null(""), pl.col("unit").cast(pl.String), separator=" ")
+        .str.strip_chars()
+        .alias("(unit)"),
+        activities.alias("(activity)"),
+        pl.col("n", "s").cast(pl.Float64),
+    )
+    for levels, cell in rows.group_by(by, maintain_order=True):
+        activity = cell["(activity)"].rank("dense").to_numpy().astype(np.int64) - 1
+        unit = cell["(unit)"]
+        names = unit.drop_nulls().unique(maintain_order=True).to_list()
+        places = unit.replace_strict(names, range(len(names)), default=-1, return_dtype=pl.Int64).to_numpy()
+        shape = (len(names), int(activity.max()) + 1)
+        s, n = np.zeros(shape), np.zeros(shape)
+        has_unit = places >= 0
+        totals = []
+        for matrix, column in ((s, "s"), (n, "n")):
+            values = cell[column].to_numpy()
+            np.add.at(matrix, (places[has_unit], activity[has_unit]), values[has_unit])
+            totals.append(np.bincount(activity, values, shape[1]).astype(np.float64))
+        of = UnitSums(s, n, _mean_of_shares, (totals[0], totals[1]), names)
+        out.append(EstimateTerm(of, 0, factor, less))
+        for name, level in zip(by, levels, strict=True):
+            labels[name].append(level)
+    return labels, tuple(out)
+
+
+def _mean_of_shares(sums: Array, counts: Array) -> Array:
+    """Mean of the shares of the activities that have any answer, shape (..., 1)."""
+    seen = counts > _NOTHING
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = np.where(seen, sums / counts, 0.0)
+        return np.asarray((shares.sum(axis=-1) / seen.sum(axis=-1))[..., None])
 
 
 def named(terms: Terms | None, names: Sequence[str]) -> Terms | None:

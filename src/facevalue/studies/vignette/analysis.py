@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from facevalue.measures import pair_moments, selection, table_entries
+from facevalue.measures import pair_moments, selection, table_entries, terms
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, values_only
 from facevalue.measures.compared_shares import ChosenAmong, compared
@@ -237,6 +237,10 @@ def add_shares(table: EstimateTable, tables: Tables, shares: Sequence[DeclaredSh
     for declared in shares:
         if wanted([declared.measure.name]):
             record(table, declared.measure, declared.of_tables(tables), family=declared.family)
+            if (kept_terms := terms.record()) is not None and declared.of != "neither":
+                sums = getattr(tables, declared.of).filter(declared.condition).with_columns(unit=declared.unit)
+                scale = (-100.0, -100.0) if declared.measure is m.ERROR else (100.0, 0.0)
+                kept_terms.enter(declared.measure.name, None, *terms.terms_by_cell(sums, declared.by, *scale))
 
 
 @takes(m.LOG_ODDS, m.LOG_ODDS_RELEASED)
