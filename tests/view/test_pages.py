@@ -166,8 +166,9 @@ def test_what_the_server_refuses_is_one_sentence(browser: Browser, live: str) ->
 
 
 def test_a_run_that_grows_says_so_and_shows_more_when_asked(browser: Browser) -> None:
-    answers = 60
-    with viewer_served(lambda: documents(1, answers), []) as address:
+    answers: int | None = 60
+    asked = list[str]()
+    with viewer_served(lambda: documents(1, answers), asked) as address:
         show(browser, address, "answers?run=0")
         assert "60 of 240 answers" in text(browser, ".progress")
         assert "provisional" in text(browser, ".progress")
@@ -175,6 +176,11 @@ def test_a_run_that_grows_says_so_and_shows_more_when_asked(browser: Browser) ->
         browser.until("document.querySelector('.progress button')?.textContent === 'Show 30 more'")
         browser.run("document.querySelector('.progress button').click()")
         browser.until("document.querySelector('.progress button') === null")
+        browser.until(SETTLED)
+        answers, before = None, asked.count("api/answers")
+        browser.until("document.querySelector('.progress') === null")
+        browser.until(SETTLED)
+        assert asked.count("api/answers") == before + 1, "what came last is shown, too"
         assert complaints(browser) == []
 
 

@@ -16,7 +16,8 @@ import { Noted } from "./parts/Note";
 import { ProgressBar } from "./parts/Progress";
 import { Problem } from "./parts/State";
 import { visible } from "./text";
-import { go, href, place, remember, type Route } from "./route";
+import { follow, usePlaces } from "./places";
+import { go, href, type Route } from "./route";
 import { forget, FreshContext, useDocument, useEvery, useRoute, useSource } from "./use";
 
 const POLL = 5;
@@ -47,7 +48,7 @@ export function App() {
   const head = latest ?? loaded.document;
   const running = source.live && head !== null && head.runs.some((run) => !run.complete);
   useEvery(POLL, running, () => {
-    source.document("head", new URLSearchParams()).then(setLatest, () => undefined);
+    if (!document.hidden) source.document("head", new URLSearchParams()).then(setLatest, () => undefined);
   });
   if (loaded.error) return <main class="page"><h1>FaceValue</h1><Problem text={loaded.error} /></main>;
   if (!head) return <main class="page" aria-busy="true"><span class="hidden">Loading</span></main>;
@@ -81,16 +82,7 @@ function Frame({ head, refresh }: { head: Head; refresh: () => void }) {
   }, []);
   usePlaces(route);
   const run = head.runs.find((each) => each.run === route.query.get("run")) ?? head.runs[0];
-  const seen = useRef({ run: run?.run, stored: run?.progress?.stored ?? 0 });
-  if (seen.current.run !== run?.run) seen.current = { run: run?.run, stored: run?.progress?.stored ?? 0 };
-  const stored = run?.progress?.stored ?? seen.current.stored;
-  const show = () => {
-    seen.current.stored = stored;
-    refresh();
-  };
-  useEffect(() => {
-    if (stored > seen.current.stored && route.page === "") show();
-  }, [stored, route.page]);
+  const { newer, show } = useGrowth(run, route, refresh);
   const Page = PAGES[route.page];
   return (
     <>
@@ -100,7 +92,7 @@ function Frame({ head, refresh }: { head: Head; refresh: () => void }) {
       }}>To the page</a>
       <div class="page">
         <Top head={head} run={run} route={route} help={() => setHelp(true)} />
-        {run && <ProgressBar run={run} newer={stored - seen.current.stored} refresh={show} />}
+        {run && <ProgressBar run={run} newer={newer} refresh={show} />}
         <main id="main" tabindex={-1}>
           {!run ? <Problem text="No run is open." />
             : !Page ? <Problem text="There is no such page: the address may be cut off." />
@@ -111,6 +103,23 @@ function Frame({ head, refresh }: { head: Head; refresh: () => void }) {
       <Help open={help} close={() => setHelp(false)} />
     </>
   );
+}
+
+/** How many answers came since the pages were made, and what makes them anew: by itself on the overview and at the end. */
+function useGrowth(run: Run | undefined, route: Route, refresh: () => void): { newer: number; show: () => void } {
+  const now = { run: run?.run, stored: run?.progress?.stored ?? 0, complete: run?.complete ?? true };
+  const seen = useRef(now);
+  if (seen.current.run !== now.run) seen.current = now;
+  const newer = now.stored - seen.current.stored;
+  const show = () => {
+    seen.current = now;
+    refresh();
+  };
+  const ended = now.complete && !seen.current.complete;
+  useEffect(() => {
+    if (ended || (newer > 0 && route.page === "")) show();
+  }, [newer, ended, route.page]);
+  return { newer, show };
 }
 
 function Top({ head, run, route, help }: { head: Head; run: Run | undefined; route: Route; help: () => void }) {
@@ -146,52 +155,8 @@ function Top({ head, run, route, help }: { head: Head; run: Run | undefined; rou
   );
 }
 
-/** Links within the viewer go by `go`, so that each entry of the history knows how deep it is. */
-function follow(event: MouseEvent): void {
-  const link = (event.target as Element | null)?.closest?.('a[href^="#/"]');
-  if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-  event.preventDefault();
-  remember();
-  go(link.getAttribute("href") ?? "");
-}
-
 function theme(): void {
   const root = document.documentElement;
   const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = dark ? "light" : "dark";
-}
-
-/** Remember where the reader is on each entry of the history; on a new page begin at its top and its heading. */
-function usePlaces(route: Route): void {
-  const address = href(route.page, route.query);
-  const page = useRef(route.page);
-  useEffect(() => {
-    history.scrollRestoration = "manual";
-    let timer = 0;
-    const save = () => {
-      clearTimeout(timer);
-      timer = setTimeout(remember, 120) as unknown as number;
-    };
-    addEventListener("scroll", save, { passive: true });
-    addEventListener("focusin", save);
-    return () => {
-      removeEventListener("scroll", save);
-      removeEventListener("focusin", save);
-    };
-  }, []);
-  useEffect(() => {
-    const { top, focus } = place();
-    const moved = page.current !== route.page;
-    page.current = route.page;
-    if (top !== undefined || focus) {
-      const restore = () => {
-        scrollTo(0, top ?? 0);
-        if (focus) document.querySelector<HTMLElement>(`[data-row][href="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
-      };
-      requestAnimationFrame(restore);
-    } else if (moved) {
-      scrollTo(0, 0);
-      document.querySelector<HTMLElement>("main")?.focus({ preventScroll: true });
-    }
-  }, [address]);
 }

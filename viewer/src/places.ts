@@ -1,0 +1,48 @@
+/** Where the reader is: links that keep the history, and the way back to the row and the line one came from. */
+
+import { useEffect, useRef } from "preact/hooks";
+import { go, href, place, remember, type Route } from "./route";
+
+/** Links within the viewer go by `go`, so that each entry of the history knows how deep it is. */
+export function follow(event: MouseEvent): void {
+  const link = (event.target as Element | null)?.closest?.('a[href^="#/"]');
+  if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  remember();
+  go(link.getAttribute("href") ?? "");
+}
+
+/** Remember where the reader is on each entry of the history; on a new page begin at its top and its heading. */
+export function usePlaces(route: Route): void {
+  const address = href(route.page, route.query);
+  const page = useRef(route.page);
+  useEffect(() => {
+    history.scrollRestoration = "manual";
+    let timer = 0;
+    const save = () => {
+      clearTimeout(timer);
+      timer = setTimeout(remember, 120) as unknown as number;
+    };
+    addEventListener("scroll", save, { passive: true });
+    addEventListener("focusin", save);
+    return () => {
+      removeEventListener("scroll", save);
+      removeEventListener("focusin", save);
+    };
+  }, []);
+  useEffect(() => {
+    const { top, focus } = place();
+    const moved = page.current !== route.page;
+    page.current = route.page;
+    if (top !== undefined || focus) {
+      const restore = () => {
+        scrollTo(0, top ?? 0);
+        if (focus) document.querySelector<HTMLElement>(`[data-row][href="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
+      };
+      requestAnimationFrame(restore);
+    } else if (moved) {
+      scrollTo(0, 0);
+      document.querySelector<HTMLElement>("main")?.focus({ preventScroll: true });
+    }
+  }, [address]);
+}
