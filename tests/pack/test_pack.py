@@ -8,6 +8,7 @@ import shutil
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -21,7 +22,7 @@ from facevalue.measures.verdicts import Verdict
 from facevalue.packing.clauses import clauses
 from facevalue.packing.contents import pack
 from facevalue.packing.crate import FILE as CRATE
-from facevalue.packing.impact import TEST_DATA, category
+from facevalue.packing.impact import TEST_DATA, category, impact_table
 from facevalue.packing.sealing import SUMS, faults
 from facevalue.protocol.study import LeftOut
 from facevalue.runs.audit_folder import AUDIT, AuditedStudy, AuditRecord, read_audit, write_audit
@@ -217,6 +218,30 @@ def test_impact_ratios_are_rates_over_the_largest_and_say_that_they_are_test_dat
 )  # fmt: skip
 def test_dimensions_are_put_into_the_categories_of_the_law(dimension: str, of: str) -> None:
     assert category(dimension) == of
+
+
+def test_two_protected_factors_that_a_take_crosses_are_intersections() -> None:
+    means = {("women", None): 0.5, ("men", None): 0.4, ("women", "Black"): 0.6, ("women", "White"): 0.3,
+             ("men", "Black"): 0.2, ("men", "White"): 0.5}  # fmt: skip
+    rows = [
+        {"measure": "mean", "gender": gender, "race": race, "trait": "kind", "intervention": None, "value": value,
+         "se": 0.02, "n": 100, "clusters": 50}
+        for (gender, race), value in means.items()
+    ]  # fmt: skip
+    study = SimpleNamespace(study=SimpleNamespace(name="mine"))
+    member = SimpleNamespace(
+        labels=["gender", "race", "trait"], measures={"mean": SimpleNamespace(selection=True)},
+        estimates=pl.DataFrame(rows), run=study, model="m",
+    )  # fmt: skip
+    table = impact_table([member])  # type: ignore[list-item]
+    crossed = table.filter(category="intersection")
+    assert set(crossed["group"]) == {"women Black", "women White", "men Black", "men White"}
+    assert set(crossed["dimension"]) == {"gender x race"}
+    assert set(crossed["asked"]) == {"trait: kind"}
+    ratios = dict(zip(crossed["group"], crossed["impact_ratio"], strict=True))
+    assert ratios["women White"] == pytest.approx(0.5)
+    assert table.filter(category="sex")["group"].to_list() == ["women", "men"]
+    assert table.filter(category="race/ethnicity").is_empty()
 
 
 def test_each_clause_has_a_date_a_source_and_what_it_does_not_cover(packed: Path) -> None:

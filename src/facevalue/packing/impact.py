@@ -5,6 +5,7 @@ suffice. An audit's answers about pictures are test data: the table says so in e
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -17,7 +18,7 @@ LEAST_SHARE = 0.02
 """Share of all people below which the law lets a category be left out: its ratio is not stated."""
 _SEX, _RACE = ("sex", "gender"), ("race", "ethnicity")
 _GROUPS = ("group", "identity")
-"""Labels that name a group; all others say what was asked."""
+"""Labels that name a group, as do those that are called by what the law asks for; others say what was asked."""
 SCHEMA = {
     "study": pl.String, "model": pl.String, "selected_by": pl.String, "asked": pl.String, "category": pl.String,
     "dimension": pl.String, "group": pl.String, "n": pl.UInt64, "people": pl.UInt64, "selection_rate": pl.Float64,
@@ -55,20 +56,23 @@ def category(dimension: str) -> str:
 
 def _of_run(packed: PackedRun) -> Iterator[tuple[object, ...]]:
     names = [name for name, measure in packed.measures.items() if measure.selection]
-    by_group = [name for name in _GROUPS if name in packed.labels]
+    by_group = [name for name in packed.labels if name in _GROUPS or (name != "dimension" and category(name))]
+    crossed = [pair for pair in combinations(by_group, 2) if category(" x ".join(pair)) == "intersection"]
     plain = packed.estimates.filter(
         pl.col("measure").is_in(names), pl.col("intervention").is_null(), pl.col("value").is_not_null()
     )
-    for group in by_group:
-        question_labels = [name for name in packed.labels if name != group]
-        compared = plain.filter(pl.col(group).is_not_null(), *(pl.col(n).is_null() for n in by_group if n != group))
+    for groups in (*((name,) for name in by_group), *crossed):
+        question_labels = [name for name in packed.labels if name not in groups]
+        compared = plain.filter(
+            pl.all_horizontal(pl.col(groups).is_not_null()), *(pl.col(n).is_null() for n in by_group if n not in groups)
+        )
         for rates in compared.partition_by("measure", *question_labels, maintain_order=True):
             if rates.height > 1:
-                yield from _of_question(packed, rates, group, question_labels)
+                yield from _of_question(packed, rates, groups, question_labels)
 
 
 def _of_question(
-    packed: PackedRun, rates: pl.DataFrame, group: str, question_labels: Sequence[str]
+    packed: PackedRun, rates: pl.DataFrame, groups: Sequence[str], question_labels: Sequence[str]
 ) -> Iterator[tuple[object, ...]]:
     value, se, n, units = (to_array(rates[name]) for name in ("value", "se", "n", "clusters"))
     is_large = n >= LEAST_SHARE * np.nansum(n)
@@ -78,7 +82,7 @@ def _of_question(
         impact = impact_ratios(value[some], se[some], np.eye(some.size), np.maximum(units[some] - 1, 1))
         ratio[some], low[some], high[some] = impact.ratio, impact.low, impact.high
     first = rates.row(0, named=True)
-    dimension = str(first.get("dimension") or group)
+    dimension = str(first.get("dimension") or " x ".join(groups))
     question = "; ".join(
         f"{name}: {first[name]}" for name in question_labels if name != "dimension" and first[name] is not None
     )
@@ -86,8 +90,8 @@ def _of_question(
         note = "under 2% of those shown: no ratio" if not is_large[at] else "selected most" if ratio[at] == 1 else ""
         yield (
             packed.run.study.name, packed.model, row["measure"], question, category(dimension), dimension,
-            row[group], row["n"], row["clusters"], row["value"], *(_number(x[at]) for x in (ratio, low, high)), note,
-            TEST_DATA,
+            " ".join(row[group] for group in groups), row["n"], row["clusters"], row["value"],
+            *(_number(x[at]) for x in (ratio, low, high)), note, TEST_DATA,
         )  # fmt: skip
 
 
