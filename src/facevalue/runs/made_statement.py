@@ -35,7 +35,14 @@ _DRAWN = "drawn"
 """Generator of FaceValue's own drawings."""
 
 
-def made_statement(folder: Path, records: pl.DataFrame, pictures: pl.DataFrame, data: bytes, rights: Rights) -> bytes:
+def made_statement(
+    folder: Path,
+    records: pl.DataFrame,
+    pictures: pl.DataFrame,
+    data: bytes,
+    rights: Rights,
+    people: RatedPictures | None = None,
+) -> bytes:
     """Return the data statement of what a making made so far, as a file.
 
     Parameters
@@ -48,10 +55,12 @@ def made_statement(folder: Path, records: pl.DataFrame, pictures: pl.DataFrame, 
         The list of those that are there, and its bytes.
     rights:
         What is stated about them.
+    people:
+        What people said of them, if it is at hand; else it is read.
     """
     file, run = ListFile(name=STIMULI, sha256=hashlib.sha256(data).hexdigest(), size=len(data)), read_manifest(folder)
     name = f"Pictures made for {run.options[MADE_FOR]}"
-    provenance = replace(_provenance(folder, run, records), people=_people(folder, pictures))
+    provenance = replace(_provenance(folder, run, records), people=people or _people(folder, pictures))
     return to_file(data_statement(pictures, file, name, provenance, rights))
 
 
@@ -74,11 +83,14 @@ def stated_before(place: Path | str) -> Rights:
         return Rights()  # it is written anew
 
 
-def write_made_statement(folder: Path, rights: Rights) -> int:
-    """Write the data statement of a folder that `make` filled anew; returns how many pictures it lists."""
+def write_made_statement(folder: Path, rights: Rights, people: RatedPictures | None = None) -> int:
+    """Write the data statement of a folder that `make` filled anew; returns how many pictures it lists.
+
+    `rights`, `people`: as of `made_statement`.
+    """
     run = StoredRun.open(run_of(folder))
     data, table = read_file(folder / STIMULI, MAX_BYTES, "a list of pictures"), read_parquet(folder / STIMULI)
-    write_whole(folder / FILE, made_statement(run.folder, named_records(run.folder), table, data, rights))
+    write_whole(folder / FILE, made_statement(run.folder, named_records(run.folder), table, data, rights, people))
     return table.height
 
 

@@ -21,6 +21,7 @@ from facevalue.store.reader import collected, scan_responses, scan_stored
 Fact = str | int | float | bool
 _MOST_FACTS, _LONGEST = 40, 20_000
 _SHOWN = 5  # pictures that an error names
+_AT_ONCE = 2_048  # records that are read at once
 _COLUMNS = {
     "picture": pl.String(), "media_type": pl.String(), "width": pl.Int64(), "height": pl.Int64(), "bytes": pl.Int64(),
     "stated": pl.String(), "revised_prompt": pl.String(), "seed": pl.Int64(), "edited_from": pl.String(),
@@ -169,8 +170,9 @@ def faulty_pictures(run: StoredRun) -> str:
 
 
 def _recorded(folder: Path, texts: pl.Series) -> pl.DataFrame:
-    """The columns of records."""
+    """The columns of records, read a few at a time: what a reader of JSON needs besides is many times their size."""
+    parts = (texts[start : start + _AT_ONCE] for start in range(0, max(len(texts), 1), _AT_ONCE))
     try:
-        return texts.str.json_decode(pl.Struct(_COLUMNS)).struct.unnest()
+        return pl.concat([part.str.json_decode(pl.Struct(_COLUMNS)).struct.unnest() for part in parts])
     except pl.exceptions.PolarsError as error:
         raise RunError(f"{folder} holds records of pictures that cannot be read: {error}.") from None

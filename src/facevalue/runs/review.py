@@ -275,7 +275,7 @@ def _pictures_rated(run: StoredRun, outcome: CollectedReview) -> CollectedReview
     rated = pictures.rated(outcome.counts.answers)
     replaced = keep(run.folder, rated.ratings)
     if run.study.name == MAKING:
-        write_made_statement(pictures.root, stated_before(pictures.root))
+        write_made_statement(pictures.root, stated_before(pictures.root), rated if rated.questions.height else None)
     return replace(outcome, replaced=replaced, pictures=rated)
 
 
