@@ -123,6 +123,26 @@ def test_mistakes_are_told_in_a_sentence(
     assert done.status == status
 
 
+def test_pictures_that_exist_are_edited_without_a_generator(facevalue: Command, tmp_path: Path) -> None:
+    assert facevalue("make", "editor", "--generator", "drawn", "--sample", "14", "--out", "faces").status == 0
+    few = ("--edit", "cap", "--sources", "faces.csv", "--out", "edits")
+    faces = pl.read_parquet("faces/manifest.parquet").filter(pl.col("source").is_null())
+    faces.select("identity", "gender", path=pl.format("faces/{}", "path")).write_csv("faces.csv")
+    done = facevalue("make", "editor", "--editor", "sim/lighten=6", *few)
+    assert done.status == 0, done.err
+    edits = pl.read_parquet("edits/manifest.parquet").filter(pl.col("source").is_not_null())
+    assert edits["editor"].unique().to_list() == ["sim/lighten=6"]
+    assert "Say with --generator" in facevalue("make", "editor", "--editor", "sim/null", "--out", "new").err
+
+
+def test_a_folder_of_another_making_is_told_in_few_words(facevalue: Command) -> None:
+    assert facevalue("make", "editor", "--generator", "drawn", "--sample", "14", "--out", "made").status == 0
+    done = facevalue("make", "vignette", "--generator", "drawn", "--sample", "20", "--out", "made")
+    assert "option made_for: editor in the folder, vignette asked" in done.err
+    assert "more. Restore them, or name another folder." in done.err
+    assert "<Kind" not in done.err
+
+
 def test_a_study_that_has_nothing_made_says_which_have(facevalue: Command) -> None:
     done = facevalue("make", "beauty", "--plan")
     assert done.status == 2

@@ -17,7 +17,7 @@ from facevalue.errors import SettingError
 from facevalue.generators.base import GeneratorOptions
 from facevalue.generators.registry import DRAWN, load
 from facevalue.parquet import parquet_bytes
-from facevalue.protocol.making import PicturePlan
+from facevalue.protocol.making import SOURCE, PicturePlan, requested
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs.failures import quoted
 from facevalue.runs.making import MakingOutcome, make
@@ -125,6 +125,8 @@ def make_pictures(
         planned = making_plan(prepared, seconds, values["rpm"])
         document = MakingPlanDocument(about=offer.about, note=offer.note, **vars(planned))
         return Output(document, _plan_text(document))
+    if generator is None and editor is not None and requested(pictures.table)[SOURCE].null_count() == 0:
+        generator, settings = editor, settings or editor_settings  # all that is made is edited from what exists
     if generator is None:
         raise SettingError("Say with --generator who makes the pictures: drawn, replay/PATH, diffusers/FOLDER_OR_ID, "
                            "openai/MODEL or http://HOST/v1#MODEL; --plan says what it takes.")  # fmt: skip

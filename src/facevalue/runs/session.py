@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from facevalue.runs.stored import StoredRun
 
 _LOG = logging.getLogger(__name__)
+_SHOWN = 5  # settings that an error names
 _UPDATE = 0.2  # seconds between reports
 
 
@@ -34,9 +35,10 @@ def check_same_run(stored: RunManifest, asked_for: RunManifest, place: object, k
     """Raise `RunError` if what is stored at a place was asked otherwise than it would be now."""
     stored = replace(stored, options=as_called_now(stored.study, stored.options))
     if changed := differences(stored, asked_for):
-        raise RunError(
-            f"{place} was begun with other settings: {'; '.join(changed)}. Restore them, or name another {kind}."
-        )
+        left = len(changed) - _SHOWN
+        more = f"; and {left} more" if left > 0 else ""
+        settings = f"{'; '.join(changed[:_SHOWN])}{more}"
+        raise RunError(f"{place} was begun with other settings: {settings}. Restore them, or name another {kind}.")
 
 
 class RunSession(ABC):

@@ -9,6 +9,7 @@ import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, islice
 from pathlib import Path
@@ -208,6 +209,8 @@ def _shown(name: str, settings: Mapping[str, object]) -> str:
     if name not in settings:
         return "nothing"
     value = settings[name]
+    if isinstance(value, list):
+        value = [str(item) if isinstance(item, Enum) else item for item in value]
     if isinstance(value, list) and len(value) > 6:
         return f"[{', '.join(map(repr, value[:5]))}, ... {len(value)} in all]"
     return repr(value) if isinstance(value, list) or value == "" else str(value)
