@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from facevalue.runs import picture_ratings
+from facevalue.runs.rated_pictures import rated_pictures
 from tests.cli.conftest import Command
 from tests.reviews import Row, filled
 
@@ -140,6 +143,14 @@ def test_people_look_at_a_sample_and_what_they_say_is_kept(made: Command) -> Non
     assert "2 people gave" in again.out
     assert "in place of" in again.out
     assert made("verify", "made").status == 0
+
+
+def test_what_people_said_is_counted_once(made: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    rated = Mock(wraps=rated_pictures)
+    monkeypatch.setattr(picture_ratings, "rated_pictures", rated)
+    assert made("review", "made", *looked(made, ann=("yes",))).status == 0
+    assert rated.call_count == 1
+    assert "rai:dataAnnotationProtocol" in json.loads(Path("made/croissant.json").read_text(encoding="utf-8"))
 
 
 def test_a_packet_holds_the_pictures(made: Command) -> None:

@@ -250,3 +250,10 @@ def test_how_pictures_were_made_is_no_factor_however_long_the_prompt(tmp_path: P
 
 def test_a_manifest_that_says_nothing_of_seeds_keeps_its_generators_as_a_factor(write: Write) -> None:
     assert "generator" in read_manifest(write("m.csv", "path,generator\na.png,g\n")).columns
+
+
+def test_a_folder_of_made_pictures_names_its_list(tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "manifest.parquet").touch()
+    with pytest.raises(DataError, match=r"\.parquet file: name .*made/manifest\.parquet\."):
+        read_manifest(tmp_path / "made")

@@ -122,3 +122,9 @@ def test_studies_that_are_files_hold_their_name_and_paper() -> None:
         assert protocol.name == name
         assert "arXiv" in protocol.citation or "ACL" in protocol.citation
         assert protocol.text
+
+
+def test_pictures_of_which_nobody_said_who_is_shown_are_refused_by_what_their_list_lacks(faces: Path) -> None:
+    faces.write_text("path\n" + "\n".join(line.partition(",")[0] for line in faces.read_text().splitlines()[1:]))
+    with pytest.raises(DataError, match=r"what is shown has no gender or race or .*Name at least one of these"):
+        STUDIES["gras"].study({"manifest": str(faces), "kind": "illustrated"})

@@ -169,20 +169,30 @@ def allotted(
     scores = {name: task_scores(name, asks[name]) for name in breakdowns}
     if sides and len({(score.unit, score.span) for task_takes in scores.values() for score in task_takes}) > 1:
         raise DataError("Tasks about pairs side by side need answers on one scale: their preference for a side is one.")
-    refused: list[UnknownNameError] = []
+    refused: list[Take] = []
     for take in takes:
         try:
             with placed(take.where):
                 of_tasks = _of_tasks(take, breakdowns, asks, scores, sides=sides)
-        except UnknownNameError as error:
+        except UnknownNameError:
             if not take.optional:
                 raise
-            refused.append(error)
+            refused.append(take)
             continue
         for task, task_takes in of_tasks:
             out[task].append(task_takes)
     if refused and not any(take.tested for ts in out.values() for take in ts):
-        raise refused[0]  # nothing that compares is left: these are not the pictures that were meant
+        factors = {name for breakdown in breakdowns.values() for name in breakdown.factors}
+        missing = dict.fromkeys(
+            name for take in refused for name in (take.of, *take.by) if name and name not in factors
+        )
+        if not missing:
+            with placed(refused[0].where):
+                _of_tasks(refused[0], breakdowns, asks, scores, sides=sides)  # raises what else is unknown
+        raise DataError(
+            f"Nothing is left to compare: what is shown has no {' or '.join(missing)}. Name at least one of these in "
+            "a column of its list."
+        )
     for name, of_task in out.items():
         if not of_task:
             answers = f"the answers to {name!r}" if name else "the answers"

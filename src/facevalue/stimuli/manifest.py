@@ -58,6 +58,7 @@ MAKING: tuple[str, ...] = (
 )  # fmt: skip
 """Columns of a manifest of pictures that FaceValue made, which say how and not what they show: no factors."""
 
+_OF_MADE = "manifest.parquet"  # name of the list of pictures that were made
 FORM = ("image", "path", "identity", "set")
 """Columns of every manifest once it is read: which picture it is, its file, and its units."""
 _READERS = (".csv", ".jsonl", ".parquet")
@@ -104,7 +105,9 @@ def read_manifest(
     """
     suffix = path.suffix.lower()
     if suffix not in _READERS:
-        raise DataError(f"{path.name}: a manifest is a .csv, .jsonl or .parquet file.")
+        within = path / _OF_MADE
+        hint = f": name {within}" if within.is_file() else ""
+        raise DataError(f"{path.name}: a manifest is a .csv, .jsonl or .parquet file{hint}.")
     if (size := check_file(path, "a manifest")) > MAX_BYTES:
         raise DataError(f"{path.name}: {size / 2**20:,.0f} MiB; a manifest has at most {MAX_BYTES // 2**20} MiB.")
     readers: dict[str, Callable[[Path], pl.DataFrame]] = {
