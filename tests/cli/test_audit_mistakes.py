@@ -1,5 +1,6 @@
 """What can go wrong with the folder of an audit, and with what is asked of it: one sentence, and nothing lost."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
@@ -10,6 +11,7 @@ from facevalue.protocol.study import LeftOut
 from facevalue.runs.asked import utc_now
 from facevalue.runs.audit_folder import AuditedStudy, AuditRecord, read_audit, run_place, write_audit
 from tests.cli.conftest import Command
+from tests.runs.test_pictures import own
 
 NAMES = ("stylisticbias", "visbias")
 ASKED = ("stylisticbias", "--model", "sim/default", "--faces", "4", "--attributes", "eyewear", "--seeds", "1")
@@ -99,3 +101,19 @@ def test_what_is_mistyped_is_one_sentence(facevalue: Command, options: tuple[str
     assert outcome.status in (1, 2)
     assert message in outcome.err
     assert "Traceback" not in outcome.err
+
+
+def test_studies_that_the_user_s_pictures_do_not_allow_are_left_out_with_why(facevalue: Command) -> None:
+    Path("pictures").mkdir()
+    own(Path("pictures"))
+    command = ("audit", "--plan", "--images", "pictures/list.csv", "--json", "--studies")
+    outcome = facevalue(*command, "stylisticbias,gras,bbq-v")
+    assert outcome.status == 0, outcome.err
+    document = json.loads(outcome.out)
+    assert [study["name"] for study in document["studies"]] == ["stylisticbias"]
+    reasons = {omission["what"]: omission["why"] for omission in document["left_out"]}
+    assert "Unknown factor in a tally 'gender'" in reasons["gras"]
+    assert "is missing" in reasons["bbq-v"]
+    alone = facevalue(*command, "gras")
+    assert alone.status == 1
+    assert alone.err.startswith("Error: No study of the audit can be asked with these pictures. gras: ")

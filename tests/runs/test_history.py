@@ -18,6 +18,7 @@ from facevalue.errors import RunError
 from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.sampled_units import UnitNames
+from facevalue.runs import trend
 from facevalue.runs.history import runs_below
 from facevalue.runs.trend import DRIFT, STEADY, STEP, Trend, contrasts_of, judged_histories
 from facevalue.store.manifest import read_manifest, write_manifest
@@ -58,6 +59,10 @@ def test_a_change_of_the_model_is_a_step_at_its_date(history: Trend) -> None:
     assert changed.height >= 1
     steps = changed.filter(pl.col("became") == STEP)
     assert set(steps["since"]) <= {2}
+    placed = steps.filter(pl.col("since_first").is_not_null())
+    assert (placed["since_first"] <= 2).all()
+    assert (placed["since_last"] >= 2).all()
+    assert study.cells.filter(pl.col("became") != STEP)["since_first"].null_count() == study.cells.height - steps.height
     for row in study.cells.iter_rows(named=True):
         assert (row["became"] != STEADY) == (row["page_low"] is not None and row["page_low"] * row["page_high"] > 0)
     assert study.values.height == 4 * study.cells.height
@@ -133,15 +138,20 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Protocol:
     return protocol(str(path))
 
 
-def became(lab: Protocol, effects: list[float], repetition: int) -> list[tuple[str, str]]:
-    """What is found of a cue whose effect has these sizes, month by month: kind, and date of a step."""
+def simulated(lab: Protocol, effects: list[float], repetition: int) -> trend._Contrasts:
+    """History of a cue whose effect has these sizes, month by month."""
     audits, names, models = Audits(lab, calibration_of(lab), 1), UnitNames(), []
     for month, effect in enumerate(effects):
         condition = PlantedCondition("history", effect=0.5, lone=effect, target={"variation": "cap"})
         answers = KeptAnswers(audits.study, f"month {month}", names.of(audits.study), Path())
         answers.add(audits.answers(condition, repetition, 100 * repetition + month))
         models.append(answers)
-    (judged,) = judged_histories([contrasts_of(models, 30.0 * np.arange(len(effects), dtype=np.float64))])
+    return contrasts_of(models, 30.0 * np.arange(len(effects), dtype=np.float64))
+
+
+def became(lab: Protocol, effects: list[float], repetition: int) -> list[tuple[str, str]]:
+    """What is found of it: kind, and date of a step."""
+    (judged,) = judged_histories([simulated(lab, effects, repetition)])
     rows = judged.filter(pl.col("verdict") == "difference found")
     return [(DRIFT if since == "0" else STEP, since) for since in rows["since"]]
 
@@ -157,3 +167,19 @@ def test_without_a_change_anything_is_found_in_at_most_one_of_twenty_histories(l
 def test_a_large_change_is_found(lab: Protocol, effects: list[float]) -> None:
     found = sum(bool(became(lab, effects, repetition)) for repetition in range(20))
     assert found >= 12
+
+
+@pytest.mark.slow
+def test_the_date_of_a_step_lies_in_its_interval_in_nineteen_of_twenty_histories(lab: Protocol) -> None:
+    missed = narrow = 0
+    for repetition in range(24):
+        history = simulated(lab, [0, 0, 3.0, 3.0, 3.0], repetition)
+        (measure,) = history.measures
+        cap = history.shared.filter(variation="cap").select(
+            pl.lit(measure.name).alias("measure"), pl.exclude("measure")
+        )
+        (first, last), *_ = trend._dates(history, cap).select("since_first", "since_last").rows()
+        missed += first is None or not first <= 2 <= last
+        narrow += first is not None and last - first < 3
+    assert missed <= 4  # P(more | 5%) = 1%
+    assert narrow >= 12

@@ -3,7 +3,7 @@
 A contrast Σ c_t x_t with Σ c_t = 0 is a difference of two sums, and is taken like any paired change.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -42,6 +42,24 @@ def step_weights(count: int, since: int) -> Array:
     """
     later = np.arange(count) >= since
     return np.where(later, 1 / later.sum(), -1 / (~later).sum())
+
+
+def splits_beside(count: int, since: int) -> Iterator[Array]:
+    """Weights of every contrast that is zero where nothing changes but at one time: a split of either side of it.
+
+    The set of times of which none of these contrasts is found, at a level shared by all count - 2 of them, holds the
+    time of a single step in at least as many histories as the level says.
+
+    Examples
+    --------
+    >>> [weights.tolist() for weights in splits_beside(4, 2)]
+    [[-1.0, 1.0, 0.0, 0.0], [0.0, 0.0, -1.0, 1.0]]
+    """
+    for first, last in ((0, since), (since, count)):
+        for split in range(first + 1, last):
+            weights = np.zeros(count)
+            weights[first:split], weights[split:last] = -1 / (split - first), 1 / (last - split)
+            yield weights
 
 
 def drift_of(measure: Measure) -> Measure:

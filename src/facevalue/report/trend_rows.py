@@ -69,7 +69,11 @@ def cell_name(history: StudyTrend, row: Mapping[str, Any]) -> str:
 def became(history: StudyTrend, row: Mapping[str, Any]) -> str:
     """What became of a cell: a drift, or a step and since when."""
     if row["since"] is not None:
-        return f"step, best placed before {_date(history, row['since'])} ({history.names[row['since']]})"
+        best = f"step, best placed before {_date(history, row['since'])} ({history.names[row['since']]})"
+        if row["since_first"] is None:
+            return f"{best}; no single date fits"
+        first, last = (history.names[at] for at in (row["since_first"] - 1, row["since_last"]))
+        return f"{best}; if one step, between {first} and {last} (95%)"
     return str(row["became"])
 
 

@@ -138,8 +138,8 @@ def studies_of(wishes: AuditWishes) -> tuple[list[StudyOfAudit], list[LeftOut]]:
             continue
         try:
             built.append(_built(name, text, protocol, options | ({MANIFEST: pictures} if pictures else {}), wishes))
-        except (DataError, RunError) as error:
-            if is_study_file(text) and not pictures:
+        except (DataError, RunError, UnknownNameError) as error:  # such as a factor that the list of pictures lacks
+            if not pictures and (is_study_file(text) or isinstance(error, UnknownNameError)):
                 raise
             left_out.append(LeftOut(name, str(error)))
     if not built:

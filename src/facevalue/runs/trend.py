@@ -11,8 +11,8 @@ import polars as pl
 
 from facevalue.errors import DataError, RunError
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.contrasts import contrast, drift_of, drift_weights, step_of, step_weights
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
+from facevalue.measures.contrasts import contrast, drift_of, drift_weights, splits_beside, step_of, step_weights
 from facevalue.measures.estimates import EstimateTable, stacked
 from facevalue.measures.judgment import judge
 from facevalue.measures.paired_changes import estimate_keys, reduced
@@ -55,9 +55,10 @@ class StudyTrend:
     """A row per cell and run: its `measure` and labels, `at` (number of the run), `value`, `low`, `high`, `n`."""
     cells: pl.DataFrame
     """A row per cell: its `measure` and labels, `first` and `last` value, `became` ("drift", "step", "no change
-    found"), `since` (number of the run from which a step lies), `change` with `change_low`, `change_high`, its
-    interval at the level of all, `page_low` and `page_high`, `p` and `q_page`: of the drift or step that fits best;
-    `tested` says which of the two it is."""
+    found"), `since` (number of the run from which a step lies), `since_first` and `since_last` (the first and last such
+    number that is not ruled out at 95%, if there is one step; null where each is), `change` with `change_low`,
+    `change_high`, its interval at the level of all, `page_low` and `page_high`, `p` and `q_page`: of the drift or step
+    that fits best; `tested` says which of the two it is."""
     units: str
     """On which units the runs are compared, as a sentence."""
 
@@ -96,6 +97,10 @@ class _Contrasts:
     norms: Mapping[int, float]
     """Root of the sum of squares of each contrast's weights: the drift is number 0, steps have that of their date."""
     units: str
+    reduced: Sequence[pl.DataFrame]
+    without: Sequence[Sequence[pl.DataFrame]]
+    layers: Sequence[str]
+    """Cells of each run with all of what was sampled, and without each group of it."""
 
 
 def trend(runs: Sequence[StoredRun]) -> Trend:
@@ -189,7 +194,10 @@ def contrasts_of(models: Sequence[KeptAnswers], days: Array) -> _Contrasts:
     norms = {at: float(np.linalg.norm(weights_of_runs)) for at, weights_of_runs in weights.items()}
     definitions = tuple(kind(measure) for measure in measures for kind in (drift_of, step_of))
     units = together.units(0, count - 1).sentence.replace("both runs", "all runs" if count > 2 else "both runs")
-    return _Contrasts(study, measures, compared, tables, cells.select(keys), entries.frame(), definitions, norms, units)
+    return _Contrasts(
+        study, measures, compared, tables, cells.select(keys), entries.frame(), definitions, norms, units,
+        aligned, without, layers,
+    )  # fmt: skip
 
 
 def _aligned(table: pl.DataFrame, like: pl.DataFrame) -> pl.DataFrame:
@@ -261,10 +269,44 @@ def _cells(history: _Contrasts, values: pl.DataFrame, judged: pl.DataFrame) -> p
     ]
     for end in ends:
         best = best.join(end, on=["measure", *labels], how="left", nulls_equal=True, maintain_order="left")
+    steps = best.filter(pl.col("is_found") & (pl.col(SINCE) > 0)).select("measure", *labels)
+    best = best.join(
+        _dates(history, steps), on=["measure", *labels], how="left", nulls_equal=True, maintain_order="left"
+    )
     kind = pl.when(~pl.col("is_found")).then(pl.lit(STEADY)).when(pl.col(SINCE) == 0).then(pl.lit(DRIFT))
     return best.select(
         "measure", *labels, "first", "last", kind.otherwise(pl.lit(STEP)).alias("became"),
-        pl.when(pl.col("is_found") & (pl.col(SINCE) > 0)).then(SINCE).alias(SINCE), pl.col("value").alias("change"),
+        pl.when(pl.col("is_found") & (pl.col(SINCE) > 0)).then(SINCE).alias(SINCE), "since_first", "since_last",
+        pl.col("value").alias("change"),
         pl.col("low").alias("change_low"), pl.col("high").alias("change_high"), "page_low", "page_high", "p", "q_page",
         tested=pl.when(pl.col(SINCE) == 0).then(pl.lit(DRIFT)).otherwise(pl.lit(STEP)),
     )  # fmt: skip
+
+
+def _dates(history: _Contrasts, steps: pl.DataFrame) -> pl.DataFrame:
+    """Of each cell with a step, the first and last date at which it may lie, if it is one; null where no date fits.
+
+    A date is ruled out where values before it, or from it on, differ among themselves (`contrasts.splits_beside`): at
+    .05 shared by all these contrasts, of this cell alone.
+    """
+    labels, count = steps.columns[1:], len(history.tables)
+    if not steps.height or count == 2:
+        return steps.with_columns(since_first=pl.lit(1, pl.Int64), since_last=pl.lit(1, pl.Int64))
+    keys = history.reduced[0].join(steps, on=steps.columns, how="semi", nulls_equal=True, maintain_order="left")
+    tables = [_aligned(table, keys) for table in history.reduced]
+    without = [[_aligned(table, keys) for table in of_model] for of_model in history.without]
+    splits = []
+    for since in range(1, count):
+        for weights in splits_beside(count, since):
+            entries = EstimateTable(history.study.name, "(dates)", (*history.study.estimates.labels, SINCE))
+            changes = contrast(tables, without, history.layers, weights)
+            for measure in history.measures:
+                enter_cells(entries, changes, measure, step_of(measure), "date", added={SINCE: str(since)})
+            splits.append(entries.frame())
+    of_measure = {step_of(measure).name: measure.name for measure in history.measures}
+    is_ruled_out = (pl.col("p") < (1 - LEVEL) / (count - 2)).fill_null(value=False)
+    dates = stacked(splits).select(pl.col("measure").replace_strict(of_measure), *labels, SINCE, ruled_out=is_ruled_out)
+    open_dates = dates.group_by("measure", *labels, SINCE).agg(pl.col("ruled_out").any()).filter(~pl.col("ruled_out"))
+    number = pl.col(SINCE).cast(pl.Int64)
+    ends = open_dates.group_by("measure", *labels).agg(since_first=number.min(), since_last=number.max())
+    return steps.join(ends, on=steps.columns, how="left", nulls_equal=True, maintain_order="left")
