@@ -26,14 +26,16 @@ class TrialPictures(NamedTuple):
     """Why there are none, in a few words."""
 
 
-def shown(run: StoredRun, trial: int) -> TrialPictures:
+def shown(run: StoredRun, trial: int, rows: pl.DataFrame | None = None) -> TrialPictures:
     """Load what a stored trial showed.
 
     A run folder says where its pictures lie, and may come from a stranger: only folders that the user named are read
     (`StoredRun.open`), and only what has the digest that was shown, which is a part of the stored request's hash.
+    `rows`: what is stored of the trial, where it was read already.
     """
     study = run.study
-    stored = read_responses(run.folder, trial, trial).filter(pl.col("status") != "error").head(1)
+    rows = read_responses(run.folder, trial, trial) if rows is None else rows
+    stored = rows.filter(pl.col("status") != "error").head(1)
     if not stored.height:
         return TrialPictures(())
     asking = RequestBuilder(study, run.facts.exact, run.facts.asked_of)

@@ -1,7 +1,7 @@
 """Reader of shards: one table per run, sorted, one row per request."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -40,14 +40,21 @@ def read_responses(
 
 
 def scan_responses(
-    folder: Path, first: int | None = None, last: int | None = None, *, timed: bool = False
+    folder: Path,
+    first: int | None = None,
+    last: int | None = None,
+    *,
+    timed: bool = False,
+    among: Sequence[Path] | None = None,
 ) -> pl.LazyFrame:
     """The same as a lazy frame, for more than fits into memory or for a few columns of it; `timed`, with `at`, too.
+
+    `among`: shards that hold all that is looked for, where that is known; all by default.
 
     Give `first` and `last` here rather than as a filter on the result: it is then applied before rows are compared.
     Files may vanish under the frame if a run merges them meanwhile; `read_responses` looks again then.
     """
-    return distinct(scan_stored(folder, first, last, timed=timed))
+    return distinct(scan_stored(folder, first, last, timed=timed, among=among))
 
 
 def _about(rows: pl.LazyFrame, trials: Numbers) -> pl.LazyFrame:
@@ -73,12 +80,17 @@ def collected(folder: Path, rows: pl.LazyFrame) -> pl.DataFrame:
 
 
 def scan_stored(
-    folder: Path, first: int | None = None, last: int | None = None, *, timed: bool = False
+    folder: Path,
+    first: int | None = None,
+    last: int | None = None,
+    *,
+    timed: bool = False,
+    among: Sequence[Path] | None = None,
 ) -> pl.LazyFrame:
     """Every stored row in the order of storing, requests stored twice included."""
     if not (folder / RESPONSES_FOLDER).is_dir():
         raise RunError(f"{folder} holds no responses: it is not the folder of a run, or nothing was asked yet.")
-    paths = shard_paths(folder)
+    paths = shard_paths(folder) if among is None else among
     for path in paths:
         checked(path)
     schema = TIMED if timed else RESPONSES

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ import polars as pl
 from facevalue.answers.base import NA
 from facevalue.errors import UnknownNameError
 from facevalue.measures.estimates import FIXED
+from facevalue.parquet import read_table
 from facevalue.printable import short
 from facevalue.report.answer_flips import shortened
 from facevalue.report.formatting import Titles
 from facevalue.runs.reply_words import said
 from facevalue.runs.stored import StoredRun
 from facevalue.store.reader import collected, read_responses, scan_responses
+from facevalue.store.shards import shard_paths
 from facevalue.thinking import spoken
 from facevalue.types import Question, Status
 from facevalue.view.estimates import ColumnTitle, FacetLevel
@@ -32,6 +35,7 @@ LONGEST = 20_000
 """Characters of a reply on its own page."""
 _SHORT, _COUNTED, _FACETS, _SEARCHED = 600, 300_000, 60, 60_000
 """Characters of a reply in a list; answers up to which levels are counted; levels; replies parsed to find some."""
+_UNKNOWN, _SEVERAL = -1, -2
 _STATUSES = tuple(status.value for status in Status)
 _ASIDE = ("(", "score: ", "refused score", "unread", "reply", "mass", "repeat", "stored ")
 MISSING, VALID = "missing", "valid"
@@ -84,6 +88,16 @@ class AnswerIndex:
         self.trial = rows["trial"].to_numpy().astype(np.int64)
         self.repeat = rows["repeat"].to_numpy()
         self.status = rows["status"].to_physical().to_numpy().astype(np.uint8)
+        self._keys = self.trial * 256 + self.repeat
+        self._shards = shard_paths(run.folder)
+        self._shard = np.full(self._keys.size, _UNKNOWN, dtype=np.int32)
+        """Shard of each request; of one that is stored twice any may count."""
+        for number, path in enumerate(self._shards):
+            stored = read_table(path, ["trial", "repeat"])
+            keys = stored["trial"].to_numpy().astype(np.int64) * 256 + stored["repeat"].to_numpy()
+            at = np.minimum(np.searchsorted(self._keys, keys), self._keys.size - 1)
+            at = at[self._keys[at] == keys]
+            self._shard[at] = np.where(self._shard[at] == _UNKNOWN, number, _SEVERAL)
         self._first = np.flatnonzero(np.diff(self.trial, prepend=-1))
         """Place of each trial's first request."""
 
@@ -103,7 +117,17 @@ class AnswerIndex:
     def places_of(self, keys: pl.DataFrame) -> Places:
         """Places of stored requests; `keys`: their `trial` and `repeat`."""
         requests = keys["trial"].to_numpy().astype(np.int64) * 256 + keys["repeat"].to_numpy()
-        return np.searchsorted(self.trial * 256 + self.repeat, requests)
+        return np.searchsorted(self._keys, requests)
+
+    def shards_of(self, places: Places) -> list[Path]:
+        """Shards in which requests are stored."""
+        numbers = np.unique(self._shard[places])
+        return self._shards if (numbers < 0).any() else [self._shards[number] for number in numbers]
+
+    def rows_of(self, trial: int) -> pl.DataFrame:
+        """What is stored of a trial."""
+        start, stop = np.searchsorted(self.trial, trial), np.searchsorted(self.trial, trial, side="right")
+        return stored_rows(self.run, self, np.arange(start, stop))
 
     def beside(self, trial: int) -> tuple[int | None, int | None]:
         """The trials asked before and after a trial, in the order of their numbers."""
@@ -116,7 +140,9 @@ class AnswerIndex:
 
 def index_of(state: RunState) -> AnswerIndex:
     """Index of a run's answers."""
-    return state.once("index", lambda: AnswerIndex(state.run))
+    index = state.once("index", lambda: AnswerIndex(state.run))
+    state.rows_of = index.rows_of
+    return index
 
 
 def answers(state: RunState, query: Query) -> AnswersPage:
@@ -230,7 +256,9 @@ def stored_rows(run: StoredRun, index: AnswerIndex, places: Places) -> pl.DataFr
         return keys.join(read_responses(run.folder, 1, 0), on=["trial", "repeat"])
     first, last = int(index.trial[places].min()), int(index.trial[places].max())
     wanted = pl.col("trial").is_in(keys["trial"].unique().implode())
-    rows = collected(run.folder, scan_responses(run.folder, first, last, timed=True).filter(wanted))
+    rows = collected(
+        run.folder, scan_responses(run.folder, first, last, timed=True, among=index.shards_of(places)).filter(wanted)
+    )
     return keys.join(rows, on=["trial", "repeat"], how="left", maintain_order="left")
 
 

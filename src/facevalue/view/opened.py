@@ -42,6 +42,8 @@ class RunState:
 
     def __init__(self, run: StoredRun, number: int) -> None:
         self.run, self.number = run, str(number)
+        self.rows_of: Callable[[int], pl.DataFrame] | None = None
+        """What is stored of a trial, once there is an index of the answers."""
         self._values: dict[str, Any] = {}
         self._locks: dict[str, Lock] = {}
         self._guard, self._recent_lock = Lock(), Lock()

@@ -117,7 +117,7 @@ def _original(state: RunState, trial: str, at: int) -> bytes:
     number = int(trial)
     if number >= state.run.study.design.size:
         raise DataError("There is no picture of that name.")
-    look = shown(state.run, number)
+    look = shown(state.run, number, state.rows_of(number) if state.rows_of else None)
     if at >= len(look.images):
         raise DataError(f"Trial {number:,}: {look.why or 'no picture'}.")
     return look.images[at].data

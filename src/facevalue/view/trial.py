@@ -148,7 +148,7 @@ def _trial(state: RunState, index: AnswerIndex, number: int, rows: pl.DataFrame)
 
 def _pictures(state: RunState, number: int, factors: pl.DataFrame) -> tuple[tuple[PictureRef, ...], str]:
     """Pictures of a trial with their sizes, or why there are none."""
-    look = shown(state.run, number)
+    look = shown(state.run, number, index_of(state).rows_of(number))
     (text,) = captions(state.run, factors, state.titles)
     return tuple(
         PictureRef(f"picture/{state.number}/{number}-{at}", text, *image_size(image.data))
