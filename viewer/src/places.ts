@@ -1,7 +1,7 @@
 /** Where the reader is: links that keep the history, and the way back to the row and the line one came from. */
 
 import { useEffect, useRef } from "preact/hooks";
-import { go, href, place, remember, type Route } from "./route";
+import { go, href, place, type Place, remember, type Route } from "./route";
 
 /** Links within the viewer go by `go`, so that each entry of the history knows how deep it is. */
 export function follow(event: MouseEvent): void {
@@ -16,6 +16,7 @@ export function follow(event: MouseEvent): void {
 export function usePlaces(route: Route): void {
   const address = href(route.page, route.query);
   const page = useRef(route.page);
+  const arrived = useRef<Place | null>(null);
   useEffect(() => {
     history.scrollRestoration = "manual";
     let timer = 0;
@@ -23,15 +24,22 @@ export function usePlaces(route: Route): void {
       clearTimeout(timer);
       timer = setTimeout(remember, 120) as unknown as number;
     };
+    const arrive = () => {
+      clearTimeout(timer);  // else the place on the page that was left would be remembered for this one
+      arrived.current = place();
+    };
+    addEventListener("popstate", arrive);
     addEventListener("scroll", save, { passive: true });
     addEventListener("focusin", save);
     return () => {
+      removeEventListener("popstate", arrive);
       removeEventListener("scroll", save);
       removeEventListener("focusin", save);
     };
   }, []);
   useEffect(() => {
-    const { top, focus } = place();
+    const { top, focus } = arrived.current ?? place();
+    arrived.current = null;
     const moved = page.current !== route.page;
     page.current = route.page;
     if (top !== undefined || focus) {

@@ -35,7 +35,7 @@ export function changed(route: Route, changes: Record<string, Value>): string {
 }
 
 /** Where the reader was on an entry of the browser's history. */
-interface Place {
+export interface Place {
   top?: number;
   focus?: string;
   depth?: number;
