@@ -123,7 +123,7 @@ def is_audit(place: Path | str) -> bool:
     return False
 
 
-def check_no_audit(place: Path | str) -> None:
+def check_no_audit(place: Path | Objects) -> None:
     """Refuse to begin a run where an audit is: it would no longer be one.
 
     Raises
@@ -131,8 +131,12 @@ def check_no_audit(place: Path | str) -> None:
     RunError
         There is an audit.
     """
-    if is_audit(place):
-        raise RunError(f"{place} is an audit: name another place for a run.")
+    if isinstance(place, Path):
+        has_record, name = is_audit(place), str(place)
+    else:
+        has_record, name = place.head(AUDIT) is not None, place.url
+    if has_record:
+        raise RunError(f"{name} is an audit: name another place for a run.")
 
 
 def runs_of(place: Path | str, *, whole: bool = False) -> list[str]:

@@ -305,7 +305,7 @@ def _manifest(
     if stored is None:
         if objects.list("responses"):
             raise RunError(f"{objects.url} holds responses but no {RUN}: it is unknown of what. Name another prefix.")
-        check_no_audit(objects.url)
+        check_no_audit(objects)
         if settings.preregistration:
             put_declared(settings.preregistration.text, objects)
         requests = run_numbers(study, settings.sample, settings.seed, settings.exact).size
