@@ -112,6 +112,11 @@ def test_missing_answers_have_reasons_and_replies(golden: Path) -> None:
         trial = plain(document(runs, "trial", [("trial", str(reason["examples"][0]["trial"]))]))
         assert trial["replies"][0]["why"] == reason["title"]
     assert missing["groups"]
+    linked = next(group for group in missing["groups"] if group["query"] and group["label"] == "gender")
+    (run, factor) = linked["query"].split("&")
+    assert run == "run=0"
+    gender = plain(document(runs, "answers", [tuple(factor.split("="))]))
+    assert gender["total"] == linked["of"]
 
 
 def test_runs_stand_side_by_side_with_flips_first(golden: Path) -> None:

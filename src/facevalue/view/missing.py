@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import islice
+from urllib.parse import urlencode
 
 import polars as pl
 
@@ -29,6 +30,8 @@ class GroupMissingShare:
     of: int | None
     text: str
     """The share with its interval, as the report writes it."""
+    query: str | None
+    """Query of the answers about the group, where it is a level of a factor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +94,19 @@ def _groups(state: RunState, reason: str | None) -> tuple[GroupMissingShare, ...
             e.value,
             e.n,
             f"{view.value(e)} {view.interval(e)}",
+            _query(state, e["dimension"] or "", e["group"] or ""),
         )
         for e in rows
     )
+
+
+def _query(state: RunState, dimension: str, group: str) -> str | None:
+    name = dimension.replace(" ", "_")
+    if name not in state.run.study.design.columns:
+        return None
+    dtype = state.run.study.design.trials([0], [name])[name].dtype
+    is_level = isinstance(dtype, pl.Enum) and group in dtype.categories
+    return urlencode({"run": state.number, f"F.{name}": group}) if is_level else None
 
 
 def _examples(state: RunState) -> dict[str, list[MissingReply]]:
