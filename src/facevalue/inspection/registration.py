@@ -88,13 +88,15 @@ def registered(source: Floats, picture: Floats) -> Registration | None:
     if min(float(view.std()) for view in (source, picture)) < _FLAT:
         return None
     edges = _edges(source), _edges(picture)
-    starts = [Registration()]
-    if _correlation(starts[0], *edges) < _NEAR:
+    start = Registration()
+    starts = {start: _correlation(start, *edges)}
+    if starts[start] < _NEAR:
         for factor in {1.0, _spectral_zoom(*edges)}:
             moved, _ = Registration(zoom=factor).laid(edges[1])
             down, across = _phase_shift(edges[0], moved)
-            starts.append(Registration(across * factor, down * factor, factor))
-    fit = _refined(max(starts, key=lambda start: _correlation(start, *edges)), *edges)
+            start = Registration(across * factor, down * factor, factor)
+            starts[start] = _correlation(start, *edges)
+    fit = _refined(max(starts, key=lambda start: starts[start]), *edges)
     return fit if _correlation(fit, *edges) >= _LEAST_CORRELATION else None
 
 
@@ -153,7 +155,8 @@ def _refined(start: Registration, source: Floats, picture: Floats) -> Registrati
         moved, inside = fit.laid(picture)
         if inside.sum() < 0.2 * inside.size:
             return start
-        slope_down, slope_across = (np.gradient(moved, axis=axis)[::_EVERY, ::_EVERY] for axis in (0, 1))
+        slope_down = np.gradient(moved[:, ::_EVERY], axis=0)[::_EVERY]
+        slope_across = np.gradient(moved[::_EVERY], axis=1)[:, ::_EVERY]
         turn = slope_across * across + slope_down * down[:, None]
         sampled = inside[::_EVERY, ::_EVERY]
         columns = np.stack([slope_across, slope_down, turn, np.ones_like(turn)])[:, sampled]
