@@ -115,7 +115,7 @@ def test_a_list_of_pictures_is_checked_in_json(facevalue: Command) -> None:
 def test_an_error_prints_no_document(facevalue: Command) -> None:
     outcome = facevalue("measure", "nowhere", "--json")
     assert (outcome.status, outcome.out) == (1, "")
-    assert "not the folder of a run" in outcome.err
+    assert "There is no folder" in outcome.err
 
 
 @pytest.mark.slow
