@@ -300,7 +300,7 @@ def _reason(error: object) -> str:
 def of_file(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Stored responses; one that cannot count is an error of its request, so that it is asked again."""
     fault = reason()
-    odd = fault.is_not_null()
+    odd = pl.any_horizontal(_faults().values()).fill_null(value=False)
     return rows.filter(pl.col("trial").is_not_null(), pl.col("repeat").is_not_null()).with_columns(
         pl.when(odd).then(pl.lit(Status.ERROR.value).cast(_STATUS)).otherwise("status").alias("status"),
         *(pl.when(~odd).then(name).alias(name) for name in ("text", "probs")),
@@ -310,8 +310,14 @@ def of_file(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 def reason() -> pl.Expr:
     """Return why a stored response cannot count; null where it can."""
+    faults = _faults().items()
+    return pl.coalesce(pl.when(case).then(pl.lit(f"{ODD[1]}it has {fault}.")) for fault, case in faults)
+
+
+def _faults() -> dict[str, pl.Expr]:
+    """Conditions under which a stored response cannot count, by what is wrong with it."""
     probs = pl.col("probs")
-    cases = {
+    return {
         "no status": pl.col("status").is_null(),
         "neither text nor probabilities": (pl.col("status") == "ok") & pl.col("text").is_null() & probs.is_null(),
         "a text that is too long": pl.col("text").str.len_bytes() > 4 * LONGEST,
@@ -319,4 +325,3 @@ def reason() -> pl.Expr:
             pl.element().is_null() | ~pl.element().is_between(-_ROUNDING, 1 + _ROUNDING)
         ).list.any() | (probs.list.sum() > 1 + EXCESS),
     }  # fmt: skip
-    return pl.coalesce(pl.when(case).then(pl.lit(f"{ODD[1]}it has {fault}.")) for fault, case in cases.items())

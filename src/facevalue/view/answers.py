@@ -1,42 +1,35 @@
 """Answers of a run: an index of all that is stored, and pages of them with factors, replies and what they mean."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from facevalue.answers.base import NA
 from facevalue.errors import UnknownNameError
 from facevalue.measures.estimates import FIXED
-from facevalue.parquet import read_table
 from facevalue.printable import short
 from facevalue.report.answer_flips import shortened
 from facevalue.report.formatting import Titles
 from facevalue.runs.reply_words import said
 from facevalue.runs.stored import StoredRun
-from facevalue.store.reader import collected, read_responses, scan_responses
-from facevalue.store.shards import shard_paths
 from facevalue.thinking import spoken
 from facevalue.types import Question, Status
+from facevalue.view.answer_index import STATUSES, AnswerIndex, Places, index_of, stored_rows
 from facevalue.view.estimates import ColumnTitle, FacetLevel
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef, listed
 from facevalue.view.query import Query
 
-Places = npt.NDArray[np.signedinteger[Any]]
 QUERY = ("run", "q", "status", "answer", "since", "until", "sort", "from", "n")
 LONGEST = 20_000
 """Characters of a reply on its own page."""
-_SHORT, _COUNTED, _FACETS, _SEARCHED = 600, 300_000, 60, 60_000
-"""Characters of a reply in a list; answers up to which levels are counted; levels; replies parsed to find some."""
-_UNKNOWN, _SEVERAL = -1, -2
-_STATUSES = tuple(status.value for status in Status)
+_SHORT, _FACETS, _SEARCHED = 600, 60, 60_000
+"""Characters of a reply in a list; levels of a factor; replies parsed to find some."""
 _ASIDE = ("(", "score: ", "refused score", "unread", "reply", "mass", "repeat", "stored ")
 MISSING, VALID = "missing", "valid"
 """What `answer` may be besides a reason for a missing answer."""
@@ -70,79 +63,6 @@ class AnswersPage:
     factors: tuple[ColumnTitle, ...]
     facets: Mapping[str, tuple[FacetLevel, ...]]
     rows: tuple[AnswerRow, ...]
-
-
-class AnswerIndex:
-    """All stored requests of a run in the order of trials, as numbers: some tens of megabytes for five million.
-
-    Parameters
-    ----------
-    run:
-        The run.
-    """
-
-    def __init__(self, run: StoredRun) -> None:
-        self.run = run
-        last = run.study.design.size - 1
-        rows = collected(run.folder, scan_responses(run.folder, 0, last).select("trial", "repeat", "status"))
-        self.trial = rows["trial"].to_numpy().astype(np.int64)
-        self.repeat = rows["repeat"].to_numpy()
-        self.status = rows["status"].to_physical().to_numpy().astype(np.uint8)
-        self._keys = self.trial * 256 + self.repeat
-        self._shards = shard_paths(run.folder)
-        self._shard = np.full(self._keys.size, _UNKNOWN, dtype=np.int32)
-        """Shard of each request; of one that is stored twice any may count."""
-        for number, path in enumerate(self._shards):
-            stored = read_table(path, ["trial", "repeat"])
-            keys = stored["trial"].to_numpy().astype(np.int64) * 256 + stored["repeat"].to_numpy()
-            at = np.minimum(np.searchsorted(self._keys, keys), self._keys.size - 1)
-            at = at[self._keys[at] == keys]
-            self._shard[at] = np.where(self._shard[at] == _UNKNOWN, number, _SEVERAL)
-        self._first = np.flatnonzero(np.diff(self.trial, prepend=-1))
-        """Place of each trial's first request."""
-
-    @property
-    def trials(self) -> Places:
-        """Trials that were asked, each once."""
-        return self.trial[self._first]
-
-    def of_trials(self, keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """For each request whether its trial is kept."""
-        return np.repeat(keep, np.diff(self._first, append=self.trial.size))
-
-    def decoded(self, column: str) -> pl.Series:
-        """A factor of each trial that was asked."""
-        return self.run.study.design.trials(self.trials, [column])[column]
-
-    def places_of(self, keys: pl.DataFrame) -> Places:
-        """Places of stored requests; `keys`: their `trial` and `repeat`."""
-        requests = keys["trial"].to_numpy().astype(np.int64) * 256 + keys["repeat"].to_numpy()
-        return np.searchsorted(self._keys, requests)
-
-    def shards_of(self, places: Places) -> list[Path]:
-        """Shards in which requests are stored."""
-        numbers = np.unique(self._shard[places])
-        return self._shards if (numbers < 0).any() else [self._shards[number] for number in numbers]
-
-    def rows_of(self, trial: int) -> pl.DataFrame:
-        """What is stored of a trial."""
-        start, stop = np.searchsorted(self.trial, trial), np.searchsorted(self.trial, trial, side="right")
-        return stored_rows(self.run, self, np.arange(start, stop))
-
-    def beside(self, trial: int) -> tuple[int | None, int | None]:
-        """The trials asked before and after a trial, in the order of their numbers."""
-        before, after = np.searchsorted(self.trial, trial), np.searchsorted(self.trial, trial, side="right")
-        return (
-            int(self.trial[before - 1]) if before > 0 else None,
-            int(self.trial[after]) if after < self.trial.size else None,
-        )
-
-
-def index_of(state: RunState) -> AnswerIndex:
-    """Index of a run's answers."""
-    index = state.once("index", lambda: AnswerIndex(state.run))
-    state.rows_of = index.rows_of
-    return index
 
 
 def answers(state: RunState, query: Query) -> AnswersPage:
@@ -189,42 +109,35 @@ def _factor_titles(state: RunState) -> tuple[ColumnTitle, ...]:
 
 def _chosen(state: RunState, index: AnswerIndex, query: Query, without: str = "") -> _ChosenAnswers:
     """Answers that meet a query, in its order, but for one factor; kept for the next pages of the same."""
-    run, names = state.run, state.run.study.design.columns
+    names = state.run.study.design.columns
     levels = {name: sorted(of) for name, of in query.levels("F.", names, "factor").items() if name != without}
     status, text = query.text("status"), query.text("q")
     since, until = query.time("since"), query.time("until")
     order = query.order(("trial", "when", "latency"), "trial")
-    if status and status not in _STATUSES:
-        raise UnknownNameError("status", short(status), _STATUSES)
+    if status and status not in STATUSES:
+        raise UnknownNameError("status", short(status), STATUSES)
 
     def choose() -> _ChosenAnswers:
         keep = np.ones(index.trial.size, dtype=np.bool_)
         for name, wanted in levels.items():
-            column = index.decoded(name)
-            is_level = column.cast(pl.String).is_in([level for level in wanted if level]).fill_null(value=False)
-            keep &= index.of_trials((is_level | column.is_null() if "" in wanted else is_level).to_numpy())
+            keep &= index.at_levels(name, wanted)
         if status:
-            keep &= index.status == _STATUSES.index(status)
+            keep &= index.status == STATUSES.index(status)
         conditions = [pl.col("text").str.contains(text, literal=True)] if text else []
         conditions += [pl.col("at") >= since] if since else []
         conditions += [pl.col("at") <= until] if until else []
         if conditions:
-            rows = scan_responses(run.folder, timed=True).filter(conditions).select("trial", "repeat")
-            meets = np.zeros(keep.size, dtype=np.bool_)
-            meets[index.places_of(collected(run.folder, rows))] = True
-            keep &= meets
-        return _ChosenAnswers(state, index, _ordered(run, index, np.flatnonzero(keep).astype(np.int32), *order))
+            keep &= index.values(pl.all_horizontal(conditions).fill_null(value=False)).to_numpy()
+        return _ChosenAnswers(state, index, _ordered(index, np.flatnonzero(keep).astype(np.int32), *order))
 
     return state.lately(f"places {levels} {status} {text} {since} {until} {order}", choose)
 
 
-def _ordered(run: StoredRun, index: AnswerIndex, places: Places, column: str, largest_first: bool) -> Places:
+def _ordered(index: AnswerIndex, places: Places, column: str, largest_first: bool) -> Places:
     if column == "trial":
         return places[::-1] if largest_first else places
-    name = {"when": "at", "latency": "latency_ms"}[column]
-    rows = collected(run.folder, scan_responses(run.folder, timed=True).select("trial", "repeat", name))
-    values = rows[name].to_physical().to_numpy()[places] if rows.height == index.trial.size else places
-    order = np.argsort(values, kind="stable")
+    values = index.values(pl.col({"when": "at", "latency": "latency_ms"}[column]))
+    order = np.argsort(values.to_physical().to_numpy()[places], kind="stable")
     return places[order[::-1] if largest_first else order]
 
 
@@ -244,22 +157,6 @@ def _with_answer(
             return np.concatenate(out), (start + step, places.size)
     searched = None if places.size <= _SEARCHED else (_SEARCHED, places.size)
     return (np.concatenate(out) if out else places[:0]), searched
-
-
-def stored_rows(run: StoredRun, index: AnswerIndex, places: Places) -> pl.DataFrame:
-    """Stored requests at these places, in their order."""
-    keys = pl.DataFrame(
-        {"trial": index.trial[places].astype(np.uint64), "repeat": index.repeat[places]},
-        schema={"trial": pl.UInt64, "repeat": pl.UInt8},
-    )
-    if not places.size:
-        return keys.join(read_responses(run.folder, 1, 0), on=["trial", "repeat"])
-    first, last = int(index.trial[places].min()), int(index.trial[places].max())
-    wanted = pl.col("trial").is_in(keys["trial"].unique().implode())
-    rows = collected(
-        run.folder, scan_responses(run.folder, first, last, timed=True, among=index.shards_of(places)).filter(wanted)
-    )
-    return keys.join(rows, on=["trial", "repeat"], how="left", maintain_order="left")
 
 
 def parsed(run: StoredRun, index: AnswerIndex, places: Places) -> pl.DataFrame:
@@ -370,29 +267,9 @@ def _kinds_of_answers(state: RunState) -> tuple[FacetLevel, ...]:
 
 
 def _facets(state: RunState, index: AnswerIndex, places: Places) -> dict[str, tuple[FacetLevel, ...]]:
-    """Levels to choose from; counted where that is quick."""
-    names = factor_names(state.run)
-    counts = np.bincount(index.status[places], minlength=len(_STATUSES))
-    out = {"status": tuple(FacetLevel(s, s, int(n)) for s, n in zip(_STATUSES, counts, strict=True) if n)}
-    if places.size > _COUNTED:
-        return out | state.once("levels", lambda: _levels(state))
-    frame = state.run.study.design.trials(index.trial[places], names)
-    for name in names:
-        counted = frame[name].drop_nulls().cast(pl.String).value_counts(sort=True).head(_FACETS)
-        out[name] = tuple(FacetLevel(level, _title(state, name)(level), count) for level, count in counted.iter_rows())
+    """Levels to choose from, and how many of these answers have each."""
+    counts = np.bincount(index.status[places], minlength=len(STATUSES))
+    out = {"status": tuple(FacetLevel(s, s, int(n)) for s, n in zip(STATUSES, counts, strict=True) if n)}
+    for name, levels in index.counted(factor_names(state.run), places).items():
+        out[name] = tuple(FacetLevel(level, state.titles.get(name, level), n) for level, n in levels[:_FACETS])
     return out
-
-
-def _levels(state: RunState) -> dict[str, tuple[FacetLevel, ...]]:
-    """Levels that factors of the design have."""
-    sample = state.run.study.design.trials(np.zeros(1, dtype=np.int64), factor_names(state.run))
-    out = {}
-    for name in factor_names(state.run):
-        dtype = sample[name].dtype
-        levels = dtype.categories.to_list() if isinstance(dtype, pl.Enum) else []
-        out[name] = tuple(FacetLevel(level, _title(state, name)(level), None) for level in levels[:_FACETS])
-    return out
-
-
-def _title(state: RunState, name: str) -> Callable[[str], str]:
-    return lambda level: state.titles.get(name, level)

@@ -12,7 +12,8 @@ from facevalue.errors import DataError, SettingError
 from facevalue.report.answer_flips import flip_sentences, shortened
 from facevalue.runs.answer_flips import compared_answers
 from facevalue.runs.model_names import names_for_people
-from facevalue.view.answers import answer_rows, factor_names, factor_words, index_of
+from facevalue.view.answer_index import index_of
+from facevalue.view.answers import answer_rows, factor_names, factor_words
 from facevalue.view.opened import OpenedRuns, RunState
 from facevalue.view.pictures import PictureRef, listed
 from facevalue.view.query import Query

@@ -17,13 +17,12 @@ from facevalue.runs.reply_words import said
 from facevalue.stimuli.base import Kind
 from facevalue.store.files import make_folder, write_whole
 from facevalue.view import page
+from facevalue.view.answer_index import AnswerIndex, index_of
 from facevalue.view.answers import (
     LONGEST,
-    AnswerIndex,
     answers,
     factor_names,
     factor_words,
-    index_of,
     meanings,
     parsed,
     reason_of,

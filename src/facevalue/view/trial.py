@@ -4,18 +4,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.runs.pictures import shown
 from facevalue.types import Question
+from facevalue.view.answer_index import AnswerIndex, index_of
 from facevalue.view.answers import (
     LONGEST,
-    AnswerIndex,
     factor_names,
     factor_words,
-    index_of,
     meanings,
     parsed,
     reason_of,
@@ -110,7 +108,7 @@ def trial_of(state: RunState, number: int) -> Trial:
     size = run.study.design.size
     if number >= size:
         raise DataError(f"Trial {number:,} is none: those of this run are 0 to {size - 1:,}.")
-    places = np.flatnonzero(index.trial == number)
+    places = index.places_of_trial(number)
     if not places.size:
         raise DataError(f"Trial {number:,} has not been asked in this run.")
     return _trial(state, index, number, parsed(run, index, places))

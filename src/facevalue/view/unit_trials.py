@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from facevalue.view.answers import index_of
+from facevalue.view.answer_index import index_of
 from facevalue.view.estimates import ViewedEstimate
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef, listed
@@ -17,12 +17,10 @@ _TRIALS = 4
 def trials_of_units(state: RunState, column: str, units: Sequence[str], row: ViewedEstimate) -> dict[str, list[int]]:
     """Trials of each unit at the levels of an estimate's labels; any where a unit has none there."""
     index, design = index_of(state), state.run.study.design
-    units_of_trials = state.once(f"factor {column}", lambda: index.decoded(column))
-    frame = pl.DataFrame({"trial": index.trials, "unit": units_of_trials.cast(pl.String)})
-    frame = frame.filter(pl.col("unit").is_in(list(units)))
     levels = {name: label.level for name, label in row.labels.items() if name in design.columns}
+    factors = design.trials(index.trials_at(column, units), list(dict.fromkeys([column, *levels])))
+    frame = factors.select("trial", unit=pl.col(column).cast(pl.String))
     if levels and frame.height:
-        factors = design.trials(frame["trial"].to_numpy(), list(levels))
         at_levels = [pl.col(name).cast(pl.String) == level for name, level in levels.items()]
         keep = factors.select(pl.all_horizontal(at_levels).fill_null(value=False)).to_series()
         frame = frame.filter(keep | ~frame["unit"].is_in(frame.filter(keep)["unit"].unique().implode()))
