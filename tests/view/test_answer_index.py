@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from facevalue.errors import DataError
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.reader import scan_responses, scan_stored
@@ -121,3 +122,12 @@ def test_words_are_looked_for_in_some_shards_at_a_time(scattered: StoredRun, sha
     assert page.total == 0
     page = answers(state, Query([("q", "odd")], QUERY, ("F.",)))
     assert page.total == 0
+
+
+def test_shards_that_were_merged_meanwhile_are_a_sentence(scattered: StoredRun) -> None:
+    index = AnswerIndex(scattered)
+    for path in index.shards_of(np.array([0])):
+        path.unlink()
+    for reading in (lambda: index.rows_of(0), lambda: index.values(pl.col("text"))):
+        with pytest.raises(DataError, match="look again in some seconds"):
+            reading()

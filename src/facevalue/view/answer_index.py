@@ -1,6 +1,7 @@
 """Index of a run's answers: all that are stored, in the order of trials, and where each of them lies."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.errors import DataError
 from facevalue.runs.stored import StoredRun
 from facevalue.store.reader import collected, read_responses, scan_responses, scan_stored
 from facevalue.store.shards import shard_paths
@@ -104,8 +106,9 @@ class AnswerIndex:
         """Something of the stored row of each request; nothing but the columns that it takes is read."""
         folder, pieces = self.run.folder, []
         for start in range(0, max(len(self._shards), 1), _AT_ONCE):
-            rows = scan_stored(folder, timed=True, among=self._shards[start : start + _AT_ONCE])
-            pieces.append(collected(folder, rows.select(of.alias("value"))))
+            with _unmerged():
+                rows = scan_stored(folder, timed=True, among=self._shards[start : start + _AT_ONCE])
+                pieces.append(collected(folder, rows.select(of.alias("value"))))
         return pl.concat(pieces)["value"].gather(self._stored)
 
     def places_of(self, keys: pl.DataFrame) -> Places:
@@ -134,6 +137,15 @@ class AnswerIndex:
         )
 
 
+@contextmanager
+def _unmerged() -> Iterator[None]:
+    """Read shards of an index; a run that goes on may have merged them since."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise DataError("The run goes on, and has just merged its files: look again in some seconds.") from error
+
+
 def _keys(trial: npt.NDArray[Any], repeat: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     return trial.astype(np.int64) * 256 + repeat
 
@@ -155,7 +167,7 @@ def stored_rows(run: StoredRun, index: AnswerIndex, places: Places) -> pl.DataFr
         return keys.join(read_responses(run.folder, 1, 0), on=["trial", "repeat"])
     first, last = int(index.trial[places].min()), int(index.trial[places].max())
     wanted = pl.col("trial").is_in(keys["trial"].unique().implode())
-    rows = collected(
-        run.folder, scan_responses(run.folder, first, last, timed=True, among=index.shards_of(places)).filter(wanted)
-    )
-    return keys.join(rows, on=["trial", "repeat"], how="left", maintain_order="left")
+    with _unmerged():
+        rows = scan_responses(run.folder, first, last, timed=True, among=index.shards_of(places)).filter(wanted)
+        stored = collected(run.folder, rows)
+    return keys.join(stored, on=["trial", "repeat"], how="left", maintain_order="left")
