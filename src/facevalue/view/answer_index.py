@@ -48,10 +48,11 @@ class AnswerIndex:
             sizes.append(rows.height)
         self._starts = np.cumsum(sizes)
         key, state = np.concatenate(keys), np.concatenate(status)
+        keys.clear()  # of five million answers every such list counts
         order = np.argsort(key * 2 + (state == STATUSES.index(Status.ERROR.value)), kind="stable")
         key = key[order]
         first = (np.diff(key, prepend=-1) != 0) & (key >= 0)
-        self._stored = order[first].astype(np.int32 if key.size < 2**31 else np.int64)
+        self._stored: Places = order[first].astype(np.int32 if key.size < 2**31 else np.int64)
         """Place of each request's row in the order of storing."""
         self._keys = key[first]
         self.trial = self._keys >> 8
@@ -126,7 +127,8 @@ class AnswerIndex:
 
     def places_of_trial(self, trial: int) -> Places:
         """Places of a trial's requests."""
-        return np.arange(*np.searchsorted(self.trial, [trial, trial + 1]))
+        start, stop = np.searchsorted(self.trial, [trial, trial + 1]).tolist()
+        return np.arange(start, stop)
 
     def beside(self, trial: int) -> tuple[int | None, int | None]:
         """The trials asked before and after a trial, in the order of their numbers."""
