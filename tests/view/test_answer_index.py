@@ -31,10 +31,9 @@ def scattered(small_run: Path, tmp_path: Path) -> StoredRun:
     run = StoredRun.open(small_run)
     rows = scan_stored(small_run, timed=True).collect()
     order = np.random.default_rng(3).permutation(rows.height)
-    rows = rows[order].with_columns(
-        at=pl.lit(datetime(2026, 1, 1, tzinfo=UTC)).dt.cast_time_unit("ms") + pl.duration(minutes=pl.Series(order)),
-        latency_ms=pl.Series(order).cast(pl.Float32),
-    )
+    rows = rows[order].with_columns(latency_ms=pl.Series(order).cast(pl.Float32))
+    start = pl.lit(datetime(2026, 1, 1, tzinfo=UTC)).dt.cast_time_unit("ms")
+    rows = rows.with_columns(at=start + pl.duration(minutes="latency_ms"))
     failed = rows[:30].with_columns(
         status=pl.lit(Status.ERROR.value, rows.schema["status"]), text=pl.lit("late sorry"), error=pl.lit("late")
     )
