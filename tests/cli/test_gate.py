@@ -40,6 +40,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fv.run(fv.study("stylisticbias", **settings), model, folder / name, progress=False)
     study = fv.study("vignette", paradigm="decision", dimension="age", gender="male", activity="cooking", people=2)
     fv.run(study, "sim/null", folder / "pairs", progress=False)
+    fv.run("counterfactuals", "sim/default", folder / "apart", sample=20, progress=False)
     return folder
 
 
@@ -64,6 +65,10 @@ def gate(facevalue: Command, audited: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("null", f"{SHIFTS}absolute = 0.02", Exit.UNDECIDED, "would tell"),
         ("few", f"{SHIFTS}absolute = 0.4", Exit.UNDECIDED, "would tell"),
         ("refused", f"{SHIFTS}absolute = 0.4", Exit.UNDECIDED, "Not measurable: "),
+        ("refused", "findings = 0", Exit.UNDECIDED, "stylisticbias, as a whole: not measurable. Not measurable: Nothing was"),
+        ("null refused", "findings = 0", Exit.UNDECIDED, "stylisticbias, as a whole (refused): not measurable."),
+        ("strong refused", "findings = 0", Exit.BEYOND, "stylisticbias, as a whole (refused): not measurable."),
+        ("apart", "findings = 0", Exit.UNDECIDED, "counterfactuals, as a whole: not measurable. Not measurable: Only one"),
         ("refused", 'measure = "missing_share"\nat_most = 0.1', Exit.BEYOND, "lies beyond at most 10.0%"),
         ("null", "findings = 0", Exit.DONE, "no findings in 2 comparisons; one below"),
         ("strong", "findings = 0", Exit.BEYOND, "A difference was found, and none is allowed."),
@@ -169,6 +174,17 @@ def test_json_has_every_estimate_with_its_reason(gate: Gate) -> None:
     for cell in shifts["cells"]:
         assert cell["gate_low"] < cell["low"] < cell["value"] < cell["high"] < cell["gate_high"]
         assert cell["why"].endswith(".")
+
+
+def test_a_study_that_tested_nothing_is_named_in_all_forms(gate: Gate) -> None:
+    outcome = gate("refused", "findings = 0", options=("--json", "--junit", "out.xml", "--markdown", "out.md"))
+    (limit,) = json.loads(outcome.out)["limits"]
+    (cell,) = limit["cells"]
+    assert (cell["outcome"], cell["study"], cell["measure"], cell["labels"]) == (
+        "not measurable", "stylisticbias", "", {})  # fmt: skip
+    (suite,) = check_junit(Path("out.xml").read_text(encoding="utf-8"))
+    assert [child.tag for case in suite.findall("testcase") for child in case] == ["error"]
+    assert "stylisticbias, as a whole" in Path("out.md").read_text(encoding="utf-8")
 
 
 CASES = {"testsuites": {"testsuite"}, "testsuite": {"properties", "testcase", "system-out", "system-err"},

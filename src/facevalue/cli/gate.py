@@ -57,6 +57,7 @@ class GatedCell:
     study: str
     model: str
     measure: str
+    """Empty where nothing of what leads the page of the run was tested."""
     labels: Mapping[str, str]
     """What it is of: levels by label, such as {"variation": "sunglasses"}."""
     value: float | None

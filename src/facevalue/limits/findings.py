@@ -1,10 +1,13 @@
 """Limits of how many differences may be found, by the verdicts of a run's page."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
 from facevalue.limits.declared import DeclaredLimit
 from facevalue.measures.limit_outcomes import LimitOutcome
+from facevalue.measures.page_error import leads_page
 from facevalue.measures.power import clusters_needed
 from facevalue.measures.selection import to_array
 from facevalue.measures.verdicts import Verdict, trusted_error
@@ -56,6 +59,17 @@ def findings_decided(cells: pl.DataFrame, limit: DeclaredLimit, alpha: float) ->
         pl.col("page_low").alias("gate_low"),
         pl.col("page_high").alias("gate_high"),
     )
+
+
+def why_untested(estimates: pl.DataFrame, lead: Sequence[str]) -> str:
+    """Why nothing was tested of what leads a run's page: what is said of most of its comparisons.
+
+    `lead`: families that the study's answer is about.
+    """
+    compared = estimates.filter(pl.col("family").is_not_null(), pl.col("verdict") == str(Verdict.NOT_MEASURABLE))
+    of_lead = compared.filter(leads_page(compared, lead, compared))
+    sentences = (of_lead if of_lead.height else compared)["why"].drop_nulls()
+    return str(sentences.mode().sort()[0]) if sentences.len() else "It compares nothing that leads its page."
 
 
 def _needed(cells: pl.DataFrame, size: float, level: float) -> np.ndarray:

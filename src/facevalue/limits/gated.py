@@ -11,16 +11,17 @@ import polars as pl
 
 from facevalue.errors import DataError, RunError
 from facevalue.limits.declared import DeclaredLimit
-from facevalue.limits.findings import findings_decided
+from facevalue.limits.findings import findings_decided, why_untested
 from facevalue.limits.selection import selected
 from facevalue.limits.wording import reasons
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL
-from facevalue.measures.estimates import label_columns
+from facevalue.measures.estimates import NOT_MEASURABLE, label_columns
 from facevalue.measures.intervention_effects import degrees_of_freedom
 from facevalue.measures.limit_outcomes import ORDER, LimitOutcome, MeasuredCells, outcomes
 from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.selection import to_array
+from facevalue.measures.verdicts import Verdict
 from facevalue.runs.kept_estimates import taken
 from facevalue.runs.stored import StoredRun
 
@@ -141,7 +142,7 @@ def gate(runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit], baselines: 
     _check_studies(runs, limits)
     tables: list[pl.DataFrame] = []
     notes: list[str] = []
-    unmatched: dict[tuple[int, str, str], DataError] = {}
+    unmatched: dict[tuple[int, str, str], DataError | pl.DataFrame] = {}
     for run in runs:
         of_run = {number: limit for number, limit in enumerate(limits) if _is_about(limit, run)}
         notes += _of_run(run, len(of_run))
@@ -150,13 +151,21 @@ def gate(runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit], baselines: 
         for number, limit in of_run.items():
             key = number, run.study.name, run.model
             try:
-                tables.append(measured.cells(number, limit))
+                cells = measured.cells(number, limit)
             except DataError as error:  # runs of one model may ask different parts of a study
                 unmatched.setdefault(key, error)
+                continue
+            if cells.height:
+                tables.append(cells)
+            else:
+                unmatched.setdefault(key, measured.untested(number))
     matched = {row for table in tables for row in table.select("limit", "study", "model").unique().iter_rows()}
     for key, reason in unmatched.items():
-        if key not in matched:
+        if key in matched:
+            continue
+        if isinstance(reason, DataError):
             raise reason
+        tables.append(reason)
     return _decided(pl.concat(tables, how="diagonal_relaxed"), limits, runs, baselines, notes)
 
 
@@ -188,12 +197,22 @@ class _Measured:
         return cls(run, estimates, changes.rows, definitions, changes.notes)
 
     def cells(self, number: int, limit: DeclaredLimit) -> pl.DataFrame:
-        """Cells of a limit, not decided yet."""
+        """Cells of a limit, not decided yet; none where nothing was tested of what leads the page."""
         table = self.changes if limit.of_change else self.estimates
         rows = selected(limit, table, self.run.study.estimates.lead)
         measures = {name: self.definitions[limit.of_change][name] for name in rows["measure"].unique().to_list()}
         _check_reach(limit, measures.values())
         return _cells(number, limit, self.run, rows, measures)
+
+    def untested(self, number: int) -> pl.DataFrame:
+        """The cell of a limit of findings that holds no comparison: the study as a whole, and why."""
+        why = why_untested(self.estimates, self.run.study.estimates.lead)
+        names = {"run": self.run.place, "study": self.run.study.name, "model": self.run.model, "measure": ""}
+        verdict = {"method": NOT_MEASURABLE, "verdict": str(Verdict.NOT_MEASURABLE), "why": why, "family": None}
+        facts = {"unit": "", "apart": False, "cluster": "", "signed": True, "squared": False}
+        absent = dict.fromkeys((*NUMBERS, "page_low", "page_high", *_OF_VALUES))
+        columns = {"limit": number, **names, **absent, **verdict, **facts}
+        return pl.DataFrame([columns], schema_overrides=dict.fromkeys(absent, pl.Float64))
 
 
 def _decided(
@@ -206,7 +225,8 @@ def _decided(
     """The gate of cells that are not decided yet."""
     counted = [number for number, limit in enumerate(limits) if limit.findings is not None]
     of_values, of_findings = cells.filter(~pl.col("limit").is_in(counted)), cells.filter(pl.col("limit").is_in(counted))
-    shares = of_findings["run"].n_unique() + (of_values.height > 0)
+    tested = of_findings.filter(pl.col("q_page").is_not_null())  # a run without a test finds nothing by chance
+    shares = max(tested["run"].n_unique() + (of_values.height > 0), 1)
     alpha = (1 - LEVEL) / shares
     level = alpha / max(of_values.height, 1)
     decided = []

@@ -26,13 +26,14 @@ def selected(limit: DeclaredLimit, estimates: pl.DataFrame, lead: Sequence[str] 
     -----
     The rows are those of the coarsest breakdown that has all labels of the limit: `by = ["variation"]` are the rows by
     attribute and variation, as no row has the variation alone, and not those by attribute, variation and scenario.
-    Without labels they are the measure as a whole. Requests under an intervention count where `intervention` is one of
+    Without labels they are the measure as a whole. A limit without a measure is about what leads the page: no row where
+    nothing of that was tested. Requests under an intervention count where `intervention` is one of
     the labels, or nothing else is measured.
 
     Raises
     ------
     DataError
-        An unknown label or level, or no row.
+        An unknown label or level, or no row of its measure.
 
     Examples
     --------
@@ -49,7 +50,7 @@ def selected(limit: DeclaredLimit, estimates: pl.DataFrame, lead: Sequence[str] 
 attribute, scenario, variation.
     """
     if not limit.measure:
-        return _leading(limit, estimates, lead)
+        return _leading(estimates, lead)
     rows = estimates.filter(measure=limit.measure)
     names = [name for name in label_columns(rows) if rows[name].null_count() < rows.height]
     for name in limit.labels:
@@ -91,17 +92,12 @@ def _coarsest(rows: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
     return rows.filter(flags.select(pl.any_horizontal(of_coarsest)).to_series())
 
 
-def _leading(limit: DeclaredLimit, estimates: pl.DataFrame, lead: Sequence[str]) -> pl.DataFrame:
+def _leading(estimates: pl.DataFrame, lead: Sequence[str]) -> pl.DataFrame:
     """Comparisons of the families that lead the page; those that were declared before the run go first."""
     compared = estimates.filter(
         pl.col("verdict").is_not_null(), pl.col(_INTERVENTION).is_null(), pl.col("family").is_not_null()
     )
-    rows = compared.filter(leads_page(compared, lead, compared.filter(pl.col("q_page").is_not_null())))
-    if not rows.height:
-        raise limit.error(
-            "the run has tested nothing of what leads its page: name the measure that may have no finding."
-        )
-    return rows
+    return compared.filter(leads_page(compared, lead, compared.filter(pl.col("q_page").is_not_null())))
 
 
 def _nothing(limit: DeclaredLimit, estimates: pl.DataFrame) -> DataError:

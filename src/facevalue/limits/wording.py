@@ -67,7 +67,8 @@ def _of_finding(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
 
 def _unmeasured(row: Mapping[str, Any]) -> str:
     method = str(row["method"] or "")
-    reason = method.removeprefix(NOT_MEASURABLE).removeprefix(":").strip() or row["why"] or ""
+    why = str(row["why"] or "").removeprefix("Not measurable: ")
+    reason = method.removeprefix(NOT_MEASURABLE).removeprefix(":").strip() or why
     return f"Not measurable: {reason.rstrip('.')}." if reason else "Not measurable."
 
 
@@ -114,7 +115,9 @@ def value_of(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
 
 
 def name_of(row: Mapping[str, Any], labels: Sequence[str]) -> str:
-    """What a cell is of: its measure and levels."""
+    """What a cell is of: its measure and levels; the study where nothing of it was tested."""
+    if not row["measure"]:
+        return f"{row['study']}, as a whole"
     levels = [str(row[name]) for name in labels if row[name] is not None]
     return f"{row['measure']} of {', '.join(levels)}" if levels else f"{row['measure']}, as a whole"
 
