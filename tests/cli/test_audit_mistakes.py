@@ -7,6 +7,7 @@ from shutil import rmtree
 
 import pytest
 
+import facevalue as fv
 from facevalue.protocol.study import LeftOut
 from facevalue.runs.asked import utc_now
 from facevalue.runs.audit_folder import AuditedStudy, AuditRecord, read_audit, run_place, write_audit
@@ -44,6 +45,31 @@ def test_a_pack_says_what_was_not_asked(half: Command) -> None:
     readme = Path("packed/README.md").read_text()
     assert "- **visbias** is not asked yet: the audit is not complete." in readme
     assert "- **gras** was not asked: It needs pictures." in readme
+
+
+def test_profile_and_compare_say_what_was_not_asked(half: Command) -> None:
+    sentence = "audit has not asked visbias yet: this is of its other studies."
+    assert sentence in half("profile", "audit").out
+    assert sentence in json.loads(half("profile", "audit", "--json").out)["answer"]
+    assert half("run", *ASKED, "--sample-seed", "1", "--name", "again", "--out", "again").status == 0
+    assert sentence in half("compare", "audit", "again").out
+    assert json.loads(half("compare", "x=audit", "again", "--json").out)["left_out"] == [sentence]
+    assert sentence in " ".join(fv.profile("audit").answer.split())
+    assert sentence in fv.compare("audit", "again").left_out
+
+
+@pytest.mark.parametrize("is_url", [False, True])
+def test_a_command_that_takes_one_run_says_which_an_audit_holds(half: Command, is_url: bool) -> None:
+    audit = Path("audit").absolute().as_uri() if is_url else "audit"
+    if is_url:
+        pytest.importorskip("obstore")
+        rmtree(f"audit/runs/{NAMES[0]}")
+        assert half("run", *ASKED, "--out", f"{audit}/runs/{NAMES[0]}").status == 0
+    words = f"{audit} is an audit, whose folder runs holds a run of each study. Name one of them: "
+    for command in (("report",), ("measure",), ("export", "--out", "table.csv"), ("show", "--trial", "0")):
+        assert f"Error: {words}{audit}/runs/stylisticbias.\n" in half(*command, audit).err
+    if is_url:
+        assert words in half("fetch", audit, "--out", "here").err
 
 
 def test_a_run_of_an_audit_that_is_gone_is_missed(half: Command) -> None:

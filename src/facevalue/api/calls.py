@@ -18,7 +18,7 @@ from facevalue.models.registry import load
 from facevalue.places import is_url
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.protocol import Protocol
-from facevalue.runs.audit_folder import runs_of
+from facevalue.runs.audit_folder import runs_of, unasked
 from facevalue.runs.begin import begin
 from facevalue.runs.notebook_progress import progress as for_people
 from facevalue.runs.prepared import prepare
@@ -251,6 +251,12 @@ def stored_runs(
             yield place.stored
         else:
             yield from (StoredRun.open(place_of(run)) for run in below(place_of(place)))
+
+
+def unasked_of(places: Iterable[Run | str | PathLike[str]]) -> list[str]:
+    """Which studies of each audit among some places have not begun, a sentence each."""
+    sentences = [unasked(place_of(place)) for place in places if not isinstance(place, Run)]
+    return list(filter(None, sentences))
 
 
 def progress_of(progress: bool | Progress) -> Progress:

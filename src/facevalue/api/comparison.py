@@ -3,7 +3,7 @@
 from os import PathLike
 from typing import Literal
 
-from facevalue.api.calls import stored_runs
+from facevalue.api.calls import stored_runs, unasked_of
 from facevalue.api.run import Run
 from facevalue.arguments import checked, checked_path
 from facevalue.errors import SettingError
@@ -55,8 +55,9 @@ def compare(
     target = None if page is None else checked_path(page)
     if target is not None and target.suffix.lower() != ".html":
         raise SettingError(f"{target.name} is not a .html file.")
-    runs = stored_runs((first, second, *others))
-    comparison = compare_all(list(runs), margin, pairs, None if flips is None else checked_path(flips))
+    places = first, second, *others
+    table = None if flips is None else checked_path(flips)
+    comparison = compare_all(list(stored_runs(places)), margin, pairs, table, unasked_of(places))
     if target is not None:
         from facevalue.report.comparison_page import write_comparison  # noqa: PLC0415 - templates take their time
 

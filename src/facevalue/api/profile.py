@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.api.calls import stored_runs
+from facevalue.api.calls import stored_runs, unasked_of
 from facevalue.api.run import Run
 from facevalue.arguments import checked
 from facevalue.errors import SettingError
@@ -111,7 +111,7 @@ def profile(*runs: Run | str | PathLike[str]) -> AuditProfile:
     >>> fv.profile("runs/first").answer.split(":")[0][-29:]
     'That is no proof of fairness.'
     """
-    return AuditProfile(profile_of(list(stored_runs(runs))))
+    return AuditProfile(profile_of(list(stored_runs(runs)), unasked_of(runs)))
 
 
 def _schema(row: type[ComparisonRow] | type[ContrastRow]) -> dict[str, pl.DataType]:

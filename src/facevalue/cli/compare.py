@@ -12,7 +12,7 @@ from rich.text import Text
 
 from facevalue.cli.compared_documents import CompareDocument, compare_document
 from facevalue.cli.output import Output
-from facevalue.cli.results import open_all
+from facevalue.cli.results import open_all, unasked_of
 from facevalue.cli.tables import rich_table
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
@@ -47,7 +47,7 @@ def compare(
     """Compare runs cell by cell: each less the first one of its study."""
     if out is not None and out.suffix not in (".csv", ".html"):
         raise SettingError(f"{out.name} is not a .csv file of all cells, nor an .html page.")
-    comparison = compare_all(open_all(runs), margin, pairs, flips)
+    comparison = compare_all(open_all(runs), margin, pairs, flips, unasked_of(runs))
     if out is not None and out.suffix == ".html":
         from facevalue.report.comparison_page import write_comparison  # noqa: PLC0415 - templates take their time
 

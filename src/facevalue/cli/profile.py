@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from facevalue.cli.output import Document, Output
-from facevalue.cli.results import open_all
+from facevalue.cli.results import open_all, unasked_of
 from facevalue.errors import SettingError
 from facevalue.protocol.lookup import Condition
 from facevalue.report.profile import Profile, profile_of
@@ -60,7 +60,7 @@ def profile(runs: tuple[str, ...], out: Path | None) -> Output[ProfileDocument]:
     """Set what runs of several studies say side by side."""
     if out is not None and out.suffix.lower() != ".html":
         raise SettingError(f"{out.name} is not a .html file.")
-    built = profile_of(open_all(runs))
+    built = profile_of(open_all(runs), unasked_of(runs))
     if out is not None:
         write(out, built)
     return Output(lambda: document(built, out), _text(built, out))

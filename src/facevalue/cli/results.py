@@ -19,7 +19,7 @@ from facevalue.errors import UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.measures.verdict_counts import VerdictCounts
 from facevalue.places import is_url
-from facevalue.runs.audit_folder import runs_of
+from facevalue.runs.audit_folder import runs_of, unasked
 from facevalue.runs.failures import failures_of
 from facevalue.runs.mirror import REPORT, published
 from facevalue.runs.model_names import names_for_people, renamed
@@ -238,6 +238,11 @@ def open_all(
         for label, run_or_audit in map(_labelled, texts)
         for run in below(place(run_or_audit))
     ]
+
+
+def unasked_of(texts: Sequence[str]) -> list[str]:
+    """Which studies of each AUDIT among what was named have not begun, a sentence each."""
+    return [sentence for _, text in map(_labelled, texts) if (sentence := unasked(place(text)))]
 
 
 def _labelled(text: str) -> tuple[str, str]:

@@ -12,7 +12,7 @@ import polars as pl
 from facevalue.cli.output import Document, Output
 from facevalue.errors import RunError
 from facevalue.places import run_of
-from facevalue.runs.audit_folder import begun_runs, is_audit, read_audit
+from facevalue.runs.audit_folder import begun_runs, is_audit, read_audit, waiting_studies
 from facevalue.runs.rich_progress import duration
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.journal import left_over
@@ -101,7 +101,7 @@ def _of_run(run: Path | str) -> StatusDocument:
 def _of_audit(audit: Path | str) -> AuditStatusDocument:
     record = read_audit(audit)
     begun = begun_runs(audit, record)
-    waiting = tuple(study.name for study in record.studies if study.name not in begun)
+    waiting = waiting_studies(record, begun)
     runs = tuple(map(_of_run, begun.values()))
     return AuditStatusDocument(str(audit), record.model, record.planned, record.ended, runs, waiting)
 

@@ -34,7 +34,7 @@ from facevalue.report.html import as_json, render
 from facevalue.report.profile import profile_of
 from facevalue.report.profile.page import render as render_profile
 from facevalue.report.profile.rows import tables
-from facevalue.runs.audit_folder import AUDIT, AuditRecord, is_audit, read_audit, record_bytes, runs_of
+from facevalue.runs.audit_folder import AUDIT, AuditRecord, is_audit, read_audit, record_bytes, runs_of, waiting_studies
 from facevalue.runs.croissant import ListFile
 from facevalue.runs.data_statement import data_statement
 from facevalue.runs.stored import StoredRun
@@ -221,7 +221,7 @@ def _readme(pack: Sequence[PackedRun], audits: Sequence[AuditRecord], present: s
         lines.append(f"- **Gate**: {gate}")
     asked = {member.run.folder.name for member in pack}
     for audit in audits:
-        waiting = [study.name for study in audit.studies if study.name not in asked]
+        waiting = waiting_studies(audit, asked)
         lines += [f"- **{name}** is not asked yet: the audit is not complete." for name in waiting]
         lines += [f"- **{omission.what}** was not asked: {omission.why}" for omission in audit.left_out]
     lines += ["", "| file | what it is |", "|---|---|"]

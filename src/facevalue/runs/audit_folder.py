@@ -1,6 +1,6 @@
 """Folder of an audit: `audit.toml`, which says what is asked of one model, and a run folder for each study."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -165,14 +165,14 @@ def runs_of(place: Path | str, *, whole: bool = False) -> list[str]:
     begun = begun_runs(place, record)
     if not begun:
         raise RunError(f"{place} is an audit that has asked nothing yet: give its command again.")
-    waiting = [study.name for study in record.studies if study.name not in begun]
+    waiting = waiting_studies(record, begun)
     if waiting and record.ended is not None:
         raise RunError(
             f"{run_place(place, waiting[0])} is gone, and {AUDIT} says that all was asked: restore it from a copy, or "
             "give the command of the audit again."
         )
     if waiting and whole:
-        raise RunError(f"{place} has not asked {', '.join(waiting)} yet: give the command of the audit again first.")
+        raise RunError(f"{_not_yet(place, waiting)}: give the command of the audit again first.")
     return [str(run) for run in begun.values()]
 
 
@@ -190,6 +190,43 @@ def whole_runs_of(place: Path | str) -> list[str]:
     ['runs/first']
     """
     return runs_of(place, whole=True)
+
+
+def waiting_studies(record: AuditRecord, begun: Container[str]) -> tuple[str, ...]:
+    """Studies of an audit of which no run has begun; `begun`: names of those that have."""
+    return tuple(study.name for study in record.studies if study.name not in begun)
+
+
+def unasked(place: Path | str) -> str:
+    """Sentence on the studies of an audit that have not begun; empty where all have, and for a run.
+
+    Examples
+    --------
+    >>> unasked("runs/first")
+    ''
+    """
+    if not is_audit(place):
+        return ""
+    record = read_audit(place)
+    waiting = waiting_studies(record, begun_runs(place, record))
+    return f"{_not_yet(place, waiting)}: this is of its other studies." if waiting else ""
+
+
+def _not_yet(audit: Path | str, waiting: Sequence[str]) -> str:
+    return f"{audit} has not asked {', '.join(waiting)} yet"
+
+
+def check_one_run(place: Path | str) -> None:
+    """Refuse an audit where one run is meant, and say which runs are in it.
+
+    Raises
+    ------
+    RunError
+        There is an audit.
+    """
+    if is_audit(place):
+        runs = ", ".join(runs_of(place))
+        raise RunError(f"{place} is an audit, whose folder {RUNS} holds a run of each study. Name one of them: {runs}.")
 
 
 def begun_runs(audit: Path | str, record: AuditRecord) -> dict[str, Path | str]:

@@ -62,7 +62,7 @@ class RunComparison:
     settings: Mapping[str, Mapping[str, Sequence[Any]]]
     """By study, settings in which its runs differ, each with its value in every run."""
     left_out: tuple[str, ...] = field(default=())
-    """Runs and studies that could not be compared, and why, a sentence each."""
+    """Runs and studies that could not be compared, and why, and what an audit has not begun, a sentence each."""
 
     @property
     def cells(self) -> pl.DataFrame:
@@ -84,7 +84,11 @@ class RunComparison:
 
 
 def compare_all(
-    runs: Sequence[StoredRun], margin: float | None = None, pairs: str = FIRST, flips: Path | None = None
+    runs: Sequence[StoredRun],
+    margin: float | None = None,
+    pairs: str = FIRST,
+    flips: Path | None = None,
+    waiting: Sequence[str] = (),
 ) -> RunComparison:
     """Compare runs of each study, cell by cell, all pairs and studies at the level of one page.
 
@@ -98,6 +102,8 @@ def compare_all(
         `FIRST` or `ALL`.
     flips:
         File to which all answers that flipped are written, in words: .parquet, .csv or .jsonl.
+    waiting:
+        What audits among them have not begun, a sentence for each (`audit_folder.unasked`).
 
     Raises
     ------
@@ -148,7 +154,7 @@ def compare_all(
         tuple(out),
         {study: tuple(names[run.folder] for run in of_study) for study, of_study in runs_by_study.items()},
         {study: differing_settings(of_study) for study, of_study in runs_by_study.items() if len(of_study) > 1},
-        tuple(left_out),
+        (*left_out, *waiting),
     )
 
 

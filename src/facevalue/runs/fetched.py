@@ -6,6 +6,7 @@ from pathlib import Path
 from facevalue.errors import RunError
 from facevalue.places import MAKING_FOLDER
 from facevalue.protocol.making_study import MAKING
+from facevalue.runs.audit_folder import check_one_run
 from facevalue.runs.croissant import FILE as CROISSANT
 from facevalue.runs.mirror import copied, mirrored
 from facevalue.runs.picture_records import stored_records
@@ -28,7 +29,11 @@ def fetched(url: str, folder: Path) -> int:
     RunError
         There is no run, something else lies in the folder, or a picture is missing or damaged.
     """
-    objects, run = run_under(url)
+    try:
+        objects, run = run_under(url)
+    except RunError:
+        check_one_run(url)
+        raise
     if run.study != MAKING:
         copied(url, folder)
         return 0

@@ -18,6 +18,7 @@ from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import interventions_of
 from facevalue.protocol.variant_trials import intervened
+from facevalue.runs.audit_folder import check_one_run
 from facevalue.runs.failures import failures_of
 from facevalue.runs.judged import stored_judge
 from facevalue.runs.mirror import mirrored
@@ -138,8 +139,12 @@ class StoredRun:
         A folder with pictures that were made stands for the run that made them.
         """
         url = place if isinstance(place, str) else ""
-        folder = mirrored(place) if isinstance(place, str) else run_of(place)
-        facts = check_folder(folder)
+        try:
+            folder = mirrored(place) if isinstance(place, str) else run_of(place)
+            facts = check_folder(folder)
+        except RunError:
+            check_one_run(place)
+            raise
         facts = replace(facts, options=studies.as_called_now(facts.study, facts.options))
         path = folder / "manifest.parquet"
         try:

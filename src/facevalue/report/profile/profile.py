@@ -62,11 +62,14 @@ class Profile:
         Every comparison.
     alpha:
         Level of the whole: the chance that an audit without any effect finds one.
+    waiting:
+        Which studies of an audit have not begun, a sentence for each audit.
     """
 
     studies: tuple[ProfiledStudy, ...]
     cells: tuple[ProfileCell, ...] = field(repr=False)
     alpha: float = ALPHA
+    waiting: tuple[str, ...] = ()
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
@@ -152,8 +155,10 @@ class JudgedTogether(Protocol):
         ...
 
 
-def profile_of(runs: Sequence[StoredRun]) -> Profile:
+def profile_of(runs: Sequence[StoredRun], waiting: Sequence[str] = ()) -> Profile:
     """Make the profile of runs of any studies, and of one or several models.
+
+    `waiting`: what an audit among them has not begun, a sentence for each (`audit_folder.unasked`).
 
     Raises
     ------
@@ -161,7 +166,8 @@ def profile_of(runs: Sequence[StoredRun]) -> Profile:
         As for `profiled`.
     """
     studies = profiled(runs)
-    return judged_profile(studies, names_for_people([run for study in studies for run in study.runs]))
+    profile = judged_profile(studies, names_for_people([run for study in studies for run in study.runs]))
+    return replace(profile, waiting=tuple(waiting))
 
 
 def judged_profile(studies: Sequence[JudgedTogether], names: Mapping[str, str], alpha: float = ALPHA) -> Profile:

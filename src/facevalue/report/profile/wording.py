@@ -25,7 +25,7 @@ POOLED = (
 
 
 def answer(profile: Profile) -> list[str]:
-    """The profile in a few sentences: what holds among all comparisons, and what disagrees."""
+    """The profile in a few sentences: what holds among all comparisons, what disagrees, and what waits."""
     compared = sum(not cell.mirrored and cell.estimate.value is not None for cell in profile.cells)
     scope = f"{compared:,} comparisons of {counted(len(profile.studies), 'study', 'studies')}"
     many = counted(len(profile.models), "model", "models")
@@ -40,8 +40,7 @@ def answer(profile: Profile) -> list[str]:
     if on_page := len(profile.on_page):
         verb = "difference is" if on_page == 1 else "differences are"
         sentences.append(f"{on_page:,} more {verb} found on their study's own page, and not among all.")
-    sentences += _disagreement(profile)
-    return sentences
+    return [*sentences, *_disagreement(profile), *profile.waiting]
 
 
 def level(profile: Profile) -> str:
