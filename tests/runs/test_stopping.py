@@ -1,7 +1,9 @@
 """Runs that stop once enough is known."""
 
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +19,10 @@ from facevalue.models import load
 from facevalue.runs import RunSettings, SilentProgress, stopping
 from facevalue.runs.begin import begin
 from facevalue.runs.prepared import prepare
+from facevalue.runs.settings import RunSummary
 from facevalue.runs.stopping import Looks, StopRule
 from facevalue.store import read_manifest, read_responses
-from facevalue.types import Question
+from facevalue.types import Question, Request, Response
 
 MARGIN = "[margin]\nsbs = 0.5\n"
 
@@ -76,6 +79,37 @@ def shifts(run: fv.Run) -> pl.DataFrame:
     return run.estimates().filter(measure="sbs", family="variations")
 
 
+def known_and_answered(summary: RunSummary) -> tuple[int, int]:
+    """Requests after which enough was known, and those that were answered in the end, as the sentence says them."""
+    rest = r"(, and ([\d,]+) were answered in the end)?\.$"
+    match = re.search(rf" That was known after ([\d,]+) of {summary.requests:,} requests{rest}", summary.enough)
+    assert match is not None, summary.enough
+    assert match[1] != match[3]
+    known_after, answered = (int(text.replace(",", "")) for text in (match[1], match[3] or match[1]))
+    return known_after, answered
+
+
+@pytest.mark.parametrize(("size", "are_more"), [(1, False), (64, True)])
+def test_the_sentence_counts_what_was_on_its_way_when_enough_was_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, are_more: bool
+) -> None:
+    model = load("sim/null@1")
+    respond = model.respond
+
+    def in_batches(requests: Iterable[Request]) -> Iterator[Response]:
+        left = iter(requests)
+        while batch := list(islice(left, size)):
+            yield from list(respond(batch))
+
+    monkeypatch.setattr(model, "respond", in_batches)
+    settings = RunSettings(stop_when=StopRule(0.9))
+    summary = begin(prepare(study().compiled, model.name, tmp_path / "run", settings), model, SilentProgress())
+    known_after, answered = known_and_answered(summary)
+    assert answered == summary.asked == read_responses(tmp_path / "run").height
+    assert (answered > known_after) is are_more
+    assert read_manifest(tmp_path / "run").enough == summary.enough
+
+
 @pytest.mark.parametrize(("text", "rule"), [("decided", StopRule()), (" width < 2e-2 ", StopRule(0.02))])
 def test_a_rule_is_read(text: str, rule: StopRule) -> None:
     assert StopRule.of(text) == rule == StopRule.of(rule.text)
@@ -102,9 +136,8 @@ def test_a_run_stops_once_its_intervals_are_narrow(stopped: fv.Run) -> None:
     assert run.summary.complete
     assert 0 < run.summary.asked < run.summary.requests
     assert run.summary.enough.startswith("Enough is known: no interval is wider than 0.")
-    known_after = int(run.summary.enough.split(" of ")[0].split()[-1].replace(",", ""))
-    assert known_after <= run.summary.asked
-    assert run.summary.enough.endswith(f"That was known after {known_after:,} of {run.summary.requests:,} requests.")
+    known_after, answered = known_and_answered(run.summary)
+    assert known_after <= answered == run.summary.asked
     leading = shifts(run)
     assert (leading["page_high"] - leading["page_low"]).max() < 0.9  # type: ignore[operator]
     assert leading["method"].str.ends_with(METHOD).all()
@@ -159,6 +192,7 @@ def test_a_run_in_object_storage_stops_too(tmp_path: Path) -> None:
         model = load("sim/null@1")
         summary = begin(prepare(study().compiled, model.name, url, settings), model, SilentProgress())
         assert summary.enough.startswith("Enough is known")
+        assert again or known_and_answered(summary)[1] == summary.asked
         assert summary.complete
         assert (summary.asked == 0) is again
         assert summary.asked < summary.requests

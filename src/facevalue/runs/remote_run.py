@@ -210,8 +210,8 @@ class _Driver(RunSession):
         self._came = max(self._came, tally.stored)
         self._limits.take_counts(facts)
         self._watch()
-        if self._look_due(answered := self._units.answered()):
-            self._look(StoredRun(mirrored(self._objects.url), self._run, self._study), answered)
+        if self._look_due(self._units.answered()):
+            self._look(StoredRun(mirrored(self._objects.url), self._run, self._study))
         if time.monotonic() - self._saved > _SAVED and not self._stopping:
             self._save(replace(self._run, counts=self._counts()))
 
@@ -237,6 +237,9 @@ class _Driver(RunSession):
 
     def _counts(self) -> Counts:
         return self._units.counts()
+
+    def _answered(self) -> int:
+        return self._units.answered()
 
     def _findings(self) -> Mapping[str, Fact]:
         return self._tally.findings

@@ -200,9 +200,9 @@ class _FolderSession(RunSession):
                 if self._came in (ENOUGH, LOOKED_AT):
                     writer.flush()  # so that it is known what they are
                 self._watch()
-                if self._look_due(answered := self._skipped + self._came):
+                if self._look_due(self._skipped + self._came):
                     writer.flush()
-                    self._look(StoredRun(self._folder, self._manifest, self._study), answered)
+                    self._look(StoredRun(self._folder, self._manifest, self._study))
                     self._stream.stop |= bool(self._enough)
                 self._report()
         writer.flush()  # the next round reads what this one stored
@@ -253,6 +253,9 @@ class _FolderSession(RunSession):
             prompt_tokens=completion.prompt_tokens,
             completion_tokens=completion.completion_tokens,
         )
+
+    def _answered(self) -> int:
+        return self._completion.stored()
 
     def _findings(self) -> Mapping[str, Fact]:
         return _findings(self._model)

@@ -84,6 +84,7 @@ class RunSession(ABC):
         self._reported = 0.0
         self._stopped = ""  # by which limit
         self._enough = before.enough
+        self._known_after = 0  # requests, in this session
         self._looks = Looks(settings.stop_when, counts.requests)
         self._stopping = self._interrupted = False
 
@@ -107,6 +108,10 @@ class RunSession(ABC):
     @abstractmethod
     def _counts(self) -> Counts:
         """Requests of the run by status."""
+
+    @abstractmethod
+    def _answered(self) -> int:
+        """Requests with a stored answer of whatever kind, re-asks left out."""
 
     @abstractmethod
     def _findings(self) -> Mapping[str, Fact]:
@@ -186,11 +191,18 @@ class RunSession(ABC):
         """Whether it is to be seen now if enough is known."""
         return not (self._stopping or self._enough) and self._looks.due(answered)
 
-    def _look(self, run: "StoredRun", answered: int) -> None:
+    def _look(self, run: "StoredRun") -> None:
         """See whether the run's rule says that enough is known; the caller then asks nothing new."""
         if reason := self._looks.enough(run):
-            self._enough = f"{reason} That was known after {answered:,} of {self._requests:,} requests."
+            self._known_after = self._answered()
+            self._enough = f"{reason} That was known after {self._known_after:,} of {self._requests:,} requests."
             self._note("Enough is known: what is on its way is stored.")
+
+    def _count_rest(self) -> None:
+        """Say how many requests were answered in the end, where some were on their way when enough was known."""
+        if self._known_after and (answered := self._answered()) != self._known_after:
+            self._enough = f"{self._enough[:-1]}, and {answered:,} were answered in the end."
+        self._known_after = 0
 
     def _interrupt(self) -> None:
         self._interrupted = True
@@ -243,6 +255,7 @@ class RunSession(ABC):
 
     def _close(self, complete: bool) -> None:
         """Write down how the session ended; a complete run of which nothing was open stays as it was."""
+        self._count_rest()
         before, stored = self._before, self._tally.stored
         if complete and not stored and before.end is not None:
             self._save(replace(before, enough=self._enough))
