@@ -1,0 +1,38 @@
+"""Why nothing was tested of what leads a page, as a gate says it."""
+
+import polars as pl
+import pytest
+
+from facevalue.limits.findings import why_untested
+from facevalue.measures.verdicts import Verdict
+
+ROWS = pl.DataFrame(
+    [
+        ("gaps (age)", "not measurable", "One unit."),
+        ("gaps (race)", "not measurable", "One unit."),
+        ("gaps (race)", "not measurable", "No answer."),
+        ("missing answers", str(Verdict.INCONCLUSIVE), "Small."),
+        *[("sizes", "not measurable", "No text.")] * 3,
+        (None, None, None),
+    ],
+    schema=["family", "verdict", "why"],
+    orient="row",
+).with_columns(kind=pl.lit("exploratory"))
+
+
+@pytest.mark.parametrize(
+    ("lead", "why"),
+    [
+        (("cues", "gaps"), "One unit."),
+        (("sizes", "gaps"), "No text."),
+        (("cues",), "No text."),  # of all, where nothing leads
+        ((), "No text."),
+    ],
+)
+def test_what_is_said_of_most_comparisons_that_lead_is_the_reason(lead: tuple[str, ...], why: str) -> None:
+    assert why_untested(ROWS, lead) == why
+
+
+def test_a_study_that_compares_nothing_is_said_to() -> None:
+    assert why_untested(ROWS.clear(), ("gaps",)) == "It compares nothing that leads its page."
+    assert why_untested(ROWS.tail(1), ("gaps",)) == "It compares nothing that leads its page."
