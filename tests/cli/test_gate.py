@@ -65,10 +65,10 @@ def gate(facevalue: Command, audited: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("null", f"{SHIFTS}absolute = 0.02", Exit.UNDECIDED, "would tell"),
         ("few", f"{SHIFTS}absolute = 0.4", Exit.UNDECIDED, "would tell"),
         ("refused", f"{SHIFTS}absolute = 0.4", Exit.UNDECIDED, "Not measurable: "),
-        ("refused", "findings = 0", Exit.UNDECIDED, "stylisticbias, as a whole: not measurable. Not measurable: No"),
+        ("refused", "findings = 0", Exit.UNDECIDED, "stylisticbias, as a whole: not measurable."),
         ("null refused", "findings = 0", Exit.UNDECIDED, "stylisticbias, as a whole (refused): not measurable."),
         ("strong refused", "findings = 0", Exit.BEYOND, "stylisticbias, as a whole (refused): not measurable."),
-        ("apart", "findings = 0", Exit.UNDECIDED, "counterfactuals, as a whole: not measurable. Not measurable: On"),
+        ("apart", "findings = 0", Exit.UNDECIDED, "counterfactuals, as a whole: not measurable."),
         ("refused", 'measure = "missing_share"\nat_most = 0.1', Exit.BEYOND, "lies beyond at most 10.0%"),
         ("null", "findings = 0", Exit.DONE, "no findings in 2 comparisons; one below"),
         ("strong", "findings = 0", Exit.BEYOND, "A difference was found, and none is allowed."),
@@ -182,6 +182,7 @@ def test_a_study_that_tested_nothing_is_named_in_all_forms(gate: Gate) -> None:
     (cell,) = limit["cells"]
     assert (cell["outcome"], cell["study"], cell["measure"], cell["labels"]) == (
         "not measurable", "stylisticbias", "", {})  # fmt: skip
+    assert cell["why"].startswith("Not measurable: Nothing was measured: no valid answer")
     (suite,) = check_junit(Path("out.xml").read_text(encoding="utf-8"))
     assert [child.tag for case in suite.findall("testcase") for child in case] == ["error"]
     assert "stylisticbias, as a whole" in Path("out.md").read_text(encoding="utf-8")
