@@ -31,7 +31,10 @@ SCORE = "score"
 """Unit of what scorers say of texts."""
 SLIGHT = 0.001
 """Difference of shares without an answer below which none is told: exact probabilities tell any from none."""
-_SAMPLED = {"identity": "faces", "counterfactual set": "sets"}
+_SAMPLED = {
+    "identity": "faces", "counterfactual set": "sets", "person or scene": "people or scenes",
+    "unit sampled": "units", "unit asked together": "units",
+}  # fmt: skip
 """What people call the units that were sampled, in the plural."""
 _STRONG = 0.25
 """Share of what is possible from which on a difference that can be missed means that too little was asked."""
@@ -163,8 +166,8 @@ def sampled_units(cluster: str) -> str:
 
     Examples
     --------
-    >>> sampled_units("identity"), sampled_units("image"), sampled_units("")
-    ('faces', 'images', 'units')
+    >>> sampled_units("identity"), sampled_units("image"), sampled_units("unit sampled"), sampled_units("")
+    ('faces', 'images', 'units', 'units')
     """
     return _SAMPLED.get(cluster, f"{cluster or 'unit'}s")
 

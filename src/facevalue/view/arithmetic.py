@@ -18,9 +18,11 @@ from facevalue.runs.stored import StoredRun, answers
 from facevalue.view.opened import RunState
 
 CLOSE = 1e-9
-"""How far the last number of the steps may lie from the estimate, of the larger of it and 1."""
+"""How far what the sums give may lie from the estimate, of the larger of it and 1."""
 _LINES = 12
 """Units in the table of sums; all that move the estimate most are in the list beside."""
+_WHOLE = 1e15
+"""Numbers above are written by their power of ten."""
 NOT_SUMS = (
     "This estimator is no function of sums over single units that is kept, so what each unit adds is not shown. Its "
     "equation is above, and every answer behind it is in the list of answers."
@@ -116,21 +118,33 @@ def term_of(record: TermRecord, e: Estimate, intervention: str | None) -> Estima
 def lines(of: Arithmetic, e: Estimate, *, signed: bool) -> tuple[str, list[tuple[str, ...]]]:
     """The totals in words, and a row for each of the first units: sum, count, mean."""
     term = of.term
-    (total_sums, total_counts) = (float(x[term.column]) for x in term.of.total)
-    told = [f"{total_sums:,.12g} / {total_counts:,.12g} = {total_sums / total_counts:.12g}"]
+    total_sums, total_counts = (float(totals[term.column]) for totals in term.of.total)
+    steps = [f"{figures(total_sums)} / {figures(total_counts)} = {figures(total_sums / total_counts)}"]
     if term.factor != 1.0:
-        told.append(f"times {term.factor:g}")
+        steps.append(f"times {figures(term.factor)}")
     if term.less:
-        told.append(f"less {term.less:.12g}")
+        steps.append(f"less {figures(term.less)}")
     if term.unsigned:
-        told.append("without its sign")
-    text = f"{', '.join(told)}: {of.value:.12g}, which is {number(e.value, e.written, signed=signed)}."
+        steps.append("without its sign")
+    text = f"{', '.join(steps)}: {figures(of.value)}, which is {number(e.value, e.written, signed=signed)}."
     order = of.ranked()[:_LINES]
     rows: list[tuple[str, ...]] = [
-        (of.names[at], f"{of.sums[at]:.6g}", f"{of.counts[at]:.6g}", f"{of.own[at]:.6g}", _moves(float(of.added[at])))
+        (of.names[at], *map(figures, (of.sums[at], of.counts[at], of.own[at])), _moves(float(of.added[at])))
         for at in order
     ]
     return text, rows
+
+
+def figures(value: float) -> str:
+    """A number of a step, to six digits; whole ones are whole, however large.
+
+    Examples
+    --------
+    >>> figures(-2.41666666667), figures(1_250_000.0), figures(-0.0)
+    ('-2.41667', '1,250,000', '0')
+    """
+    is_whole = np.isfinite(value) and value == round(value) and abs(value) < _WHOLE
+    return f"{value + 0.0:,.0f}" if is_whole else f"{value:.6g}"
 
 
 def _moves(added: float) -> str:

@@ -12,7 +12,7 @@ from facevalue.report.blocks.view import View
 from facevalue.report.findings import sampled_units
 from facevalue.report.formatting import DASH
 from facevalue.report.verdict import MEANINGS, verdict_of
-from facevalue.view.arithmetic import NOT_SUMS, TOO_MANY, Arithmetic, begun, lines, term_of, unit_column
+from facevalue.view.arithmetic import NOT_SUMS, TOO_MANY, Arithmetic, begun, figures, lines, term_of, unit_column
 from facevalue.view.estimates import INTERVENTION, ViewedEstimate, rows_of
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef
@@ -129,7 +129,7 @@ def _sums(view: View, e: Estimate, arithmetic: Arithmetic) -> Sequence[Step]:
     signed = view.signed(e.measure)
     units = f"{len(arithmetic.names):,} {_unit_name(view, e)}"
     if not arithmetic.sums.size:
-        text = f"From the sums of {units}: {arithmetic.value:.12g}, which is {view.value(e)}."
+        text = f"From the sums of {units}: {figures(arithmetic.value)}, which is {view.value(e)}."
         return [Step("Value", text)]
     text, rows = lines(arithmetic, e, signed=signed)
     heads = (_unit_name(view, e), "sum", "count", "mean", "moves it by")
