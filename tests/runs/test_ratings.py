@@ -63,8 +63,22 @@ def test_damaged_ratings_are_refused_and_can_be_given_again(tmp_path: Path, dama
         damaged.write_parquet(path)
     with pytest.raises(RunError, match=r"ratings\.parquet .*review RUN --collect FILE"):
         read_kept(tmp_path)
+    keep(tmp_path, RATINGS.head(1))
+    again = read_kept(tmp_path)
+    assert again is not None
+    assert again.height == 1  # of what is damaged nothing is sealed anew
+
+
+def test_ratings_that_somebody_changed_are_not_sealed_anew(tmp_path: Path) -> None:
     keep(tmp_path, RATINGS)
-    assert read_kept(tmp_path) is not None
+    path = tmp_path / FOLDER / "ratings.parquet"
+    seal = pl.read_parquet_metadata(path)["facevalue.sha256"]
+    changed = RATINGS.with_columns(rating=pl.lit(1, pl.Int64))
+    changed.write_parquet(path, metadata={"facevalue.sha256": seal})
+    keep(tmp_path, RATINGS.head(1).with_columns(rater=pl.lit("cy")))
+    rows = read_kept(tmp_path)
+    assert rows is not None
+    assert rows["rater"].to_list() == ["cy"]
 
 
 def test_no_flipped_bit_changes_a_rating(tmp_path: Path) -> None:

@@ -25,8 +25,7 @@ def keep(folder: Path, ratings: pl.DataFrame, kind: str = RATINGS) -> int:
     A rater's name begins with the packet's (`annotations.review_answers`), so that packets stand beside each other.
     """
     with RunLock(folder):
-        path = _path(folder, kind)
-        before = _before(path)
+        path, before = _path(folder, kind), _before(folder, kind)
         same = before["rater"].is_in(ratings["rater"].unique().to_list())
         make_folder(path.parent)
         rows = _whole(pl.concat([before.filter(~same), _whole(ratings)]))
@@ -69,9 +68,10 @@ def _whole(ratings: pl.DataFrame) -> pl.DataFrame:
     return ratings.select(_SCHEMA.names()).cast(_SCHEMA)
 
 
-def _before(path: Path) -> pl.DataFrame:
-    """Ratings that a file holds; none if it is absent or damaged, as it is about to be replaced."""
+def _before(folder: Path, kind: str) -> pl.DataFrame:
+    """Ratings that are there; none where they are damaged: sealed anew they would pass for what raters gave."""
     try:
-        return _whole(read_table(path))
-    except (OSError, pl.exceptions.PolarsError):
-        return pl.DataFrame(schema=_SCHEMA)
+        rows = read_kept(folder, kind)
+    except RunError:
+        rows = None
+    return pl.DataFrame(schema=_SCHEMA) if rows is None else rows
