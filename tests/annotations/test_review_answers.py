@@ -123,12 +123,23 @@ def test_hostile_files_are_one_sentence(tmp_path: Path, text: str, problem: str)
 def test_files_that_are_too_large_or_too_many_are_not_read(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(b" " * (10 * 2**20 + 1))
-    with pytest.raises(DataError, match="larger than 10 MiB"):
+    with pytest.raises(DataError, match="larger than 10 MiB, pictures left out"):
         packet_of(path)
+    picture = "data:image/png;base64," + "a/B+" * 3_000_000 + "=="
+    tasks = [{"data": {"packet": PACKET.name, "picture_1": picture, "text": 'it says "data:image/png'}}]
+    path.write_text(json.dumps(tasks).replace("/", "\\/"), encoding="utf-8")  # as some writers of JSON do
+    assert packet_of(path) == PACKET.name  # the pictures of an export do not count
     with pytest.raises(DataError, match="201 files are given"):
         read(*[path] * 201)
     with pytest.raises(DataError, match="There is no file"):
         packet_of(tmp_path / "absent.json")
+
+
+def test_a_sheet_takes_the_words_of_an_answer_before_its_number(tmp_path: Path) -> None:
+    choices = {"r-1": ("3", "2", "1"), "r-2": ("yes", "no")}
+    path = tmp_path / "ann.csv"
+    path.write_text(f"packet,item,rating\n{PACKET.name},r-1,3\n{PACKET.name},r-2,2\n", encoding="utf-8")
+    assert read_answers([path], PACKET.name, choices)["rating"].to_list() == [1, 2]
 
 
 def test_raters_who_do_not_read_are_left_out(tmp_path: Path) -> None:
@@ -157,7 +168,8 @@ def test_each_rater_has_an_order_of_their_own_and_the_same_again() -> None:
 
 def exported(folder: Path, answers: dict[str, str], change: Change | None = None) -> Path:
     """Tasks as Label Studio exports them once two people annotated some."""
-    tasks_file, _ = label_studio.write_project(PACKET, folder)
+    tasks_file, config_file = (folder / name for name in label_studio.FILES)
+    label_studio.write_project(PACKET, tasks_file, config_file)
     tasks = json.loads(tasks_file.read_text(encoding="utf-8"))
     for number, task in enumerate(tasks):
         named = answers.get(task["data"]["item"])
@@ -177,7 +189,7 @@ def test_tasks_go_to_label_studio_and_its_export_is_read(tmp_path: Path) -> None
     path = exported(tmp_path, {ITEMS[0]: "(b) cruel"})
     assert packet_of(path) == PACKET.name
     assert read(path) == [(f"{PACKET.name}-ls-3", ITEMS[0], 2, None), (f"{PACKET.name}-ls-4", ITEMS[0], 2, None)]
-    config = (tmp_path / label_studio.CONFIG).read_text(encoding="utf-8")
+    config = (tmp_path / label_studio.FILES[1]).read_text(encoding="utf-8")
     assert '<Choices name="answer" toName="text" value="$choices"' in config
     assert "Read." in config
 
@@ -187,7 +199,9 @@ def test_every_task_has_all_pictures_that_the_interface_shows(tmp_path: Path) ->
     question = CardQuestion("Which?", "d-a-b")
     pair = ReviewCard((question,), pictures=(("a", "A"), ("b", "B")))
     single = ReviewCard((CardQuestion("Fine?", "p-a"),), pictures=(("a", ""),), phase=1)
-    tasks_file, config = label_studio.write_project(Packet("picture", "?", (), (pair, single), views=shown), tmp_path)
+    tasks_file, config = (tmp_path / name for name in label_studio.FILES)
+    label_studio.write_project(Packet("picture", "?\x01", (), (pair, single), views=shown), tasks_file, config)
+    assert "\x01" not in config.read_text(encoding="utf-8")  # which no XML may hold
     tasks = [task["data"] for task in json.loads(tasks_file.read_text(encoding="utf-8"))]
     assert [name for name in ("picture_1", "picture_2") if f'value="${name}"' in config.read_text()] == [
         "picture_1", "picture_2",

@@ -9,28 +9,26 @@ from xml.sax.saxutils import escape
 from facevalue.annotations.review_cards import Packet
 from facevalue.annotations.review_page import bounded, ordered
 from facevalue.errors import DataError
-from facevalue.printable import short
+from facevalue.printable import printable, short
 from facevalue.store.files import write_whole
 
-TASKS, CONFIG = "label-studio.json", "label-studio.xml"
-"""Files: tasks to import, and the labelling interface of the project."""
+FILES = ("label-studio.json", "label-studio.xml")
+"""Tasks to import, and the labelling interface of the project."""
 _ANSWER = "answer"
 _PIXEL = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 """A transparent picture, where a card has none."""
 MOST_TASKS = 100_000
 
 
-def write_project(packet: Packet, folder: Path) -> tuple[Path, Path]:
-    """Write tasks, one for each answer, and the configuration that shows them; returns their paths.
+def write_project(packet: Packet, tasks_file: Path, config_file: Path) -> None:
+    """Write tasks, one for each answer, and the configuration that shows them.
 
     Label Studio deals tasks to annotators itself, so that there is one order for all.
     """
     pictures = max((len(card.pictures) for card in packet.cards), default=0)
     tasks = [{"data": data} for data in _tasks(packet, pictures)]
-    paths = folder / TASKS, folder / CONFIG
-    write_whole(paths[0], json.dumps(tasks, ensure_ascii=False, indent=1).encode())
-    write_whole(paths[1], _config(packet, pictures).encode())
-    return paths
+    write_whole(tasks_file, json.dumps(tasks, ensure_ascii=False, indent=1).encode())
+    write_whole(config_file, _config(packet, pictures).encode())
 
 
 def _tasks(packet: Packet, most: int) -> Iterator[dict[str, Any]]:
@@ -64,7 +62,7 @@ def _config(packet: Packet, pictures: int) -> str:
 
 
 def _attribute(text: str) -> str:
-    return escape(text, {'"': "&quot;", "\n": " "})
+    return escape(printable(text), {'"': "&quot;", "\n": " "})  # XML has no controls
 
 
 def packet_of(document: Sequence[Any]) -> Any:

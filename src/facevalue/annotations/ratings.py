@@ -116,8 +116,8 @@ def uniform_raters(ratings: pl.DataFrame) -> tuple[str, ...]:
 def _number(rating: str, choices: Sequence[str], place: str) -> int:
     """Number of a rating."""
     names = [name.casefold() for name in choices] or ["1", "2", "3", "4", "5"]
-    numbers = {name: number for number, name in enumerate(names, start=1)}
-    numbers |= {str(number): number for number in numbers.values()}
+    numbers = {str(number): number for number in range(1, len(names) + 1)}
+    numbers |= {name: number for number, name in enumerate(names, start=1)}  # an answer "3" is no third answer
     match = None if choices else _RATING.fullmatch(rating)
     value = numbers.get(match[1] if match else rating.casefold())
     if value is None:

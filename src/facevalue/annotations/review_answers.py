@@ -17,6 +17,9 @@ from facevalue.printable import short
 FORMAT, VERSION = "facevalue-review", 1
 """Name and version of what a page saves."""
 MAX_FILES = 200
+MAX_EXPORT = 512 * 2**20
+"""Largest export of Label Studio with the pictures of its tasks, which are dropped before anything is read of it."""
+_PICTURES = re.compile(rb'(?<!\\)"data:image(?:[\w+=;,:./-]++|\\/)*+"')
 _LONGEST_SECONDS = 10**7
 _RATER = re.compile(r"[A-Za-z0-9._-]{1,60}")
 _SCHEMA = {"rater": pl.String, "item": pl.String, "rating": pl.Int64, "duration": pl.Float64}
@@ -115,7 +118,10 @@ def seal_of(packet: str, rater: str, seconds: int, answers: Mapping[str, int]) -
 
 def _document(path: Path) -> Any:
     """What a JSON file of answers holds: an object of a page's, or a list of Label Studio's."""
-    document = to_json(read_file(path, MAX_BYTES, "answers"), path.name)
+    data = _PICTURES.sub(b'""', read_file(path, MAX_EXPORT, "answers"))
+    if len(data) > MAX_BYTES:
+        raise DataError(f"{path.name} is larger than {MAX_BYTES // 2**20} MiB, pictures left out.")
+    document = to_json(data, path.name)
     if not isinstance(document, dict | list):
         raise DataError(f"{path.name} holds no answers: it is {short(document)}.")
     return document

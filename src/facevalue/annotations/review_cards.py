@@ -128,7 +128,7 @@ def item_id(prefix: str, item: Sequence[str]) -> str:
 def checks_of(packet: Packet) -> tuple[ReviewCard, ...]:
     """Checks of attention, one to twenty cards: which answer to give is said, and none of them says anything else.
 
-    The answer that is asked for is `right_answers`.
+    The answer that is asked for is `right_answer`.
     """
     wordings = list(dict.fromkeys(q.choices for card in packet.cards for q in card.questions if not q.several))
     wordings = wordings or [YES_OR_NO]

@@ -151,18 +151,24 @@ def write_review(
     DataError
         There is nothing to review, or too much for a page.
     SettingError
-        The folder lies in the run, or holds other packets.
+        The folder lies in the run, or holds packets already, which raters may have filled in; or so many raters there
+        cannot be.
     """
     check_size(packet)
+    if not 1 <= raters <= MOST_RATERS:
+        raise SettingError(f"A review has 1 to {MOST_RATERS} raters, not {raters:,}.")
     if folder.resolve().is_relative_to(run.folder.resolve()):
         raise SettingError(f"{folder} lies in the run: raters would be handed what they must not know. Name another.")
+    is_project = form == "label-studio"
+    names = label_studio.FILES if is_project else [f"rater-{number}.{form}" for number in range(1, raters + 1)]
+    paths = tuple(folder / name for name in names)
+    if before := next((path for path in paths if path.exists()), None):
+        raise SettingError(f"{before} is there already, and may be filled in: name another folder.")
     make_folder(folder)
-    paths: tuple[Path, ...]
-    if form == "label-studio":
-        paths = label_studio.write_project(packet, folder)
+    if is_project:
+        label_studio.write_project(packet, *paths)
     else:
         write = write_page if form == "html" else write_sheet
-        paths = tuple(folder / f"rater-{number}.{form}" for number in range(1, raters + 1))
         for number, path in enumerate(paths, start=1):
             write(packet, f"r{number}", path)
     keep_key(run.folder, key)
@@ -178,7 +184,11 @@ def collect(run: StoredRun, paths: Sequence[Path], threshold: float = THRESHOLD)
     ------
     DataError
         A file is of no packet of this run or of another one than the first, or cannot count; it says why.
+    SettingError
+        No file is named.
     """
+    if not paths:
+        raise SettingError("Name the files of one rater, or of several.")
     key = read_key(run.folder, packet_of(paths[0]))
     choices = key.choices()
     answers = read_answers(paths, key.packet, choices)
