@@ -11,7 +11,8 @@ import pytest
 import facevalue as fv
 from facevalue.annotations.review_answers import seal_of
 from facevalue.annotations.review_cards import is_check, right_answer
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.errors import DataError, SettingError, UnknownNameError
+from facevalue.runs.ratings import keep
 from facevalue.runs.review_keys import FOLDER, read_key
 from facevalue.runs.reviewed_pictures import reviewed_answers
 from tests.cli.conftest import Command
@@ -120,6 +121,16 @@ def test_a_packet_of_another_run_and_places_in_the_run_are_refused(asked: Comman
     assert (empty.status, "is empty" in empty.err) == (1, True)
 
 
+def test_packets_are_not_written_over_and_odd_numbers_are_refused(asked: Command) -> None:
+    assert asked("review", str(RUN), "--out", "p", "--form", "csv", "--sample", "10").status == 0
+    again = asked("review", str(RUN), "--out", "p", "--form", "csv", "--sample", "20")
+    assert (again.status, "rater-1.csv is there already, and may be filled in" in again.err) == (2, True)
+    with pytest.raises(SettingError, match="1 to 50 raters, not 0"):
+        fv.review(RUN, "parse", "q", raters=0)
+    with pytest.raises(SettingError, match="Name the files"):
+        fv.collect_review(RUN, [])
+
+
 def test_own_instructions_stand_in_place_of_ours(asked: Command) -> None:
     Path("mine.txt").write_text("Read it <twice>.\n\nThen answer.", encoding="utf-8")
     packet(asked, "--sample", "10", "--instructions", "mine.txt")
@@ -134,6 +145,8 @@ def _fails(bad: str, row: Row) -> str:
 
 
 def test_pictures_that_fail_are_left_out_beside_all(asked: Command) -> None:
+    statements = {"rater": ["ann"], "item": ["q-0123456789"], "rating": [4]}
+    keep(RUN, pl.DataFrame(statements))  # ratings of a study's own statements say nothing of its pictures
     refused = asked("report", str(RUN), "--exclude-reviewed")
     assert (refused.status, "nobody has looked at its pictures yet" in refused.err) == (1, True)
     run = fv.open_run(RUN)

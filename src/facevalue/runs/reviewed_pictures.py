@@ -53,4 +53,7 @@ def _reviews(run: StoredRun) -> list[tuple[PictureSet, pl.DataFrame]]:
         with suppress(FaceValueError, OSError):  # they may not have been made by us, or lie elsewhere by now
             places.append(StoredRun.open(Path(str(run.study.options["manifest"])).parent / MAKING_FOLDER))
     by_place = ((place, read_kept(place.folder)) for place in places)
-    return [(pictures_of(place), ratings) for place, ratings in by_place if ratings is not None]
+    rated = [(pictures_of(place), ratings) for place, ratings in by_place if ratings is not None]
+    return [  # ratings may be of a study's own statements alone
+        (pictures, ratings) for pictures, ratings in rated if set(ratings["item"]) & set(pictures.items["item"])
+    ]
