@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import click
 import polars as pl
 from rich.console import RenderableType
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -183,13 +184,13 @@ def _without_failing(passing: "PassingAnswers") -> Iterator[RenderableType]:
         yield Text(passing.why_none)
     for model, agreement in passing.by_model.items():
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for heading in (model, "all", "those that pass", "difference", "interval", "verdict"):
-            table.add_column(heading, justify="left" if heading in (model, "verdict") else "right")
+        for heading in (title := escape(model), "all", "those that pass", "difference", "interval", "verdict"):
+            table.add_column(heading, justify="left" if heading in (title, "verdict") else "right")
         for row in agreement.cells.iter_rows(named=True):
             labels = [str(row[name]) for name in agreement.compared.cells if row[name] is not None]
-            numbers = (f"{row[name]:.3f}" for name in ("first", "second", "delta"))
+            numbers = ("-" if row[name] is None else f"{row[name]:.3f}" for name in ("first", "second", "delta"))
             ends = "-" if row["low"] is None else f"{row['low']:.3f}..{row['high']:.3f}"
-            table.add_row(", ".join(labels) or "all", *numbers, ends, row["verdict"] or "")
+            table.add_row(escape(", ".join(labels)) or "all", *numbers, ends, row["verdict"] or "")
         yield table
 
 

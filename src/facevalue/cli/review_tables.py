@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 from rich.console import RenderableType
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -62,7 +64,7 @@ def agreement_rows(outcome: CollectedReview) -> Iterator[dict[str, Any]]:
     """How far raters agree, a row per coefficient."""
     for name, estimate in _agreement(outcome).items():
         value, low, high = (
-            None if end[0] != end[0] else float(end[0]) for end in (estimate.value, estimate.low, estimate.high)
+            float(end[0]) if np.isfinite(end[0]) else None for end in (estimate.value, estimate.low, estimate.high)
         )
         yield {
             "coefficient": name, "value": value, "low": low, "high": high, "n": int(estimate.n[0]),
@@ -113,7 +115,7 @@ def _reader(review: ReaderReview) -> Iterator[RenderableType]:
     table = _table("label", "measure", "value", "interval", "n")
     for row in review.accuracy.iter_rows(named=True):
         table.add_row(
-            row["label"],
+            escape(row["label"]),
             row["measure"],
             _percent(row["value"]),
             _interval(row["low"], row["high"], 100),
@@ -131,7 +133,7 @@ def _reader(review: ReaderReview) -> Iterator[RenderableType]:
 def _findings(findings: pl.DataFrame) -> Iterator[RenderableType]:
     table = _table("statement", *KINDS, "most")
     for row in findings.iter_rows(named=True):
-        table.add_row(row["statement"], *(f"{row[kind] or 0}" for kind in KINDS), row["most"] or "-")
+        table.add_row(escape(row["statement"]), *(f"{row[kind] or 0}" for kind in KINDS), row["most"] or "-")
     yield table
 
 
@@ -144,7 +146,7 @@ def _statements(offer: Questionnaire, rated: Rated) -> Iterator[RenderableType]:
     for row in pairs.iter_rows(named=True):
         table.add_row(
             row["item"],
-            row["statement"] + (f" ({row['task']})" if several else ""),
+            escape(row["statement"] + (f" ({row['task']})" if several else "")),
             *("-" if row[column] is None else f"{row[column]:{form}}" for _, column, form in offer.numbers),
             f"{row['mean']:.2f}",
             _interval(row["low"], row["high"]),
@@ -182,7 +184,7 @@ def _pictures(rated: RatedPictures, source: str, unit: str) -> Iterator[Renderab
         by_group = _table("question", "factor", "level", "fine", "interval", "answers", *headings)
         for row in groups.iter_rows(named=True):
             by_group.add_row(
-                row["question"], row["factor"], row["level"], _percent(row["share"]),
+                row["question"], escape(row["factor"]), escape(row["level"]), _percent(row["share"]),
                 _interval(row["low"], row["high"], 100), f"{row['answers']:,}",
                 *((_number(row["kappa"]), _printed(row)) if has_agreement else ()),
             )  # fmt: skip
