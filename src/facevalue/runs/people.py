@@ -74,8 +74,7 @@ def sorting_packet(run: StoredRun, name: str, size: int, seed: int) -> tuple[Pac
         raise DataError(f"{run.place} holds no text to be sorted yet.")
     judgments = read_judgments(run.folder)
     judged = {} if judgments is None else judgments.judgments
-    places = dict(zip(sorting.categories, sorting.texts, strict=True))
-    verdicts = [_verdict(judged.get((name, text)), places) for text in texts.values()]
+    verdicts = [_verdict(judged.get((name, text)), sorting.categories) for text in texts.values()]
     rows = pl.DataFrame({"item": list(texts), "read": verdicts}, schema={"item": pl.String, "read": pl.String})
     sample = StratifiedSample(size, seed)
     digests = np.array([int(item.rpartition("-")[2], 16) for item in texts], dtype=np.uint64)
@@ -100,11 +99,11 @@ def sorting_packet(run: StoredRun, name: str, size: int, seed: int) -> tuple[Pac
     return packet, ReviewKey.of_packet(packet, hidden, sizes, {"sorted": name})
 
 
-def _verdict(judgment: Judgment | None, places: Mapping[str, str]) -> str | None:
-    """Category of a text by the judge, "" for none of them; None where it was not asked."""
+def _verdict(judgment: Judgment | None, categories: Sequence[str]) -> str | None:
+    """Category of a text by the judge, or that it is none of them; None where it was not asked."""
     if judgment is None:
         return None
-    return judgment.category if judgment.category in places else _OPEN
+    return judgment.category if judgment.category in categories else _OPEN
 
 
 def _texts(run: StoredRun, sorting: Sorting) -> dict[str, str]:
