@@ -118,6 +118,17 @@ class Option:
     level: str
     nouns: tuple[str, ...] = ()
 
+    @property
+    def wording(self) -> str:
+        """Label and text, as the prompt lists it.
+
+        Examples
+        --------
+        >>> Option("(a)", "competent", "favourable").wording, Option("", "yes", "yes").wording
+        ('(a) competent', 'yes')
+        """
+        return f"{self.label} {self.text}".strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Question:

@@ -329,7 +329,7 @@ def listed(options: tuple[Option, ...]) -> str:
             if options[0].label
             else (f"{options[0].text} or {options[1].text}")
         )
-    return "\n" + "\n".join(f"{option.label} {option.text}".strip() for option in options)
+    return "\n" + "\n".join(option.wording for option in options)
 
 
 class Questions:

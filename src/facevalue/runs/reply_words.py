@@ -9,5 +9,5 @@ def said(text: str | None, probs: Sequence[float] | None, options: Sequence[Opti
     """A reply verbatim, or the probabilities of its options in words."""
     if probs is None:
         return text or ""
-    labels = [f"{option.label} {option.text}".strip() for option in options]
+    labels = [option.wording for option in options]
     return ", ".join(f"{label}: {p:.0%}" for label, p in zip(labels, probs, strict=True))

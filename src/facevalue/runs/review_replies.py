@@ -158,7 +158,7 @@ def _reply(
 ) -> ReviewedReply | None:
     """A question with the options that the model had, and where there are none, one that names what was read."""
     if options is not None:
-        choices = tuple(f"{option.label} {option.text}".strip() for option in question.options)
+        choices = tuple(option.wording for option in question.options)
         labels = (*(option.level for option in question.options), NO_ANSWER, NO_ANSWER, NO_ANSWER, "")
         same = [at for at, values in enumerate(options) if _alike(values, row)]
         if row["na"] is not None or len(same) == 1:

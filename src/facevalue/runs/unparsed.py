@@ -95,7 +95,7 @@ def _said(text: str | None, reason: str) -> str:
 def _asked_for(question: Question) -> str:
     """What a question asks for: its options, or the last line of its prompt where there are none."""
     if question.options:
-        few = (f"{option.label} {option.text}".strip() for option in question.options[:_OPTIONS])
+        few = (option.wording for option in question.options[:_OPTIONS])
         more = ", …" if len(question.options) > _OPTIONS else ""
         return f"one of {', '.join(quoted(option, _LONGEST // 4) for option in few)}{more}"
     lines = [line for line in question.prompt.splitlines() if line.strip()]

@@ -173,7 +173,7 @@ def parsed(run: StoredRun, index: AnswerIndex, places: Places) -> pl.DataFrame:
     return pl.concat([answered, verbatim], how="horizontal")
 
 
-def answer_rows(state: RunState, index: AnswerIndex, places: Places, longest: int = _SHORT) -> tuple[AnswerRow, ...]:
+def answer_rows(state: RunState, index: AnswerIndex, places: Places) -> tuple[AnswerRow, ...]:
     """Answers at these places, for people."""
     run, titles = state.run, state.titles
     if not places.size:
@@ -191,7 +191,7 @@ def answer_rows(state: RunState, index: AnswerIndex, places: Places, longest: in
             AnswerRow(
                 row["trial"], row["repeat"], factor_words(row, names, titles), row["status"],
                 answer, reason_of(row, titles),
-                shortened(reply, longest) if longest == _SHORT else reply[:longest], pictures, row["stored at"],
+                shortened(reply, _SHORT), pictures, row["stored at"],
             )
         )  # fmt: skip
     return tuple(out)
@@ -216,7 +216,7 @@ def factor_words(row: Mapping[str, object], names: Sequence[str], titles: Titles
 def meanings(run: StoredRun, rows: pl.DataFrame, questions: Sequence[Question]) -> list[str | None]:
     """What replies count as: the option that is read in the same way, or else the numbers; None without an answer."""
     numbers = [name for name in rows.columns if _is_number(run, name, rows.schema[name])]
-    texts = [[f"{option.label} {option.text}".strip() for option in question.options] for question in questions]
+    texts = [[option.wording for option in question.options] for question in questions]
     sampled = rows["stored probs"].is_null().to_list()
     at = [place for place, of in enumerate(texts) if sampled[place] for _ in of]
     read_alike: dict[int, list[str]] = {}

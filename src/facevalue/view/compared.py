@@ -81,7 +81,7 @@ def compare(runs: OpenedRuns, query: Query) -> ComparedPage:
 
 def _states(runs: OpenedRuns, text: str) -> tuple[RunState, ...]:
     numbers = text.split(",")
-    if not 2 <= len(numbers) <= _MOST or len(set(numbers)) < len(numbers):
+    if not 2 <= len(numbers) <= _MOST or len(set(numbers)) < len(numbers) or "" in numbers:
         raise SettingError(f"runs names 2 to {_MOST} runs by their places, such as 0,1.")
     states = tuple(runs.at(number) for number in numbers)
     studies = {state.run.study.name for state in states}

@@ -227,7 +227,7 @@ def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures)
     for row, question, answer, refs in zip(
         rows.iter_rows(named=True), questions, counted, listed(state, factors), strict=True
     ):
-        options = [f"{option.label} {option.text}".strip() for option in question.options]
+        options = [option.wording for option in question.options]
         probs = row["stored probs"]
         shares = [{"option": o, "share": p} for o, p in zip(options, probs, strict=False)] if probs else None
         yield plain(

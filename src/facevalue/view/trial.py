@@ -155,7 +155,7 @@ def _pictures(state: RunState, number: int, factors: pl.DataFrame) -> tuple[tupl
 
 
 def _option_texts(question: Question) -> list[str]:
-    return [f"{option.label} {option.text}".strip() for option in question.options]
+    return [option.wording for option in question.options]
 
 
 def _reply(state: RunState, row: Mapping[str, object], question: Question, answer: str | None) -> ReplyRow:

@@ -95,7 +95,7 @@ def _example(run: StoredRun, want: Wanted, row: Row, view: View) -> PairExample:
         image=_picture(look.images, want.longest),
         no_picture=look.why,
         prompt=question.prompt,
-        options=tuple(f"{option.label} {option.text}".strip() for option in question.options),
+        options=tuple(option.wording for option in question.options),
         answer=said(reply["text"], reply["probs"], question.options),
         choice=view.said_of_row(want.choice, row),
         model=run.model,
