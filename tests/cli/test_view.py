@@ -58,6 +58,12 @@ def test_pages_are_written_into_a_folder(facevalue: Command, run: Path, tmp_path
     assert "--export" in facevalue("view", str(run), "--public").err
 
 
+def test_only_a_server_takes_the_extra(facevalue: Command, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "facevalue.view.server", None)  # as where its packages are missing
+    assert "facevalue[view]" in facevalue("view", str(run)).err
+    assert facevalue("view", str(run), "--export", "out").status == 0
+
+
 def test_a_port_that_is_taken_is_said(facevalue: Command, run: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

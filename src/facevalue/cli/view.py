@@ -1,5 +1,6 @@
 """`facevalue view`: runs in the browser."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -9,6 +10,7 @@ from facevalue.cli.results import open_all
 from facevalue.errors import DependencyError, SettingError
 from facevalue.places import folder_or_url
 from facevalue.runs.audit_folder import is_audit
+from facevalue.view.opened import OpenedRuns
 
 
 @dataclass(frozen=True)
@@ -30,22 +32,34 @@ def view(
     """Look at runs in the browser, or write the pages into a folder."""
     if public and folder is None:
         raise SettingError("--public is about what --export DIR writes: name the folder.")
+    if folder is not None:
+        return _exported(runs, folder, public, pictures)
     try:
         from facevalue.view.server import Viewer  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
         raise DependencyError("starlette with uvicorn", "view") from error
-    from facevalue.view.opened import OpenedRuns  # noqa: PLC0415
-
-    stored = open_all(runs, pictures)
-    audit = len(runs) == 1 and is_audit(folder_or_url(runs[0]))
-    if folder is not None:
-        from facevalue.view.export import export_folder  # noqa: PLC0415
-
-        written = export_folder(OpenedRuns(stored, audit=audit), folder, public=public)
-        document = ViewDocument("", tuple(run.place for run in stored), str(written.page))
-        lines = [f"{written.answers:,} answers, {written.pictures:,} pictures: {written.page}"]
-        return Output(document, [*lines, written.note] if written.note else lines)
-    viewer = Viewer(OpenedRuns(stored, audit=audit), port)
-    document = ViewDocument(viewer.address, tuple(run.place for run in stored))
+    opened = _opened(runs, pictures)
+    viewer = Viewer(opened, port)
+    document = ViewDocument(viewer.address, _places(opened))
     lines = [viewer.address, "Ctrl-C ends it."]
     return Output(document, lines, then=lambda: viewer.serve(browser=not no_browser))
+
+
+def _opened(runs: Sequence[str], pictures: Path | None) -> OpenedRuns:
+    is_of_audit = len(runs) == 1 and is_audit(folder_or_url(runs[0]))
+    return OpenedRuns(open_all(runs, pictures), audit=is_of_audit)
+
+
+def _places(opened: OpenedRuns) -> tuple[str, ...]:
+    return tuple(state.run.place for state in opened.states())
+
+
+def _exported(runs: Sequence[str], folder: Path, public: bool, pictures: Path | None) -> Output[ViewDocument]:
+    """Write the pages, which takes no server."""
+    from facevalue.view.export import export_folder  # noqa: PLC0415
+
+    opened = _opened(runs, pictures)
+    written = export_folder(opened, folder, public=public)
+    document = ViewDocument("", _places(opened), str(written.page))
+    lines = [f"{written.answers:,} answers, {written.pictures:,} pictures: {written.page}"]
+    return Output(document, [*lines, written.note] if written.note else lines)

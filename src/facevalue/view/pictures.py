@@ -4,7 +4,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import polars as pl
@@ -21,8 +21,8 @@ from facevalue.view.opened import RunState
 
 LARGE, SMALL = 1024, 256
 """Longest side in pixels."""
-_MOST = 8
-"""Pictures of a trial."""
+_MOST, _MOST_KEPT = 8, 512
+"""Pictures of a trial; those that are kept of a run once they were asked for."""
 _APART = ("block", "image", "path", "identity", "set", "seed", "intervention")
 _NAME = re.compile(r"(asked|[0-9]{1,19})-([0-9]{1,2})")
 _CAPTION = 200  # characters
@@ -97,10 +97,10 @@ def picture_bytes(state: RunState, name: str, *, small: bool = False) -> bytes:
     match = _NAME.fullmatch(name)
     if match is None:
         raise DataError("There is no picture of that name.")
-    return _encoded(state, match[1], int(match[2]), SMALL if small else LARGE)
+    encoded = state.once("pictures", lambda: lru_cache(_MOST_KEPT)(partial(_encoded, state)))  # gone with the state
+    return encoded(match[1], int(match[2]), SMALL if small else LARGE)
 
 
-@lru_cache(maxsize=512)
 def _encoded(state: RunState, trial: str, at: int, longest: int) -> bytes:
     data = smaller(_original(state, trial, at), longest)
     if data is None:
