@@ -216,7 +216,7 @@ def _stored_answers(state: RunState, pictures: _Pictures) -> Iterator[list[dict[
     index = index_of(state)
     for start in range(0, index.trial.size, ROWS):
         places = np.arange(start, min(start + ROWS, index.trial.size))
-        yield [pictures.placed(row) for row in _rows(state, index, places, pictures)]
+        yield list(_rows(state, index, places, pictures))
 
 
 def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures) -> Iterator[dict[str, Any]]:
@@ -240,23 +240,19 @@ def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures)
                 "na": row["na"],
                 "reply": said(row["stored text"], probs, question.options)[:LONGEST],
                 "when": row["stored at"],
-                "levels": _text({name: str(row[name]) for name in names if row.get(name) is not None}),
-                "factors": _text(factor_words(row, names, titles)),
-                "pictures": _text(pictures.placed(plain(list(refs)))),
+                "levels": to_json({name: str(row[name]) for name in names if row.get(name) is not None}),
+                "factors": to_json(factor_words(row, names, titles)),
+                "pictures": to_json(pictures.placed(plain(list(refs)))),
                 "prompt": question.prompt,
                 "system": question.system,
-                "options": _text(options) if options else None,
-                "probs": _text(shares) if shares else None,
+                "options": to_json(options) if options else None,
+                "probs": to_json(shares) if shares else None,
                 "attention": None,
                 "prompt_tokens": row["stored prompt_tokens"],
                 "completion_tokens": row["stored completion_tokens"],
                 "latency_ms": row["stored latency_ms"],
             }
         )
-
-
-def _text(value: object) -> str:
-    return to_json(value)
 
 
 _SCHEMA: Mapping[str, pl.DataType] = {
