@@ -66,12 +66,14 @@ class EstimateTerm:
 
     def value(self) -> float:
         """The estimate, from the totals."""
-        return float(self._told(self.of.estimate(*self.of.total)[self.column]))
+        return float(self._scaled(self.of.estimate(*self.of.total)[self.column]))
 
     def without_each(self) -> Array:
         """The estimate without each unit, shape (units,)."""
         total_sums, total_counts = self.of.total
-        return self._told(self.of.estimate(total_sums - self.of.sums, total_counts - self.of.counts)[..., self.column])
+        return self._scaled(
+            self.of.estimate(total_sums - self.of.sums, total_counts - self.of.counts)[..., self.column]
+        )
 
     def sums(self) -> tuple[Array, Array] | None:
         """Sums and counts of each unit; None where the estimate takes several columns."""
@@ -85,7 +87,7 @@ class EstimateTerm:
             return np.asarray((self.of.counts > 0).any(axis=1))
         return self.of.counts[:, self.column] > 0
 
-    def _told(self, values: Array) -> Array:
+    def _scaled(self, values: Array) -> Array:
         out = np.asarray(values) * self.factor - self.less
         return np.abs(out) if self.unsigned else out
 
