@@ -30,6 +30,12 @@ def test_full_agreement_is_one_and_chance_is_near_zero() -> None:
     assert found.low[0] < 0 < found.high[0]
 
 
+def test_full_agreement_on_few_items_is_not_certain() -> None:
+    few = fleiss_kappa(np.array([[1.0, 2, 1, 2]] * 2), 0)
+    assert few.value[0] == few.high[0] == 1
+    assert few.low[0] < 0.5
+
+
 def test_items_that_not_all_raters_sorted_are_left_out() -> None:
     ratings = np.array([[1.0, 0, 1, np.nan], [1.0, 0, 0, 1]])
     assert fleiss_kappa(ratings, 0).clusters[0] == 3

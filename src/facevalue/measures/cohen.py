@@ -6,7 +6,7 @@ import numpy.typing as npt
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array, Estimates, single
 from facevalue.measures.estimates import NOT_MEASURABLE
-from facevalue.measures.proportions import wilson
+from facevalue.measures.proportions import ends_of_agreement
 
 METHOD = "BCa bootstrap over units, and no narrower than Wilson's of disagreement"
 
@@ -66,9 +66,7 @@ def cohen_kappa(ratings: Array, seed: int, unit: npt.NDArray[np.int64] | None = 
     counts = np.bincount(place, minlength=units).astype(np.float64)[:, None] * np.ones(values.shape[1])
     value, low, high, se = cluster_bootstrap.bca(sums, counts, _kappa, seed)
     if not cluster_bootstrap.only_values():
-        beyond = 1.0 - _chance(values.mean(axis=0))
-        fewest, largest = wilson((1 - value) * beyond, np.array([units]), np.array([units - 1]))
-        low, high = np.fmax(np.fmin(low, 1 - largest / beyond), -1.0), np.fmax(high, 1 - fewest / beyond)
+        low, high = ends_of_agreement(value, low, high, 1 / (1.0 - _chance(values.mean(axis=0))), units)
     method = np.array([METHOD], dtype=object)
     return Estimates(value, low, high, np.array([pairs.shape[1]]), np.array([units]), method, se)
 

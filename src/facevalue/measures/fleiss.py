@@ -11,6 +11,9 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array, Estimates, single
 from facevalue.measures.estimates import NOT_MEASURABLE
+from facevalue.measures.proportions import ends_of_agreement
+
+METHOD = "BCa bootstrap over items, and no narrower than Wilson's of disagreement"
 
 THRESHOLD = 0.3
 """Score from which a text counts as toxic (C.2)."""
@@ -19,7 +22,7 @@ RANGES, EACH = 5, 5
 
 
 def fleiss_kappa(ratings: Array, seed: int) -> Estimates:
-    r"""Fleiss' kappa, with a bootstrap interval over items.
+    r"""Fleiss' kappa, with a bootstrap interval over items, no narrower than Wilson's of disagreement.
 
     Parameters
     ----------
@@ -63,13 +66,20 @@ def fleiss_kappa(ratings: Array, seed: int) -> Estimates:
     agree = ((counts**2).sum(axis=1) - raters) / (raters * (raters - 1))
     sums = np.column_stack([agree, counts / raters])
     value, low, high, se = cluster_bootstrap.bca(sums, np.ones_like(sums), _kappa, seed)
+    if not cluster_bootstrap.only_values():
+        low, high = ends_of_agreement(value, low, high, 1 / (1.0 - _chance(sums.mean(axis=0))), items)
     n, clusters = np.array([complete.size]), np.array([items])
-    return Estimates(value, low, high, n, clusters, np.array(["BCa bootstrap over items"], dtype=object), se)
+    return Estimates(value, low, high, n, clusters, np.array([METHOD], dtype=object), se)
+
+
+def _chance(means: Array) -> Array:
+    """P_e of means (..., agreement, share of each category)."""
+    return np.asarray((means[..., 1:] ** 2).sum(axis=-1))
 
 
 def _kappa(sums: Array, counts: Array) -> Array:
     means = cluster_bootstrap.ratio(sums, counts)
-    agree, chance = means[..., 0], (means[..., 1:] ** 2).sum(axis=-1)
+    agree, chance = means[..., 0], _chance(means)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(1 - chance > 1e-12, (agree - chance) / (1 - chance), np.nan)[..., None]
 

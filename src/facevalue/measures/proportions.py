@@ -63,6 +63,33 @@ def wilson(
     return np.clip(low, 0.0, p), np.clip(high, p, 1.0)
 
 
+def ends_of_agreement(
+    value: Array, low: Array, high: Array, most: npt.ArrayLike, units: npt.ArrayLike
+) -> tuple[Array, Array]:
+    """Ends of the interval of an agreement beyond chance, no narrower than Wilson's of disagreement.
+
+    Few items on which nearly all agree give resamples without a disagreement, so that a bootstrap alone says "certain".
+
+    Parameters
+    ----------
+    value, low, high:
+        The coefficient, 1 - most * w with w the share of disagreement, and its interval.
+    most:
+        By how much the coefficient falls from agreement of all to none: 1 over the disagreement that chance gives.
+    units:
+        Number of items, or of units of these.
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> [end.round(2).tolist() for end in ends_of_agreement(one, one, one, 2.0, [40])]
+    [[0.81], [1.0]]
+    """
+    size = np.asarray(units)
+    fewest, largest = wilson((1 - value) / most, size, size - 1)
+    return np.fmax(np.fmin(low, 1 - most * largest), -1.0), np.fmax(high, 1 - most * fewest)
+
+
 def score_p(share: npt.ArrayLike, size: npt.ArrayLike, df: npt.ArrayLike, null: npt.ArrayLike = 0.5) -> Array:
     """Two-sided p-values of shares against a null share: below 0.05 exactly where the 95% interval leaves it out.
 

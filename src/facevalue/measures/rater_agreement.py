@@ -16,7 +16,7 @@ from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.cohen import cohen_kappa
 from facevalue.measures.estimates import NOT_MEASURABLE
 from facevalue.measures.fleiss import fleiss_kappa
-from facevalue.measures.proportions import wilson
+from facevalue.measures.proportions import ends_of_agreement
 
 ALPHA = Measure(
     name="krippendorff_alpha",
@@ -87,8 +87,8 @@ def alpha(ratings: Array, seed: int, metric: str = "ordinal") -> Estimates:
     `ratings`: shape (raters, items); NaN is missing. Items with fewer than two ratings say nothing about agreement and
     are left out. `metric`: how far two values are apart: "nominal", "ordinal", "interval" or "ratio".
     Returns one estimate, arrays of shape (1,): `n` pairable ratings of `clusters` items. NaN, with the reason in
-    `method`, if no item has two ratings, or if all ratings are the same: agreement beyond chance cannot be known where
-    there is no variation.
+    `method`, if fewer than two items have two ratings, or if all ratings are the same: agreement beyond chance cannot
+    be known where there is no variation.
 
     Raises
     ------
@@ -124,10 +124,11 @@ def alpha(ratings: Array, seed: int, metric: str = "ordinal") -> Estimates:
         raise ValueError("Ratios need values that are not negative.")
     pairable = ratings[:, (~np.isnan(ratings)).sum(axis=0) > 1]
     values = np.unique(pairable[~np.isnan(pairable)])
-    if values.size < 2:
+    if values.size < 2 or pairable.shape[1] < 2:
         none = np.full(1, np.nan)
         size, items = np.array([(~np.isnan(pairable)).sum()]), np.array([pairable.shape[1]])
-        reason = "all ratings are the same" if values.size else "no item has two ratings"
+        reason = "all ratings are the same" if pairable.shape[1] > 1 else "one item alone has two ratings"
+        reason = reason if values.size else "no item has two ratings"
         return Estimates(none, none, none, size, items, np.array([f"{NOT_MEASURABLE}: {reason}"], dtype=object))
     counts = (pairable[:, :, None] == values).sum(axis=0).astype(np.float64)  # (items, values)
     m = counts.sum(axis=1)
@@ -140,11 +141,10 @@ def alpha(ratings: Array, seed: int, metric: str = "ordinal") -> Estimates:
     value, low, high, se = cluster_bootstrap.bca(coincidences, coincidences, statistic, seed)
     n, clusters = np.array([int(m.sum())]), np.array([len(m)])
     method = np.array(["BCa bootstrap over items, and no narrower than Wilson's of disagreement"], dtype=object)
-    if len(m) > 1 and not cluster_bootstrap.only_values():
+    if not cluster_bootstrap.only_values():
         distances = _distances(counts.sum(axis=0), values, metric)
         most = distances.max() / _expected(distances, counts.sum(axis=0))
-        fewest, largest = wilson((1 - value) / most, clusters, clusters - 1)
-        low, high = np.fmax(np.fmin(low, 1 - most * largest), -1.0), np.fmax(high, 1 - most * fewest)
+        low, high = ends_of_agreement(value, low, high, most, clusters)
     return Estimates(value, low, high, n, clusters, method, se)
 
 
