@@ -42,7 +42,7 @@ class Arithmetic:
         Units with answers behind it; numbers where they have no names.
     added:
         What the estimate would move by without each of them; NaN where nothing would be left.
-    own:
+    means:
         Mean of each alone; NaN where the estimate is no mean over units.
     sums, counts:
         Sums and counts of each; empty where it takes several columns of them.
@@ -53,7 +53,7 @@ class Arithmetic:
     term: EstimateTerm
     names: tuple[str, ...]
     added: npt.NDArray[np.float64]
-    own: npt.NDArray[np.float64]
+    means: npt.NDArray[np.float64]
     sums: npt.NDArray[np.float64]
     counts: npt.NDArray[np.float64]
     value: float
@@ -67,13 +67,13 @@ class Arithmetic:
         used: list[int] = np.flatnonzero(term.used()).tolist()
         names = term.of.names or [f"unit {place + 1}" for place in range(term.of.sums.shape[0])]
         sums, counts = term.sums() or (np.full(0, np.nan), np.full(0, np.nan))
-        own = np.full(len(used), np.nan)
+        means = np.full(len(used), np.nan)
         if sums.size:
             sums, counts = sums[used], counts[used]
-            own = sums / counts * term.factor - term.less
+            means = sums / counts * term.factor - term.less
         with np.errstate(invalid="ignore", divide="ignore"):
             added = value - term.without_each()[used]
-        return cls(term, tuple(str(names[at]) for at in used), added, own, sums, counts, value)
+        return cls(term, tuple(str(names[at]) for at in used), added, means, sums, counts, value)
 
     def ranked(self) -> npt.NDArray[np.int64]:
         """Units in the order of what they add; those without which nothing is left come first."""
@@ -129,7 +129,7 @@ def lines(of: Arithmetic, e: Estimate, *, signed: bool) -> tuple[str, list[tuple
     text = f"{', '.join(steps)}: {figures(of.value)}, which is {number(e.value, e.written, signed=signed)}."
     order = of.ranked()[:_LINES]
     rows: list[tuple[str, ...]] = [
-        (of.names[at], *map(figures, (of.sums[at], of.counts[at], of.own[at])), _moves(float(of.added[at])))
+        (of.names[at], *map(figures, (of.sums[at], of.counts[at], of.means[at])), _moves(float(of.added[at])))
         for at in order
     ]
     return text, rows

@@ -162,7 +162,7 @@ def _clusters(
         text = "all of it" if added is None else formatting.number(added, _apart(e), signed=True)
         out.append(
             ClusterRow(
-                unit, unit if column is None else state.titles.get(column, unit), _finite(arithmetic.own[at]), added,
+                unit, unit if column is None else state.titles.get(column, unit), _finite(arithmetic.means[at]), added,
                 float(arithmetic.counts[at]) if arithmetic.counts.size else None, text, numbers,
                 tuple(picture for number in numbers for picture in pictures.get(number, ())),
             )

@@ -3,8 +3,6 @@
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -201,8 +199,3 @@ class OpenedRuns:
                 stored = self._values[name] = (states, make())
             value: T = stored[1]
             return value
-
-
-def opened(places: Sequence[Path | str], pictures: Path | None = None) -> list[StoredRun]:
-    """Open runs at these places."""
-    return list(map(partial(StoredRun.open, pictures=pictures), places))
