@@ -64,7 +64,7 @@ def wilson(
 
 
 def ends_of_agreement(
-    value: Array, low: Array, high: Array, most: npt.ArrayLike, units: npt.ArrayLike
+    value: Array, low: Array, high: Array, most: Array | float, units: npt.ArrayLike
 ) -> tuple[Array, Array]:
     """Ends of the interval of an agreement beyond chance, no narrower than Wilson's of disagreement.
 
