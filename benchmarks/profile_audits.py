@@ -8,7 +8,7 @@ times as many people. Audits are kept in build/profile, so that the script goes 
 """
 
 import argparse
-import pickle
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -149,17 +149,14 @@ def audited(makers: Makers, condition: PlantedCondition, audits: int) -> pl.Data
     signs = makers.signs(condition) if condition.effect else {}
     tables = []
     for seed in range(1, audits + 1):
-        file = FOLDER / f"{condition.name}-{condition.effect:g}-{seed}.pickle"
+        file = FOLDER / f"{condition.name}-{condition.effect:g}-{seed}.json"
         if not file.exists():
             begun = time.process_time()
             rows = counted(makers.profile(condition, seed), signs)
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(pickle.dumps(rows))
+            file.write_text(json.dumps(rows))
             print(f"{condition.name} {seed}: {time.process_time() - begun:.1f} CPU s", flush=True)
-        rows_of_audit = [
-            {k: v if isinstance(v, str) else int(v) for k, v in row.items()} for row in pickle.loads(file.read_bytes())
-        ]
-        tables.append(pl.DataFrame(rows_of_audit).with_columns(audit=seed))
+        tables.append(pl.DataFrame(json.loads(file.read_text())).with_columns(audit=seed))
     return pl.concat(tables).with_columns(condition=pl.lit(condition.name))
 
 
