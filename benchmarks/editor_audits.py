@@ -245,14 +245,20 @@ def _inspector(name: str, keep: Path | None) -> KeptInspector:
 
 
 def outcomes(audit: Audit, rows: pl.DataFrame) -> list[dict[str, object]]:
-    """What an audit found of each side effect that was planted, or, where none was, whether it found anything."""
+    """What an audit found of each side effect that was planted, or, where none was, whether it found anything.
+
+    Between genders nothing differs then; what all faces share includes what the edit itself, a stripe, does.
+    """
     editor, out = audit.editor, []
     if not editor.plants:
         tested = rows.filter(pl.col("verdict").is_not_null())
-        return [{
-            "side effect": "", "strength": None, "estimand": "anything", "promised": True, "value": None,
-            "found": (tested["verdict"] == FOUND).any(), "simple": (tested["p_simple"] < 0.05).any(), "wrong": False,
-        }]  # fmt: skip
+        for estimand, is_gap in (("any gap between genders", True), ("anything of all faces", False)):
+            of_it = tested.filter(pl.col("gender").is_not_null() == is_gap)
+            out.append({
+                "side effect": "", "strength": None, "estimand": estimand, "promised": is_gap, "value": None,
+                "found": (of_it["verdict"] == FOUND).any(), "simple": (of_it["p_simple"] < 0.05).any(), "wrong": False,
+            })  # fmt: skip
+        return out
     for plant in editor.plants:
         met = plant.kind in editor.truth({"gender": GENDERS[0]})
         for measure in MEASURES[plant.kind]:
@@ -327,8 +333,10 @@ gender a side effect meets is drawn at random, anew in each audit. Refusals are 
 120 edits of 60 faces.
 
 Promised is that what is planted is found (bold: for one gender, as a difference between the genders) in at least 95% of
-audits, at the level of the page, and that where nothing is planted at most 5% find anything. Estimates are turned
-toward what was planted, in the unit of the quantity: L*, distance of embeddings, % of the width, %, share.
+audits, at the level of the page, and that where nothing is planted at most 5% find any difference between the genders.
+That is nothing by construction: both get the same stripe. What all faces share is not: the stripe itself moves it.
+Estimates are turned toward what was planted, in the unit of the quantity: L*, distance of embeddings, % of the width,
+%, share.
 
 {table}
 

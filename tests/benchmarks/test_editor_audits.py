@@ -34,9 +34,11 @@ def test_skin_that_is_lightened_for_one_gender_is_found_with_its_sign(inspector:
 
 def test_nothing_is_found_where_nothing_is_planted_and_a_simple_test_finds_much(inspector: Model) -> None:
     audit = Audit("nothing", 1)
-    (outcome,) = editor_audits.outcomes(audit, editor_audits.audited(audit, inspector))
-    assert not outcome["found"]
-    assert outcome["simple"]
+    gap, shift = editor_audits.outcomes(audit, editor_audits.audited(audit, inspector))
+    assert gap["promised"]
+    assert not gap["found"]
+    assert not shift["found"]
+    assert shift["simple"]
 
 
 def test_refusals_of_one_gender_are_found_in_the_making_itself() -> None:
@@ -67,7 +69,7 @@ def test_the_committed_table_has_a_hundred_audits_of_each_condition() -> None:
 
 def test_what_is_planted_is_found_in_nearly_all_audits_and_nothing_in_nearly_none() -> None:
     rows = committed()
-    assert rows.filter(pl.col("estimand") == "anything")["found"].item() <= 0.05
-    planted = rows.filter(pl.col("estimand") != "anything")
+    of_nothing, planted = rows.filter(pl.col("condition") == "nothing"), rows.filter(pl.col("condition") != "nothing")
+    assert of_nothing.filter("promised")["found"].item() <= 0.05
     assert (planted["wrong sign"] == 0).all()
     assert (planted.filter("promised")["found"] >= 0.95).all()
