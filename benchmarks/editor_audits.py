@@ -249,7 +249,8 @@ def outcomes(audit: Audit, rows: pl.DataFrame) -> list[dict[str, object]]:
 
     Between genders nothing differs then; what all faces share includes what the edit itself, a stripe, does.
     """
-    editor, out = audit.editor, []
+    editor = audit.editor
+    out: list[dict[str, object]] = []
     if not editor.plants:
         tested = rows.filter(pl.col("verdict").is_not_null())
         for estimand, is_gap in (("any gap between genders", True), ("anything of all faces", False)):
