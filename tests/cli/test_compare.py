@@ -69,9 +69,9 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Folders named real and drawn stand for two runs that were measured."""
     tables = {"real": estimates(), "drawn": estimates(shift=-40.0)}
     named = {name: SimpleNamespace(folder=Path(name), facts=SimpleNamespace(name="")) for name in tables}
-    monkeypatch.setattr(command, "open_named", named.get)
+    monkeypatch.setattr(command, "open_all", lambda texts: [named[text] for text in texts])
 
-    def compared(runs: Any, margin: float | None, pairs: str, flips: Path | None) -> RunComparison:
+    def compared(runs: Any, margin: float | None, *_options: object) -> RunComparison:
         names = tuple(run.folder.name for run in runs)
         first, second = names
         agreement = compared_tables(STUDY, tables[first], tables[second], margin)

@@ -171,7 +171,11 @@ def run(
     ("first", "second", "says"),
     [
         (run("a"), run("a"), "compared with itself"),
-        (run("a"), run("b", "stylisticbias"), "a is a run of vignette, b one of stylisticbias: compare runs of one"),
+        (
+            run("a"),
+            run("b", "stylisticbias"),
+            "two runs or more of one study; there is one of vignette, one of stylisticbias",
+        ),
     ],
 )
 def test_runs_that_cannot_be_compared_are_refused(first: StoredRun, second: StoredRun, says: str) -> None:

@@ -102,7 +102,7 @@ def test_no_identity_activity_contrast_or_side_of_pairs_comes_first() -> None:
 
 
 def test_a_pair_is_asked_together_with_and_without_its_picture() -> None:
-    study = vignette(shown=["image", "text"], contrast=["identity"], paradigm=["decision"])
+    study = vignette(shown=["picture", "text"], contrast=["identity"], paradigm=["decision"])
     for sample in (None, study.sample(900, 1, 1).tolist()):
         frame = study.design.trials(asked(study, sample=sample))
         shown = frame.select(pl.concat_str("gender", "identity_1", "identity_2", "activity", separator=" ")).to_series()

@@ -17,8 +17,8 @@ def offering(command: str, *, all_packages: bool = False) -> dict[str, StudyEntr
 
     Examples
     --------
-    >>> list(offering("questionnaire"))
-    ['visbias', 'counterfactuals']
+    >>> list(offering("annotate"))
+    ['counterfactuals', 'cultural-counterfactuals']
     """
     listed_studies = studies.available()[0] if all_packages else known()
     return {name: listed for name, listed in listed_studies.items() if command in listed.extras.commands}

@@ -2,6 +2,7 @@
 
 Examples
 --------
+>>> from facevalue.stimuli.portraits import Identity, png, svg
 >>> anne = Identity("f-0001", 1, "female", "young", "monk-05", "normal")
 >>> png(svg(anne, ("eyewear", "sunglasses")), size=64)[1:4]
 b'PNG'
