@@ -4,6 +4,7 @@ import json
 import re
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -181,6 +182,29 @@ def test_what_a_page_found_is_judged_without_size_or_model(facevalue: Command) -
     assert set(review.findings["most"]) == {"A stereotype"}
     assert review.findings["A stereotype"].to_list() == [2] * len(rows)
     assert "A sound inference" in facevalue("review", str(RUN), "--collect", str(files[0])).out
+
+
+@pytest.mark.parametrize(
+    ("task", "settings", "problem"),
+    [
+        ("finding", {"naming": "x"}, "they go with --task parse"),
+        ("parse", {"sorting": "tone", "score": "a/b"}, "give one of them"),
+        ("parse", {"naming": "x"}, "give --texts, too"),
+        ("picture", {"least_kl": 1.0}, "it goes with --task finding"),
+    ],
+)
+def test_the_api_refuses_what_means_nothing_for_a_task(
+    asked: Command, task: str, settings: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(SettingError, match=problem):
+        fv.review(RUN, task, "refused", **settings)
+    assert not Path("refused").exists()
+
+
+def test_a_run_in_object_storage_is_neither_asked_about_nor_collected(facevalue: Command) -> None:
+    for options in (("--out", "p"), ("--collect", __file__)):
+        out = facevalue("review", "s3://bucket/run", *options)
+        assert (out.status, "'facevalue fetch s3://bucket/run" in out.err) == (2, True)
 
 
 def test_the_api_names_the_nearest_task(asked: Command) -> None:

@@ -11,7 +11,7 @@ from facevalue.api.rehearsed import rehearse
 from facevalue.api.run import Run
 from facevalue.api.study import Study, study
 from facevalue.arguments import checked, checked_path
-from facevalue.errors import DataError, ModelError, UnknownNameError
+from facevalue.errors import DataError, ModelError, RunError, UnknownNameError
 from facevalue.models.base import EFFORTS, Model, ModelOptions, checked_model
 from facevalue.models.function import FunctionModel
 from facevalue.models.registry import load
@@ -234,6 +234,22 @@ def open_run(
         raise DataError(f"There is no folder {picture_folder} with pictures.")
     stored = StoredRun.open(place_of(folder), pictures=picture_folder, protocol=protocol)
     return Run(stored if name is None else stored.called(name))
+
+
+def writable_run(run: Run | str | PathLike[str]) -> Run:
+    """A run whose folder can be written to.
+
+    Raises
+    ------
+    RunError
+        It lies in object storage.
+    """
+    opened = run if isinstance(run, Run) else open_run(run)
+    if url := opened.stored.url:
+        raise RunError(
+            f"{url}: runs in object storage are annotated, judged and reviewed where they were made, or once fetched."
+        )
+    return opened
 
 
 def place_of(folder: str | PathLike[str]) -> Path | str:

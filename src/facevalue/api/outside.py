@@ -6,10 +6,10 @@ from os import PathLike
 
 from facevalue.annotations.loading import load_scorer
 from facevalue.annotations.scorers import LEXICAL
-from facevalue.api.calls import open_run, own_model, progress_of
+from facevalue.api.calls import own_model, progress_of, writable_run
 from facevalue.api.run import Run
 from facevalue.arguments import checked, checked_path
-from facevalue.errors import ModelError, RunError
+from facevalue.errors import ModelError
 from facevalue.models.base import Model, ModelOptions
 from facevalue.models.registry import load
 from facevalue.runs.annotated import annotate_with
@@ -72,7 +72,7 @@ def annotate(
     """
     path = None if rubric is None else checked_path(rubric)
     display = progress_of(progress)
-    opened = _opened(run)
+    opened = writable_run(run)
     options = ModelOptions(concurrency=concurrency)
     scored = annotate_with(
         opened.stored, lambda: load_scorer(scorer, tuple(labels), path, options), display, name or "", tuple(prompts)
@@ -112,7 +112,7 @@ def judge(run: Run | str | PathLike[str], model: str | Model | Callable[[Questio
     >>> fv.judge(run, "sim/default").complete
     True
     """
-    opened = _opened(run)
+    opened = writable_run(run)
     outcome = judge_run(
         opened.stored, lambda: closing(load(model)) if isinstance(model, str) else nullcontext(own_model(model))
     )
@@ -120,14 +120,6 @@ def judge(run: Run | str | PathLike[str], model: str | Model | Callable[[Questio
         reason = f" ({outcome.reason})" if outcome.reason else ""
         raise ModelError(f"{outcome.unanswered:,} requests have no answer{reason}: call again.")
     return _again(opened)
-
-
-def _opened(run: Run | str | PathLike[str]) -> Run:
-    """A run whose folder can be written to."""
-    opened = run if isinstance(run, Run) else open_run(run)
-    if opened.stored.url:
-        raise RunError(f"{opened.stored.url}: runs in object storage are annotated and judged where they were made.")
-    return opened
 
 
 def _again(run: Run) -> Run:

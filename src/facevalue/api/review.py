@@ -4,22 +4,20 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from facevalue.api.calls import open_run
+from facevalue.api.calls import writable_run
 from facevalue.api.run import Run
 from facevalue.arguments import checked, checked_path
-from facevalue.errors import RunError, UnknownNameError
+from facevalue.errors import UnknownNameError
 from facevalue.measures.fleiss import THRESHOLD
 from facevalue.runs.review import (
     FORMS,
     RATERS,
-    TASKS,
     CollectedReview,
     ReviewSettings,
     collect,
     packet_for,
     write_review,
 )
-from facevalue.runs.stored import StoredRun
 
 
 @checked
@@ -72,6 +70,8 @@ def review(
     ------
     DataError
         The run holds nothing of the kind.
+    SettingError
+        Settings do not go together, such as `least_kl` with replies.
     UnknownNameError
         There is no such task, form, sorting or score.
 
@@ -83,14 +83,13 @@ def review(
     >>> [path.name for path in fv.review(run, "parse", "packets", sample=20)]
     ['rater-1.html', 'rater-2.html', 'rater-3.html']
     """
-    for kind, name, names in (("task", task, TASKS), ("form", form, FORMS)):
-        if name not in names:
-            raise UnknownNameError(kind, name, names)
-    stored = _stored(run)
+    if form not in FORMS:
+        raise UnknownNameError("form", form, FORMS)
     settings = ReviewSettings(
         task=task, sample=sample, seed=seed, sorting=sorting, score=score, naming=naming, least_kl=least_kl,
         instructions=None if instructions is None else checked_path(instructions),
     )  # fmt: skip
+    stored = writable_run(run).stored
     from facevalue.report.found_statements import found_statements  # noqa: PLC0415 - templates take their time
 
     packet, key, _ = packet_for(stored, settings, lambda: found_statements([stored]))
@@ -135,12 +134,4 @@ def collect_review(
     >>> review.agreement["Krippendorff's alpha"].method[0], review.reader.accuracy["label"][0]
     ('not measurable: no item has two ratings', 'all')
     """
-    return collect(_stored(run), [checked_path(path) for path in files], threshold)
-
-
-def _stored(run: Run | str | PathLike[str]) -> StoredRun:
-    """A run whose folder can be written to."""
-    stored = (run if isinstance(run, Run) else open_run(run)).stored
-    if stored.url:
-        raise RunError(f"{stored.url}: runs in object storage are reviewed where they were made, or once fetched.")
-    return stored
+    return collect(writable_run(run).stored, [checked_path(path) for path in files], threshold)

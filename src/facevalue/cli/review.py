@@ -9,7 +9,6 @@ import click
 from rich.console import RenderableType
 
 from facevalue.cli.output import Document, Output
-from facevalue.cli.results import open_named
 from facevalue.cli.schema import Row
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
@@ -76,7 +75,7 @@ class ReviewDocument(Document):
 
 
 def review(
-    run: str,
+    run: Path,
     task: str,
     out: Path | None,
     collect: tuple[Path, ...],
@@ -97,17 +96,15 @@ def review(
         return _collected(run, collect, out, threshold, pictures)
     if out is None:
         raise click.UsageError("Say where the packets go (--out DIR), or give --collect FILE.")
-    _check_options(task, sorting, score, naming, least_kl)
     from facevalue.report.found_statements import found_statements  # noqa: PLC0415 - slow to import
     from facevalue.runs.review import ReviewSettings, packet_for, write_review  # noqa: PLC0415
+    from facevalue.runs.stored import StoredRun  # noqa: PLC0415
 
-    opened = open_named(run, pictures)
-    if opened.url:
-        raise SettingError(f"{opened.url}: runs in object storage are reviewed where they were made, or once fetched.")
     settings = ReviewSettings(
         task=task, sample=sample, seed=seed, sorting=sorting, score=score, naming=naming, least_kl=least_kl,
         instructions=instructions,
     )  # fmt: skip
+    opened = StoredRun.open(run, pictures=pictures)
     packet, key, lines = packet_for(opened, settings, lambda: found_statements([opened]))
     files = tuple(map(str, write_review(opened, packet, key, out, raters, form)))
     then = f"facevalue review {run} --collect FILE --collect FILE"
@@ -116,28 +113,17 @@ def review(
     return Output(document, [*lines, f"{out}: {noun}. When the answers are there:", then])
 
 
-def _check_options(task: str, sorting: str | None, score: str | None, naming: str, least_kl: float | None) -> None:
-    """Refuse options that mean nothing for a task."""
-    if (sorting is not None or score is not None or naming) and task != "parse":
-        raise click.UsageError("--sorted, --texts and --naming choose replies: they go with --task parse.")
-    if sorting is not None and score is not None:
-        raise click.UsageError("--sorted and --texts are two reviews: give one of them.")
-    if naming and score is None:
-        raise click.UsageError("--naming chooses among scored replies; give --texts, too.")
-    if least_kl is not None and task != "finding":
-        raise click.UsageError("--least-kl chooses associations: it goes with --task finding.")
-
-
 def _collected(
-    run: str, paths: Sequence[Path], out: Path | None, threshold: float, pictures: Path | None
+    run: Path, paths: Sequence[Path], out: Path | None, threshold: float, pictures: Path | None
 ) -> Output[ReviewPacketDocument | ReviewDocument]:
     if out is not None and out.suffix != ".csv":
         raise SettingError(f"{out.name} is not a .csv file.")
     from facevalue.cli import review_tables  # noqa: PLC0415 - slow to import
     from facevalue.runs.ratings import FOLDER  # noqa: PLC0415
     from facevalue.runs.review import collect  # noqa: PLC0415
+    from facevalue.runs.stored import StoredRun  # noqa: PLC0415
 
-    opened = open_named(run, pictures)
+    opened = StoredRun.open(run, pictures=pictures)
     outcome = collect(opened, paths, threshold)
     if out is not None:
         write_whole(out, csv_bytes(review_tables.table_of(outcome)))

@@ -12,7 +12,7 @@ from facevalue.annotations.review_answers import packet_of, read_answers
 from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, check_size
 from facevalue.annotations.review_page import write_page
 from facevalue.annotations.review_sheets import write_sheet
-from facevalue.errors import DataError, SettingError
+from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.given import read_text
 from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.fleiss import THRESHOLD
@@ -72,6 +72,13 @@ class ReviewSettings:
         Of "finding", for forms: the least divergence, in nats.
     instructions:
         A text file in place of the task's own instructions.
+
+    Raises
+    ------
+    SettingError
+        They do not go together.
+    UnknownNameError
+        There is no such task.
     """
 
     task: str = "parse"
@@ -82,6 +89,19 @@ class ReviewSettings:
     naming: str = ""
     least_kl: float | None = None
     instructions: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what means nothing for the task."""
+        if self.task not in TASKS:
+            raise UnknownNameError("task", self.task, TASKS)
+        if (self.sorting is not None or self.score is not None or self.naming) and self.task != "parse":
+            raise SettingError("--sorted, --texts and --naming choose replies: they go with --task parse.")
+        if self.sorting is not None and self.score is not None:
+            raise SettingError("--sorted and --texts are two reviews: give one of them.")
+        if self.naming and self.score is None:
+            raise SettingError("--naming chooses among scored replies; give --texts, too.")
+        if self.least_kl is not None and self.task != "finding":
+            raise SettingError("--least-kl chooses associations: it goes with --task finding.")
 
 
 @dataclass(frozen=True)

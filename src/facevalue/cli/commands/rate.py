@@ -6,7 +6,7 @@ import click
 
 from facevalue.cli.command import Printing
 from facevalue.cli.options import PICTURES
-from facevalue.cli.params import MODEL, SCORER, NamedRun, RunFolder
+from facevalue.cli.params import MODEL, SCORER, RunFolder
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _RUN = click.Argument(["run"], type=RunFolder())
@@ -61,7 +61,7 @@ review = Printing(
     "review",
     "review:review",
     (
-        click.Argument(["run"], metavar="RUN|MADE", type=NamedRun()),
+        click.Argument(["run"], metavar="RUN|MADE", type=RunFolder()),
         click.Option(["--task"], type=click.Choice(["parse", "picture", "finding"]), default="parse",
                      show_default=True,
                      help="Is this what the reply means; does the picture show what it should; is the association a "
