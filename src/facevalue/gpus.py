@@ -39,10 +39,10 @@ def gpus() -> tuple[Gpu, ...]:
         return ()
     query = [command, f"--query-gpu={','.join(_QUERY)}", "--format=csv,noheader,nounits"]
     try:
-        done = subprocess.run(query, capture_output=True, text=True, timeout=_SECONDS, check=False)  # noqa: S603
+        answer = subprocess.run(query, capture_output=True, text=True, timeout=_SECONDS, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
         return ()
-    return tuple(parsed(done.stdout)) if done.returncode == 0 else ()
+    return tuple(parsed(answer.stdout)) if answer.returncode == 0 else ()
 
 
 def parsed(text: str) -> Iterator[Gpu]:

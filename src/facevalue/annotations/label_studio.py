@@ -31,11 +31,12 @@ def write_project(packet: Packet, tasks_file: Path, config_file: Path) -> None:
     write_whole(config_file, _config(packet, pictures).encode())
 
 
-def _tasks(packet: Packet, most: int) -> Iterator[dict[str, Any]]:
+def _tasks(packet: Packet, shown_pictures: int) -> Iterator[dict[str, Any]]:
     for card in ordered(packet, "label-studio"):
         text = "\n\n".join(f"{heading}:\n{bounded(text)}" for heading, text in card.texts)
         addresses = [packet.views[name].address for name, _ in card.pictures]
-        addresses += [_PIXEL] * (most - len(addresses))  # a task has all that the interface shows, or is refused
+        # a task has all pictures that the interface shows, or is refused
+        addresses += [_PIXEL] * (shown_pictures - len(addresses))
         pictures = {f"picture_{place}": address for place, address in enumerate(addresses, start=1)}
         for question in card.questions:
             for item, thing in question.items:

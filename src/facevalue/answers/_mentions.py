@@ -134,10 +134,10 @@ class Finder:
             return m["keep"] + _mark(kind, self._letters[m["letter"]])
 
         if self._presented is not None:
-            named, other = self._presented
-            text, count = named.subn(lambda m: replace(m, MentionKind.LABEL), text)
+            label_pattern, loose_pattern = self._presented
+            text, count = label_pattern.subn(lambda m: replace(m, MentionKind.LABEL), text)
             if count:  # "image A wears a suit" beside "image B": an article elsewhere, but not beside another such name
-                text = other.sub(lambda m: replace(m, MentionKind.LOOSE), text)
+                text = loose_pattern.sub(lambda m: replace(m, MentionKind.LOOSE), text)
         for pattern in self._places[:-1]:
             text = pattern.sub(lambda m: replace(m, MentionKind.LABEL), text)
         for pattern in self._places[-1:]:

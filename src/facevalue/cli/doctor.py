@@ -98,8 +98,8 @@ def _memory() -> float | None:
 
 
 def _disk(purpose: str, folder: Path) -> Disk:
-    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    return Disk(purpose, str(folder), round(shutil.disk_usage(there).free / 1e9, 1))
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    return Disk(purpose, str(folder), round(shutil.disk_usage(existing).free / 1e9, 1))
 
 
 def _warnings(document: DoctorDocument) -> Iterator[str]:
@@ -120,8 +120,8 @@ def _text(document: DoctorDocument) -> "Iterator[RenderableType]":
     memory = "" if document.memory_gb is None else f", {document.memory_gb:g} GB of memory"
     cores = "1 core" if document.cores == 1 else f"{document.cores} cores"
     yield f"FaceValue {__version__}, Python {document.python}, {document.system}, {cores}{memory}"
-    there = sum(package.state == "there" for package in document.needed)
-    yield f"Packages it needs: {there} of {len(document.needed)} are there."
+    installed_count = sum(package.state == "there" for package in document.needed)
+    yield f"Packages it needs: {installed_count} of {len(document.needed)} are there."
     yield from map(_gpu_line, document.gpus)
     if not document.gpus:
         yield "No NVIDIA GPU answers: models on this machine (hf/) run on the processor."

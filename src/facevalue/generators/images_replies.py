@@ -139,8 +139,8 @@ def is_withheld(failure: Failure) -> bool:
     return bool(_WITHHELD_CODES.search(code) or _WITHHELD.search(failure.text))
 
 
-def _same(actual: str, wanted: object) -> bool:
-    return actual.lower().replace("jpg", "jpeg") == str(wanted).lower().replace("jpg", "jpeg")
+def _same(actual: str, expected: object) -> bool:
+    return actual.lower().replace("jpg", "jpeg") == str(expected).lower().replace("jpg", "jpeg")
 
 
 def _raise_reason(holder: Mapping[str, object]) -> None:

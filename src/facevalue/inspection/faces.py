@@ -132,8 +132,8 @@ def _onnx(path: Path) -> Callable[[Any, Any], Embedding]:
         raise ModelError(f"{path.name} needs onnxruntime, which is not installed: pip install onnxruntime.") from error
     try:
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-        (wanted,) = session.get_inputs()
-        shape = list(wanted.shape)
+        (model_input,) = session.get_inputs()
+        shape = list(model_input.shape)
     except Exception as error:  # whatever the library raises of a stranger's file
         raise ModelError(
             f"{path.name} is no model of faces that onnxruntime reads ({type(error).__name__})."
@@ -144,7 +144,7 @@ def _onnx(path: Path) -> Callable[[Any, Any], Embedding]:
 
     def embed(pixels: npt.NDArray[np.uint8], landmarks: Any) -> Embedding:
         chip = np.asarray(aligned(pixels, landmarks), dtype=np.float32).transpose(2, 0, 1)[None]
-        (output,) = session.run(None, {wanted.name: (chip - 127.5) / 127.5 if scaled else chip})[:1]
+        (output,) = session.run(None, {model_input.name: (chip - 127.5) / 127.5 if scaled else chip})[:1]
         vector = np.asarray(output, dtype=np.float32).ravel()
         unit: Embedding = vector / max(float(np.linalg.norm(vector)), 1e-9)
         return unit

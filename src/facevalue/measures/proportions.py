@@ -64,7 +64,7 @@ def wilson(
 
 
 def ends_of_agreement(
-    value: Array, low: Array, high: Array, most: Array | float, units: npt.ArrayLike
+    value: Array, low: Array, high: Array, largest_fall: Array | float, units: npt.ArrayLike
 ) -> tuple[Array, Array]:
     """Ends of the interval of an agreement beyond chance, no narrower than Wilson's of disagreement.
 
@@ -73,8 +73,8 @@ def ends_of_agreement(
     Parameters
     ----------
     value, low, high:
-        The coefficient, 1 - most * w with w the share of disagreement, and its interval.
-    most:
+        The coefficient, 1 - largest_fall * w with w the share of disagreement, and its interval.
+    largest_fall:
         By how much the coefficient falls from agreement of all to none: 1 over the disagreement that chance gives.
     units:
         Number of items, or of units of these.
@@ -86,8 +86,8 @@ def ends_of_agreement(
     [[0.81], [1.0]]
     """
     size = np.asarray(units)
-    fewest, largest = wilson((1 - value) / most, size, size - 1)
-    return np.fmax(np.fmin(low, 1 - most * largest), -1.0), np.fmax(high, 1 - most * fewest)
+    fewest, largest = wilson((1 - value) / largest_fall, size, size - 1)
+    return np.fmax(np.fmin(low, 1 - largest_fall * largest), -1.0), np.fmax(high, 1 - largest_fall * fewest)
 
 
 def score_p(share: npt.ArrayLike, size: npt.ArrayLike, df: npt.ArrayLike, null: npt.ArrayLike = 0.5) -> Array:

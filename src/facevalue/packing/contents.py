@@ -219,9 +219,9 @@ def _readme(pack: Sequence[PackedRun], audits: Sequence[AuditRecord], present: s
             lines.append(f"  - {member.page.study.content_note}")
     if gate:
         lines.append(f"- **Gate**: {gate}")
-    asked = {member.run.folder.name for member in pack}
+    begun = {member.run.folder.name for member in pack}
     for audit in audits:
-        waiting = waiting_studies(audit, asked)
+        waiting = waiting_studies(audit, begun)
         lines += [f"- **{name}** is not asked yet: the audit is not complete." for name in waiting]
         lines += [f"- **{omission.what}** was not asked: {omission.why}" for omission in audit.left_out]
     lines += ["", "| file | what it is |", "|---|---|"]

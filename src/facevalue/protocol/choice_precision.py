@@ -21,14 +21,14 @@ SURE = 0.8
 
 
 def choice_precision(
-    design: Design, shown: pl.Series, groups: int, options: Sequence[int], ordered: Sequence[bool], task: str,
+    design: Design, labels: pl.Series, groups: int, options: Sequence[int], ordered: Sequence[bool], task: str,
     weights: Sequence[str], families: int = 1,
 ) -> Precision | None:  # fmt: skip
     """Describe a study of choices to the planner; None without two groups and a question.
 
     Parameters
     ----------
-    shown:
+    labels:
         Group of each picture, of those that are planned for.
     groups:
         How many groups the family compares, others (by gender besides race) included.
@@ -44,8 +44,8 @@ def choice_precision(
     (`divergence.divergences`), so at the family's level over their number, or a little sooner, as they go together.
     Two runs are compared by each group's share of each choice (`compared`), over the pictures that both show.
     """
-    shown = shown.drop_nulls()
-    size = shown.n_unique()
+    labels = labels.drop_nulls()
+    size = labels.n_unique()
     if size < 2 or not options:
         return None
     sets = (1 + (k if k > 2 else 1) + max(k - 3, 0) * in_order for k, in_order in zip(options, ordered, strict=True))
@@ -64,11 +64,11 @@ def choice_precision(
         of_share = answered(chunks, source)
         return replace(of_share, mean=between * of_share.mean)
 
-    smallest = float(shown.value_counts()["count"].min()) / len(shown)  # type: ignore[arg-type]
+    smallest = float(labels.value_counts()["count"].min()) / len(labels)  # type: ignore[arg-type]
     gap = Precision(
-        what=f"a gap between a group's share of a choice and the mean of all groups ({shown.name.replace('_', ' ')})",
+        what=f"a gap between a group's share of a choice and the mean of all groups ({labels.name.replace('_', ' ')})",
         tests=tests,
-        clusters=len(shown),
+        clusters=len(labels),
         items=1.0,
         cluster="pictures",
         item="answer to each question",
@@ -83,7 +83,7 @@ def choice_precision(
     )
     cells = groups * sum(options)
     share = replace(
-        gap, what=f"a group's share of a choice ({shown.name.replace('_', ' ')})", tests=cells, spread=answered,
+        gap, what=f"a group's share of a choice ({labels.name.replace('_', ' ')})", tests=cells, spread=answered,
         default=Spread(0.5, 0.0, 1.0, EVENLY), shares=(smallest,) * cells, freedom=None, sure=1.0, largest=1.0,
     )  # fmt: skip
     return replace(gap, compared=share)

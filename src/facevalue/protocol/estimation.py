@@ -213,12 +213,12 @@ class Estimator:
             means = unit_ratios.ratios(cells.sums, cells.counts, SEED, largest=largest)
             bounds = None
             if self._poles is not None and self.answers is not None:
-                total, valid, asked = (of_pair[at] for of_pair in self.answers.totals)
+                total, valid, requested = (of_pair[at] for of_pair in self.answers.totals)
                 turned = np.where(is_turned, both_ends * valid - total, total)
-                replies = Replies(*(self.cells(x, at, rows, columns).sums for x in (turned, valid, asked)))
+                replies = Replies(*(self.cells(x, at, rows, columns).sums for x in (turned, valid, requested)))
                 bounds = phi_bounds(replies, self._poles).less(both_ends / 2)
-            named = {**cells.labels, **{name: [level] * means.value.size for name, level in labels.items()}}
-            self._enter(table, take, measure, named, means, bounds=bounds, keep=cells.shown > 0)
+            labelled = {**cells.labels, **{name: [level] * means.value.size for name, level in labels.items()}}
+            self._enter(table, take, measure, labelled, means, bounds=bounds, keep=cells.shown > 0)
 
     def _scored(self, take: Take) -> tuple[shift.Cells, Bounds | None]:
         """Sums and counts of mean scores by unit and cell, and bounds of the cells' means.

@@ -116,13 +116,17 @@ class AuditPlan:
 
     def text_of(self, requests: Mapping[str, int]) -> str:
         """So many requests of each study beside all that are planned, in the unit of the budget, too, for people."""
-        asked = sum(requests.get(study.name, 0) for study in self.studies)
-        text = f"{asked:,} of {self.requests:,} requests"
+        request_count = sum(requests.get(study.name, 0) for study in self.studies)
+        text = f"{request_count:,} of {self.requests:,} requests"
         if self.budget is None or self.budget.unit == REQUESTS:
             return text
-        each = {s.name: (s.cost if self.budget.unit == MONEY else s.hours) or 0.0 for s in self.studies if s.requests}
+        amounts = {
+            s.name: (s.cost if self.budget.unit == MONEY else s.hours) or 0.0 for s in self.studies if s.requests
+        }
         amount = sum(
-            requests.get(study.name, 0) / study.requests * each[study.name] for study in self.studies if study.requests
+            requests.get(study.name, 0) / study.requests * amounts[study.name]
+            for study in self.studies
+            if study.requests
         )
         return f"{text}, about {self.budget.amount_text(amount)}"
 
@@ -325,9 +329,9 @@ def _unreached(sizes: StudySizes, budget: AuditBudget, cost: float) -> str:
         text = budget.amount_text(_rounded_up(sizes.study.requests(sizes.smallest, sizes.seed) * cost, budget))
         return f"The budget does not reach it: its smallest sample takes {text}."
     first = _rounded_up(sizes.curve(cost)[1].first_verdict + sizes.begun_requests * cost, budget)
-    beside = " beside the others" if first <= budget.amount else ""
+    in_company = " beside the others" if first <= budget.amount else ""
     return (
-        f"The budget does not reach it{beside}: {budget.amount_text(first)} or more would be needed for it alone "
+        f"The budget does not reach it{in_company}: {budget.amount_text(first)} or more would be needed for it alone "
         "before it tells anything."
     )
 

@@ -201,13 +201,15 @@ def cell_differences(
     family = family_of(measures)
     for measure in measures:
         enter_cells(table, changes, measure, difference_of(measure), family, compared.within)
-    beside = tuple(definition_of[name] for name in compared.also)
-    for measure in beside:
+    further_measures = tuple(definition_of[name] for name in compared.also)
+    for measure in further_measures:
         enter_cells(table, changes, measure, difference_of(measure), family_of([measure]))
     overall = statistics_of(table, changes, measures, compared.within)
     rows = table.frame() if besides is None else stacked([table.frame(), besides])
-    further = (*map(difference_of, beside), *definitions)
-    return Differences(study, measures, compared, units, changes, (alone[0], alone[1]), rows, overall, beside, further)
+    further = (*map(difference_of, further_measures), *definitions)
+    return Differences(
+        study, measures, compared, units, changes, (alone[0], alone[1]), rows, overall, further_measures, further
+    )
 
 
 def family_of(measures: Sequence[Measure]) -> str:

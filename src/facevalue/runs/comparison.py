@@ -183,8 +183,8 @@ def _with_flips(pairs: list[ComparedPair], *, worded: bool) -> Iterator[pl.DataF
 
 def _named(table: pl.DataFrame, pair: ComparedPair) -> pl.DataFrame:
     """A table of a pair, after the names of its study and runs."""
-    named = {"study": pair.study, "first_run": pair.first, "second_run": pair.second}
-    return table.select(*(pl.lit(name).alias(column) for column, name in named.items()), pl.all())
+    names = {"study": pair.study, "first_run": pair.first, "second_run": pair.second}
+    return table.select(*(pl.lit(name).alias(column) for column, name in names.items()), pl.all())
 
 
 def run_names(runs: Sequence[StoredRun]) -> dict[Path, str]:

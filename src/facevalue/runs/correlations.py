@@ -11,24 +11,24 @@ from facevalue.measures.source_comparison import correlation
 from facevalue.protocol.offers import Correlated, OfferedTable
 
 
-def correlations(first: pl.DataFrame, second: pl.DataFrame, wanted: Correlated | None) -> Sequence[OfferedTable]:
+def correlations(first: pl.DataFrame, second: pl.DataFrame, offered: Correlated | None) -> Sequence[OfferedTable]:
     """Correlations of two runs' estimates, a table for people; none where they have nothing of it in common."""
-    if wanted is None:
+    if offered is None:
         return ()
     rows: list[tuple[str, ...]] = []
     plain = [table.filter(pl.col("intervention").is_null()) for table in (first, second)]
-    for measure, of in wanted.measures.items():
-        tables = [t.filter(pl.col("measure") == measure, pl.col(wanted.over[-1]).is_not_null()) for t in plain]
-        for about in tables[0].select(wanted.about).unique(maintain_order=True).iter_rows():
-            same_cell = [pl.col(name) == level for name, level in zip(wanted.about, about, strict=True)]
+    for measure, of in offered.measures.items():
+        tables = [t.filter(pl.col("measure") == measure, pl.col(offered.over[-1]).is_not_null()) for t in plain]
+        for about in tables[0].select(offered.about).unique(maintain_order=True).iter_rows():
+            same_cell = [pl.col(name) == level for name, level in zip(offered.about, about, strict=True)]
             x, y = (table.filter(same_cell) for table in tables)
             try:
-                estimate, p = correlation(x, y, measure, wanted.over)
+                estimate, p = correlation(x, y, measure, offered.over)
             except FaceValueError:  # no cell in both
                 continue
             rows.append((*about, of, *_in_words(estimate), "–" if math.isnan(p) else f"{p:.0e}"))
-    heads = (*wanted.about, f"of {wanted.over[-1]}s'", f"{wanted.over[-1]}s", "r", "95% interval", "p")
-    return (OfferedTable(wanted.title, heads, rows, boxed=False),) if rows else ()
+    heads = (*offered.about, f"of {offered.over[-1]}s'", f"{offered.over[-1]}s", "r", "95% interval", "p")
+    return (OfferedTable(offered.title, heads, rows, boxed=False),) if rows else ()
 
 
 def _in_words(estimates: Estimates) -> tuple[str, str, str]:

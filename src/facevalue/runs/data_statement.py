@@ -288,8 +288,8 @@ def _composition(pictures: pl.DataFrame, factors: Sequence[str]) -> Iterator[str
 def _losses(provenance: Provenance) -> Iterator[str]:
     """Refusals and failures by group: who is missing decides what a set can say of whom."""
     for status, verb in ((Status.REFUSED, "Refused"), (Status.ERROR, "Failed")):
-        asked = provenance.outcomes.filter(pl.col("prompt").is_not_null())
-        losses = asked.with_columns(lost=pl.col("status") == status)
+        requests = provenance.outcomes.filter(pl.col("prompt").is_not_null())
+        losses = requests.with_columns(lost=pl.col("status") == status)
         if not losses["lost"].any():
             continue
         for group in provenance.groups:

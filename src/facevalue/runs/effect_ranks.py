@@ -82,8 +82,8 @@ def effect_ranks(difference: Differences) -> tuple[EffectRanks, ...]:
 def _side(estimates: pl.DataFrame, keys: Sequence[str], side: str, end: str = "") -> pl.DataFrame:
     """Estimates of one of the runs, whose columns end so."""
     numbers = [pl.col(f"{name}{end}").alias(name) for name in REDUCED]
-    named = estimates.select(*keys, *numbers, "(floored)", pl.lit(side).alias(_SIDE))
-    return named.with_columns(pl.col(name).cast(pl.Float64) for name in REDUCED if name != "(bare)")
+    of_side = estimates.select(*keys, *numbers, "(floored)", pl.lit(side).alias(_SIDE))
+    return of_side.with_columns(pl.col(name).cast(pl.Float64) for name in REDUCED if name != "(bare)")
 
 
 def _sides(deletion: Deletion, keys: Sequence[str], schema: pl.Schema) -> pl.DataFrame:

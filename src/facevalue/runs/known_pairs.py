@@ -47,9 +47,9 @@ def _rows(
         yield {**inspector.inspected(again, source), PATH: name, "group": groups[name]}
 
 
-def rewritten(shown: PIL.Image.Image) -> Image:
+def rewritten(picture: PIL.Image.Image) -> Image:
     """A picture as JPEG, its sides 4% smaller: about what a service does that hands a picture on."""
-    size = (max(round(shown.width * _SMALLER), 1), max(round(shown.height * _SMALLER), 1))
+    size = (max(round(picture.width * _SMALLER), 1), max(round(picture.height * _SMALLER), 1))
     buffer = io.BytesIO()
-    shown.resize(size, PIL.Image.Resampling.BICUBIC).save(buffer, "JPEG", quality=_QUALITY)
+    picture.resize(size, PIL.Image.Resampling.BICUBIC).save(buffer, "JPEG", quality=_QUALITY)
     return Image(buffer.getvalue(), "image/jpeg")

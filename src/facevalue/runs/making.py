@@ -82,13 +82,13 @@ def made_by(
     """
     if prepared.left_out:
         progress.note(f"{prepared.left_out} Another generator makes all.")
-    anew, early, looked = 0, prepared.run.study.design.size, False
+    anew, early, is_checked = 0, prepared.run.study.design.size, False
     try:
         summary, records = ask(), _records(prepared)
         while summary.complete:
-            current = records if looked else _without_lost(prepared, records, progress, digests)
+            current = records if is_checked else _without_lost(prepared, records, progress, digests)
             current = _without_outdated(prepared, current, progress)
-            withdrawn, looked = records.height - current.height, True
+            withdrawn, is_checked = records.height - current.height, True
             previous, early = early, early_edits(current)  # units of a making in object storage may come in any order
             if not withdrawn and not 0 < early < previous:
                 break

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -216,13 +217,11 @@ def _piece(first: int, numbers: TrialNumbers, held: list[Index]) -> Piece:
 def _parts(study: Study, settings: RunSettings, numbers: TrialNumbers, grown: Sequence[int]) -> Iterator[TrialNumbers]:
     """What the first sample of a run holds, and what each larger one added."""
     samples = [run_numbers(study, size, settings.seed, settings.exact) for size in grown]
-    asked = np.empty(0, dtype=np.int64)
-    for sample in [*samples, numbers]:
-        if sample.chosen is None or not asked.size:
-            yield sample
-        else:
-            yield TrialNumbers.of(np.setdiff1d(sample.chosen, asked, assume_unique=True))
-        asked = asked if sample.chosen is None else sample.chosen
+    first, *larger = [*samples, numbers]
+    yield first
+    for before, after in pairwise([first, *larger]):
+        added = np.setdiff1d(after.at(0, after.size), before.at(0, before.size), assume_unique=True)
+        yield TrialNumbers.of(added)
 
 
 def unit_hash(

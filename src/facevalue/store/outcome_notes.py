@@ -25,15 +25,15 @@ class OutcomeNotes:
         self._objects = objects
         self._keys: set[str] | None = None
 
-    def write(self, asked: object, outcome: Mapping[str, object]) -> None:
+    def write(self, request: object, outcome: Mapping[str, object]) -> None:
         """Write down what became of a request; it is safe when this returns."""
-        self._objects.create(_key(asked), json.dumps(outcome).encode())
+        self._objects.create(_key(request), json.dumps(outcome).encode())
 
-    def read(self, asked: object) -> Mapping[str, object] | None:
+    def read(self, request: object) -> Mapping[str, object] | None:
         """What an earlier session wrote down of this request; None if nothing, or nothing that can be read."""
         if self._keys is None:
             self._keys = {note.key for note in self._objects.list(_FOLDER)}
-        if (key := _key(asked)) not in self._keys:
+        if (key := _key(request)) not in self._keys:
             return None
         with suppress(DataError, RunError):
             stored = self._objects.get(key)
@@ -42,6 +42,6 @@ class OutcomeNotes:
         return None
 
 
-def _key(asked: object) -> str:
+def _key(request: object) -> str:
     """Key of a note, by the hash of all that was asked, given as JSON can hold it."""
-    return f"{_FOLDER}/{hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:32]}.json"
+    return f"{_FOLDER}/{hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()[:32]}.json"

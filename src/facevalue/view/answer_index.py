@@ -77,18 +77,18 @@ class AnswerIndex:
             self._codes[factor] = levels, codes.astype(np.min_scalar_type(len(levels)))
         return self._codes[factor]
 
-    def _is_at(self, factor: str, wanted: Collection[str]) -> npt.NDArray[np.bool_]:
+    def _is_at(self, factor: str, chosen_levels: Collection[str]) -> npt.NDArray[np.bool_]:
         levels, codes = self._coded(factor)
-        is_wanted: npt.NDArray[np.bool_] = np.array([*(level in wanted for level in levels), "" in wanted])
-        return is_wanted[codes]
+        is_chosen: npt.NDArray[np.bool_] = np.array([level in chosen_levels for level in (*levels, "")])
+        return is_chosen[codes]
 
-    def trials_at(self, factor: str, wanted: Collection[str]) -> Places:
+    def trials_at(self, factor: str, chosen_levels: Collection[str]) -> Places:
         """Trials that were asked at one of these levels."""
-        return self.trials[self._is_at(factor, wanted)]
+        return self.trials[self._is_at(factor, chosen_levels)]
 
-    def at_levels(self, factor: str, wanted: Collection[str]) -> npt.NDArray[np.bool_]:
+    def at_levels(self, factor: str, chosen_levels: Collection[str]) -> npt.NDArray[np.bool_]:
         """For each request whether its trial has one of these levels; an empty one stands for none."""
-        return np.repeat(self._is_at(factor, wanted), np.diff(self._first, append=self.trial.size))
+        return np.repeat(self._is_at(factor, chosen_levels), np.diff(self._first, append=self.trial.size))
 
     def counted(self, factors: Sequence[str], places: Places) -> dict[str, list[tuple[str, int]]]:
         """Levels of factors, and how many of these requests have each; the commonest first, none without any."""
@@ -168,8 +168,8 @@ def stored_rows(run: StoredRun, index: AnswerIndex, places: Places) -> pl.DataFr
     if not places.size:
         return keys.join(read_responses(run.folder, 1, 0), on=["trial", "repeat"])
     first, last = int(index.trial[places].min()), int(index.trial[places].max())
-    wanted = pl.col("trial").is_in(keys["trial"].unique().implode())
+    is_of_trials = pl.col("trial").is_in(keys["trial"].unique().implode())
     with _unmerged():
-        rows = scan_responses(run.folder, first, last, timed=True, among=index.shards_of(places)).filter(wanted)
+        rows = scan_responses(run.folder, first, last, timed=True, among=index.shards_of(places)).filter(is_of_trials)
         stored = collected(run.folder, rows)
     return keys.join(stored, on=["trial", "repeat"], how="left", maintain_order="left")

@@ -119,8 +119,8 @@ def _chosen(state: RunState, index: AnswerIndex, query: Query, without: str = ""
 
     def choose() -> _ChosenAnswers:
         keep = np.ones(index.trial.size, dtype=np.bool_)
-        for name, wanted in levels.items():
-            keep &= index.at_levels(name, wanted)
+        for name, chosen_levels in levels.items():
+            keep &= index.at_levels(name, chosen_levels)
         if status:
             keep &= index.status == STATUSES.index(status)
         conditions = [pl.col("text").str.contains(text, literal=True)] if text else []

@@ -138,8 +138,8 @@ def _chosen(state: RunState, table: pl.DataFrame, query: Query) -> pl.DataFrame:
         return table
     factors = run.study.design.trials(table["trial"].to_numpy().astype(np.int64), list(levels) or None)
     keep = np.ones(table.height, dtype=np.bool_)
-    for name, wanted in levels.items():
-        keep &= factors[name].cast(pl.String).is_in(wanted).fill_null(value=False).to_numpy()
+    for name, chosen_levels in levels.items():
+        keep &= factors[name].cast(pl.String).is_in(chosen_levels).fill_null(value=False).to_numpy()
     if text:
         words = [question.prompt for question in run.study.ask(run.study.design.trials(factors["trial"].to_numpy()))]
         keep &= pl.Series(words).str.contains(text, literal=True).to_numpy()

@@ -112,13 +112,13 @@ def _query(state: RunState, dimension: str, group: str) -> str | None:
 def _examples(state: RunState) -> dict[str, list[MissingReply]]:
     """Replies of each reason, from the first answers of the run."""
     run, out = state.run, dict[str, list[MissingReply]]()
-    wanted = len(state.tally.na)
+    reason_count = len(state.tally.na)
     for chunk in islice(answers(run), _CHUNKS):
         without = chunk.filter(pl.col("na").is_not_null()).group_by("na", maintain_order=True).head(_EXAMPLES)
         for reason, trial, reply in without.select("na", "trial", "reply").iter_rows():
             if len(out.setdefault(reason, [])) < _EXAMPLES:
                 out[reason].append(_reply(state, trial, reply))
-        if len(out) == wanted and all(len(replies) == _EXAMPLES for replies in out.values()):
+        if len(out) == reason_count and all(len(replies) == _EXAMPLES for replies in out.values()):
             break
     return out
 

@@ -53,13 +53,13 @@ class Query:
         """A text; empty where there is none."""
         return self._values.get(name, "")
 
-    def whole(self, name: str, default: int | None = None, most: int = _LARGEST) -> int:
-        """A whole number from 0 to `most`."""
+    def whole(self, name: str, default: int | None = None, largest: int = _LARGEST) -> int:
+        """A whole number from 0 to `largest`."""
         value = self._values.get(name)
         if value is None and default is not None:
             return default
-        if value is None or not value.isascii() or not value.isdigit() or int(value) > most:
-            raise SettingError(f"{name} is a whole number from 0 to {most:,}, not {short(value or '')}.")
+        if value is None or not value.isascii() or not value.isdigit() or int(value) > largest:
+            raise SettingError(f"{name} is a whole number from 0 to {largest:,}, not {short(value or '')}.")
         return int(value)
 
     def page(self) -> tuple[int, int]:
