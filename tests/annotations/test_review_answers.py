@@ -142,6 +142,13 @@ def test_a_sheet_takes_the_words_of_an_answer_before_its_number(tmp_path: Path) 
     assert read_answers([path], PACKET.name, choices)["rating"].to_list() == [1, 2]
 
 
+def test_a_sheet_that_a_spreadsheet_quoted_is_of_its_packet(tmp_path: Path) -> None:
+    path = tmp_path / "ann.csv"
+    path.write_text(f'"item";"Packet";"rating"\n"r;1";"{PACKET.name}";"2"\n', encoding="utf-8")
+    assert packet_of(path) == PACKET.name
+    assert read_answers([path], PACKET.name, {"r;1": ("yes", "no")})["rating"].to_list() == [2]
+
+
 def test_raters_who_do_not_read_are_left_out(tmp_path: Path) -> None:
     checks = [item for item in KEY if is_check(item)]
     assert len(checks) == 2 == len(checks_of(PACKET))  # one to twenty cards

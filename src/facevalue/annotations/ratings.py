@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,18 +17,16 @@ MAX_BYTES = 10 * 2**20
 LEAST_SECONDS = 120.0
 """Time below which a response is left out: those "submitted in under two minutes" are excluded (section 3.4)."""
 
-_RATING = re.compile(r"([1-5])(?:[.,]0+)?")
+RATER = re.compile(r"[A-Za-z0-9._-]{1,60}")
+"""Names of raters."""
+SCHEMA = pl.Schema({"rater": pl.String(), "item": pl.String(), "rating": pl.Int64(), "duration": pl.Float64()})
+"""Ratings: by whom, of what, the number of the answer, and seconds for the whole of what the rater answered."""
+_WHOLE = re.compile(r"(\d{1,3})[.,]0+")  # as spreadsheets may write a number
 _SECONDS = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
-_RATER = re.compile(r"[A-Za-z0-9._-]{1,60}")
 
 
-def read_sheets(
-    paths: Sequence[Path],
-    items: Container[str],
-    choices: Sequence[str] | Callable[[str], Sequence[str]] = (),
-    packet: str = "",
-) -> pl.DataFrame:
-    """Read what raters chose: a number from 1 to 5 or, of `choices` (of an item), one of these or its number.
+def read_sheets(paths: Sequence[Path], choices: Mapping[str, Sequence[str]], packet: str = "") -> pl.DataFrame:
+    """Read what raters chose of the `choices` of each item: one of these, or its number.
 
     `packet`: the only one that rows with a column of this name may be of.
     """
@@ -41,11 +39,11 @@ def read_sheets(
             place = f"{path.name}: line {line}"
             if packet and of_packet not in ("", packet):
                 raise DataError(f"{place}: it is of packet {of_packet[:20]!r}, not of {packet}.")
-            if item not in items:
+            if item not in choices:
                 raise DataError(f"{place}: {item[:60]!r} is not an item of this packet.")
             if not rating:
                 continue
-            value = _number(rating, choices(item) if callable(choices) else choices, place)
+            value = _number(rating, choices[item], place)
             if (rater, item) in seen:
                 raise DataError(f"{place}: {rater!r} has rated {item} before, in {seen[rater, item]}.")
             seen[rater, item] = place
@@ -58,8 +56,12 @@ def read_sheets(
             rows.append((rater, item, value, seconds))
         if len(rows) == before:
             raise DataError(f"{path.name}: holds no rating.")
-    schema = {"rater": pl.String, "item": pl.String, "rating": pl.Int64, "duration": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def packet_in(path: Path) -> str:
+    """Packet that the first row of a sheet names; "" if it names none."""
+    return next((packet for *_, packet in _table(path)), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +117,12 @@ def uniform_raters(ratings: pl.DataFrame) -> tuple[str, ...]:
 
 def _number(rating: str, choices: Sequence[str], place: str) -> int:
     """Number of a rating."""
-    names = [name.casefold() for name in choices] or ["1", "2", "3", "4", "5"]
-    numbers = {str(number): number for number in range(1, len(names) + 1)}
-    numbers |= {name: number for number, name in enumerate(names, start=1)}  # an answer "3" is no third answer
-    match = None if choices else _RATING.fullmatch(rating)
-    value = numbers.get(match[1] if match else rating.casefold())
+    numbers = {str(number): number for number in range(1, len(choices) + 1)}
+    numbers |= {name.casefold(): number for number, name in enumerate(choices, start=1)}  # "3" may be no third answer
+    whole = _WHOLE.fullmatch(rating)
+    value = numbers.get(rating.casefold(), numbers.get(whole[1]) if whole else None)
     if value is None:
-        raise DataError(f"{place}: a rating is {', '.join(choices or names)} or empty, not {rating[:60]!r}.")
+        raise DataError(f"{place}: a rating is {', '.join(choices)} or empty, not {rating[:60]!r}.")
     return value
 
 
@@ -169,7 +170,7 @@ def _table(path: Path) -> list[tuple[int, str, str, str, str, str]]:
     unnamed = not any(rater for _, rater, *_ in out)
     for line, rater, *_ in out:
         name = path.stem if unnamed else rater
-        if _RATER.fullmatch(name) is None:
+        if RATER.fullmatch(name) is None:
             allowed = "letters, digits, dots, hyphens and underscores"
             raise DataError(f"{path.name}: line {line}: {name[:60]!r} is not a valid rater's name: it has {allowed}.")
     return [(row[0], path.stem, *row[2:]) for row in out] if unnamed else out

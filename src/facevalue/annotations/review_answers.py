@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 
 from facevalue.annotations import label_studio
-from facevalue.annotations.ratings import MAX_BYTES, read_sheets
+from facevalue.annotations.ratings import MAX_BYTES, RATER, SCHEMA, packet_in, read_sheets
 from facevalue.annotations.review_cards import is_check, right_answer
 from facevalue.errors import DataError
-from facevalue.given import read_file, read_text, to_json
+from facevalue.given import read_file, to_json
 from facevalue.printable import short
 
 FORMAT, VERSION = "facevalue-review", 1
@@ -21,8 +21,6 @@ MAX_EXPORT = 512 * 2**20
 """Largest export of Label Studio with the pictures of its tasks, which are dropped before anything is read of it."""
 _PICTURES = re.compile(rb'(?<!\\)"data:image(?:[\w+=;,:./-]++|\\/)*+"')
 _LONGEST_SECONDS = 10**7
-_RATER = re.compile(r"[A-Za-z0-9._-]{1,60}")
-_SCHEMA = {"rater": pl.String, "item": pl.String, "rating": pl.Int64, "duration": pl.Float64}
 Choices = Mapping[str, Sequence[str]]
 
 
@@ -38,10 +36,7 @@ def packet_of(path: Path) -> str:
         document = _document(path)
         name = label_studio.packet_of(document) if isinstance(document, list) else document.get("packet")
     else:
-        lines = read_text(path, MAX_BYTES, "answers").splitlines()[:2]
-        mark = next((mark for mark in ",;\t" if lines and mark in lines[0]), ",")
-        cells = dict(zip(*(line.split(mark) for line in lines), strict=False)) if len(lines) == 2 else {}
-        name = cells.get("packet", "").strip('" ')
+        name = packet_in(path)
     if not isinstance(name, str) or re.fullmatch(r"[0-9a-f]{10}", name) is None:
         raise DataError(f"{path.name} does not say of which packet it is: it is no file of `facevalue review`.")
     return name
@@ -70,10 +65,8 @@ def read_answers(paths: Sequence[Path], packet: str, choices: Choices) -> pl.Dat
     tables: list[pl.DataFrame] = []
     origins: dict[str, str] = {}
     for path in paths:
-        if path.suffix == ".json":
-            table = _read_json(path, packet, choices)
-        else:
-            table = read_sheets([path], choices, lambda item: choices[item], packet)
+        is_json = path.suffix == ".json"
+        table = _read_json(path, packet, choices) if is_json else read_sheets([path], choices, packet)
         if not table.height:
             raise DataError(f"{path.name}: holds no answer.")
         for rater in table["rater"].unique().sort():
@@ -81,7 +74,7 @@ def read_answers(paths: Sequence[Path], packet: str, choices: Choices) -> pl.Dat
                 raise DataError(f"{path.name}: {rater!r} has answered before, in {origins[rater]}.")
             origins[rater] = path.name
         tables.append(table)
-    answers = pl.concat(tables) if tables else pl.DataFrame(schema=_SCHEMA)
+    answers = pl.concat(tables) if tables else pl.DataFrame(schema=SCHEMA)
     return answers.with_columns(rater=pl.lit(f"{packet}-") + pl.col("rater"))
 
 
@@ -133,7 +126,7 @@ def _read_json(path: Path, packet: str, choices: Choices) -> pl.DataFrame:
         rows = label_studio.read_export(document, packet, choices, path.name)
     else:
         rows = _read_saved(document, packet, choices, path.name)
-    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
 def _read_saved(
@@ -150,7 +143,7 @@ def _read_saved(
     need("format", lambda value: value == FORMAT, repr(FORMAT))
     need("version", lambda value: value == VERSION and not isinstance(value, bool), f"{VERSION}, what we read")
     need("packet", lambda value: value == packet, packet)
-    rater = need("rater", lambda value: isinstance(value, str) and bool(_RATER.fullmatch(value)), "a rater's name")
+    rater = need("rater", lambda value: isinstance(value, str) and bool(RATER.fullmatch(value)), "a rater's name")
     seconds = need("seconds", lambda x: _is_number(x) and 0 <= x <= _LONGEST_SECONDS, "a number of whole seconds")
     answers = need("answers", lambda value: isinstance(value, dict), "an object with the number of each answer")
     for item, number in answers.items():

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
+from facevalue.annotations.ratings import SCHEMA
 from facevalue.errors import DataError, RunError
 from facevalue.parquet import parquet_bytes, read_metadata, read_table
 from facevalue.seals import digest_of
@@ -16,7 +17,6 @@ RATINGS, REPLIES, FINDINGS = "ratings", "replies", "findings"
 """Of which kind ratings are: of a study's own statements and of pictures; of how replies are read; of findings."""
 _SEAL = "facevalue.sha256"
 _MOST = 200  # number of an answer
-_SCHEMA = pl.Schema({"rater": pl.String(), "item": pl.String(), "rating": pl.Int64(), "duration": pl.Float64()})
 
 
 def keep(folder: Path, ratings: pl.DataFrame, kind: str = RATINGS) -> int:
@@ -65,7 +65,7 @@ def _whole(ratings: pl.DataFrame) -> pl.DataFrame:
     """The columns that are kept; durations are unknown where there are none."""
     if "duration" not in ratings.columns:
         ratings = ratings.with_columns(duration=pl.lit(None, pl.Float64))
-    return ratings.select(_SCHEMA.names()).cast(_SCHEMA)
+    return ratings.select(SCHEMA.names()).cast(SCHEMA)
 
 
 def _before(folder: Path, kind: str) -> pl.DataFrame:
@@ -74,4 +74,4 @@ def _before(folder: Path, kind: str) -> pl.DataFrame:
         rows = read_kept(folder, kind)
     except RunError:
         rows = None
-    return pl.DataFrame(schema=_SCHEMA) if rows is None else rows
+    return pl.DataFrame(schema=SCHEMA) if rows is None else rows

@@ -58,6 +58,7 @@ def test_pairs_that_cannot_be_asked_are_refused(pairs: pl.DataFrame, says: str) 
 
 
 ITEM, OTHER = IDS["Singing"], IDS["Creative roles"]
+CHOICES = dict.fromkeys(IDS.values(), ("1", "2", "3", "4", "5"))
 
 
 @pytest.mark.parametrize(
@@ -90,21 +91,29 @@ def test_ratings_that_cannot_be_used_are_refused(
     tmp_path: Path, header: str, rows: list[tuple[object, ...]], says: str
 ) -> None:
     with pytest.raises(DataError, match=rf"^r\.csv: .*{says}"):
-        read_sheets([saved(tmp_path, "r.csv", rows, header)], IDS.values())
+        read_sheets([saved(tmp_path, "r.csv", rows, header)], CHOICES)
+
+
+def test_numbers_may_be_as_a_spreadsheet_writes_them(tmp_path: Path) -> None:
+    scale = ("Unbiased", "Slightly biased", "Moderately biased", "Biased", "Extremely biased")
+    rows = [("a", ITEM, "5.0"), ("a", OTHER, '"2,0"')]
+    for choices in (CHOICES, dict.fromkeys(CHOICES, scale)):
+        ratings = read_sheets([saved(tmp_path, "r.csv", rows)], choices)
+        assert ratings["rating"].to_list() == [5, 2]
 
 
 def test_a_rater_in_two_files_is_told_where(tmp_path: Path) -> None:
     one, two = (saved(tmp_path, name, [("a", ITEM, 3)]) for name in ("one.csv", "two.csv"))
     with pytest.raises(DataError, match=r"^two\.csv: line 2: 'a' has rated .* before, in one\.csv: line 2"):
-        read_sheets([one, two], IDS.values())
+        read_sheets([one, two], CHOICES)
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes(b"\xfa\xfe")
     with pytest.raises(DataError, match=r"x\.csv: line 1 is not UTF-8"):
-        read_sheets([tmp_path / "x.csv"], [])
+        read_sheets([tmp_path / "x.csv"], {})
     with pytest.raises(DataError, match="There is no file"):
-        read_sheets([tmp_path / "absent.csv"], [])
+        read_sheets([tmp_path / "absent.csv"], {})
 
 
 RATINGS = pl.DataFrame(
@@ -157,7 +166,7 @@ def test_responses_submitted_in_under_two_minutes_are_left_out(tmp_path: Path) -
         saved(tmp_path, "unknown.csv", [("cy", ITEM, 4, ""), ("cy", OTHER, 3, "")], header),
         saved(tmp_path, "alike.csv", [("di", ITEM, 3), ("di", OTHER, 3)]),
     ]
-    ratings = read_sheets(files, IDS.values())
+    ratings = read_sheets(files, CHOICES)
     assert ratings["duration"].to_list() == [119.9, 119.9, 120.0, 120.0, None, None, None, None]
     found = counted(ratings)
     assert found.ratings["rater"].unique().sort().to_list() == ["bo", "cy"]
@@ -178,7 +187,7 @@ def test_only_the_quick_one_of_several_responses_is_left_out(tmp_path: Path) -> 
         saved(tmp_path, "one.csv", [("ann", ITEM, 5, 60)], header),
         saved(tmp_path, "two.csv", [("ann", OTHER, 1, 300)], header),
     ]
-    found = counted(read_sheets(files, IDS.values()))
+    found = counted(read_sheets(files, CHOICES))
     assert found.ratings["item"].to_list() == [OTHER]
     assert found.hasty == ("ann",)
 
