@@ -15,7 +15,6 @@ from facevalue.protocol.offers import Questionnaire, Rated
 from facevalue.runs.rated_pictures import RatedPictures
 from facevalue.runs.review import KINDS, CollectedReview, offer_of
 from facevalue.runs.review_outcomes import ReaderReview
-from facevalue.runs.shown_pictures import pictures_of
 from facevalue.runs.stored import StoredRun
 
 _COUNTED = {"yes": "", "no": " (no)", "": " (ticked)"}
@@ -50,8 +49,8 @@ def rows_of(run: StoredRun, outcome: CollectedReview) -> ReviewRows:
     """Rows of a review."""
     if outcome.pictures is not None:
         rated = outcome.pictures
-        source = pictures_of(run).questions.source
-        return ReviewRows(questions=rated.questions.to_dicts(), groups=rated.groups.to_dicts(), source=source)
+        questions, groups = rated.questions.to_dicts(), rated.groups.to_dicts()
+        return ReviewRows(questions=questions, groups=groups, source=rated.source)
     offer = offer_of(run)
     if outcome.rated is not None and offer is not None:
         return ReviewRows(items=outcome.rated.pairs.select(offer.told).to_dicts())
@@ -97,8 +96,7 @@ def text(run: StoredRun, outcome: CollectedReview, notes: Sequence[str]) -> Iter
     if outcome.findings is not None:
         yield from _findings(outcome.findings)
     if outcome.pictures is not None:
-        pictures = pictures_of(run)
-        yield from _pictures(outcome.pictures, pictures.questions.source, pictures.unit)
+        yield from _pictures(outcome.pictures)
     for row in agreement_rows(outcome):
         figures = (
             f"{_number(row['value'])}, {_interval(row['low'], row['high'])}"
@@ -164,7 +162,7 @@ def _statements(offer: Questionnaire, rated: Rated) -> Iterator[RenderableType]:
         yield Text(f"{which} fewer than three ratings and {judges}.")
 
 
-def _pictures(rated: RatedPictures, source: str, unit: str) -> Iterator[RenderableType]:
+def _pictures(rated: RatedPictures) -> Iterator[RenderableType]:
     """Shares and agreement."""
     table = _table("question", "fine", "interval", "pictures", "kappa", "interval", "printed")
     for row in rated.questions.iter_rows(named=True):
@@ -174,8 +172,8 @@ def _pictures(rated: RatedPictures, source: str, unit: str) -> Iterator[Renderab
             _printed(row),
         )  # fmt: skip
     yield table
-    if source:
-        yield Text(f"Printed: {source}.")
+    if rated.source:
+        yield Text(f"Printed: {rated.source}.")
     levels = rated.groups.filter(pl.col("level").is_not_null())
     groups = levels.filter(pl.col("low").is_not_null())
     if groups.height:
@@ -191,7 +189,7 @@ def _pictures(rated: RatedPictures, source: str, unit: str) -> Iterator[Renderab
         yield by_group
     if left_out := levels.height - groups.height:
         shares = "1 share is" if left_out == 1 else f"{left_out:,} shares are"
-        yield Text(f"{shares} of one {unit} alone, without an interval: --json and --out FILE.csv have them.")
+        yield Text(f"{shares} of one {rated.unit} alone, without an interval: --json and --out FILE.csv have them.")
 
 
 def _table(*headings: str) -> Table:

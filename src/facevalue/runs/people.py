@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard
+from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, item_id
 from facevalue.answers.sorting import OPEN, Sorting
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.runs.judged import SCHEMA, Doubts, Judgment, ReplyKind, read_judgments
@@ -109,7 +109,7 @@ def _verdict(judgment: Judgment | None, categories: Sequence[str]) -> str | None
 def _texts(run: StoredRun, sorting: Sorting) -> dict[str, str]:
     """Texts of a sorting by item, in an order that says nothing."""
     texts = sampled((doubt.text for doubt in texts_of(run).texts if doubt.sorting == sorting), 2**31)
-    return {f"t-{hashlib.blake2b(text.encode(), digest_size=5).hexdigest()}": text for text in texts}
+    return {item_id("t", (text,)): text for text in texts}
 
 
 def keep(run: StoredRun, name: str, ratings: pl.DataFrame) -> None:

@@ -48,11 +48,17 @@ class RatedPictures:
     groups:
         A row per question that has a fine answer, factor and level: `question`, `factor`, `level`, `share`, `low`,
         `high`, `answers`, `units`, and `kappa` to `printed_kappa` as above.
+    unit:
+        Column of what was sampled.
+    source:
+        Where printed numbers are from; empty where there are none.
     """
 
     ratings: pl.DataFrame
     questions: pl.DataFrame
     groups: pl.DataFrame
+    unit: str
+    source: str
 
     @property
     def raters(self) -> int:
@@ -137,7 +143,8 @@ def rated_pictures(
             rows.append({"question": name, "fine": "yes", **_row(answers, IMAGE), **figures})
             groups += [_of_pairs(answers, name, factor, printed) for factor in questions.pairs.by]
     by_group = pl.concat([_GROUPS.to_frame(), *(table.select(_GROUPS.names()).cast(_GROUPS) for table in groups)])
-    return RatedPictures(ratings, pl.DataFrame(rows, infer_schema_length=None), by_group)
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    return RatedPictures(ratings, table, by_group, pictures.unit, questions.source)
 
 
 def _printed(questions: PictureQuestions) -> Iterator[tuple[str, float | None, float | None]]:

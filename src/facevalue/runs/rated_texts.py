@@ -4,14 +4,13 @@ The paper of the counterfactual sets has three people sort 50 replies of two sub
 counts its scorer, from a threshold on, as one rater more.
 """
 
-import hashlib
 import re
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard
+from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, item_id
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.fleiss import as_rater, drawn_by_score, fleiss_kappa
@@ -73,7 +72,7 @@ def drawn(run: StoredRun, name: str, naming: str = "") -> pl.DataFrame:
     if naming and not any(table.height for table in tables):
         raise DataError(f"No scored reply about a group of “{naming}” has this word.")
     texts = drawn_by_score(pl.concat(tables).unique("text", keep="first", maintain_order=True), "score", _BY, _SEED)
-    items = [f"t-{hashlib.blake2b(text.encode(), digest_size=5).hexdigest()}" for text in texts["text"]]
+    items = [item_id("t", (text,)) for text in texts["text"]]
     numbered = texts.with_columns(pl.Series("item", items, pl.String), statement=pl.col("text").str.head(_SHOWN))
     return numbered.drop("text").sort("item")
 

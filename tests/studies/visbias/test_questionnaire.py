@@ -96,7 +96,7 @@ def test_ratings_that_cannot_be_used_are_refused(
 
 def test_numbers_may_be_as_a_spreadsheet_writes_them(tmp_path: Path) -> None:
     scale = ("Unbiased", "Slightly biased", "Moderately biased", "Biased", "Extremely biased")
-    rows = [("a", ITEM, "5.0"), ("a", OTHER, '"2,0"')]
+    rows: list[tuple[object, ...]] = [("a", ITEM, "5.0"), ("a", OTHER, '"2,0"')]
     for choices in (CHOICES, dict.fromkeys(CHOICES, scale)):
         ratings = read_sheets([saved(tmp_path, "r.csv", rows)], choices)
         assert ratings["rating"].to_list() == [5, 2]
