@@ -22,8 +22,6 @@ NO_FLIPS = pl.DataFrame(
             pl.String), "shift": pl.Float64},
 )  # fmt: skip
 """Flips in words, none of them."""
-_FEW = 64
-"""Trials that are read one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ def worded(flips: pl.DataFrame, first: StoredRun, second: StoredRun, *, spelled:
     images = [name for name in names if name.startswith("image")]
     replies = []
     for run, trial, reply in ((first, "trial", "reply"), (second, "trial_2", "reply_2")):
-        stored = _responses(run, flips[trial].unique().sort().to_list())
+        stored = read_responses(run.folder, trials=flips[trial].unique().to_numpy().astype(np.int64))
         of_run = stored.select(pl.col("trial").alias(trial), pl.col("repeat").alias(reply), "text", "probs")
         texts = flips.select(trial, reply).join(of_run, on=[trial, reply], how="left", maintain_order="left")
         rows = zip(texts["text"], texts["probs"], questions, strict=True)
@@ -96,13 +94,6 @@ def _option(reply: str | None, options: Sequence[Option]) -> str:
     letter = re.sub(r"\W|option", "", (reply or "").lower())
     labels = {re.sub(r"\W", "", option.label.lower()): option.text for option in options if option.label}
     return f" {labels[letter]}" if letter in labels else ""
-
-
-def _responses(run: StoredRun, trials: list[int]) -> pl.DataFrame:
-    """Responses to these trials, ascending, and perhaps others between them where there are many."""
-    if len(trials) > _FEW:
-        return read_responses(run.folder, trials[0], trials[-1])
-    return pl.concat([read_responses(run.folder, trial, trial) for trial in trials])
 
 
 def _joined(names: list[str], separator: str, *, named: bool = False) -> pl.Expr:
