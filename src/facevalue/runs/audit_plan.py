@@ -8,7 +8,6 @@ from facevalue.errors import DataError, SettingError
 from facevalue.measures.allocation import allocate, shares_of_budget
 from facevalue.protocol.study import LeftOut
 from facevalue.runs.budgets import HOURS, MONEY, REQUESTS, AuditBudget, Prices
-from facevalue.runs.stopping import can_stop
 from facevalue.runs.study_sizes import StudySize, StudySizes
 
 _ROUNDS = 6
@@ -120,14 +119,11 @@ class AuditPlan:
         text = f"{request_count:,} of {self.requests:,} requests"
         if self.budget is None or self.budget.unit == REQUESTS:
             return text
-        amounts = {
-            s.name: (s.cost if self.budget.unit == MONEY else s.hours) or 0.0 for s in self.studies if s.requests
-        }
         amount = sum(
-            requests.get(study.name, 0) / study.requests * amounts[study.name]
-            for study in self.studies
-            if study.requests
-        )
+            requests.get(study.name, 0) / study.requests
+            * ((study.cost if self.budget.unit == MONEY else study.hours) or 0.0)
+            for study in self.studies if study.requests
+        )  # fmt: skip
         return f"{text}, about {self.budget.amount_text(amount)}"
 
 
@@ -368,7 +364,7 @@ _WITHOUT_POWER = "It has no power analysis; it gets an equal share."
 
 def _runs_whole(sizes: StudySizes) -> str:
     """That the rule to stop by says nothing of a study; empty if it does, or there is none."""
-    if sizes.rule is None or can_stop(sizes.study.study):
+    if sizes.rule is None or sizes.is_stopping:
         return ""
     return "Its texts are scored or sorted afterwards: it does not stop early."
 
