@@ -1,6 +1,6 @@
 """Answers about pictures that pass their checks, beside all answers: what a study finds with and without the others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,8 +36,8 @@ class PassingAnswers:
         Differences by model; none where nothing fails, or nothing can be compared.
     why_none:
         Why there are none, as a sentence; empty if there are.
-    by, names:
-        What pictures fail; and names of all that were asked about.
+    by:
+        What pictures fail.
     """
 
     pictures: int = 0
@@ -47,7 +47,6 @@ class PassingAnswers:
     by_model: "Mapping[str, RunAgreement]" = field(default_factory=dict)
     why_none: str = ""
     by: str = "their checks"
-    names: frozenset[str] = frozenset()
 
     @property
     def sentence(self) -> str:
@@ -77,15 +76,23 @@ def passing_answers(runs: Sequence[StoredRun], checks: Path | str) -> PassingAns
         The checks cannot be read, or are not of all these pictures.
     """
     verdicts = read_verdicts(checks)
-    passes = answers_without(runs, set(verdicts.filter(~pl.col(ACCEPTED))[IMAGE]))
-    _check_covered(passes.names, set(verdicts[IMAGE]), checks)
-    return passes
+    checked = set(verdicts[IMAGE])
+    return answers_without(
+        runs,
+        set(verdicts.filter(~pl.col(ACCEPTED))[IMAGE]),
+        check=lambda images: _check_covered(images, checked, checks),
+    )
 
 
-def answers_without(runs: Sequence[StoredRun], failing: set[str], by: str = "their checks") -> PassingAnswers:
+def answers_without(
+    runs: Sequence[StoredRun],
+    failing: set[str],
+    by: str = "their checks",
+    check: Callable[[set[str]], None] | None = None,
+) -> PassingAnswers:
     """Take the results of each run again without answers about these pictures, as `passing_answers` does.
 
-    `by`: what they fail.
+    `by`: what they fail. `check`: raises where the pictures of a run, by name, won't do, before anything is taken.
     """
     pictures: set[str] = set()
     counts = np.zeros(2, dtype=np.int64)
@@ -97,6 +104,8 @@ def answers_without(runs: Sequence[StoredRun], failing: set[str], by: str = "the
     for run in runs:
         with kept_answers([run.plain()]) as (everything,):
             images, trials, of_run = _passing_trials(everything, failing)
+            if check is not None:
+                check(images)
             pictures |= images
             counts += of_run
             if not of_run[1] or of_run[0] == of_run[1]:
@@ -110,7 +119,6 @@ def answers_without(runs: Sequence[StoredRun], failing: set[str], by: str = "the
     return PassingAnswers(
         len(pictures), len(pictures & failing), int(counts[0]), int(counts[1]),
         dict(zip(differences, agreements, strict=True)), _why_none(counts, failures) if not differences else "", by,
-        frozenset(pictures),
     )  # fmt: skip
 
 
@@ -132,7 +140,7 @@ def _passing_trials(
     return images, np.unique(np.concatenate(trials)), counts
 
 
-def _check_covered(images: frozenset[str], checked: set[str], checks: Path | str) -> None:
+def _check_covered(images: set[str], checked: set[str], checks: Path | str) -> None:
     if missing := sorted(images - checked):
         raise DataError(
             f"{checks}: {len(missing):,} of {len(images):,} pictures of the run were not checked, such as "
