@@ -5,12 +5,11 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from facevalue.runs.audit_folder import AuditRecord
-from facevalue.store.files import LISTS, ROOTS
+from facevalue.store.files import PLACES
 from facevalue.types import OptionValue
 
-_OF_STUDIES = (*ROOTS, *LISTS)
 _OF_AUDITS = ("images", "studies", "with")
-"""Settings of a study, and of an audit, that are files or folders."""
+"""Settings of an audit that are files or folders."""
 
 
 def without_places(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
@@ -18,10 +17,10 @@ def without_places(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]
 
     Examples
     --------
-    >>> without_places({"manifest": "/home/ann/faces/list.csv", "seeds": ["1"]})
-    {'manifest': 'list.csv', 'seeds': ['1']}
+    >>> without_places({"manifest": "/home/ann/faces/list.csv", "words": "/home/ann/words.csv", "seeds": ["1"]})
+    {'manifest': 'list.csv', 'words': 'words.csv', 'seeds': ['1']}
     """
-    return _named(options, _OF_STUDIES)
+    return _named(options, PLACES)
 
 
 def record_without_places(record: AuditRecord) -> AuditRecord:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from facevalue.measures.base import APART, SHARES, Measure
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import Estimate
-from facevalue.store.files import LISTS, ROOTS
+from facevalue.store.files import PLACES
 
 DASH = "–"
 NOT_MEASURABLE = "not measurable"
@@ -375,8 +375,6 @@ def group_key(dimension: str, group: str) -> tuple[object, ...]:
 _SECRET = re.compile(r"api_?key|secret|passw|authori[sz]ation|credential|cookie|(^|[_-])token$|bearer", re.IGNORECASE)
 
 
-_PLACES = {*ROOTS, *LISTS, "sources", "species", "words", "stereotype_words"}
-"""Settings of studies that say where files lie."""
 _FOLDERS = re.compile(r'^(\w+/|\w+=")?(?:[A-Za-z]:|~|\.\.?)?[\\/].*[\\/](?=[^\\/"]+[\\/]?"?$)')
 """Folders before a name, in a path that is one or stands behind the kind of a model or the name of a setting."""
 
@@ -402,7 +400,7 @@ def shown_setting(name: str, value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(shown_setting(name, v) for v in value)
     text = str(value)
-    if name in _PLACES:
+    if name in PLACES:
         return PurePath(text.replace("\\", "/")).name
     return re.sub(r"(?<=://)[^/@\s]+@", "", _FOLDERS.sub(r"\1", text))  # no name and password in an address
 

@@ -21,6 +21,8 @@ LISTS = (
     *("people_check", "exclude"),
 )
 """Options that say where lists or folders of pictures are; what they list is in a run's own table of pictures."""
+PLACES = (*ROOTS, *LISTS, "sources", "species", "words", "stereotype_words", "roles")
+"""All options that say where files lie: these, and those whose files say what is asked or counted."""
 LOCK = ".lock"
 ASIDE = ".tmp"
 """Ends the name of a file that is still being written; readers ignore such files."""
