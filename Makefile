@@ -162,6 +162,7 @@ lock: .venv/.base ## rewrite requirements/*.txt from pyproject.toml, keeping ver
 	$(call compile,requirements/dev.txt,--extra dev --extra servers pyproject.toml requirements/build.in)
 	$(call compile,requirements/demo.txt,-c requirements/dev.txt pyproject.toml requirements/build.in)
 	$(call compile,requirements/release.txt,requirements/release.in)
+	$(call compile,requirements/docs.txt,-c requirements/dev.txt requirements/docs.in)
 	$(call compile,requirements/cluster.txt,-c requirements/dev.txt requirements/cluster.in)
 	$(call compile,requirements/engine.txt,-c requirements/dev.txt --override requirements/without-torch.in requirements/engine.in)
 	$(call compile,requirements/vllm.txt,--override requirements/without-torch-vision.in pyproject.toml requirements/vllm.in)
