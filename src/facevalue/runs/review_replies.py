@@ -9,13 +9,13 @@ import polars as pl
 
 from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, item_id
 from facevalue.errors import DataError
-from facevalue.protocol.study import Study
+from facevalue.runs.read_options import options_read_alike
 from facevalue.runs.review_keys import ReviewKey
 from facevalue.runs.review_samples import STRATUM, StratifiedSample
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.store import read_responses
 from facevalue.thinking import after_thinking
-from facevalue.types import Question, Status
+from facevalue.types import Question
 
 NO_ANSWER, ANSWER, MISREAD = "no answer", "an answer", "another answer than was read"
 """Labels of replies beside the levels of options."""
@@ -24,7 +24,6 @@ _CONFIRMED = ("Yes", "No", "Cannot be told")
 _SURROUNDING = ("repeat", "status", "text", "declined", "reply", "mass", "na", "note", "listed_first", "left_first")
 """Columns of answers that do not say what was answered."""
 _LONGEST = 400  # characters of what a reply was read as
-_EQUAL = 1e-6
 TITLE = "What does the reply say?"
 INSTRUCTIONS = (
     "A program was asked questions about pictures, which you are not shown. Each page shows a question and the reply. "
@@ -119,50 +118,27 @@ def _reviewed(run: StoredRun, rows: pl.DataFrame) -> list[ReviewedReply | None]:
     factors = run.study.design.trials(trials)
     questions = run.study.ask(factors)
     columns = [name for name in rows.columns if name not in (*factors.columns, *_SURROUNDING, STRATUM)]
-    options = _read_options(run.study, factors, questions, columns)
+    alike = options_read_alike(run, rows, questions, columns)
     out: list[ReviewedReply | None] = []
-    for place, (row, question) in enumerate(zip(rows.iter_rows(named=True), questions, strict=True)):
+    for row, question, options in zip(rows.iter_rows(named=True), questions, alike, strict=True):
         stored = read_responses(run.folder, row["trial"], row["trial"]).filter(pl.col("repeat") == row["reply"])
         text = after_thinking(stored["text"][0] or "") if stored.height else ""
         if not text.strip():
             out.append(None)  # nothing was said: there is nothing to be read
         else:
-            out.append(_reply(question, text, row, columns, options.get(place)))
-    return out
-
-
-def _read_options(
-    study: Study, factors: pl.DataFrame, questions: Sequence[Question], columns: Sequence[str]
-) -> dict[int, list[dict[str, Any]]]:
-    """How the study reads each option of each question: what its answers are if all probability is on it."""
-    places = [(row, option) for row, question in enumerate(questions) for option in range(len(question.options))]
-    if not places:
-        return {}
-    certain = [[float(at == option) for at in range(len(questions[row].options))] for row, option in places]
-    frame = factors[[row for row, _ in places]].with_columns(
-        pl.lit(0, pl.UInt8).alias("repeat"),
-        pl.lit(Status.OK.value).cast(pl.Enum([status.value for status in Status])).alias("status"),
-        pl.lit(None, pl.String).alias("text"),
-        pl.Series("probs", certain, pl.List(pl.Float32)),
-    )
-    answered = study.answer(frame)
-    values_of = answered.select(name for name in columns if name in answered.columns)
-    out: dict[int, list[dict[str, Any]]] = {}
-    for (row, _), values in zip(places, values_of.iter_rows(named=True), strict=True):
-        out.setdefault(row, []).append(values)
+            out.append(_reply(question, text, row, columns, options))
     return out
 
 
 def _reply(
-    question: Question, text: str, row: dict[str, Any], columns: Sequence[str], options: list[dict[str, Any]] | None
+    question: Question, text: str, row: dict[str, Any], columns: Sequence[str], alike: Sequence[int]
 ) -> ReviewedReply | None:
     """A question with the options that the model had, and where there are none, one that names what was read."""
-    if options is not None:
+    if question.options:
         choices = tuple(option.wording for option in question.options)
         labels = (*(option.level for option in question.options), NO_ANSWER, NO_ANSWER, NO_ANSWER, "")
-        same = [at for at, values in enumerate(options) if _alike(values, row)]
-        if row["na"] is not None or len(same) == 1:
-            label = NO_ANSWER if row["na"] is not None else question.options[same[0]].level
+        if row["na"] is not None or len(alike) == 1:
+            label = NO_ANSWER if row["na"] is not None else question.options[alike[0]].level
             wording = "Which of these answers does the reply give?"
             return ReviewedReply(question.prompt, text, (*choices, *_REASONS), labels, label, wording)
     words = "no valid answer" if row["na"] is not None else _words(row, columns)
@@ -171,13 +147,6 @@ def _reply(
     labels = (NO_ANSWER, ANSWER, "") if row["na"] is not None else (ANSWER, MISREAD, "")
     wording = f"The reply was read as: {words}. Is this what it means?"
     return ReviewedReply(question.prompt, text, _CONFIRMED, labels, labels[0], wording)
-
-
-def _alike(option: dict[str, Any], row: dict[str, Any]) -> bool:
-    """Whether an answer says what an option says, as far as the study tells options apart by numbers."""
-    numbers = {name: value for name, value in option.items() if isinstance(value, float)}
-    same = [row[name] is not None and abs(value - row[name]) < _EQUAL for name, value in numbers.items()]
-    return bool(same) and all(same)
 
 
 def _words(row: dict[str, Any], columns: Sequence[str]) -> str:

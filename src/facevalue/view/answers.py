@@ -15,10 +15,11 @@ from facevalue.measures.estimates import FIXED
 from facevalue.printable import short
 from facevalue.report.answer_flips import shortened
 from facevalue.report.formatting import Titles
+from facevalue.runs.read_options import options_read_alike
 from facevalue.runs.reply_words import said
 from facevalue.runs.stored import StoredRun
 from facevalue.thinking import spoken
-from facevalue.types import Question, Status
+from facevalue.types import Question
 from facevalue.view.answer_index import STATUSES, AnswerIndex, Places, index_of, stored_rows
 from facevalue.view.estimates import ColumnTitle, FacetLevel
 from facevalue.view.opened import RunState
@@ -216,26 +217,11 @@ def factor_words(row: Mapping[str, object], names: Sequence[str], titles: Titles
 def meanings(run: StoredRun, rows: pl.DataFrame, questions: Sequence[Question]) -> list[str | None]:
     """What replies count as: the option that is read in the same way, or else the numbers; None without an answer."""
     numbers = [name for name in rows.columns if _is_number(run, name, rows.schema[name])]
-    texts = [[option.wording for option in question.options] for question in questions]
-    sampled = rows["stored probs"].is_null().to_list()
-    at = [place for place, of in enumerate(texts) if sampled[place] for _ in of]
-    read_alike: dict[int, list[str]] = {}
-    if at:
-        trials = rows["trial"].to_numpy().astype(np.int64)[at]
-        replies = [text for place, of in enumerate(texts) if sampled[place] for text in of]
-        read_again = pl.DataFrame({"repeat": rows["repeat"].gather(at), "text": replies}).select(
-            "repeat",
-            pl.lit(Status.OK.value, rows.schema["status"]).alias("status"),
-            "text",
-            pl.lit(None, pl.List(pl.Float32)).alias("probs"),
-        )
-        options = run.study.answer(pl.concat([run.study.design.trials(trials), read_again], how="horizontal"))
-        alike = zip(at, replies, options.select(numbers).iter_rows(), options["na"].is_null(), strict=True)
-        of_rows = list(rows.select(numbers).iter_rows())
-        for place, text, values, is_valid in alike:
-            if is_valid and values == of_rows[place]:
-                read_alike.setdefault(place, []).append(text)
-    return [_meaning(row, numbers, read_alike.get(place, [])) for place, row in enumerate(rows.iter_rows(named=True))]
+    alike = options_read_alike(run, rows, questions, numbers)
+    return [
+        _meaning(row, numbers, [question.options[at].wording for at in places])
+        for row, question, places in zip(rows.iter_rows(named=True), questions, alike, strict=True)
+    ]
 
 
 def _is_number(run: StoredRun, name: str, dtype: pl.DataType) -> bool:
@@ -246,7 +232,7 @@ def _is_number(run: StoredRun, name: str, dtype: pl.DataType) -> bool:
 def _meaning(row: Mapping[str, Any], numbers: Sequence[str], options: Sequence[str]) -> str | None:
     if row["na"] is not None:
         return None
-    if len(options) == 1:
+    if row["stored probs"] is None and len(options) == 1:
         return options[0]
     if row.get("choice") is not None:
         return str(row["choice"])
