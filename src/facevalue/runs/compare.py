@@ -29,6 +29,7 @@ from facevalue.runs.compared_cells import (
     compared_measures,
 )
 from facevalue.runs.correlations import correlations
+from facevalue.runs.joined import repeated
 from facevalue.runs.judged_differences import judged_together
 from facevalue.runs.stored import ReplyTally, StoredRun, answers
 
@@ -38,10 +39,8 @@ _FEWEST_SHARED = 0.5
 
 def check_comparable(runs: Sequence[StoredRun]) -> None:
     """Refuse a run that is named twice, one run alone, and runs of which no two are of one study."""
-    folders: dict[Path, StoredRun] = {}
-    for run in runs:
-        if folders.setdefault(run.folder.resolve(), run) is not run:
-            raise RunError(f"{run.place} would be compared with itself: name two runs.")
+    if (again := repeated(runs)) is not None:
+        raise RunError(f"{again.place} would be compared with itself: name two runs.")
     studies = [run.study.name for run in runs]
     if len(set(studies)) < len(runs):
         return

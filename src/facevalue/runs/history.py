@@ -6,7 +6,7 @@ from pathlib import Path
 from facevalue.errors import RunError
 from facevalue.places import MAKING_FOLDER, is_url
 from facevalue.runs.audit_folder import is_audit, runs_of
-from facevalue.runs.joined import by_study
+from facevalue.runs.joined import by_study, repeated
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import MANIFEST
 
@@ -44,13 +44,9 @@ def dated_runs(runs: Sequence[StoredRun]) -> dict[str, list[StoredRun]]:
     RunError
         No study has two, or one is named twice.
     """
-    folders: set[Path] = set()
     ordered = sorted(runs, key=lambda run: run.facts.start)
-    for run in ordered:
-        folder = run.folder.resolve()
-        if folder in folders:
-            raise RunError(f"{run.place} is named twice.")
-        folders.add(folder)
+    if (again := repeated(ordered)) is not None:
+        raise RunError(f"{again.place} is named twice.")
     out = by_study(ordered)
     if all(len(of_study) < 2 for of_study in out.values()):
         names = ", ".join(f"one of {study}" for study in out)

@@ -1,6 +1,7 @@
 """Runs of one model that ask different parts of a study, such as one paradigm each, put together."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import polars as pl
 
@@ -23,6 +24,16 @@ def by_study(runs: Sequence[StoredRun]) -> dict[str, list[StoredRun]]:
     for run in runs:
         out.setdefault(run.study.name, []).append(run)
     return out
+
+
+def repeated(runs: Sequence[StoredRun]) -> StoredRun | None:
+    """The first run whose folder is that of one before it; None where each is named once."""
+    folders: set[Path] = set()
+    for run in runs:
+        if (folder := run.folder.resolve()) in folders:
+            return run
+        folders.add(folder)
+    return None
 
 
 def by_model(runs: Sequence[StoredRun]) -> Parts:

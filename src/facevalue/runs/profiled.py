@@ -8,7 +8,7 @@ import polars as pl
 
 from facevalue.errors import RunError
 from facevalue.protocol.study import Study
-from facevalue.runs.joined import by_model, by_study, study_of
+from facevalue.runs.joined import by_model, by_study, repeated, study_of
 from facevalue.runs.stored import ReplyTally, StoredRun
 
 if TYPE_CHECKING:
@@ -88,18 +88,12 @@ def profiled(runs: Sequence[StoredRun]) -> list[StudyRuns]:
     """
     if not runs:
         raise RunError("There is no run to make a profile of.")
-    _check_once(runs)
+    if (again := repeated(runs)) is not None:
+        raise RunError(f"{again.place} is named twice: a profile counts each run once.")
     out = [_estimated(of_study) for of_study in by_study(runs).values()]
     if not any(tally.valid for study in out for tally in study.tallies):
         raise RunError("None of these runs has a valid answer: there is nothing to make a profile of.")
     return out
-
-
-def _check_once(runs: Sequence[StoredRun]) -> None:
-    places: dict[object, StoredRun] = {}
-    for run in runs:
-        if places.setdefault(run.folder.resolve(), run) is not run:
-            raise RunError(f"{run.place} is named twice: a profile counts each run once.")
 
 
 def _estimated(runs: Sequence[StoredRun]) -> StudyRuns:
