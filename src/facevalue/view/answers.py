@@ -70,19 +70,17 @@ def answers(state: RunState, query: Query) -> AnswersPage:
     """A page of answers that meet a query."""
     index, (start, count) = index_of(state), query.page()
     chosen = _chosen(state, index, query)
-    places, total = chosen.places, chosen.places.size
-    reason, searched, facets = query.text("answer"), None, dict(chosen.facets)
-    if reason:
-        places, searched = _with_answer(state, index, places, reason, start + count)
+    if reason := query.text("answer"):
+        places, searched = _with_answer(state, index, chosen.places, reason, start + count)
         facets = _facets(state, index, places)
-        total = places.size
     else:
+        places, searched, facets = chosen.places, None, dict(chosen.facets)
         for name in query.levels("F.", state.run.study.design.columns, "factor"):  # levels beside the chosen one, too
             if name in facets:
                 facets[name] = _chosen(state, index, query, without=name).facets[name]
     facets["answer"] = _kinds_of_answers(state)
     rows = answer_rows(state, index, places[start : start + count])
-    return AnswersPage(None if searched else total, searched, _factor_titles(state), facets, rows)
+    return AnswersPage(None if searched else places.size, searched, _factor_titles(state), facets, rows)
 
 
 @dataclass
@@ -149,12 +147,13 @@ def _with_answer(
     reasons = {MISSING: pl.col("na").is_not_null(), VALID: pl.col("na").is_null()}
     meets = reasons.get(reason, pl.col("na").cast(pl.String) == reason)
     out: list[Places] = []
-    step = 10_000
+    step, count = 10_000, 0
     for start in range(0, min(places.size, _SEARCHED), step):
         some = places[start : start + step]
         rows = parsed(state.run, index, some)
         out.append(some[rows.select(meets.fill_null(value=False)).to_series().to_numpy()])
-        if sum(piece.size for piece in out) >= enough and start + step < places.size:
+        count += out[-1].size
+        if count >= enough and start + step < places.size:
             return np.concatenate(out), (start + step, places.size)
     searched = None if places.size <= _SEARCHED else (_SEARCHED, places.size)
     return (np.concatenate(out) if out else places[:0]), searched

@@ -131,18 +131,18 @@ def _compared(states: Sequence[RunState], names: Sequence[str]) -> tuple[tuple[s
 
 
 def _chosen(state: RunState, table: pl.DataFrame, query: Query) -> pl.DataFrame:
-    run = state.run
-    levels = query.levels("F.", run.study.design.columns, "factor")
+    study = state.run.study
+    levels = query.levels("F.", study.design.columns, "factor")
     text = query.text("q")
     if not levels and not text:
         return table
-    factors = run.study.design.trials(table["trial"].to_numpy().astype(np.int64), list(levels) or None)
+    factors = study.design.trials(table["trial"].to_numpy().astype(np.int64), None if text else list(levels))
     keep = np.ones(table.height, dtype=np.bool_)
     for name, chosen_levels in levels.items():
         keep &= factors[name].cast(pl.String).is_in(chosen_levels).fill_null(value=False).to_numpy()
-    if text:
-        words = [question.prompt for question in run.study.ask(run.study.design.trials(factors["trial"].to_numpy()))]
-        keep &= pl.Series(words).str.contains(text, literal=True).to_numpy()
+    if text and (places := np.flatnonzero(keep)).size:
+        prompts = pl.Series([question.prompt for question in study.ask(factors[places])])
+        keep[places] = prompts.str.contains(text, literal=True).to_numpy()
     return table.filter(pl.Series(keep))
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import islice
 from urllib.parse import urlencode
 
+import numpy as np
 import polars as pl
 
 from facevalue.measures.missing_answers import SHARE
@@ -111,20 +112,21 @@ def _query(state: RunState, dimension: str, group: str) -> str | None:
 
 def _examples(state: RunState) -> dict[str, list[MissingReply]]:
     """Replies of each reason, from the first answers of the run."""
-    run, out = state.run, dict[str, list[MissingReply]]()
-    reason_count = len(state.tally.na)
+    run, reason_count = state.run, len(state.tally.na)
+    pieces: list[pl.DataFrame] = []
     for chunk in islice(answers(run), _CHUNKS):
-        without = chunk.filter(pl.col("na").is_not_null()).group_by("na", maintain_order=True).head(_EXAMPLES)
-        for reason, trial, reply in without.select("na", "trial", "reply").iter_rows():
-            if len(out.setdefault(reason, [])) < _EXAMPLES:
-                out[reason].append(_reply(state, trial, reply))
-        if len(out) == reason_count and all(len(replies) == _EXAMPLES for replies in out.values()):
+        pieces.append(chunk.filter(pl.col("na").is_not_null()).select("na", "trial", "reply"))
+        some = pl.concat(pieces).group_by("na", maintain_order=True).head(_EXAMPLES)
+        if some.height == reason_count * _EXAMPLES:
             break
+    numbers = some["trial"].to_numpy().astype(np.int64)
+    stored = read_responses(run.folder, trials=numbers).select("trial", "repeat", "text", "probs")
+    verbatim = some.join(
+        stored, left_on=["trial", "reply"], right_on=["trial", "repeat"], how="left", maintain_order="left"
+    )
+    questions = run.study.ask(run.study.design.trials(numbers))
+    out: dict[str, list[MissingReply]] = {}
+    for (reason, trial, repeat, text, probs), question in zip(verbatim.iter_rows(), questions, strict=True):
+        reply = shortened(said(text, probs, question.options), _LONGEST)
+        out.setdefault(reason, []).append(MissingReply(trial, repeat, reply))
     return out
-
-
-def _reply(state: RunState, trial: int, repeat: int) -> MissingReply:
-    run = state.run
-    row = read_responses(run.folder, trial, trial).filter(repeat=repeat).row(0, named=True)
-    (question,) = run.study.ask(run.study.design.trials([trial]))
-    return MissingReply(trial, repeat, shortened(said(row["text"], row["probs"], question.options), _LONGEST))
