@@ -78,11 +78,11 @@ test-faults: .venv/.dev ## kills, broken files, hostile servers: docs/faults.csv
 test-objects: .venv/.dev ## runs in object storage, killed a thousand times: docs/object-faults.csv; about ten minutes
 	$(BIN)/python -m tests.faults.objects --out docs/object-faults.csv
 
-release: .venv/.release ## wheel, source archive and SBOM (CycloneDX) in dist/
-	rm -rf dist
-	$(BIN)/python -m build --no-isolation --outdir dist
+release: .venv/.release ## wheel and source archive, built twice and compared, SBOM (CycloneDX) and SHA256SUMS in dist/
+	rm -rf dist && mkdir dist
 	$(BIN)/cyclonedx-py requirements requirements/demo.txt --pyproject pyproject.toml --mc-type library \
 		--output-reproducible --of JSON -o dist/facevalue.cdx.json
+	$(BIN)/python -m tools.release dist
 
 audit: .venv/.release ## known vulnerabilities of all pinned packages; needs the network
 	$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements/demo.txt -r requirements/dev.txt -r requirements/engine.txt -r requirements/cluster.txt
