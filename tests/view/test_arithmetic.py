@@ -7,10 +7,12 @@ from typing import Any
 import polars as pl
 import pytest
 
+from facevalue.errors import RunError
 from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.terms import terms_kept
 from facevalue.runs.stored import StoredRun, answers
+from facevalue.view import arithmetic
 from facevalue.view.arithmetic import NOT_SUMS
 from facevalue.view.documents import document, plain
 from facevalue.view.opened import OpenedRuns
@@ -90,3 +92,30 @@ def test_an_estimator_without_sums_says_so(golden: Path) -> None:
     assert cell["steps"][0]["text"] == NOT_SUMS
     assert cell["cluster"]["rows"] == []
     assert cell["definition"]["equation"]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (RunError("the run holds no reply."), "the run holds no reply."),
+        (ZeroDivisionError("a mistake"), "the viewer's terminal says why."),
+        (pl.exceptions.PanicException("a library gave up"), "the viewer's terminal says why."),
+    ],
+)
+def test_sums_that_cannot_be_added_up_are_no_page_that_waits(
+    small_run: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: BaseException,
+    reason: str,
+) -> None:
+    def fail(_run: StoredRun) -> None:
+        raise error
+
+    monkeypatch.setattr(arithmetic, "_taken_again", fail)
+    runs = OpenedRuns([StoredRun.open(small_run)])
+    (row,) = plain(document(runs, "estimates", [("measure", "sbs"), ("n", "1")]))["rows"]
+    cell = cell_of(lambda key: plain(document(runs, "cell", [("key", key)])), row["key"])
+    assert cell["steps"][0] == {"title": "Sums", "text": f"{arithmetic.FAILED}: {reason}", "table": None}
+    assert cell["cluster"]["rows"] == []
+    assert arithmetic.FAILED in caplog.text

@@ -2,19 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Thread
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.errors import FaceValueError
 from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.clusters import UNITS
 from facevalue.measures.terms import EstimateTerm, TermRecord, terms_kept
 from facevalue.protocol.lookup import Estimate
 from facevalue.report.formatting import number
 from facevalue.runs.stored import StoredRun, answers
+from facevalue.view.background import Background
 from facevalue.view.opened import RunState
 
 CLOSE = 1e-9
@@ -28,6 +27,9 @@ NOT_SUMS = (
     "equation is above, and every answer behind it is in the list of answers."
 )
 TOO_MANY = "The run has more sums than are kept to show."
+FAILED = "The sums behind the estimates could not be added up"
+_MOMENT = 0.2
+"""Seconds that a page waits for sums."""
 
 
 @dataclass(frozen=True)
@@ -81,33 +83,23 @@ class Arithmetic:
         return np.lexsort((np.arange(size.size), -size))
 
 
-def begun(state: RunState) -> TermRecord | None:
-    """Terms of a run's estimates; None while they are added up, which this begins."""
-    worker = state.once("terms worker", lambda: _Worker(state.run))
-    return worker.record
+def terms_of_run(state: RunState) -> TermRecord | None:
+    """Terms of a run's estimates; None while they are added up, which the first call begins.
+
+    Raises
+    ------
+    DataError
+        They cannot be added up.
+    """
+    adding = state.once("terms", lambda: Background(lambda: _taken_again(state.run), FAILED))
+    return adding.value(_MOMENT)
 
 
-class _Worker:
-    """Takes the estimates of a run again in a thread of its own, values alone, and keeps their terms."""
-
-    def __init__(self, run: StoredRun) -> None:
-        self._run, self._record = run, TermRecord()
-        self._thread = Thread(target=self._take, daemon=True)
-        self._thread.start()
-
-    def _take(self) -> None:
-        try:
-            with values_only(), terms_kept() as record:
-                self._record = record
-                self._run.study.analyse({self._run.model: answers(self._run)})
-        except FaceValueError:
-            pass  # then there are estimates of earlier answers, and no terms
-
-    @property
-    def record(self) -> TermRecord | None:
-        """The terms, once all are there; a moment is waited for them."""
-        self._thread.join(timeout=0.2)
-        return None if self._thread.is_alive() else self._record
+def _taken_again(run: StoredRun) -> TermRecord:
+    """Take the estimates of a run again, values alone, and keep their terms."""
+    with values_only(), terms_kept() as record:
+        run.study.analyse({run.model: answers(run)})
+        return record
 
 
 def term_of(record: TermRecord, e: Estimate, intervention: str | None) -> EstimateTerm | None:

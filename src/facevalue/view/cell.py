@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import isfinite
 from urllib.parse import urlencode
 
+from facevalue.errors import DataError
 from facevalue.measures.base import written
 from facevalue.protocol.lookup import Estimate
 from facevalue.report import formatting
@@ -12,7 +13,7 @@ from facevalue.report.blocks.view import View
 from facevalue.report.findings import sampled_units
 from facevalue.report.formatting import DASH
 from facevalue.report.verdict import MEANINGS, verdict_of
-from facevalue.view.arithmetic import NOT_SUMS, TOO_MANY, Arithmetic, begun, figures, lines, term_of, unit_column
+from facevalue.view.arithmetic import NOT_SUMS, TOO_MANY, Arithmetic, figures, lines, term_of, terms_of_run, unit_column
 from facevalue.view.estimates import INTERVENTION, ViewedEstimate, rows_of
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef
@@ -106,20 +107,25 @@ def cell_of(state: RunState, key: str) -> CellPage:
     rows = rows_of(state)
     e, row = rows.row_of(key)
     view = rows.view
-    record = begun(state)
+    try:
+        record, failure = terms_of_run(state), ""
+    except DataError as error:
+        record, failure = None, str(error)
     change = row.labels[INTERVENTION].level if INTERVENTION in row.labels else None
     term = None if record is None else term_of(record, e, change)
     arithmetic = None if term is None else Arithmetic.of(term, e)
     steps = _steps(view, e)
     if arithmetic is not None:
         steps = [*_sums(view, e, arithmetic), *steps]
+    elif failure:
+        steps = [Step("Sums", failure), *steps]
     elif record is not None and e.value is not None:
         steps = [Step("Sums", TOO_MANY if record.is_full else NOT_SUMS), *steps]
     return CellPage(
         row,
         _definition(view, e),
         tuple(steps),
-        _clusters(state, view, e, row, arithmetic, pending=record is None),
+        _clusters(state, view, e, row, arithmetic, pending=record is None and not failure),
         _trials(state, row),
     )
 

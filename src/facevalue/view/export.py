@@ -27,7 +27,7 @@ from facevalue.view.answers import (
     parsed,
     reason_of,
 )
-from facevalue.view.arithmetic import begun
+from facevalue.view.arithmetic import terms_of_run
 from facevalue.view.cell import cell_of
 from facevalue.view.compared import compare
 from facevalue.view.documents import plain, to_json
@@ -202,8 +202,9 @@ def _of_run(state: RunState) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield f"missing-{number}", lambda: missing(state)
     ordered = rows.by_clearness()
     yield f"estimates-{number}", lambda: page_of_rows(rows, ordered, ordered, 0, ordered.height)
-    while begun(state) is None:
-        pass
+    with suppress(DataError):  # then the pages say so
+        while terms_of_run(state) is None:
+            pass
     for key in ordered["key"].head(_CELLS):
         yield f"cells/{number}-{key}", lambda key=key: cell_of(state, key)  # type: ignore[misc]
     first = answers(state, Query([("n", "1")], ("n",), ("F.",)))
