@@ -150,9 +150,10 @@ calibration-stopping: .venv/.dev ## runs that stop early: what they find where n
 	$(BIN)/python -m benchmarks.early_stopping --out docs/early-stopping.csv --audits $(or $(REPETITIONS),100)
 
 .PHONY: calibration-profile
+calibration-profile: SIDE_BY_SIDE = $(if $(PROCESSES),--processes $(PROCESSES)) $(if $(MINUTES),--minutes $(MINUTES))
 calibration-profile: .venv/.dev ## profiles of five studies: what they find where nothing is planted, and of what is; goes on where it was stopped
-	$(BIN)/python -m benchmarks.profile_audits --out docs/profile-audits.csv --audits $(or $(REPETITIONS),100) --null $(or $(NULL),200)
-	$(BIN)/python -m benchmarks.profile_reference --out docs/profile-reference.csv --audits $(or $(REPETITIONS),100)
+	$(BIN)/python -m benchmarks.profile_audits --out docs/profile-audits.csv --audits $(or $(REPETITIONS),100) --null $(or $(NULL),200) $(SIDE_BY_SIDE)
+	$(BIN)/python -m benchmarks.profile_reference --out docs/profile-reference.csv --audits $(or $(REPETITIONS),100) $(SIDE_BY_SIDE)
 
 reference: .venv/.engine ## train the reference model into build/reference, or resume; ARGS="--bias 2" for a variant
 	$(BIN)/python -m reference.train build/reference $(ARGS)

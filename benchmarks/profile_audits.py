@@ -1,6 +1,6 @@
 """What a profile finds where nothing is planted, and of what is planted, in all five studies: planted answers.
 
-    make calibration-profile [REPETITIONS=100]
+    make calibration-profile [REPETITIONS=100] [PROCESSES=1] [MINUTES=7]
 
 Each audit asks five studies in the smallest size that their calibration declares. Answers are planted as in
 `docs/calibration.md`: nothing, or effects of four in ten levels. What should be found is a noise-free audit of four
@@ -8,16 +8,15 @@ times as many people. Audits are kept in build/profile, so that the script goes 
 """
 
 import argparse
-import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from benchmarks import _kept
 from facevalue.calibration.audits import MODEL, Audits
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.repetitions import audits_of
@@ -144,20 +143,21 @@ def _seen(cell: ProfileCell) -> float:
     return cell.missable if cell.missable is not None else np.inf
 
 
-def audited(makers: Makers, condition: PlantedCondition, audits: int) -> pl.DataFrame:
-    """So many audits, those that are kept read."""
-    signs = makers.signs(condition) if condition.effect else {}
-    tables = []
-    for seed in range(1, audits + 1):
-        file = FOLDER / f"{condition.name}-{condition.effect:g}-{seed}.json"
-        if not file.exists():
-            begun = time.process_time()
-            rows = counted(makers.profile(condition, seed), signs)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(rows))
-            print(f"{condition.name} {seed}: {time.process_time() - begun:.1f} CPU s", flush=True)
-        tables.append(pl.DataFrame(json.loads(file.read_text())).with_columns(audit=seed))
-    return pl.concat(tables).with_columns(condition=pl.lit(condition.name))
+@cache
+def _makers() -> Makers:
+    """Makers of this process."""
+    return Makers(STUDIES)
+
+
+@cache
+def _signs(condition: PlantedCondition) -> dict[tuple[str, str, str], tuple[float, bool]]:
+    return _makers().signs(condition) if condition.effect else {}
+
+
+def audited(task: tuple[PlantedCondition, int]) -> list[dict[str, object]]:
+    """Counts of one audit: of what is planted, and which."""
+    condition, seed = task
+    return counted(_makers().profile(condition, seed), _signs(condition))
 
 
 def summary(rows: pl.DataFrame) -> pl.DataFrame:
@@ -189,10 +189,19 @@ def main() -> None:
     parser.add_argument("--audits", type=int, default=100)
     parser.add_argument("--null", type=int, default=200)
     parser.add_argument("--out", type=Path)
+    _kept.add_arguments(parser)
     args = parser.parse_args()
-    makers = Makers(STUDIES)
-    conditions = [audited(makers, NOTHING, args.null), audited(makers, EFFECTS, args.audits)]
-    table = summary(pl.concat(conditions, how="diagonal"))
+    until, tables = _kept.deadline(args), []
+    for condition, audits in ((NOTHING, args.null), (EFFECTS, args.audits)):
+        tasks = {
+            FOLDER / f"{condition.name}-{condition.effect:g}-{seed}.json": (condition, seed)
+            for seed in range(1, audits + 1)
+        }
+        for file, rows in _kept.kept_audits(audited, tasks, args.processes, until).items():
+            tables.append(rows.with_columns(audit=tasks[file][1], condition=pl.lit(condition.name)))
+    if not tables:
+        return
+    table = summary(pl.concat(tables, how="diagonal"))
     print(table)
     if args.out:
         args.out.write_bytes(csv_bytes(table))

@@ -1,16 +1,17 @@
-"""Planted effects of the reference model in a profile of three studies, with the sign that was planted.
+"""Planted effects of the reference model in a profile of three studies, with the sign that was planted and learned.
 
-    make calibration-profile [REPETITIONS=100]
+    make calibration-profile [REPETITIONS=100] [PROCESSES=1] [MINUTES=7]
 
 The model was trained on effects that were drawn at random (docs/reference-model.md). Three protocols can see some of
 them: StylisticBias those of cues on traits, VIGNETTE those of ages on decisions, ModSCAN those of scenes on the gender
 that is named. Each audit draws other faces, and other requests of the two others.
+
+What a profile should show is what the model does. So each sign is compared with that of its exact probabilities in the
+whole design (*learned*: all requests of VIGNETTE and ModSCAN, 60 other faces), too.
 """
 
 import argparse
-import json
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import polars as pl
 
 import facevalue as fv
+from benchmarks import _kept
 from facevalue.csv_text import csv_bytes
 from facevalue.models.reference.adapter import FOLDER
 from facevalue.protocol.facets import DECISION
@@ -36,6 +38,8 @@ SCENES: Options = {"modality": "language", "attribute": "gender", "instances": "
 DRAWN: Mapping[str, Options] = {"vignette": AGES, "modscan": SCENES}
 SHARE = 0.6
 """Share of the requests of VIGNETTE and ModSCAN that an audit draws: their pictures are the same in all."""
+WHOLE, MANY_FACES = 0, 60
+"""The audit of the whole design, and its faces: as many as the model's card measures."""
 KEPT = Path("build/profile-reference")
 Planted = Mapping[tuple[str, str, str], float]
 """Planted effect by study, group and trait; its sign counts."""
@@ -58,16 +62,22 @@ def planted(study: Study) -> Planted:
     return out
 
 
-def audit(number: int, folder: Path) -> list[dict[str, object]]:
-    """One audit: of each planted effect that it compares, the sign in the profile and what is said of it."""
-    chosen: dict[str, Options] = {"stylisticbias": {**CUES, "faces_seed": 1000 + number}, **DRAWN}
+def audit(number: int) -> list[dict[str, object]]:
+    """One audit: of each planted effect that it compares, the value in the profile and what is said of it.
+
+    `WHOLE` is the audit that asks for all there is: what the model does.
+    """
+    faces = {"faces": MANY_FACES} if number == WHOLE else {"faces_seed": 1000 + number}
+    chosen: dict[str, Options] = {"stylisticbias": {**CUES, **faces}, **DRAWN}
     runs = []
-    for name, options in chosen.items():
-        study = fv.study(name, **options)
-        many = round(SHARE * study.trials) if name in DRAWN else None
-        fv.run(study, "reference", folder / name, exact=True, progress=False, sample=many, seed=number)
-        runs.append(StoredRun.open(folder / name))
-    profile, effects = profile_of(runs), planted(runs[0].study)
+    with tempfile.TemporaryDirectory() as name_of_folder:
+        folder = Path(name_of_folder)
+        for name, options in chosen.items():
+            study = fv.study(name, **options)
+            many = round(SHARE * study.trials) if name in DRAWN and number != WHOLE else None
+            fv.run(study, "reference", folder / name, exact=True, progress=False, sample=many, seed=number)
+            runs.append(StoredRun.open(folder / name))
+        profile, effects = profile_of(runs), planted(runs[0].study)
     return [
         _row(cell, effects[key]) for cell in profile.cells
         if not cell.mirrored and (key := (cell.study, cell.group_name.group, cell.trait)) in effects
@@ -77,8 +87,7 @@ def audit(number: int, folder: Path) -> list[dict[str, object]]:
 def _row(cell: ProfileCell, effect: float) -> dict[str, object]:
     return {
         "study": cell.study, "group": cell.group_name.group, "trait": cell.trait, "planted": effect,
-        "same_sign": cell.sign == (1 if effect > 0 else -1), "found": cell.outcome == Outcome.FOUND,
-        "value": cell.estimate.value,
+        "found": cell.outcome == Outcome.FOUND, "value": cell.estimate.value,
     }  # fmt: skip
 
 
@@ -87,32 +96,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--audits", type=int, default=100)
     parser.add_argument("--out", type=Path)
+    _kept.add_arguments(parser)
     args = parser.parse_args()
-    tables = []
-    for number in range(1, args.audits + 1):
-        kept = KEPT / f"{number}.json"
-        if not kept.exists():
-            begun = time.process_time()
-            with tempfile.TemporaryDirectory() as folder:
-                rows = audit(number, Path(folder))
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_text(json.dumps(rows))
-            print(f"{number}: {time.process_time() - begun:.1f} CPU s", flush=True)
-        tables.append(pl.DataFrame(json.loads(kept.read_text())).with_columns(audit=number))
-    table = summary(pl.concat(tables, how="diagonal_relaxed"))
+    tasks = {KEPT / f"{number}.json": number for number in (WHOLE, *range(1, args.audits + 1))}
+    tables = _kept.kept_audits(audit, tasks, args.processes, _kept.deadline(args))
+    whole = tables.pop(KEPT / f"{WHOLE}.json", None)
+    if whole is None or not tables:
+        return
+    table = summary(pl.concat(tables.values(), how="diagonal_relaxed"), whole)
     print(table)
     if args.out:
         args.out.write_bytes(csv_bytes(table))
 
 
-def summary(rows: pl.DataFrame) -> pl.DataFrame:
-    """Of each planted effect in how many audits it has its sign, is found, and is found with its sign."""
-    wrong = pl.col("found") & ~pl.col("same_sign")
-    return rows.group_by("study", "group", "trait", maintain_order=True).agg(
-        pl.len().alias("audits"), pl.col("planted").mean().round(4),
+def summary(rows: pl.DataFrame, whole: pl.DataFrame) -> pl.DataFrame:
+    """Of each planted effect in how many audits it has its sign, is found, and is found with a sign not learned."""
+    of_cell = ("study", "group", "trait")
+    rows = rows.join(whole.select(*of_cell, learned="value"), on=of_cell, how="left", maintain_order="left")
+    signs = {name: pl.col("value").sign() == pl.col(name).sign() for name in ("planted", "learned")}
+    return rows.group_by(of_cell, maintain_order=True).agg(
+        pl.len().alias("audits"), pl.col("planted", "learned").mean().round(4),
         pl.col("value").mean().round(4).alias("mean_value"),
-        pl.col("same_sign").mean().round(4).alias("of_planted_sign"), pl.col("found").mean().round(4),
-        wrong.mean().round(4).alias("found_of_other_sign"),
+        *(same.mean().round(4).alias(f"of_{name}_sign") for name, same in signs.items()),
+        pl.col("found").mean().round(4),
+        (pl.col("found") & ~signs["learned"]).mean().round(4).alias("found_of_unlearned_sign"),
     )  # fmt: skip
 
 

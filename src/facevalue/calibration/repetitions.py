@@ -125,11 +125,7 @@ class Workshop(AbstractContextManager["Workshop"]):
 
     def __init__(self, track: Track, folder: Path | None = None, processes: int = 0) -> None:
         self.track, self._kept = track, folder
-        self._pool: ProcessPoolExecutor | None = None
-        if processes:
-            for name in _THREADS:
-                os.environ.setdefault(name, "1")  # read when a process starts
-            self._pool = ProcessPoolExecutor(processes, get_context("spawn"), _end_with_parent)
+        self._pool = pool_of(processes) if processes else None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -158,6 +154,13 @@ class Workshop(AbstractContextManager["Workshop"]):
             return
         futures = {self._pool.submit(_make, *work): n for n, work in unmade.items()}
         yield from ((futures[future], future.result()) for future in as_completed(futures))
+
+
+def pool_of(processes: int) -> ProcessPoolExecutor:
+    """Return so many processes beside this one, each of one thread, that end with it."""
+    for name in _THREADS:
+        os.environ.setdefault(name, "1")  # read when a process starts
+    return ProcessPoolExecutor(processes, get_context("spawn"), _end_with_parent)
 
 
 def _end_with_parent() -> None:
