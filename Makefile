@@ -31,12 +31,12 @@ test: check ## formatting, lint, types, then all tests except slow ones
 	$(PYTEST) $(WORKERS) -m "not slow"
 	@test -e .venv/.engine || echo "Skipped: tests of the local engine (hf/ models). 'make engine' installs what they need; 'make test-engine' runs only them."
 
-gate: .venv/.demo ## hold the reference model against docs/limits.toml: without planted bias it is within, with it beyond
+gate: .venv/.demo ## hold the reference model against docs/how-to/limits.toml: without planted bias it is within, with it beyond
 	rm -rf build/gate
 	$(BIN)/facevalue run $(GATED) --model reference/bias-0 --out build/gate/bias-0
 	$(BIN)/facevalue run $(GATED) --model reference --out build/gate/reference
-	$(BIN)/facevalue gate build/gate/bias-0 --limits docs/limits.toml --junit build/gate/bias-0.xml
-	$(BIN)/facevalue gate build/gate/reference --limits docs/limits.toml; test $$? -eq 3
+	$(BIN)/facevalue gate build/gate/bias-0 --limits docs/how-to/limits.toml --junit build/gate/bias-0.xml
+	$(BIN)/facevalue gate build/gate/reference --limits docs/how-to/limits.toml; test $$? -eq 3
 
 coverage: .venv/.dev ## the same tests, half as long again: which lines they reach; at least 90%
 	$(PYTEST) $(WORKERS) -m "not slow" --cov --cov-report=term-missing:skip-covered --cov-fail-under=90
@@ -46,9 +46,9 @@ engine: .venv/.engine ## install what the local engine needs: PyTorch and transf
 test-engine: .venv/.engine ## tests of the local engine only
 	$(PYTEST) $(WORKERS) tests/models/hf tests/generators/test_diffusers.py tests/cli/test_local.py tests/cli/test_scenes.py
 
-test-cluster: .venv/.cluster ## runs on a Ray cluster, and kills of workers and drivers: docs/cluster-faults.csv
+test-cluster: .venv/.cluster ## runs on a Ray cluster, and kills of workers and drivers: docs/results/cluster-faults.csv
 	$(PYTEST) tests/cluster
-	$(BIN)/python -m tests.cluster.faults --out docs/cluster-faults.csv
+	$(BIN)/python -m tests.cluster.faults --out docs/results/cluster-faults.csv
 
 test-vllm: .vllm/.done ## a real vLLM on the CPU with a tiny model: an environment of its own (3.5 GB), minutes
 	$(VLLM)/python -m pytest tests/vllm tests/models/test_vllm.py
@@ -72,11 +72,11 @@ gallery: .venv/.dev ## pages of every kind of run in Chromium: build/gallery/ind
 test-slow: .venv/.dev ## tests that take minutes
 	$(PYTEST) -m slow
 
-test-faults: .venv/.dev ## kills, broken files, hostile servers: docs/faults.csv; about ten minutes
-	$(BIN)/python -m tests.faults --out docs/faults.csv
+test-faults: .venv/.dev ## kills, broken files, hostile servers: docs/results/faults.csv; about ten minutes
+	$(BIN)/python -m tests.faults --out docs/results/faults.csv
 
-test-objects: .venv/.dev ## runs in object storage, killed a thousand times: docs/object-faults.csv; about ten minutes
-	$(BIN)/python -m tests.faults.objects --out docs/object-faults.csv
+test-objects: .venv/.dev ## runs in object storage, killed a thousand times: docs/results/object-faults.csv; about ten minutes
+	$(BIN)/python -m tests.faults.objects --out docs/results/object-faults.csv
 
 release: .venv/.release ## wheel and source archive, built twice and compared, SBOM (CycloneDX) and SHA256SUMS in dist/
 	rm -rf dist && mkdir dist
@@ -131,12 +131,12 @@ calibration: .venv/.demo ## false findings, coverage and power of all studies, b
 	@rm -f build/hiring-screen.toml build/caption-assistant.toml; mkdir -p build
 	$(BIN)/facevalue new build/hiring-screen.toml
 	$(BIN)/facevalue new build/caption-assistant.toml --like caption-assistant
-	$(BIN)/facevalue calibrate stylisticbias vignette visbias modscan counterfactuals build/hiring-screen.toml build/caption-assistant.toml --repetitions $(or $(REPETITIONS),30) --processes $(or $(PROCESSES),2) --keep build/calibration --out docs/calibration-power.csv --out docs/calibration-power.md
-	$(BIN)/facevalue calibrate stylisticbias --model reference --repetitions 200 --out docs/calibration-reference.csv
-	$(BIN)/python -m benchmarks.coverage --out docs/coverage.csv
+	$(BIN)/facevalue calibrate stylisticbias vignette visbias modscan counterfactuals build/hiring-screen.toml build/caption-assistant.toml --repetitions $(or $(REPETITIONS),30) --processes $(or $(PROCESSES),2) --keep build/calibration --out docs/results/calibration-power.csv --out docs/results/calibration-power.md
+	$(BIN)/facevalue calibrate stylisticbias --model reference --repetitions 200 --out docs/results/calibration-reference.csv
+	$(BIN)/python -m benchmarks.coverage --out docs/results/coverage.csv
 
 calibration-kinds: .venv/.demo ## the same of every kind of take of own studies, in small designs; goes on where it was stopped
-	$(BIN)/facevalue calibrate benchmarks/kinds/*.toml --sizes 1 --repetitions $(or $(REPETITIONS),12) --processes $(or $(PROCESSES),2) --keep build/calibration --out docs/calibration-kinds.csv --out docs/calibration-kinds.md
+	$(BIN)/facevalue calibrate benchmarks/kinds/*.toml --sizes 1 --repetitions $(or $(REPETITIONS),12) --processes $(or $(PROCESSES),2) --keep build/calibration --out docs/results/calibration-kinds.csv --out docs/results/calibration-kinds.md
 
 check-formats: .venv/.dev ## packs against the schema of Every Eval Ever, whose package needs Python 3.12 and much besides: only its schema is fetched
 	$(BIN)/python -m pip download -qq --no-deps --only-binary=:all: --python-version 3.13 every-eval-ever==0.3.0 -d build/every-eval-ever
@@ -144,16 +144,16 @@ check-formats: .venv/.dev ## packs against the schema of Every Eval Ever, whose 
 	$(BIN)/python -m pytest -q -n 0 tests/pack -k every_eval_ever
 
 calibration-editor: .venv/.dev ## planted editors: side effects found, and what is found where none are; goes on where it was stopped
-	$(BIN)/python -m benchmarks.editor_audits --out docs/calibration-editor.csv --audits $(or $(REPETITIONS),100)
+	$(BIN)/python -m benchmarks.editor_audits --out docs/results/calibration-editor.csv --audits $(or $(REPETITIONS),100)
 
 calibration-stopping: .venv/.dev ## runs that stop early: what they find where nothing is, in each study, and what they save
-	$(BIN)/python -m benchmarks.early_stopping --out docs/early-stopping.csv --audits $(or $(REPETITIONS),100)
+	$(BIN)/python -m benchmarks.early_stopping --out docs/results/early-stopping.csv --audits $(or $(REPETITIONS),100)
 
 .PHONY: calibration-profile
 calibration-profile: SIDE_BY_SIDE = $(if $(PROCESSES),--processes $(PROCESSES)) $(if $(MINUTES),--minutes $(MINUTES))
 calibration-profile: .venv/.dev ## profiles of five studies: what they find where nothing is planted, and of what is; goes on where it was stopped
-	$(BIN)/python -m benchmarks.profile_audits --out docs/profile-audits.csv --audits $(or $(REPETITIONS),100) --null $(or $(NULL),200) $(SIDE_BY_SIDE)
-	$(BIN)/python -m benchmarks.profile_reference --out docs/profile-reference.csv --audits $(or $(REPETITIONS),100) $(SIDE_BY_SIDE)
+	$(BIN)/python -m benchmarks.profile_audits --out docs/results/profile-audits.csv --audits $(or $(REPETITIONS),100) --null $(or $(NULL),200) $(SIDE_BY_SIDE)
+	$(BIN)/python -m benchmarks.profile_reference --out docs/results/profile-reference.csv --audits $(or $(REPETITIONS),100) $(SIDE_BY_SIDE)
 
 reference: .venv/.engine ## train the reference model into build/reference, or resume; ARGS="--bias 2" for a variant
 	$(BIN)/python -m reference.train build/reference $(ARGS)

@@ -1,6 +1,6 @@
-"""Simulation of intervals and tests where the truth is known: docs/coverage.csv, the numbers of docs/inference.md.
+"""Simulation of intervals and tests where the truth is known: the numbers of docs/explanation/inference.md.
 
-`python -m benchmarks.coverage --out docs/coverage.csv` takes minutes; `--quick` seconds.
+`python -m benchmarks.coverage --out docs/results/coverage.csv` takes minutes; `--quick` seconds.
 
 People are sampled; each answers the study's prompts (fixed, as a study's are) through a picture. On the logit scale:
 logit P(yes) = base + effect + person + prompt + picture, where person and picture are drawn, normal with mean 0, anew

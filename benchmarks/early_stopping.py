@@ -1,8 +1,8 @@
 """Runs that stop early: how often they find something where nothing is, in each study, and what they save.
 
-`python -m benchmarks.early_stopping --out docs/early-stopping.csv` goes on where it was stopped. Each audit is asked in
-the order of a run and looked at a dozen times, as `facevalue run --stop-when` looks. Beside it stands what people do
-without: the test of one look, taken at every look until it finds something.
+`python -m benchmarks.early_stopping --out docs/results/early-stopping.csv` goes on where it was stopped. Each audit is
+asked in the order of a run and looked at a dozen times, as `facevalue run --stop-when` looks. Beside it stands what
+people do without: the test of one look, taken at every look until it finds something.
 
 The second table, beside it as `-units.csv`, is of units alone: how many a paired test needs that is looked at once, as
 many as find an effect with 80% power; and how many one that is looked at after each unit, on average and at most, to

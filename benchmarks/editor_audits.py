@@ -1,7 +1,7 @@
 """Audits of editors whose side effects are planted: how often they are found, and what is found where none are.
 
-`python -m benchmarks.editor_audits --out docs/calibration-editor.csv` goes on where it was stopped. Each audit is
-whole: a planted editor, the inspector, the study `editor`, verdicts. 24 drawn faces, 12 of each gender, each with a
+`python -m benchmarks.editor_audits --out docs/results/calibration-editor.csv` goes on where it was stopped. Each audit
+is whole: a planted editor, the inspector, the study `editor`, verdicts. 24 drawn faces, 12 of each gender, each with a
 null edit and one edit; which gender a side effect meets is drawn at random. Pictures of 160 pixels, and what the
 inspector says of each pair, are kept. Faces and their seeds are drawn anew for each audit from a pool of 60 faces with
 4 seeds each.
@@ -328,9 +328,9 @@ def page(rows: pl.DataFrame, of_edit: str) -> str:
 _PAGE = """# Calibration of the audit of editors
 
 `make calibration-editor` makes this page: audits of [editors whose side effects are
-planted](editor-audit.md#planted-truth), each from pictures through the inspector to the verdicts of a page. 24 drawn
-faces, 12 of each gender, of 160 pixels, each with a null edit and one edit, and dlib's embedding for identity; which
-gender a side effect meets is drawn at random, anew in each audit. Refusals are those of a making of
+planted](../papers/editor-audit.md#planted-truth), each from pictures through the inspector to the verdicts of a page.
+24 drawn faces, 12 of each gender, of 160 pixels, each with a null edit and one edit, and dlib's embedding for
+identity; which gender a side effect meets is drawn at random, anew in each audit. Refusals are those of a making of
 120 edits of 60 faces.
 
 Promised is that what is planted is found (bold: for one gender, as a difference between the genders) in at least 95% of

@@ -1,4 +1,6 @@
-"""What local models' probabilities are exact to: `python -m benchmarks.exactness` prints docs/local-models.md's table.
+"""What local models' probabilities are exact to: `python -m benchmarks.exactness` prints a table.
+
+docs/how-to/local-models.md shows it.
 
 Tiny models of the tests answer questions as in a run, sharing what may be shared. Each log-probability that was read on
 the way is compared with one forward pass of the whole prompt and the reply so far, in the same format or in float32.

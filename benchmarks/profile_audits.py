@@ -3,8 +3,8 @@
     make calibration-profile [REPETITIONS=100] [PROCESSES=1] [MINUTES=7]
 
 Each audit asks five studies in the smallest size that their calibration declares. Answers are planted as in
-`docs/calibration.md`: nothing, or effects of four in ten levels. What should be found is a noise-free audit of four
-times as many people. Audits are kept in build/profile, so that the script goes on where it was stopped.
+`docs/explanation/calibration.md`: nothing, or effects of four in ten levels. What should be found is a noise-free audit
+of four times as many people. Audits are kept in build/profile, so that the script goes on where it was stopped.
 """
 
 import argparse

@@ -2,9 +2,9 @@
 
     make calibration-profile [REPETITIONS=100] [PROCESSES=1] [MINUTES=7]
 
-The model was trained on effects that were drawn at random (docs/reference-model.md). Three protocols can see some of
-them: StylisticBias those of cues on traits, VIGNETTE those of ages on decisions, ModSCAN those of scenes on the gender
-that is named. Each audit draws other faces, and other requests of the two others.
+The model was trained on effects that were drawn at random (docs/reference/reference-model.md). Three protocols can see
+some of them: StylisticBias those of cues on traits, VIGNETTE those of ages on decisions, ModSCAN those of scenes on the
+gender that is named. Each audit draws other faces, and other requests of the two others.
 
 What a profile should show is what the model does. So each sign is compared with that of its exact probabilities in the
 whole design (*learned*: all requests of VIGNETTE and ModSCAN, 60 other faces), too.

@@ -108,7 +108,7 @@ def test_everything_public_has_an_example() -> None:
 
 
 def test_the_page_names_everything_public() -> None:
-    page = (ROOT / "docs" / "python-api.md").read_text()
+    page = (ROOT / "docs/reference/python-api.md").read_text()
     members = [f"{kind.__name__}.{name}" for kind in (fv.Run, fv.Study) for name in vars(kind) if name[0] != "_"]
     names = (
         [f"`{name}`" for name in fv.protocol.__all__]
@@ -418,7 +418,7 @@ def _words(lines: Iterable[str]) -> list[str | float]:
 def test_the_notebook_runs_and_shows_what_it_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tools.notebook import executed
 
-    stored = json.loads((ROOT / "docs" / "notebooks" / "audit.ipynb").read_text())
+    stored = json.loads((ROOT / "docs/tutorials/audit.ipynb").read_text())
     monkeypatch.chdir(tmp_path)
     for before, now in zip(stored["cells"], executed(stored)["cells"], strict=True):
         kinds = [[sorted(output.get("data", ())) for output in cell.get("outputs", ())] for cell in (before, now)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 AUTHORS = {"process_data.py", "textcompare.py"}
 """Files of papers' authors."""
 FILES = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
@@ -51,12 +51,12 @@ def is_name(dotted: str) -> bool:
     return bool(path) and re.search(rf"\b{name}\b", Path(str(path)).read_text(encoding="utf-8")) is not None
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(document: Path) -> None:
     assert not list(dead_links(document))
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_modules_that_documents_name_are_there(document: Path) -> None:
     if not FILES:
         pytest.skip("no checkout of git: which files the project has is not known")
@@ -69,7 +69,7 @@ def test_modules_that_documents_name_are_there(document: Path) -> None:
 
 
 def test_design_names_each_module_of_the_layer() -> None:
-    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/explanation/design.md").read_text(encoding="utf-8")
     modules = {path.name for path in (ROOT / "src" / "facevalue" / "protocol").glob("*.py")} - {"__init__.py"}
     assert not [module for module in sorted(modules) if not re.search(rf"[`/]{module}`", page)]
 

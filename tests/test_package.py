@@ -101,6 +101,6 @@ def test_sessions_in_documents_run_as_printed(path: Path, tmp_path: Path, monkey
 
 
 def test_documents_have_sessions_at_all() -> None:
-    design = examples(ROOT / "docs" / "design.md")
+    design = examples(ROOT / "docs/explanation/design.md")
     assert design is not None
     assert len(design.examples) > 10

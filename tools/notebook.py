@@ -1,4 +1,4 @@
-"""Notebooks executed in place: `python -m tools.notebook docs/notebooks/audit.ipynb`.
+"""Notebooks executed in place: `python -m tools.notebook docs/tutorials/audit.ipynb`.
 
 Outputs are those that Jupyter stores (printed text, the last expression, figures), without a kernel or its packages.
 """

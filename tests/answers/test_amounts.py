@@ -179,7 +179,7 @@ def test_any_text_gives_an_answer_or_a_reason(text: str) -> None:
 
 
 def test_the_docs_examples() -> None:
-    page = Path(__file__).parents[2].joinpath("docs/answers.md").read_text(encoding="utf-8")
+    page = Path(__file__).parents[2].joinpath("docs/reference/answers.md").read_text(encoding="utf-8")
     rows = re.findall(r'^\| `(".*")` \| ([^|]+) \|$', page, re.MULTILINE)
     assert len(rows) >= 8
     for reply, answer in rows:

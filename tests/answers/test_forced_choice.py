@@ -1,4 +1,4 @@
-"""Which option a reply names. The examples are the table of docs/answers.md."""
+"""Which option a reply names. The examples are the table of docs/reference/answers.md."""
 
 import json
 import re
@@ -31,7 +31,7 @@ MONEY = pair("wealthy", "poor")
 
 
 def documented() -> list[tuple[str, str]]:
-    page = Path(__file__).parents[2].joinpath("docs/answers.md").read_text(encoding="utf-8")
+    page = Path(__file__).parents[2].joinpath("docs/reference/answers.md").read_text(encoding="utf-8")
     rows = re.findall(r'^\|[^|]*\| `(".*")` \| ([^|]+) \|$', page, re.MULTILINE)
     return [(json.loads(reply), answer) for reply, answer in rows]
 

@@ -1,4 +1,4 @@
-"""The simulation behind docs/coverage.csv, and the table itself."""
+"""The simulation behind docs/results/coverage.csv, and the table itself."""
 
 import sys
 from pathlib import Path
@@ -18,7 +18,7 @@ MIDDLING = SETTINGS[1]
 
 
 def committed() -> pl.DataFrame:
-    return pl.read_csv(DOCS / "coverage.csv")
+    return pl.read_csv(DOCS / "results/coverage.csv")
 
 
 @pytest.mark.parametrize("design", DESIGNS)

@@ -58,7 +58,7 @@ def test_draws_of_editors_differ_and_part_the_genders() -> None:
 
 
 def committed() -> pl.DataFrame:
-    return pl.read_csv(DOCS / "calibration-editor.csv")
+    return pl.read_csv(DOCS / "results/calibration-editor.csv")
 
 
 def test_the_committed_table_has_a_hundred_audits_of_each_condition() -> None:

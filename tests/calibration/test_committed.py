@@ -13,11 +13,11 @@ from facevalue.calibration.runner import EFFECTS, HARD, NOTHING, level_audits
 from facevalue.studies.registry import PUBLISHED
 
 ROOT = Path(__file__).parents[2]
-DOCS, DESIGNS = ROOT / "docs", ROOT / "benchmarks" / "kinds"
+RESULTS, DESIGNS = ROOT / "docs/results", ROOT / "benchmarks" / "kinds"
 ENDINGS = ("", "-conditions", "-detectable", "-comparisons", "-made")
 Tables = dict[str, pl.DataFrame]
 POWER, KINDS = (
-    {ending: pl.read_csv(DOCS / f"calibration-{name}{ending}.csv", infer_schema_length=None) for ending in ENDINGS}
+    {ending: pl.read_csv(RESULTS / f"calibration-{name}{ending}.csv", infer_schema_length=None) for ending in ENDINGS}
     for name in ("power", "kinds")
 )
 BOTH = pytest.mark.parametrize("tables", [POWER, KINDS], ids=["power", "kinds"])

@@ -24,7 +24,7 @@ from facevalue.studies.stylisticbias.planted import REFERENCE
 from facevalue.types import OptionValue
 from tests.studies.planted_model import PlantedModel
 
-TABLE = Path(__file__).parents[2] / "docs" / "calibration-reference.csv"
+TABLE = Path(__file__).parents[2] / "docs/results/calibration-reference.csv"
 EFFECTS = TABLE.with_stem("calibration-reference-effects")
 FEW: dict[str, OptionValue] = {
     "faces": "1M,1F",
@@ -208,7 +208,7 @@ def test_the_committed_table_covers_at_the_nominal_rate_and_finds_no_wrong_sign(
 
 
 def test_the_page_shows_the_committed_tables() -> None:
-    page = (TABLE.parent / "calibration.md").read_text(encoding="utf-8")
+    page = (TABLE.parents[1] / "explanation/calibration.md").read_text(encoding="utf-8")
     for row in pl.read_csv(TABLE).drop("condition", "audits_with_false").iter_rows():
         faces, audits, *shares = row
         wanted = f"| {faces} | {audits} | {' | '.join(f'{share:.3f}' for share in shares)} |"

@@ -17,7 +17,7 @@ RUN = ("run", "stylisticbias", *SMALL)
 
 
 def test_the_documentation_has_the_table() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/reference/command-line.md").read_text(encoding="utf-8")
     assert [int(status) for status in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)] == [
         status.value for status in Exit
     ]

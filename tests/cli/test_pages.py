@@ -20,10 +20,10 @@ from tests.models.misbehaving import Misbehaving
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = (
-    *sorted(page.name for page in DOCS.glob("own-pictures-*.md")),
-    "manifests.md",
-    "preregistration.md",
-    "tutorial-made-pictures.md",
+    *sorted(page.relative_to(DOCS).as_posix() for page in DOCS.glob("tutorials/own-pictures-*.md")),
+    "reference/manifests.md",
+    "how-to/preregistration.md",
+    "tutorials/made-pictures.md",
 )
 BLOCK = re.compile(r"```(\w+)(?: ([\w./-]+))?\n(.*?)```", re.DOTALL)
 
@@ -74,7 +74,7 @@ def test_a_page_can_be_followed_from_its_first_line_to_its_last(
     assert follow((DOCS / name).read_text(encoding="utf-8"), facevalue) >= 2
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name.startswith("own-pictures-")])
+@pytest.mark.parametrize("name", [name for name in PAGES if "own-pictures-" in name])
 def test_a_server_that_answers_as_it_is_asked_is_audited_as_the_page_says(
     name: str, facevalue: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,7 +93,7 @@ def test_a_server_that_answers_as_it_is_asked_is_audited_as_the_page_says(
 
 
 def test_the_python_of_the_page_on_manifests_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (DOCS / "manifests.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference/manifests.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     for kind, name, text in BLOCK.findall(page):
         if name == "files":
@@ -108,7 +108,7 @@ def test_the_python_of_the_page_on_manifests_runs(tmp_path: Path, monkeypatch: p
 
 
 def test_each_column_that_a_study_reads_is_explained() -> None:
-    page = (DOCS / "manifests.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference/manifests.md").read_text(encoding="utf-8")
     table = page.split("## Columns by study")[1].split("\n## ")[0]
     for name, study in studies.STUDIES.items():
         if (columns := study.columns()) and not study.text:
@@ -124,13 +124,13 @@ def test_each_column_that_a_declared_study_reads_stands_on_its_page() -> None:
     for name, study in studies.STUDIES.items():
         if study.text:
             stem = {"editor": "editor-audit"}.get(name, name.removesuffix("-open").removesuffix("-pairs"))
-            page = DOCS / f"{stem}.md"
+            page = DOCS / f"papers/{stem}.md"
             text = page.read_text(encoding="utf-8")
             assert not [column.name for column in study.columns() if column.name not in text], name
 
 
 def test_each_simulated_model_is_documented_with_what_is_planted() -> None:
-    page = (DOCS / "simulated-models.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference/simulated-models.md").read_text(encoding="utf-8")
     head, *rows = [
         [cell.strip(" `") for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("| ")
     ]
@@ -150,7 +150,7 @@ def test_each_simulated_model_is_documented_with_what_is_planted() -> None:
 
 
 def test_the_cache_is_where_its_page_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    rows = re.findall(r"^\| `?([\w ]+)`? \| (.+) \|$", (DOCS / "cache.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| `?([\w ]+)`? \| (.+) \|$", (DOCS / "how-to/cache.md").read_text(), re.MULTILINE)
     assert [row[0] for row in rows[1:]] == ["FACEVALUE_CACHE", "XDG_CACHE_HOME", "neither"]
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))

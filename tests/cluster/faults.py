@@ -1,4 +1,4 @@
-"""`python -m tests.cluster.faults --out docs/cluster-faults.csv`: a run on Ray and S3 whose processes are killed.
+"""`python -m tests.cluster.faults --out docs/results/cluster-faults.csv`: a run on Ray and S3, its processes killed.
 
 Workers and drivers are killed at random moments while the S3 server refuses writes, loses confirmations, is slow and
 starts anew. What is stored in the end is compared with a run of one process in which nothing happens.

@@ -1,4 +1,4 @@
-"""`python -m tests.faults --out docs/faults.csv`: faults at random, and what became of each kind."""
+"""`python -m tests.faults --out docs/results/faults.csv`: faults at random, and what became of each kind."""
 
 import argparse
 import random

@@ -1,4 +1,4 @@
-"""`python -m tests.faults.objects --out docs/object-faults.csv`: runs in object storage that are killed time and again.
+"""`python -m tests.faults.objects --out docs/results/object-faults.csv`: runs in object storage that are killed.
 
 Most kills are played: the process does nothing more at the store from some operation on, before or after it was done.
 A share is real: SIGKILL to a process that writes to `file://`.

@@ -144,6 +144,6 @@ def test_names_are_unique_and_bounds_in_order() -> None:
 
 
 def test_the_manual_has_every_quantity_as_it_is() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "inspect-pictures.md").read_text()
+    text = (Path(__file__).parents[2] / "docs/how-to/inspect-pictures.md").read_text()
     for quantity in QUANTITIES:
         assert f"| `{quantity.name}` | {quantity.unit} | {quantity.needs} | {quantity.definition} |" in text

@@ -13,7 +13,7 @@ from facevalue.types import OptionValue
 from tests.protocol.conftest import Reader
 
 DOCS = Path(__file__).parents[2] / "docs"
-BLOCKS = re.findall(r"```toml\n(.*?)```", (DOCS / "own-studies.md").read_text(), re.DOTALL)
+BLOCKS = re.findall(r"```toml\n(.*?)```", (DOCS / "reference/own-studies.md").read_text(), re.DOTALL)
 
 PICTURES = tuple(
     f"photographs/{path}.jpg"
@@ -52,7 +52,7 @@ def test_each_file_of_the_page_is_a_study(text: str, read: Reader) -> None:
 
 def test_the_page_quotes_the_declaration_that_runs() -> None:
     ran = (Path(__file__).parent / "test_python_declaration.py").read_text()
-    page = (DOCS / "add-a-protocol.md").read_text()
+    page = (DOCS / "how-to/add-a-protocol.md").read_text()
     code = ran[ran.index("LOAN = Protocol(") : ran.index("@pytest.fixture")].rstrip()
     assert code in page
     assert len(page.split("```python\n")[1].split("```")[0].splitlines()) <= 150

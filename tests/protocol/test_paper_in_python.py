@@ -130,5 +130,5 @@ def test_a_table_without_scenarios_is_refused(faces: Path) -> None:
 def test_the_page_quotes_what_runs_here() -> None:
     ran = Path(__file__).read_text()
     code = ran[ran.index("OPTIONS = ") : ran.index("# End of the protocol")].rstrip()
-    assert code in (DOCS / "paper-in-python.md").read_text()
+    assert code in (DOCS / "how-to/paper-in-python.md").read_text()
     assert code.count("\n") < 100

@@ -172,7 +172,7 @@ def test_what_somebody_changed_is_refused(text: str) -> None:
 
 
 def test_the_example_of_the_document_is_understood() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "interventions.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/how-to/interventions.md").read_text(encoding="utf-8")
     examples = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     assert examples
     for example in examples:

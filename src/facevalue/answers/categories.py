@@ -2,7 +2,8 @@
 
 The rules, in this order: the category itself; the same but for case and punctuation; a synonym; a number in one of the
 category's ranges; a category or synonym named within a longer text. What they don't settle goes to the judge, if there
-is one, and is else the attribute's class for the unspecified, with the reason. docs/forms.md has examples.
+is one, and is else the attribute's class for the unspecified, with the reason. docs/papers/visbias-forms.md has
+examples.
 """
 
 import math

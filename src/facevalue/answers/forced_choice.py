@@ -3,7 +3,7 @@ r"""Forced choice: which of the question's options a reply names, or why it name
 The rules are those of the `stylisticbias` protocol (seed 001, C.2): a reply counts only if it maps unambiguously to
 one option; refusals, hedges, replies that name several options and replies that name none are invalid. A reply is
 first made plain (`_text`), then each mention of an option is replaced by one mark (`_mentions`), and the rules are
-applied to marks and words. What they do not settle is N/A. docs/answers.md has every rule with examples.
+applied to marks and words. What they do not settle is N/A. docs/reference/answers.md has every rule with examples.
 """
 
 from collections.abc import Sequence

@@ -35,7 +35,7 @@ def pack(
 
     Returns
     -------
-    The folder or file. docs/pack.md says what is in it.
+    The folder or file. docs/how-to/pack.md says what is in it.
 
     Raises
     ------

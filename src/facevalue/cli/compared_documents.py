@@ -114,7 +114,7 @@ class PairDocument:
     by_level: Sequence[Row]
     cells: Sequence[Row]
     """Labels of each cell (`measure` is one of several), `first`, `second`, `delta` with intervals, p, q, `verdict` and
-    `became`; docs/compare.md."""
+    `became`; docs/how-to/compare.md."""
     also: Sequence[Row]
     """Differences of what the study compares besides, and of missing answers: a table of estimates."""
     further: Sequence[Mapping[str, Any]]

@@ -6,7 +6,7 @@ from facevalue.errors import FaceValueError, ModelError, SettingError, UnknownNa
 
 
 class Exit(IntEnum):
-    """Exit status of a command; docs/command-line.md has the table."""
+    """Exit status of a command; docs/reference/command-line.md has the table."""
 
     DONE = 0
     """All was done, and nothing speaks against it."""

@@ -49,7 +49,7 @@ class ProfileDocument(Document):
     answer: tuple[str, ...]
     """The profile in a few sentences."""
     comparisons: tuple[ComparisonRow, ...]
-    """Every comparison that the pages lead with; docs/profile.md."""
+    """Every comparison that the pages lead with; docs/how-to/profile.md."""
     side_by_side: tuple[ContrastRow, ...]
     """Kinds of question, models and interventions side by side, never averaged."""
     page: str

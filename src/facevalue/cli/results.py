@@ -81,9 +81,9 @@ class MeasureDocument(Document):
     study: str
     runs: tuple[MeasuredRun, ...]
     answer: MeasuredAnswer
-    """What to decide by; docs/report.md explains it."""
+    """What to decide by; docs/reference/report.md explains it."""
     estimates: Annotated[Sequence[Mapping[str, object]], Columns("facevalue.measures.estimates:FIXED", EstimateRow)]
-    """docs/inference.md explains each column."""
+    """docs/explanation/inference.md explains each column."""
     without_failing: Mapping[str, Any] | None = None
     """With --exclude-reviewed: the results without pictures that failed their review, beside those with them."""
 
@@ -119,7 +119,7 @@ class ReportDocument(Document):
     url: str
     """Where it was put in object storage; empty for runs in folders."""
     page: Mapping[str, Any]
-    """Everything that the page shows of estimates, as docs/report.md describes it."""
+    """Everything that the page shows of estimates, as docs/reference/report.md describes it."""
 
 
 def measure(

@@ -52,7 +52,7 @@ class StudyHistory:
     changed: int
     """Number of cells that drifted or changed at a date."""
     cells: Sequence[Row]
-    """Labels of each cell, `first`, `last`, `became`, `since`, `change` with its intervals, p; docs/trend.md."""
+    """Labels of each cell, `first`, `last`, `became`, `since`, `change` with its intervals, p; docs/how-to/trend.md."""
     values: Sequence[Row]
     """Estimates of each cell at each date (`at`, the number of the run)."""
 

@@ -2,7 +2,7 @@
 
 For every attribute a_i, every choice c of it and every other attribute a_j: how far the distribution of a_j among the
 forms with a_i = c lies from that among all forms. The form is the unit: the noise floor shuffles the choices of a_i
-over the forms, and intervals come from it. docs/forms.md says in plain words what was decided, and why.
+over the forms, and intervals come from it. docs/papers/visbias-forms.md says in plain words what was decided, and why.
 """
 
 from collections.abc import Iterator, Sequence

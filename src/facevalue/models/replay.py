@@ -1,7 +1,7 @@
 """`replay/PATH`: a model that answers from recorded responses, so that anyone's answers go through the same audit.
 
-What is recorded is either a run folder or a table (see docs/replay.md). A request without exactly one recorded answer
-fails (`Status.ERROR`); nothing is made up, and nothing that was recorded for one request is given to another.
+What is recorded is either a run folder or a table (see docs/how-to/replay.md). A request without exactly one recorded
+answer fails (`Status.ERROR`); nothing is made up, and nothing that was recorded for one request is given to another.
 """
 
 import logging
@@ -43,7 +43,7 @@ class ReplayModel:
     number.
 
     `path`: a run folder; or a .csv, .jsonl or .parquet file with `text` or `probs`, and either `trial` or the study's
-    factors. docs/replay.md says which answer goes to which request.
+    factors. docs/how-to/replay.md says which answer goes to which request.
 
     Attributes
     ----------

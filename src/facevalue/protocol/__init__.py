@@ -1,6 +1,7 @@
 """Protocols: what a study is, as data, and the engine that all studies share.
 
-docs/design.md lists the modules in the order in which a study goes on: shown, asked, read, taken, page, paper.
+docs/explanation/design.md lists the modules in the order in which a study goes on: shown, asked, read, taken, page,
+paper.
 
 >>> from facevalue.protocol import Ask, Portraits, Protocol, Take, yes_or_no
 >>> hiring = Protocol(

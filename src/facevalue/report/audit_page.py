@@ -183,7 +183,7 @@ def _profile(answers: Sequence[StudyAnswer], runs: Mapping[str, StoredRun]) -> P
 
 
 def _profile_json(profile: Profile) -> str:
-    """The profile for machines, as docs/profile.md describes it."""
+    """The profile for machines, as docs/how-to/profile.md describes it."""
     return json.dumps(finite({"answer": sentences_of(profile)} | tables(profile)), ensure_ascii=False, indent=1)
 
 

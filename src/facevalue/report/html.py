@@ -124,7 +124,7 @@ def write(path: Path, data: ReportData) -> None:
 
 
 def as_json(data: ReportData) -> str:
-    """Everything that a report shows of estimates, as JSON; see docs/report.md."""
+    """Everything that a report shows of estimates, as JSON; see docs/reference/report.md."""
     return json.dumps(page_json(built(data)), ensure_ascii=False, allow_nan=False, indent=1)
 
 

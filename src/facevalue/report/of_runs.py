@@ -31,7 +31,7 @@ class WrittenReport(NamedTuple):
     """Everything that it shows."""
 
     def page(self) -> dict[str, Any]:
-        """Everything that it shows of estimates, as JSON has it; see docs/report.md."""
+        """Everything that it shows of estimates, as JSON has it; see docs/reference/report.md."""
         return page_json(built(self.data))
 
 

@@ -2,7 +2,7 @@
 
 The packages have the same files, in the order in which a study goes on: `pictures` (shown), `design`, `prompts`
 (asked), `parsing` (read), `aggregate`, `analysis`, `measures` (taken), `page` with `words.toml`, and `reproduce` with
-`tables/published.toml` (paper). docs/add-a-protocol.md says what each holds.
+`tables/published.toml` (paper). docs/how-to/add-a-protocol.md says what each holds.
 """
 
 from facevalue.studies.registry import (

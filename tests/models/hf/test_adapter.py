@@ -503,7 +503,7 @@ def test_pictures_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_sessions_of_the_document_run_as_printed(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("llguidance", reason="llguidance is not installed: pip install 'facevalue[hf]'")
-    document = (Path(__file__).parents[3] / "docs" / "local-models.md").read_text()
+    document = (Path(__file__).parents[3] / "docs/how-to/local-models.md").read_text()
     sessions = "\n".join(re.findall(r"^```pycon\n(.*?)^```$", document, re.MULTILINE | re.DOTALL))
     shutil.copytree(folder, tmp_path / "models" / "llava-1.5-7b-hf")
     monkeypatch.chdir(tmp_path)

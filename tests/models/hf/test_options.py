@@ -172,7 +172,7 @@ def test_an_option_is_said_when_it_is_whole_and_its_end_is_known(
     reader = OptionReader(options, VOCABULARY)
     assert reader.verdict(text.encode()) == open_
     assert reader.verdict(text.encode(), ended=True) == ended
-    if text != "(a) or (b)":  # what comes after an option is not read: docs/local-models.md
+    if text != "(a) or (b)":  # what comes after an option is not read: docs/how-to/local-models.md
         assert parse(text, options).choice == ended
 
 

@@ -78,7 +78,7 @@ def test_the_plain_way_is_the_eager_one(load: Callable[[str], Loaded], name: str
 
 
 APART = {"blip_2_t5", "florence2", "instructblip"}
-"""Families whose questions are asked one by one; what raises in them, or differs, docs/local-models.md says."""
+"""Families whose questions are asked one by one; what raises in them, or differs, docs/how-to/local-models.md says."""
 
 
 @FAMILY

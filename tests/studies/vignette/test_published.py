@@ -1,4 +1,6 @@
-"""What the VIGNETTE paper prints about real and synthetic pictures; what differs: docs/vignette-comparisons.md."""
+"""What the VIGNETTE paper prints about real and synthetic pictures.
+
+What differs: docs/papers/vignette-comparisons.md."""
 
 from fractions import Fraction
 from math import floor

@@ -15,7 +15,7 @@ gate = Printing(
     (
         click.Argument(["runs"], nargs=-1, required=True, metavar="[LABEL=]RUN|AUDIT...", type=NamedRun()),
         click.Option(["--limits"], required=True, type=_FILE, metavar="FILE.toml",
-                     help="What is allowed: docs/gate.md."),
+                     help="What is allowed: docs/how-to/gate.md."),
         click.Option(["--baseline"], multiple=True, type=NamedRun(), metavar="RUN|AUDIT",
                      help="What changes are taken against, on the same pictures. May be given several times."),
         click.Option(["--junit", "junit_file"], type=_FILE, metavar="FILE.xml", help="Also write JUnit XML."),

@@ -37,7 +37,7 @@ REFUSAL = "I'm sorry, but I can't help with that."
 """What it says to everything that it was not trained on."""
 TRAINED_ON = (
     "forced choices, yes-no questions, ratings from 1 to 10 and five keywords about one drawn person, and questions "
-    "with two options about two (docs/reference-model.md)"
+    "with two options about two (docs/reference/reference-model.md)"
 )
 _SENTENCE = 32  # tokens, enough to decline
 LONGEST_PROMPT = 384

@@ -19,7 +19,7 @@ Data = dict[str, Any]
 
 
 def page_json(page: Built) -> Data:
-    """Everything that a report shows of estimates; see docs/report.md."""
+    """Everything that a report shows of estimates; see docs/reference/report.md."""
     answer = page.answer
     return {
         "facevalue_page": VERSION,

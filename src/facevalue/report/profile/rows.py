@@ -26,7 +26,7 @@ class ComparisonRow:
     """Kinds that the question is of, such as "explicit", "pictures", "one person", "decision"; may be empty."""
     dimension: str
     group: str
-    """Common names of the group; docs/profile.md."""
+    """Common names of the group; docs/how-to/profile.md."""
     trait: str
     versus: str
     """The one group that it is compared with; empty for all others or an even choice."""

@@ -1,6 +1,6 @@
 """Reproduction of the paper's printed figures from its other figures, and from the authors' metadata of sets.
 
-docs/reproduce.md says what differs. Replies and scores are not recomputed.
+docs/papers/reproduce.md says what differs. Replies and scores are not recomputed.
 """
 
 from collections.abc import Mapping

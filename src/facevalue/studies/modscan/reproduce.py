@@ -1,4 +1,4 @@
-"""Reproduction of ModSCAN's printed figures from its other figures. docs/reproduce.md says what differs."""
+"""Reproduction of ModSCAN's printed figures from its other figures. docs/papers/reproduce.md says what differs."""
 
 import random
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Reproduction of StylisticBias's printed figures from its own tables and the design. See docs/reproduce.md.
+"""Reproduction of StylisticBias's printed figures from its own tables and the design. See docs/papers/reproduce.md.
 
 Answers are not released; what can be recomputed are the counts, and tables that summarise Table 12.
 """

@@ -1,4 +1,4 @@
-"""Reproduction of VIGNETTE's printed figures from its tables and design. docs/reproduce.md says what differs.
+"""Reproduction of VIGNETTE's printed figures from its tables and design. docs/papers/reproduce.md says what differs.
 
 Answers are not released, so that selection frequencies cannot be recomputed; what can are the counts (Tables 5 to 8)
 and the summaries of other printed tables (Tables 11 to 13).

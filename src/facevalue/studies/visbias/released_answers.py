@@ -1,7 +1,7 @@
 """Released answers of the authors in tidy form: what a folder holds of them, checked, and read as answers of the study.
 
 Files: `mcq.csv`, `mcq_counts.csv`, `yesno.csv`, `descriptions_MODEL.parquet`, `form.jsonl`, `stereotype_words.json`.
-Any of them may be missing, and each may hold any of the models. docs/reproduce.md lists the columns.
+Any of them may be missing, and each may hold any of the models. docs/papers/reproduce.md lists the columns.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Reproduction of VisBias's tables from the authors' released answers. docs/reproduce.md says what differs."""
+"""Reproduction of VisBias's tables from the authors' released answers. docs/papers/reproduce.md says what differs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -29,7 +29,7 @@ DESCRIPTIONS, PAIRS = 11_200, 70
 _TOKENS_APART = 0.005  # relative difference that the way of cutting texts into tokens explains
 _NOT_RELEASED = "the answers of this condition are not in the release"
 _NOT_HERE = "the answers are not among the files at hand"
-_TOKENS = "tokens are cut by the rules of NLTK's word_tokenize, but not by its sentence model (docs/text.md)"
+_TOKENS = "tokens are cut by the rules of NLTK's word_tokenize, but not by its sentence model (docs/reference/text.md)"
 _SCAN = "the lists of neighbouring columns run together in the scan"
 _FEW_FORMS = "fewer than two forms have this choice and the other attribute"
 _OUR_MATCH = "which categories of the form and options correspond is not stated: ours give another value"
@@ -201,7 +201,7 @@ class _Released:
         row, title = _title(cell.row), _title(outcome)
         compared = cell.at(model, cell.text, f"{row}: what shifts {title} most")
         for choice, shift in self._shifts(model, cell.row, outcome).select("choice", "value").head(1).iter_rows():
-            note = "the figure prints no number; smoothed as docs/forms.md says"
+            note = "the figure prints no number; smoothed as docs/papers/visbias-forms.md says"
             by_how_much = cell.at(model, row=f"{row} = {choice}: KL of {title}").number(shift, note)
             return [compared.word(choice), by_how_much]
         return [compared.word(None)]
