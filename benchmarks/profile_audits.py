@@ -150,14 +150,15 @@ def _makers() -> Makers:
 
 
 @cache
-def _signs(condition: PlantedCondition) -> dict[tuple[str, str, str], tuple[float, bool]]:
-    return _makers().signs(condition) if condition.effect else {}
+def _signs() -> dict[tuple[str, str, str], tuple[float, bool]]:
+    """What is planted with effects."""
+    return _makers().signs(EFFECTS)
 
 
 def audited(task: tuple[PlantedCondition, int]) -> list[dict[str, object]]:
     """Counts of one audit: of what is planted, and which."""
     condition, seed = task
-    return counted(_makers().profile(condition, seed), _signs(condition))
+    return counted(_makers().profile(condition, seed), _signs() if condition.effect else {})
 
 
 def summary(rows: pl.DataFrame) -> pl.DataFrame:
