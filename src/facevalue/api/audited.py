@@ -62,7 +62,7 @@ def open_audit(settings: AuditSettings, place: Path | str | None) -> ModelAudit:
     """An audit at a place, or at audits/MODEL, the user's own studies rehearsed before anything is asked."""
     session = ModelAudit(settings, Path(_FOLDER) / model_in_path(settings.model) if place is None else place)
     for study in session.studies:
-        rehearse(study.protocol, study.study, exact=study.exact)
+        rehearse(study.protocol, study.study, exact=study.exact, declared=study.declared)
     return session
 
 
@@ -93,6 +93,7 @@ def settings_of(options: AuditOptions) -> AuditSettings:
         option("exact"),
         option("interventions"),
         options.outside,
+        config.margins,
     )
     return AuditSettings.of(
         model,

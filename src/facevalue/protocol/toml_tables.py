@@ -22,7 +22,7 @@ def lines_of(text: str) -> dict[Path, int]:
     Examples
     --------
     >>> lines_of("a = 1\n[b]\nc = 2\n[[d]]\n[[d]]\ne.f = 3")
-    {('a',): 1, ('b',): 2, ('b', 'c'): 3, ('d', 0): 4, ('d', 1): 5, ('d', 1, 'e', 'f'): 6}
+    {('a',): 1, ('b',): 2, ('b', 'c'): 3, ('d',): 4, ('d', 0): 4, ('d', 1): 5, ('d', 1, 'e', 'f'): 6}
     """
     out: dict[Path, int] = {}
     counts: dict[Path, int] = {}
@@ -37,7 +37,8 @@ def lines_of(text: str) -> dict[Path, int]:
                     table = (*table, counts[table])
                 elif table[:-1] in counts:
                     table = (*table[:-1], counts[table[:-1]], table[-1])
-                out.setdefault(table, number)
+                for depth in range(1, len(table) + 1):
+                    out.setdefault(table[:depth], number)
             elif key := _KEY.match(line):
                 out.setdefault((*table, *_parts(key[1])), number)
         for mark in _QUOTES.findall(line):

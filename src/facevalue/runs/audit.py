@@ -19,6 +19,7 @@ from facevalue.runs.audit_folder import (
     runs_of,
     write_audit,
 )
+from facevalue.runs.audit_margins import recorded_margins
 from facevalue.runs.audit_plan import AuditPlan, Rates, plan_of_budget, plan_of_samples
 from facevalue.runs.audit_studies import AuditWishes, StudyOfAudit, studies_of
 from facevalue.runs.budgets import HOURS, MONEY, AuditBudget, Prices, budget_of, check_currency
@@ -107,6 +108,7 @@ class AuditSettings:
             "with": [str(text) for text in wishes.interventions] or None,
             "sample-seed": self.seed,
             "stop-when": None if self.stop_when is None else self.stop_when.text,
+            **recorded_margins(wishes.margins),
         }
         return {name: value for name, value in settings.items() if value is not None}
 
@@ -308,6 +310,7 @@ class ModelAudit:
             exact=study.exact,
             max_invalid=self.settings.max_invalid,
             stop_when=self.settings.stop_when if can_stop(study.study) else None,
+            preregistration=study.declared,
         )
         if prices is None:
             return settings

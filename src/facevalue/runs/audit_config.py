@@ -1,4 +1,4 @@
-"""File of an audit's settings: what is on the command line, prices of models, and settings of single studies."""
+"""File of an audit's settings: what is on the command line, prices of models, settings and margins of studies."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,13 +8,14 @@ from facevalue.errors import DataError
 from facevalue.given import read_text, to_toml
 from facevalue.places import is_url
 from facevalue.protocol.toml_tables import TomlTable, lines_of
+from facevalue.runs.audit_margins import read_margins
 from facevalue.runs.budgets import Prices, budget_of
 from facevalue.runs.stopping import StopRule
 
 _LIMIT = 2**20
 _KEYS = (
     *("model", "budget", "studies", "images", "exact", "temperature", "with", "sample_seed", "max_invalid", "rate"),
-    *("stop_when", "prices", "settings"),
+    *("stop_when", "prices", "settings", "margins"),
 )  # fmt: skip
 
 
@@ -30,11 +31,14 @@ class AuditConfig:
         By model as it is typed.
     settings:
         By study, its own settings.
+    margins:
+        By study, the largest differences that would not matter.
     """
 
     options: Mapping[str, object] = field(default_factory=dict)
     prices: Mapping[str, Prices] = field(default_factory=dict)
     settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    margins: Mapping[str, TomlTable] = field(default_factory=dict)
 
 
 def read_config(path: Path) -> AuditConfig:
@@ -50,7 +54,7 @@ def read_config(path: Path) -> AuditConfig:
     if "format" in table and "version" in table:
         raise DataError(f"{path} is the record of an audit, which FaceValue writes itself: name a file of your own.")
     table.known(*_KEYS)
-    return AuditConfig(_options(table, path.parent), _prices(table), _settings(table))
+    return AuditConfig(_options(table, path.parent), _prices(table), _settings(table), read_margins(table))
 
 
 def _options(table: TomlTable, folder: Path) -> dict[str, object]:

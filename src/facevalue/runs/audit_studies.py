@@ -2,22 +2,28 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from facevalue.errors import DataError, FaceValueError, RunError, SettingError, UnknownNameError
 from facevalue.places import is_study_file, is_url
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import typed
 from facevalue.protocol.study import LeftOut, Study
+from facevalue.protocol.toml_tables import TomlTable
 from facevalue.protocol.variant_files import chosen
 from facevalue.protocol.variant_trials import intervened
 from facevalue.runs.audit_folder import run_name
+from facevalue.runs.audit_margins import declared_margins
 from facevalue.runs.checks import check_options, check_pictures, check_shown
 from facevalue.runs.trials import TrialNumbers
 from facevalue.studies import names
 from facevalue.studies import protocol as protocol_of
 from facevalue.types import STUDY_TEXT, OptionValue
+
+if TYPE_CHECKING:
+    from facevalue.measures.preregistration import Preregistration
 
 MANIFEST, TEMPERATURE = "manifest", "temperature"
 _LISTS = ("manifest.parquet", "manifest.csv")
@@ -43,6 +49,8 @@ class StudyOfAudit:
         The settings that the audit chose.
     exact:
         Whether probabilities are read; False of one that asks for free text, whatever the audit says.
+    declared:
+        Margins that the audit declares before the run; None where it declares none.
     """
 
     name: str
@@ -51,6 +59,7 @@ class StudyOfAudit:
     study: Study
     options: Mapping[str, OptionValue]
     exact: bool
+    declared: "Preregistration | None" = None
 
     @property
     def repeats(self) -> int:
@@ -98,6 +107,8 @@ class AuditWishes:
         What is done to every request a second time.
     outside:
         Whether files of studies may name files that are not below their own folders.
+    margins:
+        By name of a study as in `settings`, the largest differences that would not matter.
     """
 
     studies: tuple[str, ...] = ()
@@ -107,6 +118,7 @@ class AuditWishes:
     exact: bool = False
     interventions: tuple[str, ...] = ()
     outside: bool = False
+    margins: Mapping[str, TomlTable] = field(default_factory=dict)
 
 
 def studies_of(wishes: AuditWishes) -> tuple[list[StudyOfAudit], list[LeftOut]]:
@@ -128,6 +140,10 @@ def studies_of(wishes: AuditWishes) -> tuple[list[StudyOfAudit], list[LeftOut]]:
         raise SettingError(f"Two studies of the audit would both be called {twice!r}: rename the file of one.")
     if unknown := next((name for name in own_settings if name not in (*chosen_names, *run_names)), ""):
         raise UnknownNameError("study with settings", unknown, chosen_names)
+    for name, table in wishes.margins.items():
+        if name not in (*chosen_names, *run_names):
+            with table.at():
+                raise UnknownNameError("study with margins", name, chosen_names)
     pictures = _manifest_of(wishes.images)
     built, left_out = [], []
     for name, text in zip(run_names, chosen_names, strict=True):
@@ -142,6 +158,10 @@ def studies_of(wishes: AuditWishes) -> tuple[list[StudyOfAudit], list[LeftOut]]:
             if not pictures and (is_study_file(text) or isinstance(error, UnknownNameError)):
                 raise
             left_out.append(LeftOut(name, str(error)))
+            continue
+        margins = wishes.margins.get(text, wishes.margins.get(name))
+        if margins is not None:
+            built[-1] = replace(built[-1], declared=declared_margins(margins, built[-1].study))
     if not built:
         reason = f" {left_out[0].what}: {left_out[0].why}" if left_out else ""
         raise DataError(f"No study of the audit can be asked{' with these pictures' if pictures else ''}.{reason}")
