@@ -5,6 +5,7 @@ import hashlib
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from facevalue.errors import DataError
@@ -96,7 +97,7 @@ class Packet:
     note: str = ""
     views: Mapping[str, ShownPicture] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Name of the packet, which follows from all that is asked.
 

@@ -159,11 +159,28 @@ class Sets:
 
     def slicing(self, rows: Codes, *columns: str) -> Slicing:
         """Partition stimuli by columns, in order of first appearance; null is in no cell."""
-        frame = self.manifest[rows].select(columns)
-        cells = frame.unique(maintain_order=True).drop_nulls().with_row_index("(cell)")
-        cell = frame.join(cells, on=columns, how="left", maintain_order="left")["(cell)"]
-        codes = cell.cast(pl.Int64).fill_null(-1).to_numpy()
-        return Slicing(codes, {name: cells[name].to_list() for name in columns})
+        if columns not in self._partitions:
+            self._partitions[columns] = self._partition(columns)
+        cells, labels = self._partitions[columns]
+        cell = cells[rows]
+        first = np.full(labels.height + 1, rows.size, dtype=np.int64)  # row where each cell appears; null's is the last
+        first[cell[::-1]] = np.arange(rows.size - 1, -1, -1)
+        order = np.argsort(first[:-1], kind="stable")[: np.count_nonzero(first[:-1] < rows.size)]
+        codes = np.full(labels.height + 1, -1, dtype=np.int64)
+        codes[order] = np.arange(order.size)
+        return Slicing(codes[cell], {name: labels[name][order].to_list() for name in columns})
+
+    def _partition(self, columns: tuple[str, ...]) -> tuple[Codes, pl.DataFrame]:
+        """Cell of each stimulus by columns, -1 where one is null, and what each cell is."""
+        frame = self.manifest.select(columns)
+        labels = frame.unique(maintain_order=True).drop_nulls()
+        cells = frame.join(labels.with_row_index("(cell)"), on=columns, how="left", maintain_order="left")["(cell)"]
+        return cells.cast(pl.Int64).fill_null(-1).to_numpy(), labels
+
+    @cached_property
+    def _partitions(self) -> dict[tuple[str, ...], tuple[Codes, pl.DataFrame]]:
+        """Partitions of all stimuli, which every take asks for."""
+        return {}
 
     def level(self, dimension: str) -> list[str | None]:
         """Level of each unit; None where its stimuli have none."""
