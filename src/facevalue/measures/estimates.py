@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -162,7 +162,7 @@ class EstimateTable:
         """What the study declares that its estimates may be broken down by."""
         self.unit_names: Sequence[str] = ()
         """What the units are called that sums are over, in their order; empty where nobody says."""
-        self._parts: list[pl.DataFrame] = []
+        self._parts: list[_Part] = []
 
     def add(
         self,
@@ -224,16 +224,14 @@ class EstimateTable:
             columns |= {"floor": floor.mean, "floor_high": floor.high}
             if p is None:
                 columns["p"] = floor.p
-        constants = {"measure": measure.name, "unit": measure.unit, "source": measure.source, "level": LEVEL}
+        constants: dict[str, str | float | None] = {
+            "measure": measure.name,
+            "unit": measure.unit,
+            "source": measure.source,
+            "level": LEVEL,
+        }
         constants |= {name: value for name, value in self._constants.items() if name not in columns}
-        series = [_column(name, values, self._schema[name]) for name, values in columns.items()]
-        # not by an expression: a jackknife adds small tables thousands of times, and each query takes a millisecond
-        series += [
-            pl.Series(name, [x], self._schema[name]).new_from_index(0, estimates.value.size)
-            for name, x in constants.items()
-        ]
-        rows = pl.DataFrame(series)
-        self._parts.append(rows if keep is None or keep.all() else rows.filter(keep))
+        self._parts.append(_Part.of(columns, constants, self._schema, keep))
 
     def frame(self) -> pl.DataFrame:
         """All estimates so far; q of tests that came without is Benjamini and Hochberg's over measure and family.
@@ -245,7 +243,7 @@ class EstimateTable:
         """
         if not self._parts:
             return pl.DataFrame(schema=self._schema)
-        out = pl.concat([pl.DataFrame(schema=self._schema), *self._parts], how="diagonal")
+        out = _joined(self._parts, self._schema)
         keys = ["measure", "model", *label_columns(out)]
         twice = out.select(keys).is_duplicated()
         if twice.any():
@@ -257,11 +255,57 @@ class EstimateTable:
         return with_adjusted(out, "p", "q")
 
 
-def _column(name: str, values: Any, dtype: pl.DataType) -> pl.Series:
-    """A column of estimates; null where it is not a number."""
-    if dtype.is_numeric():
-        return pl.Series(name, np.asarray(values, dtype=np.float64), nan_to_null=True).cast(dtype)
-    return pl.Series(name, values if isinstance(values, pl.Series) else list(values), dtype, strict=False)
+class _Part(NamedTuple):
+    """Estimates that were added at once.
+
+    A jackknife adds small tables thousands of times: columns of numbers become Series when all are there.
+    """
+
+    texts: pl.DataFrame
+    numbers: dict[str, Array]
+    constants: Mapping[str, str | float | None]
+
+    @classmethod
+    def of(
+        cls,
+        columns: Mapping[str, Any],
+        constants: Mapping[str, str | float | None],
+        dtypes: Mapping[str, pl.DataType],
+        keep: npt.NDArray[np.bool_] | None,
+    ) -> "_Part":
+        """The rows that are kept; all if nothing says which."""
+        texts = pl.DataFrame([
+            pl.Series(name, values if isinstance(values, pl.Series) else list(values), pl.String, strict=False)
+            for name, values in columns.items() if not dtypes[name].is_numeric()
+        ])  # fmt: skip
+        numbers = {
+            name: np.asarray(values, dtype=np.float64) for name, values in columns.items() if dtypes[name].is_numeric()
+        }
+        if keep is None or keep.all():
+            return cls(texts, numbers, constants)
+        return cls(texts.filter(keep), {name: values[keep] for name, values in numbers.items()}, constants)
+
+
+def _joined(parts: Sequence[_Part], dtypes: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """Parts one below the other, with every column; null where a number is not one."""
+    sizes = [part.texts.height for part in parts]
+    texts = pl.concat([part.texts for part in parts], how="diagonal", rechunk=True)
+    part_of = np.repeat(np.arange(len(parts)), sizes)
+    columns = []
+    for name, dtype in dtypes.items():
+        constants = [part.constants.get(name) for part in parts]
+        constant = pl.Series(name, constants, dtype)[part_of]
+        if any(name in part.numbers for part in parts):
+            missing = ((part.numbers.get(name), size) for part, size in zip(parts, sizes, strict=True))
+            values = [np.full(size, np.nan) if array is None else array for array, size in missing]
+            columns.append(pl.Series(name, np.concatenate(values), nan_to_null=True).cast(dtype))
+        elif name not in texts.columns:
+            columns.append(constant)
+        elif any(text is not None for text in constants):
+            columns.append(texts[name].zip_with(texts[name].is_not_null(), constant))
+        else:
+            columns.append(texts[name])
+    return pl.DataFrame(columns)
 
 
 def _with_width(measure: Measure, estimates: Estimates) -> Estimates:
