@@ -21,6 +21,7 @@ ORDER = (
     {"models"},
     {"generators", "inspection"},
     {"store"},
+    {"records"},
     {"answers"},
     {"annotations"},
     {"measures"},
@@ -33,7 +34,7 @@ ORDER = (
     {"limits"},
     {"packing"},
     {"api"},
-    {"view"},
+    {"view", "inspect_tasks"},
     {"cli"},
     {"__main__", "pytest_plugin"},
 )

@@ -3,6 +3,7 @@
 import os
 import sys
 from importlib import import_module
+from keyword import iskeyword
 
 import click
 
@@ -41,6 +42,7 @@ GROUPS = {
             "run": "Ask a model; the same command resumes a run that was stopped.",
             "status": "Show how far a run is, and which process runs it.",
             "fetch": "Bring a run from object storage into a folder.",
+            "import": "Make a run folder of answers that another tool asked for.",
         },
     ),
     "Read what it said": (
@@ -109,7 +111,8 @@ class _Grouped(click.Group):
         if cmd_name not in _MODULES:
             raise UnknownNameError("command", cmd_name, _MODULES)
         module = import_module(f"facevalue.cli.commands.{_MODULES[cmd_name]}")
-        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(module, f"{name}_" if iskeyword(name) else name)
         command.short_help = _LINES[cmd_name]
         return command
 

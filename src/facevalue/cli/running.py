@@ -18,7 +18,7 @@ from facevalue.models.base import ModelOptions
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs import Progress, RichProgress, RunSettings, RunSummary
 from facevalue.runs.begin import begin
-from facevalue.runs.failures import failures
+from facevalue.runs.failures import AGAIN, failures
 from facevalue.runs.prepared import Prepared, prepare
 from facevalue.runs.stopping import StopRule
 from facevalue.runs.stored import StoredRun, answers
@@ -125,12 +125,14 @@ def cluster_of(address: str | None, config: Path | None, out: Path | str | None)
     return read_settings(address, config)
 
 
-def execute(prepared: Prepared, model: Model) -> Output[RunDocument]:
-    """Run in this process, and say in a few lines how it went."""
-    return _ran(prepared, model.name, partial(begin, prepared, model))
+def execute(prepared: Prepared, model: Model, again: str = AGAIN) -> Output[RunDocument]:
+    """Run in this process, and say in a few lines how it went; `again`: what is to be done about failed requests."""
+    return _ran(prepared, model.name, partial(begin, prepared, model), again)
 
 
-def _ran(prepared: Prepared, model: str, begin: Callable[[Progress], RunSummary]) -> Output[RunDocument]:
+def _ran(
+    prepared: Prepared, model: str, begin: Callable[[Progress], RunSummary], again: str = AGAIN
+) -> Output[RunDocument]:
     console = terminal(stderr=True)
     if warning := prepared.warning(model):
         _say(console, warning, "yellow")
@@ -138,7 +140,7 @@ def _ran(prepared: Prepared, model: str, begin: Callable[[Progress], RunSummary]
         _say(console, cost)
     folder = prepared.folder
     summary = begin(RichProgress(console))
-    status = _status(prepared, summary, console)
+    status = _status(prepared, summary, console, again)
     if status is Exit.DONE or (status is Exit.INCOMPLETE and summary.errors < summary.requests):
         _say(console, f"Report: facevalue report {folder}")
     facts: dict[str, Any] = {
@@ -149,7 +151,7 @@ def _ran(prepared: Prepared, model: str, begin: Callable[[Progress], RunSummary]
     return Output(document, status=status)
 
 
-def _status(prepared: Prepared, summary: RunSummary, console: Console) -> Exit:
+def _status(prepared: Prepared, summary: RunSummary, console: Console, again: str) -> Exit:
     """Say what is left to do, if anything; the exit status."""
     if summary.interrupted:
         console.print("The same command resumes.")
@@ -157,7 +159,7 @@ def _status(prepared: Prepared, summary: RunSummary, console: Console) -> Exit:
     if summary.stopped:
         _say(console, "Resume with the same command and another limit.", "yellow")
     if summary.errors:
-        _say(console, failures(summary.errors, summary.asked, summary.failure), "yellow")
+        _say(console, failures(summary.errors, summary.asked, summary.failure, again), "yellow")
         if summary.errors == summary.requests:
             return Exit.INCOMPLETE
     if summary.requests and not _valid(prepared.folder, summary):

@@ -14,7 +14,11 @@ def quoted(text: str, most: int = _MOST) -> str:
     return f"“{line if len(line) <= most and len(text) <= 4 * most else line[: most - 1] + '…'}”"
 
 
-def failures(failed: int, requests: int, error: str) -> str:
+AGAIN = "`facevalue run` asks them again."
+"""What is to be done about requests that failed."""
+
+
+def failures(failed: int, requests: int, error: str, again: str = AGAIN) -> str:
     """Say how many requests failed, most often with what, and what to do.
 
     Examples
@@ -23,9 +27,7 @@ def failures(failed: int, requests: int, error: str) -> str:
     '3 of 4 requests failed (75.0%), most often with “HTTP 400: no such field”. `facevalue run` asks them again.'
     """
     often = f", most often with {quoted(error)}" if error else ""
-    return (
-        f"{failed:,} of {requests:,} requests failed ({failed / requests:.1%}){often}. `facevalue run` asks them again."
-    )
+    return f"{failed:,} of {requests:,} requests failed ({failed / requests:.1%}){often}. {again}"
 
 
 def failures_of(folder: Path, failed: int, requests: int) -> str:

@@ -34,6 +34,8 @@ _LISTED = 5
 """Runs of a folder that are named where it is none itself."""
 CHOICES = "choices"
 """Option that holds what the user of a making chose: settings of the study that pictures are made for, NAME=VALUE."""
+RECORDED_BY = "recorded_by"
+"""Setting of a model that says who wrote its answers down; there where a run was not asked by FaceValue."""
 _PACKAGES = ("facevalue", "numpy", "polars", "resvg-py")
 
 
@@ -147,7 +149,7 @@ class RunManifest:
     @property
     def replayed(self) -> bool:
         """Whether the answers had been recorded before the run."""
-        return self.model.startswith("replay/")
+        return self.model.startswith("replay/") or RECORDED_BY in self.model_settings
 
 
 def differences(folder: RunManifest, request: RunManifest) -> list[str]:

@@ -94,3 +94,27 @@ fetch = Printing(
     Of pictures that `make` put there it brings the pictures and their list, too.
     """,
 )  # fmt: skip
+
+import_ = Printing(
+    "import",
+    "importing:import_records",
+    (
+        click.Argument(["records"], metavar="FILE|FOLDER...", nargs=-1, required=True,
+                       type=click.Path(path_type=Path)),
+        click.Option(["--out"], required=True, type=click.Path(path_type=Path, file_okay=False), metavar="RUN",
+                     help="The run's folder; of several models, the folder that theirs go below."),
+        click.Option(["--name"], metavar="LABEL",
+                     help="What to call the run beside others; the model's name by default."),
+        click.Option(["--outside"], is_flag=True,
+                     help="Let the record name files and folders of this machine, such as your own pictures."),
+    ),
+    """Make a run folder of answers that another tool asked for: logs of Inspect.
+
+    \b
+    inspect eval facevalue/stylisticbias -T faces=20 --model openai/NAME
+    facevalue import logs/LOG.eval --out runs/stylisticbias-NAME
+
+    The folder is a run's like any other. What has no answer counts as missing; the same command with a fuller record
+    fills it.
+    """,
+)  # fmt: skip

@@ -1,0 +1,169 @@
+"""Parts of a task: what shows a sample's pictures, what asks, what reads a reply, what estimates."""
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any, cast
+
+import polars as pl
+from inspect_ai.scorer import NOANSWER, Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from facevalue.errors import FaceValueError
+from facevalue.inspect_tasks.trials import AskedTrials, shown, trials_of
+from facevalue.measures.estimates import label_columns
+from facevalue.measures.page_error import leads
+from facevalue.models._chat import SEED_BITS
+from facevalue.models._fallback import exact, response_of
+from facevalue.records.inspect_log import DRAWN, reply_of
+from facevalue.records.model import response_to
+from facevalue.types import Request, Response, Status
+
+MOST_ESTIMATES = 100
+"""Most leading estimates among the metrics of a task; an imported run has all."""
+_TOP_LOGPROBS = 20
+_GREEDY = {"temperature": 0.0, "top_p": 1.0, "logprobs": True, "top_logprobs": _TOP_LOGPROBS}
+
+REQUEST: ContextVar[Request | None] = ContextVar("facevalue_request", default=None)
+"""The request that is being asked, for models of FaceValue's own in this process, which may look at its factors."""
+
+
+@solver
+def show_pictures(asked: dict[str, Any]) -> Solver:
+    """Put the pictures of a trial before its prompt, as data URLs."""
+    trials = trials_of(asked)
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001 - Inspect's
+        content = shown(_request(trials, state))
+        if len(content) > 1:
+            state.messages[-1] = state.messages[-1].model_copy(update={"content": content})
+        return state
+
+    return solve
+
+
+@solver
+def ask(asked: dict[str, Any]) -> Solver:
+    """Ask a trial with the seed of its epoch; where probabilities are wanted, greedily with log-probabilities."""
+    trials = trials_of(asked)
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        request = _request(trials, state)
+        token = REQUEST.set(request)
+        try:
+            drawn = {"seed": request.seed & SEED_BITS, **_own_sampling(request)}
+            if not request.exact:
+                return await generate(state, tool_calls="none", **cast(Any, drawn))
+            state = await generate(state, tool_calls="none", **cast(Any, {**drawn, **_GREEDY}))
+            if reason := _unseen(request, state):
+                state.metadata[DRAWN] = reason
+                state.messages.pop()
+                state = await generate(state, tool_calls="none", **cast(Any, drawn))
+            return state
+        finally:
+            REQUEST.reset(token)
+
+    return solve
+
+
+def _own_sampling(request: Request) -> dict[str, Any]:
+    sampling = request.question.sampling
+    if sampling is None:
+        return {}
+    return {"temperature": sampling.temperature, "top_p": sampling.top_p, "max_tokens": sampling.max_tokens}
+
+
+def _unseen(request: Request, state: TaskState) -> str:
+    """Why a reply must be drawn, as too much of the probability was not listed; empty where it need not."""
+    recorded = reply_of(_sample(state), "the reply")
+    if isinstance(recorded, str) or recorded.probs is not None:
+        return ""
+    weighed = exact(request, recorded.reply, response_of(request, recorded.reply, 0.0))
+    return weighed if isinstance(weighed, str) else ""
+
+
+@metric(scores="unreduced")
+def estimates(asked: dict[str, Any]) -> Metric:
+    """Estimates that lead the study's page, each with its interval over what was sampled, from all replies."""
+    trials = trials_of(asked)
+
+    def compute(scores: list[SampleScore]) -> Value:
+        if not scores:
+            return {}
+        return _estimated(trials, [_response(score) for score in scores])
+
+    return compute
+
+
+def _estimated(trials: AskedTrials, responses: list[Response]) -> dict[str, float | None]:
+    answered = trials.understood(responses).filter(pl.col("status") != "error")
+    counts: dict[str, float | None] = {
+        "replies": float(answered.height),
+        "valid": float(answered["na"].null_count()),
+    }
+    if not counts["valid"]:
+        return counts
+    study = trials.study
+    try:
+        table = study.analyse({"model": iter([answered])})
+    except FaceValueError:  # too few answers yet to estimate anything
+        return counts
+    known = table.filter(pl.col("value").is_not_null())
+    leading = known.filter(leads(pl.col("family"), study.estimates.lead, known)).head(MOST_ESTIMATES)
+    labels = label_columns(leading)
+    for row in leading.iter_rows(named=True):
+        levels = ", ".join(str(row[name]) for name in labels if row[name] is not None)
+        name = f"{row['measure']}: {levels}" if levels else str(row["measure"])
+        counts |= {name: row["value"], f"{name} (low)": row["low"], f"{name} (high)": row["high"]}
+    return counts
+
+
+@scorer(metrics=[])
+def reply(asked: dict[str, Any]) -> Scorer:
+    """What the study's own parser reads: the answer as a number where the reply has one, else N."""
+    trials = trials_of(asked)
+
+    async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's
+        request = _request(trials, state)
+        recorded = reply_of(_sample(state), "the reply")
+        if isinstance(recorded, str):
+            response = Response(request.trial, request.repeat, Status.ERROR, error=recorded)
+        else:
+            response = response_to(request, recorded)
+        row = trials.understood([response]).row(0, named=True)
+        value: float | str = NOANSWER if row["na"] is not None else 1.0 if row["weight"] is None else row["weight"]
+        facts: dict[str, Any] = {
+            "repeat": response.repeat,
+            "status": str(response.status),
+            "text": response.text,
+            "probs": None if response.probs is None else list(response.probs),
+        }
+        return Score(
+            value=value,
+            answer=response.text,
+            explanation=row["na"] or response.error,
+            reason="refusal" if response.status is Status.REFUSED else None,
+            metadata=facts,
+        )
+
+    return score
+
+
+def _request(trials: AskedTrials, state: TaskState) -> Request:
+    return trials.request(int(state.sample_id), state.epoch - 1)
+
+
+def _sample(state: TaskState) -> Mapping[str, Any]:
+    """A sample as a log has it."""
+    return {"id": state.sample_id, "output": state.output.model_dump(), "metadata": state.metadata}
+
+
+def _response(score: SampleScore) -> Response:
+    facts = score.score.metadata or {}
+    probs = facts.get("probs")
+    return Response(
+        int(score.sample_id or 0),
+        int(facts.get("repeat", 0)),
+        Status(facts.get("status", "error")),
+        facts.get("text"),
+        None if probs is None else tuple(probs),
+    )

@@ -1,0 +1,43 @@
+"""Fields of strangers' JSON, each looked at before it is believed."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from facevalue.checked_replies import LONGEST
+from facevalue.errors import DataError
+from facevalue.printable import short
+
+_MOST_TOKENS = 2**32 - 1
+_SLOWEST = 1e12  # seconds
+
+
+def checked_dict(value: object, place: str) -> Mapping[str, Any]:
+    """Return an object with names and values."""
+    if not isinstance(value, Mapping):
+        raise DataError(f"{place} is {short(value)}, not an object with names and values.")
+    return value
+
+
+def checked_list(value: object, place: str) -> list[Any]:
+    """Return a list."""
+    if not isinstance(value, list):
+        raise DataError(f"{place} is {short(value)}, not a list.")
+    return value
+
+
+def text_of(value: object) -> str | None:
+    """A text of bounded length; None for anything else."""
+    return value if isinstance(value, str) and len(value) <= LONGEST else None
+
+
+def count_of(value: object) -> int | None:
+    """A number of tokens; None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS else None
+
+
+def milliseconds(seconds: object) -> float:
+    """Seconds as milliseconds; 0 for what is no time."""
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds <= _SLOWEST:
+        return 0.0
+    return float(seconds) * 1000 if math.isfinite(seconds) else 0.0

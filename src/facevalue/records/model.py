@@ -1,0 +1,131 @@
+"""Model of a record: answers that somebody else asked for, given to the runner one by one."""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from facevalue.errors import DataError, ModelError
+from facevalue.models._fallback import exact, response_of
+from facevalue.models.base import Capabilities
+from facevalue.records.base import Fact, Key, Record, RecordedReply, content_of
+from facevalue.types import Request, Response, Status
+
+_MOST_NAMES = 20
+_WRONG = "the recorded answer is about something else"
+
+
+class RecordModel:
+    """Answers from one or several records of one model.
+
+    A request without an answer of its own fails (`Status.ERROR`): it counts in no measure, and a fuller record may fill
+    it later. Of several answers to a request the first counts that is one.
+
+    `records`: what to answer from. `facts`: settings that change what the model says.
+
+    Raises
+    ------
+    DataError
+        The records hold no answer, or are by several models.
+    """
+
+    def __init__(self, records: Sequence[Record], facts: Mapping[str, Fact]) -> None:
+        first = records[0]
+        if unlike := next((record for record in records if record.model != first.model), None):
+            raise DataError(
+                f"{first.path.name} holds answers by {first.model}, {unlike.path.name} by {unlike.model}: import each "
+                "into a run folder of its own."
+            )
+        self.name = first.model
+        self.capabilities = Capabilities(
+            probabilities="top-k", images_per_request=sys.maxsize, seeds=True, structured=False
+        )
+        self._records, self._facts = records, dict(facts)
+        self._places: dict[Key, list[int]] = {}
+        for number, record in enumerate(records):
+            for key in record.places:
+                self._places.setdefault(key, []).append(number)
+        if not self._places:
+            raise DataError(f"{first.path.name} holds no answer.")
+        self._served: dict[str, None] = {}
+        self._used: set[Key] = set()
+
+    def settings(self) -> Mapping[str, Fact]:
+        """Who wrote the answers down, and what changes them."""
+        return dict(self._facts)
+
+    def findings(self) -> Mapping[str, Fact]:
+        """What the records say of themselves, and which models the replies name."""
+        facts: dict[str, Fact] = {}
+        for record in self._records:
+            for name, fact in record.findings.items():
+                before = facts.get(name)
+                facts[name] = fact if before in (None, fact) else f"{before}; {fact}"
+        return facts | ({"served_by": "; ".join(self._served)} if self._served else {})
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def left(self) -> int:
+        """Answers to nothing that was asked."""
+        return len(self._places) - len(self._used)
+
+    def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+        """Look up each request.
+
+        Raises
+        ------
+        ModelError
+            Every answer is about something else: the records are of another study, or of other pictures.
+        """
+        wrong = good = 0
+        for request in requests:
+            response = self._response(request)
+            wrong, good = wrong + (response.error == _WRONG), good + (response.status is not Status.ERROR)
+            if wrong >= _MOST_NAMES and not good:
+                raise ModelError(
+                    f"{self._records[0].path.name}: the first {wrong} answers are to other prompts or pictures than "
+                    "the study now shows. Restore these, or import with the version of FaceValue that asked."
+                )
+            yield response
+
+    def _response(self, request: Request) -> Response:
+        key: Key = (request.trial, request.repeat)
+        reason = "no answer is recorded"
+        for number in self._places.get(key, ()):
+            self._used.add(key)
+            record = self._records[number]
+            try:
+                recorded = record.reply(record.places[key])
+            except DataError as error:
+                reason = str(error)
+                continue
+            if isinstance(recorded, str):
+                reason = recorded
+                continue
+            if not _is_about(recorded, request):
+                reason = _WRONG
+                continue
+            if recorded.reply.served_by and len(self._served) < _MOST_NAMES:
+                self._served.setdefault(recorded.reply.served_by)
+            return response_to(request, recorded)
+        return Response(request.trial, request.repeat, Status.ERROR, error=reason)
+
+
+def _is_about(recorded: RecordedReply, request: Request) -> bool:
+    if recorded.prompt is not None and recorded.prompt != request.question.prompt:
+        return False
+    return recorded.content is None or recorded.content == content_of(request)
+
+
+def response_to(request: Request, recorded: RecordedReply) -> Response:
+    """An answer as the response to a request, with the probabilities of its options where these are wanted."""
+    response = response_of(request, recorded.reply, recorded.latency_ms)
+    if not request.exact or response.status is Status.REFUSED:
+        return response
+    if recorded.drawn:
+        return response._replace(error=recorded.drawn)
+    if recorded.probs is not None:
+        return response._replace(text=None, probs=recorded.probs)
+    weighed = exact(request, recorded.reply, response)
+    if isinstance(weighed, Response):
+        return weighed
+    return response._replace(status=Status.ERROR, error=weighed)

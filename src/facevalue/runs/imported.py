@@ -1,0 +1,137 @@
+"""Runs that somebody else asked: what is asked, said for others and understood from them; a folder of the answers."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from facevalue import studies
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol.study import Study
+from facevalue.protocol.variant_files import interventions_of
+from facevalue.protocol.variant_trials import intervened
+from facevalue.records.base import Fact, Record, StudyAsked
+from facevalue.records.model import RecordModel
+from facevalue.runs.asked import table_of
+from facevalue.runs.prepared import Prepared
+from facevalue.runs.settings import RunSettings
+from facevalue.store.files import MANIFEST
+from facevalue.store.manifest import INTERVENTIONS, RunManifest, read_manifest
+from facevalue.types import Sampling
+
+
+def asked_of(study: Study, settings: RunSettings) -> StudyAsked:
+    """Say what a run asks, so that somebody else may ask it."""
+    return StudyAsked(
+        study.name, study.version, study.options, study.design.size, hashlib.sha256(table_of(study)).hexdigest(),
+        settings.sample, settings.seed, settings.exact,
+    )  # fmt: skip
+
+
+def asked_before(manifest: RunManifest) -> StudyAsked:
+    """What a run folder says that it asks."""
+    return StudyAsked(
+        manifest.study, manifest.study_version, manifest.options, manifest.trials, manifest.stimuli or "",
+        manifest.sample, manifest.seed, manifest.exact,
+    )  # fmt: skip
+
+
+def study_asked(asked: StudyAsked, place: str, *, outside: bool = False) -> Study:
+    """Build the study that was asked.
+
+    `place`: what says so, for messages. `outside`: whether it may name files and folders of this machine.
+
+    Raises
+    ------
+    DataError
+        There is no such study, it has another version now, or its pictures are others; or it names files.
+    """
+    options = studies.as_called_now(asked.study, {k: v for k, v in asked.options.items() if k != INTERVENTIONS})
+    try:
+        protocol = studies.asked(asked.study, options)
+    except UnknownNameError as error:
+        raise DataError(f"{place}: {error}") from None
+    paths = [f"{setting.name} = {options[setting.name]}" for setting in protocol.settings
+             if setting.default == "" and options.get(setting.name)]  # fmt: skip
+    if paths and not outside:
+        raise DataError(
+            f"{place} names files or folders of this machine ({'; '.join(paths)[:300]}). If these are yours: --outside."
+        )
+    study = intervened(studies.build(asked.study, options), interventions_of(asked.options))
+    if study.version != asked.version or study.design.size != asked.trials:
+        raise DataError(
+            f"{place} was asked by version {asked.version} of {asked.study} ({asked.trials:,} trials); this FaceValue "
+            f"has version {study.version} ({study.design.size:,} trials). Use the one that asked."
+        )
+    if hashlib.sha256(table_of(study)).hexdigest() != asked.stimuli:
+        raise DataError(
+            f"{place} was asked about other pictures than {asked.study} shows now: trial numbers would mean others."
+        )
+    return study
+
+
+def imported(
+    records: Sequence[Record], folder: Path, name: str | None = None, *, outside: bool = False
+) -> tuple[Prepared, RecordModel]:
+    """Put together a run that takes its answers from records of one model, and the model that gives them.
+
+    A folder that exists says what was asked; otherwise the records do.
+
+    Raises
+    ------
+    DataError
+        The records are about different things, or it is unknown about what.
+    """
+    first = records[0]
+    begun = read_manifest(folder) if (folder / MANIFEST).exists() else None
+    said = [record.asked for record in records if record.asked is not None]
+    asked = said[0] if said else None if begun is None else asked_before(begun)
+    if asked is None:
+        raise DataError(
+            f"{first.path.name} does not say which study was asked: import it into the folder that "
+            "'facevalue requests STUDY --out RUN' began."
+        )
+    if unlike := next((record for record in records if record.asked not in (None, asked)), None):
+        raise DataError(f"{unlike.path.name} was asked something else than {first.path.name}: another study or sample.")
+    study = study_asked(asked, first.path.name if said else str(folder), outside=outside)
+    settings = RunSettings(
+        sample=asked.sample,
+        seed=asked.seed,
+        exact=asked.exact,
+        max_invalid=1.0,
+        name=name or (begun and begun.name) or None,
+    )
+    facts = _facts(records, study.draws.sampling)
+    if begun is not None and not said:  # `requests` wrote down whom it asks and how
+        records = [replace(record, model=begun.model) for record in records]
+        facts = dict(begun.model_settings)
+    return Prepared(study, folder, settings), RecordModel(records, facts)
+
+
+def _facts(records: Sequence[Record], sampling: Sampling) -> dict[str, Fact]:
+    """What the records say of the model; how replies were drawn must be what the study says.
+
+    A longer reply than the study's limit allows is no other question: models that think need it.
+    """
+    facts: dict[str, Fact] = {}
+    for record in records:
+        stated = {**record.facts, **_limit(record.sampling, sampling)}
+        if record is not records[0] and stated != facts:
+            raise DataError(
+                f"{record.path.name} was recorded under other settings than {records[0].path.name}: import each into a "
+                "run folder of its own."
+            )
+        facts = stated
+        for name in ("temperature", "top_p"):
+            value = record.sampling.get(name)
+            if value is not None and value != getattr(sampling, name):
+                raise DataError(
+                    f"{record.path.name}: replies were drawn with {name} {str(value)[:20]}, and the study's is "
+                    f"{getattr(sampling, name):g}. Ask with the study's, or set it as an option of the study."
+                )
+    return facts
+
+
+def _limit(recorded: Mapping[str, object], sampling: Sampling) -> dict[str, Fact]:
+    limit = recorded.get("max_tokens")
+    return {"max_tokens": limit} if isinstance(limit, int) and limit != sampling.max_tokens else {}
