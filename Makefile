@@ -9,6 +9,7 @@ export UV_COMPILE_BYTECODE = 1
 # Also our own modules, even if the shell turns this off: otherwise every process that a test starts recompiles them.
 export PYTHONDONTWRITEBYTECODE =
 PYTEST := $(BIN)/python -m pytest
+SPHINX := $(BIN)/sphinx-build -q -n -W --keep-going -d build/doctrees
 # Tests wait for processes and servers a quarter of their time: three workers keep two cores busy.
 WORKERS := -n 3 --dist worksteal
 # uv is fast; pip installs the same pinned, hashed packages if uv is missing or cannot reach an index.
@@ -19,7 +20,7 @@ GATED := stylisticbias --faces 12 --attributes eyewear,accessories,hair_color --
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test gate coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-making bench-gate bench-profile bench-view bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds calibration-editor calibration-stopping reference lock upgrade format clean check-formats
+.PHONY: help demo test gate coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-making bench-gate bench-profile bench-view bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds calibration-editor calibration-stopping reference lock upgrade format clean check-formats docs docs-links
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -68,6 +69,13 @@ viewer/node_modules/.package-lock.json: viewer/package-lock.json
 
 gallery: .venv/.dev ## pages of every kind of run in Chromium: build/gallery/index.html, with what axe finds; minutes
 	$(BIN)/python -m tests.gallery
+
+docs: .venv/.docs ## the documentation site in build/docs; a warning is an error
+	$(SPHINX) -b html docs build/docs
+	@echo "build/docs/index.html"
+
+docs-links: .venv/.docs ## links of the documents to other places, each asked; needs the network
+	$(SPHINX) -b linkcheck docs build/docs-links
 
 test-slow: .venv/.dev ## tests that take minutes
 	$(PYTEST) -m slow
@@ -203,6 +211,10 @@ compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 
 .venv/.dev: .venv/.demo requirements/dev.txt
 	@$(call install,-r requirements/dev.txt)
+	@touch $@
+
+.venv/.docs: .venv/.dev requirements/docs.txt
+	@$(call install,-r requirements/docs.txt)
 	@touch $@
 
 .venv/.release: .venv/.dev requirements/release.txt

@@ -128,8 +128,8 @@ def measure(
     """Estimate from the answers in runs, or explain a measure of theirs."""
     opened = [open_named(run) for run in runs]
     if explain is not None:
-        explained = _explained(opened[0].measures, explain)
-        return Output(explained, _explanation(explained))
+        definition = explained(opened[0].measures, explain)
+        return Output(definition, _explanation(definition))
     if out is not None:
         check_ending(out, ".csv", ".parquet")
     from facevalue.runs.estimates_file import write_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
@@ -260,7 +260,8 @@ def _status(tallies: Mapping[str, ReplyTally]) -> Exit:
 _ALIKE = "missing_share, which has one meaning in every study; this one is the protocol's own"
 
 
-def _explained(measures: tuple[Measure, ...], name: str) -> ExplainedMeasure:
+def explained(measures: Sequence[Measure], name: str) -> ExplainedMeasure:
+    """Definition of a measure, of those that a study takes."""
     from facevalue.measures.missing_answers import PUBLISHED  # noqa: PLC0415 - scipy.stats takes a second to import
 
     definitions = {m.name: m for m in measures}
@@ -281,9 +282,9 @@ def _explained(measures: tuple[Measure, ...], name: str) -> ExplainedMeasure:
     )
 
 
-def _explanation(measure: ExplainedMeasure) -> Iterator[RenderableType]:
-    yield Text.assemble((measure.name, "bold"), f": {measure.title}")
-    for label, text in (
+def definition_lines(measure: ExplainedMeasure) -> Iterator[tuple[str, str]]:
+    """What there is to say of a measure: label and text, as `--explain` prints them."""
+    lines = (
         ("equation", measure.equation),
         ("unit", measure.unit),
         ("cluster", measure.cluster),
@@ -292,9 +293,14 @@ def _explanation(measure: ExplainedMeasure) -> Iterator[RenderableType]:
         ("source", measure.source),
         ("beside", measure.beside),
         ("bounds", measure.unbounded and f"none for missing answers: {measure.unbounded}"),
-    ):
-        if text:
-            yield Text(f"  {label:9} {text}")
+    )
+    return ((label, text) for label, text in lines if text)
+
+
+def _explanation(measure: ExplainedMeasure) -> Iterator[RenderableType]:
+    yield Text.assemble((measure.name, "bold"), f": {measure.title}")
+    for label, text in definition_lines(measure):
+        yield Text(f"  {label:9} {text}")
 
 
 def report(

@@ -91,7 +91,7 @@ def kind_of(take: Take, breakdown: Breakdown) -> str:
     return within if breakdown.paired(take.of) else GAP
 
 
-_TOLD = {
+DEFINITIONS = {
     SHIFT: ("Shift from the base: {}", "score(picture) - score(base), mean over the units' own means"),
     MEAN: ("{}", "mean score over the units' answers"),
     LEAN: ("Lean of the answers: {}", "mean score - middle of the scale, over units"),
@@ -141,6 +141,7 @@ _TOLD = {
         "mean over units of score(picture of the level, beside one of the other level) - middle of the scale",
     ),
 }
+"""Title and equation of each kind of take; what is scored stands in the title."""
 
 
 _OF_SOME = {
@@ -161,7 +162,7 @@ def measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score
     for take in takes:
         for score in (score for score in scores if not take.scores or score.name in take.scores):
             name, kind = measure_name(take, breakdown, score), kind_of(take, breakdown)
-            title, equation = _TOLD[kind]
+            title, equation = DEFINITIONS[kind]
             equation = _OF_SOME[kind] if score.leaves_out and kind in _OF_SOME else equation
             span = score.span or inf
             reach = {SHIFT_GAP: 2 * span, PREFERENCE: span / 2, LEAN: span / 2, BETWEEN_TWO: span / 2}.get(kind, span)

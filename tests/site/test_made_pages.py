@@ -1,0 +1,69 @@
+"""Pages of the documentation site that are made from the code: everything is on them."""
+
+import doctest
+import re
+from pathlib import Path
+
+import click
+
+import facevalue as fv
+from facevalue import studies
+from facevalue.cli.app import GROUPS, app
+from facevalue.studies.registry import PUBLISHED
+from tools.site import commands, glossary, markdown, measures, python_api
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_texts_of_a_terminal_become_markdown() -> None:
+    assert doctest.testmod(markdown).failed == 0
+
+
+def test_every_command_stands_there_with_every_option() -> None:
+    page = commands.page()
+    context = click.Context(app, info_name="facevalue")
+    for _, names in GROUPS.values():
+        for name in names:
+            command = app.get_command(context, name)
+            assert command is not None
+            part = page.split(f"### facevalue {name}\n")[1].split("\n### ")[0]
+            options = [param for param in command.params if isinstance(param, click.Option) and not param.hidden]
+            assert not [option.opts[0] for option in options if f"{option.opts[0]}" not in part]
+    assert "#### facevalue manifest check" in page
+    assert "`--exact`" in page.split("### facevalue run\n")[1].split("\n### ")[0]
+
+
+def test_every_setting_of_every_study_stands_there() -> None:
+    settings = commands.page().split("## Settings of the studies")[1]
+    for name in studies.names():
+        part = settings.split(f"### {name}\n")[1].split("\n### ")[0]
+        wanted = [f"`--{setting.name.replace('_', '-')}`" for setting in studies.protocol(name).settings]
+        assert not [option for option in wanted if option not in part]
+
+
+def test_every_measure_stands_there_with_its_equation() -> None:
+    page = measures.page()
+    for name in PUBLISHED:
+        for measure in fv.study(name).measures.iter_rows(named=True):
+            assert f"### {markdown.plain(measure['name'])}\n" in page
+            assert measure["equation"] in page
+            assert markdown.plain(measure["source"]) in page
+
+
+def test_every_public_name_stands_there() -> None:
+    made = set(re.findall(r"auto\w+:: facevalue\.([\w.]+)", python_api.page()))
+    assert {name for name in fv.__all__ if name not in ("errors", "protocol")} <= {
+        name.removeprefix("protocol.") for name in made
+    }
+    assert {f"protocol.{name}" for name in fv.protocol.__all__} <= made
+    assert "errors.FaceValueError" in made
+
+
+def test_words_of_reports_stand_there() -> None:
+    assert "| Noise floor | " in glossary.page()
+
+
+def test_what_is_made_is_named_by_a_page() -> None:
+    named = {name for page in DOCS.rglob("*.md") for name in re.findall(r"```\{generated\} (\w+)", page.read_text())}
+    assert named >= {"commands", "measures", "python_api", "glossary"}
+    assert not [name for name in named if not (DOCS.parent / "tools/site" / f"{name}.py").exists()]

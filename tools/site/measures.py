@@ -1,0 +1,52 @@
+"""Every measure, as `facevalue measure --explain` prints it: of all studies, of each published one, of own ones."""
+
+from collections.abc import Iterator, Sequence
+
+import facevalue as fv
+from facevalue.cli.results import definition_lines, explained
+from facevalue.measures import drift, missing_answers
+from facevalue.measures.base import Measure
+from facevalue.protocol.definitions import DEFINITIONS
+from facevalue.protocol.takes import BESIDE_FLOOR, UNSIGNED
+from facevalue.studies.registry import PUBLISHED
+from tools.site.markdown import plain, table
+
+LABELS = {"cluster": "interval over", "paired": "paired within it", "signed": "has a sign"}
+"""Labels that are said otherwise where there is room."""
+
+
+def page() -> str:
+    """All measures, by study."""
+    lines = ["## Measures of all studies", ""]
+    common = (*drift.MEASURES, *missing_answers.MEASURES)
+    lines += _measures(common)
+    for name in PUBLISHED:
+        study = fv.study(name)
+        lines += [f"## {study.title.split(':')[0]}", "", f"`{name}`: {plain(study.title)}", ""]
+        lines += _measures([one for one in study.compiled.estimates.measures if one not in common])
+    return "\n".join([*lines, *_takes()])
+
+
+def _measures(measures: Sequence[Measure]) -> Iterator[str]:
+    for measure in measures:
+        definition = explained(measures, measure.name)
+        yield from (f"### {plain(measure.name)}", "", plain(measure.title) + ".", "")
+        for label, text in definition_lines(definition):
+            yield from (
+                ("```text", text, "```", "")
+                if label == "equation"
+                else (f"- *{LABELS.get(label, label)}*: {plain(text)}",)
+            )
+        yield ""
+
+
+def _takes() -> Iterator[str]:
+    yield from ("## Own and declared studies", "")
+    yield "What `take` names in a [study's file](own-studies.md#taken-measures), of which every declared study is made."
+    yield "`facevalue measure RUN --explain NAME` prints them with the titles of your study."
+    yield ""
+    rows = []
+    for kind, (title, equation) in DEFINITIONS.items():
+        floor = "beside its floor" if kind in (*BESIDE_FLOOR, *UNSIGNED) else "has a sign"
+        rows.append((f"`{kind}`", plain(title.format("score")), f"`{equation}`", floor))
+    yield from table(("name", "title", "equation", "floor"), rows)
