@@ -1,7 +1,8 @@
 """Lookup of estimates by measure, model and labels."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import NamedTuple
 
 import polars as pl
@@ -12,6 +13,8 @@ from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.verdicts import UNLESS, Verdict
 
 POOLED = "(all models)"
+CROSSED = " x "
+"""What stands between the dimensions of a level that crosses two."""
 ALPHA = 0.05
 
 
@@ -144,13 +147,16 @@ class EstimateIndex:
         self.labels = _labels(frame)
         """What estimates are broken down by, in the order in which to show it."""
         places = [pl.col(name).is_not_null().cast(pl.UInt64) * 2**i for i, name in enumerate(self.labels)]
-        marked = self.frame.with_columns(pl.sum_horizontal(places).alias("set"))
+        marked = self.frame.with_row_index("row").with_columns(pl.sum_horizontal(places).alias("set"))
         self._parts: dict[tuple[object, ...], pl.DataFrame] = marked.partition_by(
             ["measure", "model", "set"], as_dict=True, maintain_order=True
         )
+        self._sets: dict[tuple[object, object], list[int]] = {}
+        for of_measure, of_model, marks in self._parts:
+            self._sets.setdefault((of_measure, of_model), []).append(int(str(marks)))
         self._rows: dict[tuple[object, ...], list[Estimate]] = {}
         self._levels: dict[str, list[str]] = {}
-        self._of: dict[tuple[str, str], pl.DataFrame] = {}
+        self._of: dict[tuple[str, str, int, int], pl.DataFrame] = {}
         self._beside: dict[tuple[object, ...], dict[frozenset[tuple[str, str]], Estimate]] = {}
         seen = [m for m in self.frame["model"].drop_nulls().unique(maintain_order=True) if m != POOLED]
         self.models: tuple[str, ...] = tuple(dict.fromkeys([*models, *seen]))
@@ -190,21 +196,39 @@ class EstimateIndex:
         labels = {*by, *fixed}
         if not labels <= {*self.labels}:
             return []
-        rows = self._estimates((measure, model, sum(2**i for i, name in enumerate(self.labels) if name in labels)))
+        rows = self._estimates((measure, model, self._marks(labels)))
         return [row for row in rows if all(row[k] == v for k, v in fixed.items())]
 
     def _estimates(self, key: tuple[object, ...]) -> list[Estimate]:
         if key not in self._rows:
             rows = self._parts.get(key)
-            self._rows[key] = [] if rows is None else list(made(rows.drop("set")))
+            self._rows[key] = [] if rows is None else list(made(rows.drop("row", "set")))
         return self._rows[key]
 
-    def part(self, measure: str, model: str) -> pl.DataFrame:
-        """The rows of a measure and model, in the order of the table."""
-        key = (measure, model)
+    def part(
+        self, measure: str, model: str, having: Collection[str] = (), lacking: Collection[str] = ()
+    ) -> pl.DataFrame:
+        """The rows of a measure and model, in the order of the table.
+
+        `having`, `lacking`: labels that are set, and that are not; others may be either.
+        """
+        key = (measure, model, self._marks(having), self._marks(lacking))
         if key not in self._of:
-            self._of[key] = self.frame.filter(measure=measure, model=model)
+            _, _, required, excluded = key
+            marks = [m for m in self._sets.get((measure, model), ()) if m & required == required and not m & excluded]
+            parts = [self._parts[measure, model, m] for m in marks]
+            rows = pl.concat(parts).sort("row") if len(parts) > 1 else parts[0] if parts else None
+            self._of[key] = self.frame.clear() if rows is None else rows.select(self.frame.columns)
         return self._of[key]
+
+    def _marks(self, labels: Collection[str]) -> int:
+        """A set of labels as a number: one bit for each."""
+        return sum(2**i for i, name in enumerate(self.labels) if name in labels)
+
+    @cached_property
+    def crossing(self) -> frozenset[str]:
+        """Labels of which some level crosses two dimensions."""
+        return frozenset(name for name in self.labels if any(CROSSED in level for level in self.levels(name)))
 
     def levels(self, label: str) -> list[str]:
         """Levels of a label that any estimate has."""
@@ -271,8 +295,7 @@ class EstimateIndex:
 
     def beside(self, measure: str, estimate: Estimate) -> Estimate | None:
         """Another measure of the same cell."""
-        marks = sum(2**i for i, name in enumerate(self.labels) if name in estimate.labels)
-        key = (measure, estimate.model, marks)
+        key = (measure, estimate.model, self._marks(estimate.labels))
         if key not in self._beside:
             self._beside[key] = {_cell(e): e for e in self._estimates(key)}
         return self._beside[key].get(_cell(estimate))
@@ -282,7 +305,8 @@ def made(rows: pl.DataFrame) -> Iterator[Estimate]:
     """Rows of an index's table as estimates."""
     labels = _labels(rows)
     size = len(labels)
-    for measure, model, *rest in rows.select("measure", "model", *labels, *_NUMBERS).iter_rows():
+    # not by `select`: pages ask for a few rows thousands of times, and each query takes a millisecond
+    for measure, model, *rest in rows[["measure", "model", *labels, *_NUMBERS]].iter_rows():
         levels = zip(labels, rest, strict=False)
         yield Estimate(measure, model, {name: level for name, level in levels if level is not None}, *rest[size:])
 

@@ -7,15 +7,13 @@ from typing import NamedTuple
 
 from facevalue.measures.base import APART, SHARES, Measure
 from facevalue.measures.verdicts import Verdict
-from facevalue.protocol.lookup import Estimate
+from facevalue.protocol.lookup import CROSSED, Estimate
 from facevalue.store.files import PLACES
 
 DASH = "–"
 NOT_MEASURABLE = "not measurable"
 MINUS = "−"
 _OTHER = "other_"
-CROSSED = " x "
-"""Between the names of two labels that are crossed."""
 _DIFFERENCES = ("pp", "log odds")
 """Units in which only differences are given."""
 _LARGE = 1000.0

@@ -7,13 +7,12 @@ from markupsafe import Markup
 
 from facevalue.protocol import blocks, contents
 from facevalue.protocol.look import Of
-from facevalue.protocol.lookup import Estimate, made
+from facevalue.protocol.lookup import CROSSED, Estimate, made
 from facevalue.protocol.page import Page, Section
 from facevalue.report.blocks import answers, bars, cells, dumbbells, intervals, plots, tables, wordlists
 from facevalue.report.blocks import content as ready
 from facevalue.report.blocks.view import View
 from facevalue.report.data import Album, AnyExample, Sentence, WholeSet
-from facevalue.report.formatting import CROSSED
 from facevalue.report.verdict import SHORT
 
 

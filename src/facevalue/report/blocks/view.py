@@ -1,13 +1,15 @@
 """Estimates of one model as blocks see them: selected by declaration, and written in words."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
+from operator import and_
 
 import polars as pl
 
 from facevalue.measures.base import Measure
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.look import Of
-from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex, MeasureRoles, made
+from facevalue.protocol.lookup import CROSSED, POOLED, Estimate, EstimateIndex, MeasureRoles, made
 from facevalue.protocol.page import Findings, Page
 from facevalue.report import formatting
 from facevalue.report.blocks.forms import filled
@@ -54,30 +56,27 @@ class View:
         """The rows of a selection, in the order of the table; every label that it does not name is missing."""
         optional = {name.removesuffix("?") for name in of.by if name.endswith("?")}
         labels = {name.removesuffix("?") for name in of.by}
-        conditions: list[pl.Expr] = []
-        for name in self.numbers.labels:
-            column = pl.col(name)
-            if name in of.where:
-                conditions.append(_at(column, of.where[name]))
-            elif name in labels and name in self._bound:
-                conditions.append(column.eq_missing(pl.lit(self._bound[name], pl.String)))
-            elif name in labels and name not in optional:
-                conditions.append(column.is_not_null())
-            elif name not in labels:
-                conditions.append(column.is_null())
-            if not of.crossed:
-                conditions.append(column.str.contains(formatting.CROSSED, literal=True).not_().fill_null(value=True))
-            if name in of.without:
-                conditions.append(column.ne_missing(pl.lit(of.without[name])))
         required = {*(labels - optional), *(name for name, level in of.where.items() if _set(level))}
+        bound = {name: level for name, level in self._bound.items() if name in labels}
+        levels = {name: level for name, level in (bound | dict(of.where)).items() if name in self.numbers.labels}
+        having = {name for name, level in levels.items() if _set(level)} | (labels - optional - levels.keys())
+        lacking = {name for name in self.numbers.labels if name not in labels and name not in levels}
+        lacking |= {name for name, level in levels.items() if level is None}
         model_name: str | None = model or self.model
         if of.intervention:
             model_name = self.numbers.under(str(model_name), of.intervention)
-        frames = [self.numbers.part(measure, model_name or "") for measure in of.measures]
+        frames = [self.numbers.part(measure, model_name or "", having, lacking) for measure in of.measures]
         frame = pl.concat(frames) if len(frames) > 1 else frames[0]
         if not required <= {*self.numbers.labels}:
             return frame.clear()
-        return frame.filter(conditions) if frame.height else frame
+        # not by expressions: pages select a few rows thousands of times, and each query takes a millisecond
+        chosen = [_at(frame[name], level) for name, level in levels.items() if level is not None]
+        if not of.crossed:
+            crossing = (frame[name].str.contains(CROSSED, literal=True) for name in self.numbers.crossing)
+            chosen += [crosses.not_().fill_null(value=True) for crosses in crossing]
+        without = {name: level for name, level in of.without.items() if name in self.numbers.labels}
+        chosen += [(frame[name] != level).fill_null(value=True) for name, level in without.items()]
+        return frame[reduce(and_, chosen).arg_true()] if chosen and frame.height else frame
 
     def rows(self, of: Of, model: str = "") -> list[Estimate]:
         """The estimates of a selection, in its order."""
@@ -314,11 +313,10 @@ def _set(level: str | tuple[str | None, ...] | None) -> bool:
     return level is not None and not (isinstance(level, tuple) and None in level)
 
 
-def _at(column: pl.Expr, level: str | tuple[str | None, ...] | None) -> pl.Expr:
+def _at(column: pl.Series, level: str | tuple[str | None, ...]) -> pl.Series:
     if isinstance(level, tuple):
-        listed = column.is_in([name for name in level if name is not None]).fill_null(value=False)
-        return listed | column.is_null() if None in level else listed
-    return column.eq_missing(pl.lit(level, pl.String))
+        return column.is_in([name for name in level if name is not None]).fill_null(value=None in level)
+    return column == level
 
 
 def _measured(view: View, e: Estimate, manner: str) -> str:
