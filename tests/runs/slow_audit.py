@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from facevalue.runs.audit import AuditSettings, ModelAudit
+from facevalue.runs.audit import ModelAudit
 from facevalue.runs.audit_plan import Rates
+from facevalue.runs.audit_settings import AuditSettings
 from facevalue.runs.audit_studies import AuditWishes
 from facevalue.runs.begin import begin
 from facevalue.runs.prepared import Prepared

@@ -7,13 +7,25 @@ import polars as pl
 import pytest
 
 import facevalue as fv
+from facevalue.api.calls import own_model
 from facevalue.errors import RunError, SettingError
 from facevalue.measures.any_time import METHOD
 from facevalue.runs import stopping
+from facevalue.runs.audit import ModelAudit
 from facevalue.runs.audit_folder import read_audit
+from facevalue.runs.audit_plan import Rates, dealt_again
+from facevalue.runs.audit_settings import AuditSettings
+from facevalue.runs.audit_studies import AuditWishes
+from facevalue.runs.begin import begin
+from facevalue.runs.budgets import budget_of
+from facevalue.runs.prepared import Prepared
+from facevalue.runs.progress import SilentProgress
+from facevalue.runs.settings import RunSummary
+from facevalue.runs.stopping import StopRule
 from facevalue.store import read_manifest
 from facevalue.types import Question
 from tests.runs.own_studies import study_file
+from tests.runs.test_audit_plan import sizes_of
 
 RULE = "width<0.9"
 DRAWN = np.random.default_rng(1)
@@ -44,13 +56,14 @@ def studies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_each_study_stops_by_the_rule_and_what_is_saved_is_said(studies: list[str]) -> None:
     audit = audited(studies)
     assert audit.complete
-    saved = {answer.name: answer.saved for answer in audit.report.answers}
-    assert all(saved.values())
+    saved = {answer.name: (answer.saved, answer.dealt) for answer in audit.report.answers}
+    assert saved == {"kind": (225, 224), "warm": (393, 0)}  # what one saves, the next is asked, or saves
+    assert [study.requests for study in audit.plan.studies] == [76, 524]
+    assert audit.report.saved == 394
     for name, run in audit.runs.items():
         facts = read_manifest(Path("audit/runs") / name)
         assert facts.stop_when == RULE
-        answered = facts.counts.ok + facts.counts.refused + facts.counts.truncated
-        assert (answered, saved[name]) == (75, 225)
+        assert facts.counts.requests - facts.counts.ok == saved[name][0]
         gaps = run.estimates().filter(measure="gap").filter(pl.col("p").is_not_null())
         assert gaps["method"].str.ends_with(METHOD).all()
     page = audit.report.path.read_text()
@@ -62,6 +75,40 @@ def test_each_study_stops_by_the_rule_and_what_is_saved_is_said(studies: list[st
     assert again.report.saved == audit.report.saved
     with pytest.raises(RunError, match=r"stop-when: width<0\.9 in the folder, nothing asked"):
         audited(studies, rule=None)
+
+
+def test_what_a_study_saves_is_dealt_out_once_and_never_to_one_that_was_asked(studies: list[str]) -> None:
+    settings = AuditSettings.of("tiny", AuditWishes(tuple(studies)), "600", Rates(), stop_when=StopRule.of(RULE))
+
+    def ask(prepared: Prepared) -> RunSummary:
+        return begin(prepared, own_model(leaning), SilentProgress())
+
+    def killed(prepared: Prepared) -> RunSummary:
+        if prepared.study.name == "warm":
+            raise KeyboardInterrupt  # between what is dealt out and the next request
+        return ask(prepared)
+
+    with pytest.raises(KeyboardInterrupt):
+        ModelAudit(settings, Path("audit")).ask(killed)
+    dealt = {study.name: (study.sample, study.dealt) for study in read_audit("audit").studies}
+    assert dealt == {"kind": (301, 224), "warm": (525, 0)}
+    outcome = ModelAudit(settings, Path("audit")).ask(ask)
+    assert outcome.complete
+    assert {study.name: (study.sample, study.dealt) for study in read_audit("audit").studies} == dealt
+    assert outcome.plan.requests == 600
+    assert outcome.plan.studies[0].note == (
+        "Enough was known early: 224 of its requests go to the studies that are asked after it."
+    )  # fmt: skip
+
+
+def test_studies_that_cannot_stop_are_asked_last_and_get_what_is_saved(studies: list[str]) -> None:
+    later = sizes_of([studies[1], "counterfactuals"])
+    for sizes in later:
+        sizes.begun = 1_000
+    samples, spent = dealt_again(later, 400, budget_of("3000"), Rates())
+    assert min(samples.values()) > 1_000
+    assert 300 < spent <= 400
+    assert dealt_again(later, 0.5, budget_of("3000"), Rates()) == ({}, 0)
 
 
 def test_a_study_whose_pilot_told_enough_is_asked_no_more(studies: list[str]) -> None:

@@ -9,9 +9,10 @@ from facevalue.api.rehearsed import rehearse
 from facevalue.arguments import split_names
 from facevalue.errors import SettingError
 from facevalue.report.audit_page import AuditReport, write_audit_report
-from facevalue.runs.audit import AuditSettings, ModelAudit
+from facevalue.runs.audit import ModelAudit
 from facevalue.runs.audit_config import AuditConfig, read_config
 from facevalue.runs.audit_plan import Rates
+from facevalue.runs.audit_settings import AuditSettings
 from facevalue.runs.audit_studies import AuditWishes
 from facevalue.runs.budgets import Prices
 from facevalue.runs.prepared import model_in_path

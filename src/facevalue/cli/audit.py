@@ -262,7 +262,7 @@ def _answer_lines(outcome: AuditOutcome, report: AuditReport) -> Iterator[Render
         if summary.enough:
             yield f"{name}: {summary.enough}"
     if report.saved:
-        yield f"Saved by --stop-when: {outcome.plan.text_of({a.name: a.saved for a in report.answers})}."
+        yield f"Saved by --stop-when: {outcome.plan.text_of({a.name: a.saved - a.dealt for a in report.answers})}."
     if outcome.plan.budget is None:
         yield (
             "This was a pilot. The same command with --budget goes on with it: 200000 (requests), 2h, or 20usd with "

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -56,6 +56,8 @@ class StudyAnswer:
         Up to three that were shown, as data.
     enough, saved:
         What was known when the rule to stop by ended its run, and how many requests were not asked for it.
+    dealt:
+        Those of them that went to the studies after it.
     """
 
     name: str
@@ -71,6 +73,7 @@ class StudyAnswer:
     pictures: tuple[tuple[str, str], ...] = ()
     enough: str = ""
     saved: int = 0
+    dealt: int = 0
 
     @property
     def is_measured(self) -> bool:
@@ -102,8 +105,8 @@ class AuditReport:
 
     @property
     def saved(self) -> int:
-        """Requests that were not asked, as enough was known without them."""
-        return sum(answer.saved for answer in self.answers)
+        """Requests that were not asked, of any study, as enough was known without them."""
+        return sum(answer.saved - answer.dealt for answer in self.answers)
 
 
 def write_audit_report(place: Path | str, record: AuditRecord, runs: Mapping[str, StoredRun]) -> AuditReport:
@@ -118,7 +121,8 @@ def write_audit_report(place: Path | str, record: AuditRecord, runs: Mapping[str
     runs:
         Its runs that have begun, by name, in order.
     """
-    answers = tuple(_answer(name, run) for name, run in runs.items())
+    dealt = {study.name: study.dealt for study in record.studies}
+    answers = tuple(replace(_answer(name, run), dealt=dealt.get(name, 0)) for name, run in runs.items())
     profile = _profile(answers, runs)
     html = audit_page(record, answers, profile).encode()
     files = {REPORT: html} | ({} if profile is None else {PROFILE: _profile_json(profile).encode()})

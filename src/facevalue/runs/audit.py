@@ -1,7 +1,8 @@
 """Audits: every study that the pictures allow, asked of one model within one budget; the same settings go on."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
 
 from facevalue.errors import ModelError, RunError, SettingError
@@ -19,98 +20,26 @@ from facevalue.runs.audit_folder import (
     runs_of,
     write_audit,
 )
-from facevalue.runs.audit_margins import recorded_margins
-from facevalue.runs.audit_plan import AuditPlan, Rates, plan_of_budget, plan_of_samples
-from facevalue.runs.audit_studies import AuditWishes, StudyOfAudit, studies_of
-from facevalue.runs.budgets import HOURS, MONEY, AuditBudget, Prices, budget_of, check_currency
+from facevalue.runs.audit_plan import AuditPlan, dealt_again, plan_of_budget, plan_of_samples
+from facevalue.runs.audit_settings import AuditSettings, check_same
+from facevalue.runs.audit_studies import StudyOfAudit, studies_of
+from facevalue.runs.budgets import HOURS, MONEY, AuditBudget, Prices
 from facevalue.runs.checks import check_limits
 from facevalue.runs.grown import grow
 from facevalue.runs.prepared import Prepared, prepare
 from facevalue.runs.remote_pictures import own_folder
 from facevalue.runs.settings import RunSettings, RunSummary
-from facevalue.runs.stopping import StopRule, can_stop
+from facevalue.runs.stopping import can_stop, requests_saved
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.study_sizes import StudyPilot, StudySizes
 from facevalue.runs.trials import TrialNumbers
-from facevalue.store.manifest import read_manifest
+from facevalue.store.manifest import RunManifest, read_manifest
 from facevalue.store.remote import run_under
-from facevalue.types import OptionValue
 
 PILOT_SHARE = 0.25
 """Of a budget: the most that a pilot takes; where it would take more, the plan is made of stated defaults."""
 Ask = Callable[[Prepared], RunSummary]
 """Asks what is open of a run."""
-
-
-@dataclass(frozen=True)
-class AuditSettings:
-    """Settings of an audit.
-
-    Attributes
-    ----------
-    model:
-        Who answers, as it is typed.
-    wishes:
-        What is asked.
-    budget:
-        What it may take; None for a pilot alone.
-    typed:
-        The budget as it was typed.
-    seed:
-        Of the samples.
-    rates:
-        Prices of tokens, and requests a second, as far as they are known.
-    pilot:
-        Another audit, of which the spread, the tokens and the speed are taken; None for a pilot of its own.
-    max_invalid:
-        As of `RunSettings`.
-    stop_when:
-        Rule by which each study stops that is measured while it is asked.
-    """
-
-    model: str
-    wishes: AuditWishes = field(default_factory=AuditWishes)
-    budget: AuditBudget | None = None
-    typed: str = ""
-    seed: int = 0
-    rates: Rates = field(default_factory=Rates)
-    pilot: Path | str | None = None
-    max_invalid: float | None = None
-    stop_when: StopRule | None = None
-
-    @classmethod
-    def of(
-        cls,
-        model: str,
-        wishes: AuditWishes,
-        typed: str,
-        rates: Rates,
-        *,
-        seed: int = 0,
-        pilot: Path | str | None = None,
-        max_invalid: float | None = None,
-        stop_when: StopRule | None = None,
-    ) -> "AuditSettings":
-        """Settings with a budget as it is typed; empty for a pilot alone."""
-        budget = budget_of(typed) if typed else None
-        if budget is not None:
-            check_currency(budget, rates.prices, model or "the model")
-        return cls(model, wishes, budget, typed.strip(), seed, rates, pilot, max_invalid, stop_when)
-
-    def recorded(self) -> dict[str, OptionValue]:
-        """What decides what is asked, by the name of the option."""
-        wishes = self.wishes
-        settings: dict[str, OptionValue | None] = {
-            "studies": list(wishes.studies) or None,
-            "images": wishes.images or None,
-            "temperature": wishes.temperature,
-            "exact": wishes.exact or None,
-            "with": [str(text) for text in wishes.interventions] or None,
-            "sample-seed": self.seed,
-            "stop-when": None if self.stop_when is None else self.stop_when.text,
-            **recorded_margins(wishes.margins),
-        }
-        return {name: value for name, value in settings.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -164,7 +93,7 @@ class ModelAudit:
         if self.record is not None:
             self._left_out = list(self.record.left_out)
             built = [study for study in built if study.name in {member.name for member in self.record.studies}]
-            _check_same(self.record, settings, built, str(place))
+            check_same(self.record, settings, built, str(place))
         if settings.stop_when is not None and not any(can_stop(study.study) for study in built):
             raise SettingError(
                 "--stop-when looks at studies while they are asked, and the texts of all of these are scored or sorted "
@@ -244,7 +173,36 @@ class ModelAudit:
         plan = self._plan_within(budget, stopped)
         if tell is not None:
             tell(plan)
-        return self._end(plan, summaries | self._ask_samples(ask, {study.name: study.sample for study in plan.studies}))
+        waiting = sorted(plan.samples, key=lambda name: not can_stop(self._studies[name].study))
+        while waiting:
+            name = waiting.pop(0)
+            summaries |= self._ask_samples(ask, {name: plan.samples[name]})
+            if summaries[name].interrupted:
+                break
+            if summaries[name].enough and (larger := self._deal_again(plan, name, waiting)) != plan:
+                plan = larger
+                if tell is not None:
+                    tell(plan)
+        return self._end(plan, summaries)
+
+    def _deal_again(self, plan: AuditPlan, stopped: str, waiting: Sequence[str]) -> AuditPlan:
+        """Deal out what a study saved to those that are asked after it, once; the same plan where nothing is."""
+        assert self.record is not None
+        assert plan.budget is not None
+        records = {study.name: study for study in self.record.studies}
+        begun = self._facts()
+        later = [name for name in waiting if _can_grow(records[name], begun.get(name))]
+        if records[stopped].dealt or not later:
+            return plan
+        sizes = {of_study.name: of_study for of_study in self._sizes(plan.samples)}
+        cost, saved = self.settings.rates.of_budget(plan.budget, sizes[stopped]), requests_saved(self.runs()[stopped])
+        samples, spent = dealt_again([sizes[name] for name in later], saved * cost, plan.budget, self.settings.rates)
+        if not samples:
+            return plan
+        records |= {name: replace(records[name], sample=sample) for name, sample in samples.items()}
+        records[stopped] = replace(records[stopped], dealt=min(ceil(spent / cost - 1e-9), saved))
+        self._write(replace(self.record, studies=tuple(records.values())))
+        return self._plan_within(plan.budget, {})
 
     def _own_pilot(self) -> AuditPlan | None:
         """The pilot that is taken first, or goes on; None where none is taken."""
@@ -274,7 +232,8 @@ class ModelAudit:
         sizes = self._sizes()
         if self.record.planned:
             samples = {study.name: study.asked for study in self.record.studies}
-            return plan_of_samples(sizes, self._left_out, self.settings.rates, samples, budget)
+            dealt = {study.name: study.dealt for study in self.record.studies}
+            return plan_of_samples(sizes, self._left_out, self.settings.rates, samples, budget, dealt)
         plan = plan_of_budget(sizes, self._left_out, budget, self.settings.rates, stopped)
         samples = {study.name: study.sample for study in plan.studies}
         studies = tuple(replace(s, sample=samples[s.name]) for s in self.record.studies if s.name in samples)
@@ -321,11 +280,18 @@ class ModelAudit:
 
     def _spent(self, prices: Prices, besides: str) -> float:
         """What all other studies have cost."""
+        counts = [facts.counts for name, facts in self._facts().items() if name != besides]
+        return sum(prices.cost(of_run.prompt_tokens, of_run.completion_tokens) for of_run in counts)
+
+    def _facts(self) -> dict[str, RunManifest]:
+        """What is stored about each run that has begun, by name."""
         assert self.place is not None
         assert self.record is not None
-        places = [place for name, place in begun_runs(self.place, self.record).items() if name != besides]
-        counts = [(run_under(place)[1] if isinstance(place, str) else read_manifest(place)).counts for place in places]
-        return sum(prices.cost(of_run.prompt_tokens, of_run.completion_tokens) for of_run in counts)
+        begun = begun_runs(self.place, self.record)
+        return {
+            name: run_under(place)[1] if isinstance(place, str) else read_manifest(place)
+            for name, place in begun.items()
+        }
 
     def runs(self) -> dict[str, StoredRun]:
         """Runs of this audit that have begun, by name; the pictures that its user has just named are believed."""
@@ -347,10 +313,10 @@ class ModelAudit:
             name: by_study[study.study.name] for name, study in self._studies.items() if study.study.name in by_study
         }
 
-    def _sizes(self) -> list[StudySizes]:
-        """Sizes that each study may have, by what its pilot says."""
+    def _sizes(self, samples: Mapping[str, int] | None = None) -> list[StudySizes]:
+        """Sizes that each study may have, by what its pilot says; none is smaller than the pilot, or than `samples`."""
         pilots = self._pilots()
-        begun = {} if self.record is None else {study.name: study.pilot for study in self.record.studies}
+        begun = samples or ({} if self.record is None else {study.name: study.pilot for study in self.record.studies})
         return [
             StudySizes(
                 study,
@@ -360,6 +326,7 @@ class ModelAudit:
                 rule=self.settings.stop_when,
             )
             for name, study in self._studies.items()
+            if self.record is None or name in begun
         ]
 
     def _end(self, plan: AuditPlan, summaries: Mapping[str, RunSummary]) -> AuditOutcome:
@@ -377,6 +344,11 @@ class ModelAudit:
         self.record = record
 
 
+def _can_grow(study: AuditedStudy, run: RunManifest | None) -> bool:
+    """Whether a study was asked no more than a pilot, which did not tell enough."""
+    return run is None or (run.sample == study.pilot and not run.enough)
+
+
 def _is_open(summaries: Mapping[str, RunSummary]) -> bool:
     """Whether anything is left that the same settings would ask."""
     return any(summary.interrupted or (not summary.complete and not summary.stopped) for summary in summaries.values())
@@ -387,36 +359,3 @@ def _stopped(summary: RunSummary) -> str:
     if summary.enough:
         return "Its pilot told enough: it is asked no more."
     return "Most replies of its pilot cannot be read: it is asked no more." if summary.stopped else ""
-
-
-def _check_same(record: AuditRecord, settings: AuditSettings, studies: Sequence[StudyOfAudit], place: str) -> None:
-    """Refuse an audit whose settings are not those that it was begun with."""
-    if changed := list(_differences(record, settings, studies)):
-        raise RunError(
-            f"{place} was begun with other settings: {'; '.join(changed)}. Restore them, or name another folder."
-        )
-
-
-def _differences(record: AuditRecord, settings: AuditSettings, studies: Sequence[StudyOfAudit]) -> Iterator[str]:
-    """Settings that differ, for people; a pilot may get a budget."""
-    stored: dict[str, object] = {"model": record.model, **record.settings}
-    requested: dict[str, object] = {"model": settings.model, **settings.recorded()}
-    if record.planned:
-        stored["budget"], requested["budget"] = record.budget or None, settings.typed or None
-    by_name = {study.name: study for study in studies}
-    for study in record.studies:
-        now = by_name.get(study.name)
-        for option in {} if now is None else {**study.options, **now.options}:
-            stored[f"{option} of {study.name}"] = study.options.get(option)
-            requested[f"{option} of {study.name}"] = now.options.get(option) if now is not None else None
-        stored[f"file of {study.name}"] = study.digest[:12] or None
-        requested[f"file of {study.name}"] = None if now is None else now.digest[:12] or None
-        if now is None:
-            stored[f"study {study.name}"] = "asked"
-    for name in dict.fromkeys([*stored, *requested]):
-        if stored.get(name) != requested.get(name):
-            yield f"{name}: {_setting_text(stored.get(name))} in the folder, {_setting_text(requested.get(name))} asked"
-
-
-def _setting_text(value: object) -> str:
-    return "nothing" if value is None else ", ".join(map(str, value)) if isinstance(value, list) else str(value)

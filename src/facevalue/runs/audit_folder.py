@@ -48,6 +48,8 @@ class AuditedStudy:
         Requests wanted in all; None while the plan is not made, and where there is no budget.
     digest:
         SHA-256 of the study's file; empty for a study that comes with FaceValue or another package.
+    dealt:
+        Requests of `sample` that were not asked, as enough was known, and went to the studies after it.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class AuditedStudy:
     pilot: int
     sample: int | None = None
     digest: str = ""
+    dealt: int = 0
 
     @property
     def asked(self) -> int:
@@ -329,6 +332,7 @@ def _document(record: AuditRecord) -> dict[str, Any]:
                     "pilot": study.pilot,
                     "sample": study.sample,
                     "digest": study.digest or None,
+                    "dealt": study.dealt or None,
                     "options": dict(study.options),
                 }
             )
@@ -363,6 +367,7 @@ def _study(table: Mapping[str, Any]) -> AuditedStudy:
         int(table["pilot"]),
         sample=int(table["sample"]) if "sample" in table else None,
         digest=str(table.get("digest", "")),
+        dealt=int(table.get("dealt", 0)),
     )
 
 

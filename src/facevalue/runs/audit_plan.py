@@ -1,7 +1,7 @@
 """Plan of an audit: what each study is asked, what it takes, and what it detects, within a budget or for a pilot."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isfinite
 
 from facevalue.errors import DataError, SettingError
@@ -74,6 +74,21 @@ class PlannedStudy:
     note: str = ""
     sizes: tuple[SizeOffered, ...] = ()
 
+    def without(self, dealt: int) -> "PlannedStudy":
+        """The same without requests that were not asked and went to other studies."""
+        if not dealt:
+            return self
+        share = 1 - dealt / self.requests
+        return replace(
+            self,
+            requests=self.requests - dealt,
+            prompt_tokens=round(self.prompt_tokens * share),
+            completion_tokens=round(self.completion_tokens * share),
+            cost=None if self.cost is None else self.cost * share,
+            hours=None if self.hours is None else self.hours * share,
+            note=f"Enough was known early: {dealt:,} of its requests go to the studies that are asked after it.",
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class AuditPlan:
@@ -92,6 +107,11 @@ class AuditPlan:
     studies: tuple[PlannedStudy, ...]
     left_out: tuple[LeftOut, ...]
     budget: AuditBudget | None
+
+    @property
+    def samples(self) -> dict[str, int]:
+        """Requests wanted, by the name of a study."""
+        return {study.name: study.sample for study in self.studies}
 
     @property
     def requests(self) -> int:
@@ -190,16 +210,18 @@ def plan_of_samples(
     rates: Rates,
     samples: Mapping[str, int],
     budget: AuditBudget | None = None,
+    dealt: Mapping[str, int] | None = None,
 ) -> AuditPlan:
     """What samples ask that are known, as those of a pilot; without a budget, also what other sizes detect.
 
-    `samples`: requests wanted, by the name of a study.
+    `samples`: requests wanted, by the name of a study. `dealt`: those of them that went to other studies.
     """
     planned = []
     for sizes in studies:
         sample = samples[sizes.name]
         offered = _offered(sizes, sample) if budget is None else ()
-        planned.append(_planned(sizes, sizes.at(sample), rates, sizes_offered=offered))
+        study = _planned(sizes, sizes.at(sample), rates, sizes_offered=offered)
+        planned.append(study.without((dealt or {}).get(sizes.name, 0)))
     return AuditPlan(tuple(planned), tuple(left_out), budget)
 
 
@@ -274,6 +296,39 @@ def plan_of_budget(
     return AuditPlan(tuple(planned), (*left_out, *unreached), budget)
 
 
+def dealt_again(
+    studies: Sequence[StudySizes], amount: float, budget: AuditBudget, rates: Rates
+) -> tuple[dict[str, int], float]:
+    """Deal an amount out among studies beyond what they are asked anyway, as a budget is.
+
+    Parameters
+    ----------
+    studies:
+        What is planned of each is `begun`: none is asked less.
+    amount:
+        In the unit of the budget.
+
+    Returns
+    -------
+    dict of str to int, float
+        Larger samples, by the name of the study; and what they take of the amount.
+    """
+    costs = {sizes.name: rates.of_budget(budget, sizes) for sizes in studies}
+    equal = shares_of_budget(
+        {sizes.name: (sizes.study.whole - sizes.begun_requests) * costs[sizes.name] for sizes in studies}, amount
+    )
+    size_of: dict[str, StudySize] = {}
+    for sizes in studies:
+        if sizes.is_silent:
+            size_of[sizes.name] = sizes.at(sizes.begun_requests + int(equal[sizes.name] / costs[sizes.name] + 1e-6))
+    beyond = {sizes.name: sizes.begun_requests for sizes in studies}
+    spent = sum((size.requests - beyond[name]) * costs[name] for name, size in size_of.items())
+    size_of |= _dealt_out([sizes for sizes in studies if not sizes.is_silent], costs, amount - spent)[0]
+    larger = {name: size for name, size in size_of.items() if size.requests > beyond[name]}
+    spent = sum((size.requests - beyond[name]) * costs[name] for name, size in larger.items())
+    return {name: size.sample for name, size in larger.items()}, spent
+
+
 def _dealt_out(
     studies: Sequence[StudySizes], costs: Mapping[str, float], amount: float
 ) -> tuple[dict[str, StudySize], float]:
@@ -297,7 +352,7 @@ def _dealt_out(
     rest = amount - sum((size_of[sizes.name].requests - sizes.begun_requests) * costs[sizes.name] for sizes in reached)
     for sizes in sorted(reached, key=lambda sizes: -size_of[sizes.name].points):
         name = sizes.name
-        larger = sizes.at(size_of[name].sample + int(rest / costs[name]))
+        larger = sizes.at(size_of[name].requests + int(rest / costs[name]))
         if larger.points < size_of[name].points:
             rest -= (larger.requests - size_of[name].requests) * costs[name]
             size_of[name] = larger
