@@ -106,7 +106,10 @@ def stored(trial: int, run: int = 0) -> list[Document]:
         row = {name: reply[name] for name in ("repeat", "status", "reply", "answer", "why", "when")}
         row |= {name: reply[name] for name in ("prompt_tokens", "completion_tokens", "latency_ms")}
         row |= {"trial": trial, "prompt": whole["prompt"], "system": whole["system"], "na": reply["why"] and "refused"}
-        row |= {name: json.dumps(whole[name]) for name in ("factors", "pictures", "options", "attention")}
+        row |= {
+            name: json.dumps(whole[name])
+            for name in ("factors", "pictures", "options", "attention", "judged", "checks")
+        }
         row |= {
             "levels": json.dumps({"gender": group, "skin_tone": skin}),
             "probs": reply["probs"] and json.dumps(reply["probs"]),
@@ -175,7 +178,6 @@ def cell_document(place: int) -> Document:
         "row": estimate(place),
         "definition": {
             "title": "Share hired",
-            "meaning": "How often yes is answered.",
             "equation": "mean(yes | group) - mean(yes)",
             "source": "ours",
         },
@@ -184,7 +186,7 @@ def cell_document(place: int) -> Document:
             {"title": "Contrast", "text": "Female less male.", "table": None},
         ],
         "cluster": {"title": "faces", "total": 6, "pending": False, "note": "", "rows": clusters},
-        "trials": {"total": 40, "query": "run=0&F.gender=female"},
+        "behind": "run=0&F.gender=female",
     }
 
 
@@ -203,7 +205,7 @@ def run_head(run: int, progress: Document | None = None) -> Document:
 
 def progress(answers: int) -> Document:
     na = [{"group": "Female (gender)", "share": "4.1%"}]
-    return {"stored": answers, "total": 2 * TRIALS, "errors": 1, "rate": 3.2, "eta_s": 40.0, "cost": 0.12, "na": na}
+    return {"stored": answers, "total": 2 * TRIALS, "errors": 1, "rate": 3.2, "eta_s": 40.0, "na": na}
 
 
 def documents(runs: int = 1, answers: int | None = None) -> Mapping[str, Document]:

@@ -16,8 +16,6 @@ export interface Progress {
   rate: number | null;
   /** Seconds to go. */
   eta_s: number | null;
-  /** In dollars. */
-  cost: number | null;
   /** Share of replies without a valid answer, in words. */
   na: { group: string; share: string }[];
 }
@@ -163,11 +161,12 @@ export interface ClusterRow {
 
 export interface Cell {
   row: Row;
-  definition: { title: string; meaning: string; equation: string; source: string };
+  definition: { title: string; equation: string; source: string };
   steps: Step[];
   /** `pending`: they are being added up, and must be asked for again. */
   cluster: { title: string; total: number; pending: boolean; note: string; rows: ClusterRow[] };
-  trials: { total: number | null; query: string };
+  /** Query of the answers at the levels of its labels. */
+  behind: string;
 }
 
 export interface AnswerRow {

@@ -23,7 +23,10 @@ export interface StoredAnswer {
   system: string | null;
   options: string | null;
   probs: string | null;
+  /** What others made of the trial; null but in its first row. */
   attention: string | null;
+  judged: string | null;
+  checks: string | null;
   prompt_tokens: number | null;
   completion_tokens: number | null;
   latency_ms: number | null;
@@ -138,8 +141,8 @@ export async function trialOf(table: Table, about: About, query: URLSearchParams
   return {
     trial, factors: factorsOf(row), pictures: object<Picture[]>(row.pictures, []), no_picture: "",
     prompt: row.prompt, turns: [],
-    system: row.system, options: object<string[] | null>(row.options, null), replies: rows.map(replyOf), judged: [],
-    attention: object<Picture[]>(row.attention, []), checks: [], previous: numbers[first - 1] ?? null,
+    system: row.system, options: object<string[] | null>(row.options, null), replies: rows.map(replyOf), judged: object<Trial["judged"]>(row.judged, []),
+    attention: object<Picture[]>(row.attention, []), checks: object<string[]>(row.checks, []), previous: numbers[first - 1] ?? null,
     next: numbers[last + 1] ?? null, command: about.command.replace("{trial}", String(trial)),
   };
 }

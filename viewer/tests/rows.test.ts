@@ -26,7 +26,7 @@ test("all words of a search must stand in a row", () => {
 const answer = (trial: number, repeat: number, na: string | null): StoredAnswer => ({
   trial: BigInt(trial), repeat, status: "ok", answer: na ? null : "yes", why: na && "Refused", reply: na ? "I won't" : "Yes",
   when: `2026-01-0${trial}T10:00:00`, na, levels: '{"gender":"f"}', factors: '{"gender":"Female"}', pictures: "[]", prompt: "Who?",
-  system: null, options: '["yes","no"]', probs: null, attention: null, prompt_tokens: 5, completion_tokens: 1, latency_ms: 20,
+  system: null, options: '["yes","no"]', probs: null, attention: null, judged: null, checks: null, prompt_tokens: 5, completion_tokens: 1, latency_ms: 20,
 });
 const ROWS = [answer(1, 0, null), answer(1, 1, "refused"), answer(4, 0, null), answer(9, 0, "refused")];
 const ABOUT = { factors: [{ name: "gender", title: "Gender" }], command: "facevalue show RUN --trial {trial}" };

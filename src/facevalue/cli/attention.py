@@ -16,6 +16,7 @@ from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, RunError
 from facevalue.report.checks import KINDS
 from facevalue.report.markup import tag
+from facevalue.runs.attention_maps import FOLDER, write_map
 from facevalue.runs.pictures import NO_PICTURE, shown
 from facevalue.runs.requests import RequestBuilder
 from facevalue.runs.stored import StoredRun
@@ -83,10 +84,13 @@ class _AttentionMap:
 
 
 def attention(
-    run: Path | str, trials: str, model: str | None, folder: Path, pictures: Path | None
+    run: Path | str, trials: str, model: str | None, out: Path | None, pictures: Path | None
 ) -> Output[WrittenFiles]:
     """Show where a local model looks in the pictures of some trials of a run."""
     opened = StoredRun.open(run, pictures=pictures)
+    if out is None and opened.url:
+        raise click.UsageError("A run in object storage is not written to: say where the maps go (--out DIR).")
+    folder = out or opened.folder / FOLDER
     numbers = _numbers(trials, opened)
     path = _path(model, opened)
     trials_shown = list(_shown(opened, numbers))
@@ -96,14 +100,13 @@ def attention(
     dtype = opened.facts.model_settings.get("dtype") if model is None else None
     reader = AttentionReader(load_model(path, dtype=str(dtype) if dtype in DTYPES else None))
     make_folder(folder)
-    written = []
+    name, written = f"{_LOCAL}{path}", []
     for trial in trials_shown:
         try:
             attention_maps = reader.read(trial.pictures, trial.question)
         except DataError as error:
             raise DataError(f"Trial {trial.trial}: {error}") from error
-        written.append((trial, _written(folder, trial, attention_maps)))
-    name = f"{_LOCAL}{path}"
+        written.append((trial, _written(folder, trial, attention_maps, name)))
     write_whole(folder / "index.csv", _table(name, written))
     write_whole(folder / "index.html", _page(opened, name, written).encode())
     files = {trial.trial: [file for heat_map in maps for file in heat_map.files] for trial, maps in written}
@@ -190,7 +193,7 @@ def _people(run: StoredRun, number: int, pair: list[str]) -> tuple[str, str]:
     return (first, second) if row[column] else (second, first)
 
 
-def _written(folder: Path, trial: _ShownTrial, attended: "Attended") -> list[_AttentionMap]:
+def _written(folder: Path, trial: _ShownTrial, attended: "Attended", model: str) -> list[_AttentionMap]:
     """Write a trial's arrays and pictures."""
     from facevalue.models.hf import overlays  # noqa: PLC0415
     from facevalue.models.hf.attention import sides  # noqa: PLC0415
@@ -204,7 +207,8 @@ def _written(folder: Path, trial: _ShownTrial, attended: "Attended") -> list[_At
             which = f"-picture-{number + 1}" if len(trial.pictures) > 1 else ""
             inside, small = attended.regions.picture == number, overlays.fitted(picture)
             heat = overlays.spread(values[inside], attended.regions.boxes[inside], small.size)
-            names.append(_png(folder / f"trial-{trial.trial}-{name}{which}.png", overlays.overlay(small, heat, title)))
+            names.append(f"trial-{trial.trial}-{name}{which}.png")
+            write_map(folder / names[-1], overlays.overlay(small, heat, title), model)
         return tuple(names)
 
     crossing = attended.regions.crossing
@@ -216,7 +220,8 @@ def _written(folder: Path, trial: _ShownTrial, attended: "Attended") -> list[_At
     ]  # fmt: skip
     if not crossing:
         title = f"Trial {trial.trial}: attention of the answer to the picture, by head"
-        file = _png(folder / f"trial-{trial.trial}-heads.png", overlays.heads(attended.by_head, title))
+        file = f"trial-{trial.trial}-heads.png"
+        write_map(folder / file, overlays.heads(attended.by_head, title), model)
         maps.append(_AttentionMap("heads", "", None, None, share, (file,)))
     for number, option in enumerate(attended.options, 1):
         title = f"Trial {trial.trial}: relevancy for option {number}, {option.label[:40]}"
@@ -237,13 +242,6 @@ def _written(folder: Path, trial: _ShownTrial, attended: "Attended") -> list[_At
     )
     write_whole(folder / f"trial-{trial.trial}.npz", buffer.getvalue())
     return maps
-
-
-def _png(path: Path, picture: "Image") -> str:
-    buffer = io.BytesIO()
-    picture.save(buffer, "PNG")
-    write_whole(path, buffer.getvalue())
-    return path.name
 
 
 def _table(model: str, written: Sequence[tuple[_ShownTrial, Sequence[_AttentionMap]]]) -> bytes:

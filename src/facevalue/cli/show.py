@@ -55,6 +55,10 @@ def _text(run: StoredRun, trial: Trial) -> Iterator[RenderableType]:
         yield from _reply(reply)
     for judged in trial.judged:
         yield _line(judged.by, judged.text)
+    for check in trial.checks:
+        yield _line("check", check)
+    for attention_map in trial.attention:
+        yield _line("map", attention_map.caption)
 
 
 def _reply(reply: ReplyRow) -> Iterator[Text]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # scipy.stats takes a second to import
     from facevalue.protocol.kept_answers import KeptAnswers
     from facevalue.runs.compared_cells import Differences, RunAgreement
 
-_PICTURES = (IMAGE, "image_1", "image_2")
+PICTURES = (IMAGE, "image_1", "image_2")
 """Columns of answers that say which pictures were shown."""
 
 
@@ -129,7 +129,7 @@ def _passing_trials(
     images: set[str] = set()
     trials, counts = [np.zeros(0, dtype=np.uint64)], np.zeros(2, dtype=np.int64)
     for chunk in answers.raw():
-        columns = [name for name in _PICTURES if name in chunk.columns]
+        columns = [name for name in PICTURES if name in chunk.columns]
         texts = chunk.select(pl.col(name).cast(pl.String) for name in columns)
         for name in columns:
             images |= set(texts[name].drop_nulls().unique())

@@ -1,5 +1,6 @@
 """How replies of a run were read, by the people who reviewed them: what its page says of the parser."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +36,18 @@ def reviewed_reading(folder: Path) -> ReviewedReading | None:
         if row["value"] is not None:
             return ReviewedReading(answers["rater"].n_unique(), row["n"], row["value"], row["low"], row["high"])
     return None
+
+
+def replies_by_people(folder: Path) -> dict[int, dict[int, Counter[str]]]:
+    """How many people gave each answer to how a reply reads, by trial and repeat; empty where nobody reviewed any."""
+    ratings = read_kept(folder, REPLIES)
+    counts: dict[int, dict[int, Counter[str]]] = {}
+    for key, answers in () if ratings is None else _reviews(folder, ratings):
+        rows = key.items.drop_nulls("trial").join(answers, on="item").select("trial", "repeat", "choices", "rating")
+        for trial, repeat, choices, rating in rows.iter_rows():
+            if rating <= len(choices):
+                counts.setdefault(trial, {}).setdefault(repeat, Counter())[choices[rating - 1]] += 1
+    return counts
 
 
 def _reviews(folder: Path, ratings: pl.DataFrame) -> Iterator[tuple[ReviewKey, pl.DataFrame]]:

@@ -47,7 +47,6 @@ class Definition:
     """What a measure is."""
 
     title: str
-    meaning: str
     equation: str
     source: str
 
@@ -79,14 +78,6 @@ class CellClusters:
 
 
 @dataclass(frozen=True, slots=True)
-class CellTrials:
-    """Trials that the labels of an estimate name: a query of the answers."""
-
-    total: int | None
-    query: str
-
-
-@dataclass(frozen=True, slots=True)
 class CellPage:
     """An estimate with everything behind it."""
 
@@ -94,7 +85,8 @@ class CellPage:
     definition: Definition
     steps: tuple[Step, ...]
     cluster: CellClusters
-    trials: CellTrials
+    behind: str
+    """Query of the answers at the levels of its labels, as far as these are factors."""
 
 
 def cell(state: RunState, query: Query) -> CellPage:
@@ -126,7 +118,7 @@ def cell_of(state: RunState, key: str) -> CellPage:
         _definition(view, e),
         tuple(steps),
         _clusters(state, view, e, row, arithmetic, pending=record is None and not failure),
-        _trials(state, row),
+        _behind(state, row),
     )
 
 
@@ -189,8 +181,8 @@ def _finite(value: float) -> float | None:
 def _definition(view: View, e: Estimate) -> Definition:
     measure = view.measures.get(e.measure)
     if measure is None:
-        return Definition(e.measure, "", "", e.source or "")
-    return Definition(measure.title, "", measure.equation, measure.source)
+        return Definition(e.measure, "", e.source or "")
+    return Definition(measure.title, measure.equation, measure.source)
 
 
 def _steps(view: View, e: Estimate) -> Sequence[Step]:
@@ -213,8 +205,7 @@ def _steps(view: View, e: Estimate) -> Sequence[Step]:
     return steps
 
 
-def _trials(state: RunState, row: ViewedEstimate) -> CellTrials:
-    """Trials at the levels of an estimate's labels, as far as these are factors."""
+def _behind(state: RunState, row: ViewedEstimate) -> str:
     columns = state.run.study.design.columns
     levels = {f"F.{name}": label.level for name, label in row.labels.items() if name in columns}
-    return CellTrials(None, urlencode({"run": state.number, **levels}))
+    return urlencode({"run": state.number, **levels})

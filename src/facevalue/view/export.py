@@ -2,9 +2,11 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,11 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from facevalue.errors import DataError, RunError
+from facevalue.runs.attention_maps import trials_with_maps
 from facevalue.runs.reply_words import said
 from facevalue.stimuli.base import Kind
 from facevalue.store.files import make_folder, write_whole
+from facevalue.types import Question
 from facevalue.view import page
 from facevalue.view.answer_index import AnswerIndex, index_of
 from facevalue.view.answers import (
@@ -38,6 +42,7 @@ from facevalue.view.opened import OpenedRuns, RunState
 from facevalue.view.pictures import listed, picture_bytes
 from facevalue.view.profile import profile
 from facevalue.view.query import MOST_ROWS, Query
+from facevalue.view.trial_notes import attention, judged, picture_checks
 
 ROWS = 5_000
 """Answers of a row group: what a browser fetches at a time."""
@@ -45,8 +50,11 @@ _EMBEDDED, _MOST_BYTES = 3_000, 12_000_000
 """Answers up to which the page holds its data itself, if these are no more bytes than that."""
 _CELLS = 2_000
 """Estimates of a run that get a page of their own, the clearest first."""
+_SORTED = 20_000
+"""Answers of a run up to which an export has what a judge, and people, say of single texts."""
+_NO_NOTES: Mapping[str, str | None] = dict.fromkeys(("attention", "judged", "checks"))
 _NOT_PUBLIC = "Pictures are left out: nothing says that they may be shown in public, as FaceValue's own drawings may."
-_PICTURE = re.compile(r"picture/(\d+)/(asked|\d+)-(\d+)")
+_PICTURE = re.compile(r"picture/(\d+)/(asked|(?:attention-)?\d+)-(\d+)")
 
 
 @dataclass(frozen=True)
@@ -101,7 +109,7 @@ class _Pictures:
         if match is None or match[1] in self._hidden:
             return ""
         state = self._states[match[1]]
-        name = match[2] if match[2] == "asked" else str(_first_alike(state, int(match[2])))
+        name = str(_first_alike(state, int(match[2]))) if match[2].isdigit() else match[2]
         path = f"picture/{match[1]}/{name}-{match[3]}.webp"
         if path not in self._written:
             self._written[path] = ""
@@ -225,9 +233,9 @@ def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures)
     rows, factors = parsed(run, index, places), run.study.design.trials(index.trial[places])
     questions, names = run.study.ask(factors), factor_names(run)
     counted = meanings(run, rows, questions)
-    for row, question, answer, refs in zip(
-        rows.iter_rows(named=True), questions, counted, listed(state, factors), strict=True
-    ):
+    dicts = rows.to_dicts()
+    of_trials = {trial: list(replies) for trial, replies in groupby(dicts, lambda row: int(row["trial"]))}
+    for row, question, answer, refs in zip(dicts, questions, counted, listed(state, factors), strict=True):
         options = [option.wording for option in question.options]
         probs = row["stored probs"]
         shares = [{"option": o, "share": p} for o, p in zip(options, probs, strict=False)] if probs else None
@@ -248,7 +256,7 @@ def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures)
                 "system": question.system,
                 "options": to_json(options) if options else None,
                 "probs": to_json(shares) if shares else None,
-                "attention": None,
+                **_notes(state, index, of_trials.pop(row["trial"], []), question, pictures),
                 "prompt_tokens": row["stored prompt_tokens"],
                 "completion_tokens": row["stored completion_tokens"],
                 "latency_ms": row["stored latency_ms"],
@@ -256,10 +264,26 @@ def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures)
         )
 
 
+def _notes(
+    state: RunState, index: AnswerIndex, replies: Sequence[Mapping[str, Any]], question: Question, pictures: _Pictures
+) -> Mapping[str, str | None]:
+    """What others made of a trial, which stands beside the first of its replies."""
+    if not replies:
+        return _NO_NOTES
+    trial, mapped = replies[0]["trial"], state.once("trials with maps", lambda: trials_with_maps(state.run.folder))
+    parse = partial(parsed, index=index, places=index.places_of_trial(trial)) if index.trial.size <= _SORTED else None
+    notes = {
+        "attention": pictures.placed(plain(attention(state, trial, question))) if trial in mapped else [],
+        "judged": plain(tuple(judged(state, trial, replies, parse))),
+        "checks": plain(picture_checks(state, replies[0])),
+    }
+    return {name: to_json(value) if value else None for name, value in notes.items()}
+
+
 _SCHEMA: Mapping[str, pl.DataType] = {
     "trial": pl.Int64(), "repeat": pl.Int32(),
     **dict.fromkeys(("status", "answer", "why", "na", "reply", "when", "levels", "factors", "pictures", "prompt",
-                     "system", "options", "probs", "attention"), pl.String()),
+                     "system", "options", "probs", *_NO_NOTES), pl.String()),
     "prompt_tokens": pl.Int64(), "completion_tokens": pl.Int64(), "latency_ms": pl.Float64(),
 }  # fmt: skip
 

@@ -44,8 +44,6 @@ class RunProgress:
     rate: float | None
     """Answers a second over the last minute of answers."""
     eta_s: float | None
-    cost: float | None
-    """Null: what answers cost is known to the process that asks alone."""
     na: tuple[GroupMissing, ...]
     """Empty until estimates were taken."""
 
@@ -136,7 +134,7 @@ def _progress(state: RunState) -> RunProgress:
     """How far a run is, from what it has stored."""
     run, total = state.run, state.run.facts.counts.requests
     if not shard_paths(run.folder):
-        return RunProgress(0, total, 0, None, None, None, ())
+        return RunProgress(0, total, 0, None, None, ())
     failed = pl.col("status") == Status.ERROR.value
     latest = pl.col("at").max()
     rows = scan_stored(run.folder, timed=True).select("trial", "repeat", "status", "at")
@@ -151,7 +149,7 @@ def _progress(state: RunState) -> RunProgress:
     rate = row["recent"] / seconds if seconds else None
     remaining = max(total - row["replies"], 0)
     eta = remaining / rate if rate else None
-    return RunProgress(row["replies"], total, row["errors"], rate, eta, None, _missing(state))
+    return RunProgress(row["replies"], total, row["errors"], rate, eta, _missing(state))
 
 
 def _missing(state: RunState) -> tuple[GroupMissing, ...]:

@@ -11,8 +11,10 @@ import polars as pl
 from PIL import Image, UnidentifiedImageError
 
 from facevalue.errors import DataError
+from facevalue.given import read_file
 from facevalue.report.formatting import Titles
 from facevalue.report.pictures import smaller
+from facevalue.runs.attention_maps import maps_of
 from facevalue.runs.pictures import shown
 from facevalue.runs.requests import RequestBuilder, stimulus_columns
 from facevalue.runs.stored import StoredRun
@@ -24,8 +26,9 @@ LARGE, SMALL = 1024, 256
 _MOST, _MOST_KEPT = 8, 512
 """Pictures of a trial; those that are kept of a run once they were asked for."""
 _APART = ("block", "image", "path", "identity", "set", "seed", "intervention")
-_NAME = re.compile(r"(asked|[0-9]{1,19})-([0-9]{1,2})")
+_NAME = re.compile(r"(asked|(?:attention-)?[0-9]{1,19})-([0-9]{1,2})")
 _CAPTION = 200  # characters
+_MAPS, _LARGEST_MAP = "attention-", 32 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,8 @@ def _original(state: RunState, trial: str, at: int) -> bytes:
         if at < len(pictures):
             return pictures[at][1]
         raise DataError("There is no picture of that name.")
+    if trial.startswith(_MAPS):
+        return _map(state, int(trial.removeprefix(_MAPS)), at)
     number = int(trial)
     if number >= state.run.study.design.size:
         raise DataError("There is no picture of that name.")
@@ -121,6 +126,14 @@ def _original(state: RunState, trial: str, at: int) -> bytes:
     if at >= len(look.images):
         raise DataError(f"Trial {number:,}: {look.why or 'no picture'}.")
     return look.images[at].data
+
+
+def _map(state: RunState, trial: int, at: int) -> bytes:
+    """A map of attention."""
+    maps = maps_of(state.run.folder, trial)
+    if at >= len(maps):
+        raise DataError("There is no picture of that name.")
+    return read_file(maps[at].path, _LARGEST_MAP, "a map of attention")
 
 
 def image_size(data: bytes) -> tuple[int, int] | tuple[None, None]:

@@ -1,6 +1,6 @@
 """A trial: what was shown and asked, every reply with what it means, and what others say of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,9 +21,9 @@ from facevalue.view.answers import (
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef, captions, image_size
 from facevalue.view.query import Query
+from facevalue.view.trial_notes import JudgedReply, attention, judged, picture_checks
 
 QUERY = ("run", "trial")
-_SCORE = "score: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,6 @@ class ReplyRow:
     completion_tokens: int | None
     latency_ms: float | None
     when: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedReply:
-    """What a scorer, a judge or a person says of the replies."""
-
-    by: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +112,7 @@ def _trial(state: RunState, index: AnswerIndex, number: int, rows: pl.DataFrame)
     (question,) = run.study.ask(factors)
     pictures, no_picture = _pictures(state, number, factors)
     before, after = index.beside(number)
+    replies = rows.to_dicts()
     return Trial(
         number,
         factor_words(factors.row(0, named=True), factor_names(run), titles),
@@ -131,13 +124,11 @@ def _trial(state: RunState, index: AnswerIndex, number: int, rows: pl.DataFrame)
         tuple(_option_texts(question)) or None,
         tuple(
             _reply(state, row, question, answer)
-            for row, answer in zip(
-                rows.iter_rows(named=True), meanings(run, rows, [question] * rows.height), strict=True
-            )
+            for row, answer in zip(replies, meanings(run, rows, [question] * rows.height), strict=True)
         ),
-        tuple(_judged(rows)),
-        (),
-        (),
+        tuple(judged(state, number, replies, lambda again: parsed(again, index, index.places_of_trial(number)))),
+        attention(state, number, question),
+        picture_checks(state, factors.row(0, named=True)),
         before,
         after,
         f"facevalue show {run.place} --trial {number}",
@@ -172,11 +163,3 @@ def _reply(state: RunState, row: Mapping[str, object], question: Question, answe
         answer, reason_of(row, state.titles), stored["error"], shares,  # type: ignore[arg-type]
         stored["prompt_tokens"], stored["completion_tokens"], stored["latency_ms"], stored["at"],  # type: ignore[arg-type]
     )  # fmt: skip
-
-
-def _judged(rows: pl.DataFrame) -> Iterator[JudgedReply]:
-    """Scores of scorers, a reply each."""
-    for name in rows.columns:
-        if name.startswith(_SCORE):
-            for repeat, score in rows.select("repeat", name).drop_nulls().iter_rows():
-                yield JudgedReply(name.removeprefix(_SCORE), f"{score:g} (reply {repeat})")

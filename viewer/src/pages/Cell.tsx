@@ -20,8 +20,8 @@ export function CellPage({ run, route }: { run: Run; route: Route }) {
 }
 
 function Whole({ cell, run, route }: { cell: Cell; run: Run; route: Route }) {
-  const { row, definition, steps, cluster, trials } = cell;
-  const behind = new URLSearchParams(trials.query);
+  const { row, definition, steps, cluster } = cell;
+  const behind = new URLSearchParams(cell.behind);
   behind.set("run", run.run);
   const answers = href("answers", behind);
   return (
@@ -41,7 +41,6 @@ function Whole({ cell, run, route }: { cell: Cell; run: Run; route: Route }) {
       </dl>
       <section aria-labelledby="how">
         <h2 id="how">How it is computed</h2>
-        <p>{definition.meaning}</p>
         {definition.equation && <p class="equation" dir="ltr">{definition.equation}</p>}
         {definition.source && <p class="quiet small">{definition.source}</p>}
         <ol class="arithmetic">
@@ -59,7 +58,7 @@ function Whole({ cell, run, route }: { cell: Cell; run: Run; route: Route }) {
         <p class="lead">
           {cluster.rows.length > 0 && (cluster.total > cluster.rows.length ? `${count(cluster.rows.length)} of ${count(cluster.total)}, those` : `All ${count(cluster.total)}, those`)}
           {cluster.rows.length > 0 && " without which the estimate would move most first. "}
-          {cluster.rows.length === 0 && cluster.note} <a href={answers}>{trials.total === null ? "The trials" : `All ${several(trials.total, "trial")}`} behind it</a>
+          {cluster.rows.length === 0 && cluster.note} <a href={answers}>The trials behind it</a>
         </p>
         {cluster.rows.length > 0 && <Clusters cell={cell} run={run} route={route} />}
       </section>

@@ -92,7 +92,8 @@ function Whole({ trial }: { trial: Trial }) {
         {attention.length > 0 && (
           <>
             <h3>Where the model attended</h3>
-            <Shown of={attention} />
+            <p class="quiet small">A map shows where a model looked. It does not explain the answer.</p>
+            <div class="maps"><Shown of={attention} /></div>
           </>
         )}
         {checks.length > 0 && (

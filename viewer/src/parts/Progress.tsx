@@ -14,7 +14,6 @@ export function ProgressBar({ run, newer, refresh }: { run: Run; newer: number; 
     of.rate === null ? "" : `${of.rate.toPrecision(2)} a second`,
     of.eta_s === null ? "" : `about ${lasting(of.eta_s)} to go`,
     of.errors ? several(of.errors, "error") : "no errors",
-    of.cost === null ? "" : `$${of.cost.toFixed(2)}`,
   ].filter(Boolean);
   return (
     <section class="progress" aria-label="Progress of the run">

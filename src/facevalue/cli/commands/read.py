@@ -159,8 +159,9 @@ attention = Printing(
         click.Argument(["run"], type=RunPlace()),
         click.Option(["--trials"], required=True, metavar="12,40", help="Trial numbers, as in `facevalue export`."),
         click.Option(["--model"], type=MODEL, metavar="hf/PATH", help="Another local model than that of the run."),
-        click.Option(["--out", "folder"], required=True, type=click.Path(path_type=Path, file_okay=False),
-                     help="Where to write."),
+        click.Option(["--out"], type=click.Path(path_type=Path, file_okay=False),
+                     help="Where to write; the folder `attention` of the run, whose maps the viewer shows, if not "
+                     "named."),
         PICTURES,
     ),
     """Show where a local model looks in the pictures of some trials of RUN.

@@ -1,0 +1,136 @@
+"""What others made of a trial: verdicts of judges, scorers and people, checks of its pictures, maps of attention."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from facevalue.answers.sorting import OPEN, Sorting
+from facevalue.errors import FaceValueError
+from facevalue.places import is_url
+from facevalue.protocol.checked_pictures import ACCEPTED, REASONS, read_verdicts
+from facevalue.protocol.making import IMAGE
+from facevalue.protocol.making_study import MAKING
+from facevalue.report.answer_flips import shortened
+from facevalue.runs.attention_maps import maps_of
+from facevalue.runs.inspecting import CHECKS
+from facevalue.runs.judged import read_judgments
+from facevalue.runs.passing_answers import PICTURES
+from facevalue.runs.people import read_people
+from facevalue.runs.remote_pictures import own_folder
+from facevalue.runs.reviewed_replies import replies_by_people
+from facevalue.runs.stored import StoredRun
+from facevalue.types import Question
+from facevalue.view.opened import RunState
+from facevalue.view.pictures import PictureRef
+
+_SCORE = "score: "
+_TEXT = 120  # characters of a text that was sorted
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedReply:
+    """What a scorer, a judge or people say of a reply."""
+
+    by: str
+    text: str
+
+
+class SortedTexts:
+    """Texts in the replies of a run that its judge, or people, sort, with the category that each was given."""
+
+    def __init__(self, run: StoredRun) -> None:
+        self._judgments, self._folder = read_judgments(run.folder), run.folder
+        self._asked: list[tuple[Sorting, str]] = []
+        self._lock = Lock()
+        self._run = run.reopened(self._judge)
+
+    def _judge(self, sorting: Sorting, text: str) -> str | None:
+        if (sorting, text) not in self._asked:
+            self._asked.append((sorting, text))
+        return None if self._judgments is None else self._judgments.judge(sorting, text)
+
+    def of(self, parse: Callable[[StoredRun], object]) -> Iterator[JudgedReply]:
+        """Verdicts on the texts that come up while `parse` reads replies."""
+        with self._lock:
+            self._asked.clear()
+            parse(self._run)
+            texts = list(self._asked)
+        for sorting, text in texts:
+            quoted = f"“{shortened(text, _TEXT)}”"
+            judgments = self._judgments
+            if judgments is not None and (judgment := judgments.judgments.get((sorting.name, text))):
+                verdict = judgment.category or f"{judgment.verdict.value}: {shortened(judgment.reply, _TEXT)}"
+                yield JudgedReply(f"{judgments.name}, {sorting.name}", f"{quoted}: {verdict}")
+            labels = [of_rater[text] for of_rater in read_people(self._folder, sorting).values() if text in of_rater]
+            if labels:
+                names = Counter(OPEN if label < 0 else sorting.categories[int(label)] for label in labels)
+                yield JudgedReply(f"people, {sorting.name}", f"{quoted}: {_counted(names)}")
+
+
+def judged(
+    state: RunState, trial: int, rows: Sequence[Mapping[str, Any]], parse: Callable[[StoredRun], object] | None
+) -> Iterator[JudgedReply]:
+    """What others say of the replies of a trial.
+
+    `rows`: these replies, as they are read. `parse`: reads them once more, as of another run of the same replies; None
+    to leave out which category texts were given.
+    """
+    for row in rows:
+        for name, score in row.items():
+            if name.startswith(_SCORE) and score is not None:
+                yield JudgedReply(name.removeprefix(_SCORE), f"{score:g} (reply {row['repeat']})")
+    if parse is not None and state.run.study.reading.judged:
+        yield from state.once("sorted texts", lambda: SortedTexts(state.run)).of(parse)
+    by_people = state.once("replies by people", lambda: replies_by_people(state.run.folder))
+    for repeat, choices in by_people.get(trial, {}).items():
+        yield JudgedReply("people, what the reply says", f"{_counted(choices)} (reply {repeat})")
+
+
+def _counted(names: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count} of {sum(names.values())})" for name, count in names.items())
+
+
+def picture_checks(state: RunState, levels: Mapping[str, Any]) -> tuple[str, ...]:
+    """Whether the pictures of a trial passed their checks, and why not, where they were checked."""
+    verdicts = state.once("checks", lambda: _verdicts(state.run))
+    images = dict.fromkeys(str(levels[name]) for name in PICTURES if levels.get(name) is not None)
+    return tuple(f"{image}: {verdicts[image]}" for image in images if image in verdicts)
+
+
+def _verdicts(run: StoredRun) -> dict[str, str]:
+    """What became of each picture that was checked: by a run of checks, or beside pictures that the user named."""
+    out: dict[str, str] = {}
+    for place in _checks(run):
+        with suppress(FaceValueError, OSError):
+            rows = read_verdicts(place).select(IMAGE, ACCEPTED, REASONS)
+            out |= {
+                image: "passes its checks" if passes else f"fails its checks: {reasons or 'no reason is stored'}"
+                for image, passes, reasons in rows.iter_rows()
+                if image is not None and passes is not None
+            }
+    return out
+
+
+def _checks(run: StoredRun) -> list[Path]:
+    """Folders that may hold checks; a run folder may come from a stranger, whose places are not looked into."""
+    places = [run.folder.parent / CHECKS if run.study.name == MAKING else run.folder]
+    root = own_folder(run.facts.options) if run.pictures_named else None
+    return places if root is None or is_url(str(root)) else [*places, root / CHECKS]
+
+
+def attention(state: RunState, trial: int, question: Question) -> tuple[PictureRef, ...]:
+    """Maps of where a model looked, as far as `facevalue attention` made them."""
+    out = []
+    for at, of in enumerate(maps_of(state.run.folder, trial)):
+        name = {"attention": "Mean attention of the answer", "heads": "Attention by head"}.get(of.kind, "")
+        if not name:
+            places = dict(enumerate((option.wording for option in question.options), start=1))
+            name = f"Relevancy for {places.get(of.option, f'option {of.option}')}"
+        which = f", picture {of.picture}" if of.picture else ""
+        model = f" ({of.model})" if of.model else ""
+        out.append(PictureRef(f"picture/{state.number}/attention-{trial}-{at}", f"{name}{which}{model}"))
+    return tuple(out)
