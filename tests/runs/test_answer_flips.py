@@ -10,6 +10,7 @@ import pytest
 import facevalue as fv
 from facevalue.errors import DataError
 from facevalue.runs.answer_flips import AnswerFlips, compared_answers
+from facevalue.runs.answer_pairs import AnswerSide
 from facevalue.runs.comparison import RunComparison
 from facevalue.runs.stored import StoredRun
 
@@ -34,7 +35,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredRun]:
 
 def flips(first: StoredRun, second: StoredRun, folder: Path) -> AnswerFlips:
     folder.mkdir(exist_ok=True)
-    return compared_answers(first, second, folder).flips
+    return compared_answers(AnswerSide(first), AnswerSide(second), folder).flips
 
 
 def test_each_answer_is_compared_with_that_of_the_same_trial_and_seed(

@@ -199,6 +199,7 @@ def run_head(run: int, progress: Document | None = None) -> Document:
         "model": ("sim/default", "sim/other")[run],
         "when": "2026-11-23T21:00:00+00:00",
         "complete": progress is None,
+        "interventions": [],
         "progress": progress,
     }
 
@@ -261,7 +262,12 @@ def documents(runs: int = 1, answers: int | None = None) -> Mapping[str, Documen
         },
         "compare": {
             "sentences": ["12 of 120 answers flip."],
-            "pairs": [{"first": "sim/default", "second": "sim/other"}],
+            "sides": [
+                {"side": str(run), "run": str(run), "title": title}
+                for run, title in enumerate(("sim/default", "sim/other"))
+            ],
+            "factors": [{"name": "gender", "title": "Gender"}],
+            "facets": {"gender": [{"level": g, "title": t, "count": 1} for g, t in GROUPS.items()]},
             "total": 2,
             "rows": [
                 {
@@ -270,7 +276,16 @@ def documents(runs: int = 1, answers: int | None = None) -> Mapping[str, Documen
                     "pictures": pictures[:1],
                     "prompt": "Would you hire this person?",
                     "replies": [
-                        {"run": str(run), "trial": trial, "answer": "yes", "reply": HOSTILE[trial], "status": "ok"}
+                        {
+                            "side": str(run),
+                            "trial": trial,
+                            "answer": "yes",
+                            "why": None,
+                            "reply": HOSTILE[trial],
+                            "status": "ok",
+                            "prompt": "Would you really?" if run else None,
+                            "pictures": pictures[:run],
+                        }
                         for run in (0, 1)
                     ],
                     "flipped": trial == 0,

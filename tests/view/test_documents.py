@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import facevalue as fv
 from facevalue.report.built import built
 from facevalue.report.of_runs import gathered
 from facevalue.runs.stored import StoredRun
@@ -124,10 +125,38 @@ def test_runs_stand_side_by_side_with_flips_first(golden: Path) -> None:
     compared = plain(document(runs, "compare", [("n", "200")]))
     flipped = [row["flipped"] for row in compared["rows"]]
     assert flipped == sorted(flipped, reverse=True)
-    assert compared["pairs"] == [{"first": "sim/default", "second": "sim/mumbler"}]
+    assert [side["title"] for side in compared["sides"]] == ["sim/default", "sim/mumbler"]
     assert all(len(row["replies"]) == 2 for row in compared["rows"])
     some = plain(document(runs, "compare", [("F.scenario", "polite"), ("n", "1")]))
     assert 0 < some["total"] < compared["total"]
+    counts = {facet["level"]: facet["count"] for facet in some["facets"]["scenario"]}
+    assert counts["polite"] == some["total"], "levels beside the chosen one are counted, too"
+    assert sum(counts.values()) == compared["total"]
+
+
+def test_interventions_of_a_run_stand_side_by_side_on_the_same_trials(tmp_path: Path) -> None:
+    study = fv.study("stylisticbias", faces="1F", attributes="eyewear", scenarios="polite", seeds="1")
+    changes = ["no-image", "debiasing"]
+    fv.run(study, "sim/default", tmp_path / "run", interventions=changes, progress=False)
+    runs = OpenedRuns([StoredRun.open(tmp_path / "run")])
+    (head,) = plain(document(runs, "head"))["runs"]
+    assert [change["name"] for change in head["interventions"]] == ["plain", *changes]
+    compared = plain(document(runs, "compare", [("runs", "0,0:no-image,0:debiasing"), ("n", "200")]))
+    assert [side["title"] for side in compared["sides"]] == [change["title"] for change in head["interventions"]]
+    assert "between “As it is” and “No picture”" in compared["sentences"][0]
+    assert "intervention" not in compared["facets"]
+    pairs = [[reply["answer"] for reply in row["replies"][:2]] for row in compared["rows"]]
+    valid = [pair for pair in pairs if None not in pair]
+    flips = sum(before != after for before, after in valid)
+    assert compared["sentences"][0].startswith(f"{flips} of {len(valid)} single answers differ")
+    for row in compared["rows"]:
+        bare, instructed = row["replies"][1:]
+        whole = plain(document(runs, "trial", [("trial", str(instructed["trial"]))]))
+        first = plain(document(runs, "trial", [("trial", str(row["trial"]))]))
+        assert (whole["factors"] | {"intervention": 0}) == (first["factors"] | {"intervention": 0})
+        assert instructed["prompt"] == whole["prompt"]
+        assert len(instructed["pictures"]) == 1
+        assert (bare["prompt"], bare["pictures"]) == (None, [])
 
 
 @pytest.mark.parametrize(
@@ -158,6 +187,7 @@ def test_runs_stand_side_by_side_with_flips_first(golden: Path) -> None:
         ("lead", {"run": "../x"}, "run"),
         ("compare", {"runs": "0,0"}, "2 to 6"),
         ("compare", {"runs": "0,1"}, "run"),
+        ("compare", {"runs": "0,0:nothing"}, "intervention"),
         ("compare", {"runs": ",".join(map(str, range(99)))}, "2 to 6"),
         ("nothing", {}, "document"),
     ],

@@ -6,7 +6,7 @@ import type { Head, Run } from "./documents";
 import { press } from "./keys";
 import { AnswersPage } from "./pages/Answers";
 import { CellPage } from "./pages/Cell";
-import { ComparePage } from "./pages/Compare";
+import { comparable, ComparePage } from "./pages/Compare";
 import { EstimatesPage } from "./pages/Estimates";
 import { LeadPage } from "./pages/Lead";
 import { MissingPage } from "./pages/Missing";
@@ -123,7 +123,7 @@ function useGrowth(run: Run | undefined, route: Route, refresh: () => void): { n
 }
 
 function Top({ head, run, route, help }: { head: Head; run: Run | undefined; route: Route; help: () => void }) {
-  const ways = WAYS.filter(([page]) => page !== "compare" || head.runs.length > 1);
+  const ways = WAYS.filter(([page]) => page !== "compare" || comparable(head));
   return (
     <header>
       <div class="topline">

@@ -29,6 +29,8 @@ export interface Run {
   model: string;
   when: string | null;
   complete: boolean;
+  /** The run as it is ("plain"), and its interventions; empty where it has none. */
+  interventions: Column[];
   progress: Progress | null;
 }
 
@@ -258,14 +260,21 @@ export interface ComparedRow {
   factors: Record<string, string>;
   pictures: Picture[];
   prompt: string;
-  replies: { run: string; trial: number; answer: string | null; why?: string | null; reply: string; status: string }[];
+  /** Of each side; prompt and pictures where these are others than the first side's. */
+  replies: {
+    side: string; trial: number; answer: string | null; why: string | null; reply: string; status: string;
+    prompt: string | null; pictures: Picture[];
+  }[];
   flipped: boolean;
   shift: number | null;
 }
 
 export interface Compared {
   sentences: string[];
-  pairs: { first: string; second: string }[];
+  /** Runs, as they are or with an intervention; `side` is what the query calls them. */
+  sides: { side: string; run: string; title: string }[];
+  factors: Column[];
+  facets: Record<string, Facet[]>;
   total: number;
   rows: ComparedRow[];
 }

@@ -1,6 +1,6 @@
 /** Estimates filtered, sorted and counted in the page, as the server does it where there is one. */
 
-import type { Compared, Estimates, Facet, Row } from "./documents";
+import type { Compared, ComparedRow, Estimates, Facet, Row } from "./documents";
 
 const WORDS = /\s+/;
 
@@ -39,11 +39,19 @@ export function ordered<T>(rows: T[], sort: string, value: (row: T, column: stri
   return keyed.map(([, row]) => row);
 }
 
-/** Trials of several runs side by side, as many as a folder holds. */
+/** Trials side by side, as many as a folder holds; levels of factors are called by their titles there. */
 export function comparedOf(all: Compared, query: URLSearchParams): Compared {
-  const search = query.get("q");
-  const rows = search ? all.rows.filter((row) => matches(search, [row.prompt, ...row.replies.map(({ reply }) => reply)])) : all.rows;
-  return { ...all, total: rows.length, rows: pageOf(rows, query) };
+  const search = query.get("q") ?? "";
+  const searched = search ? all.rows.filter((row) => matches(search, [row.prompt])) : all.rows;
+  const fits = (row: ComparedRow, but?: string) =>
+    all.factors.every(({ name }) => name === but || !query.get(`F.${name}`) || row.factors[name] === query.get(`F.${name}`));
+  const facets: Record<string, Facet[]> = {};
+  for (const { name } of all.factors) {
+    const titles = searched.filter((row) => fits(row, name)).map((row) => row.factors[name]);
+    facets[name] = counted(titles.filter((title) => title !== undefined).map((title) => [title, title]));
+  }
+  const rows = searched.filter((row) => fits(row));
+  return { ...all, facets, total: rows.length, rows: pageOf(rows, query) };
 }
 
 function sortValue(row: Row, column: string): string | number | null {

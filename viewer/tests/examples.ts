@@ -4,7 +4,7 @@ import type { AnswerRow, Estimates, Head, Lead, Row, Trial } from "../src/docume
 
 export const HEAD: Head = {
   version: "1.0", title: "Hiring screen", audit: false, content_note: null, illustrated: null,
-  runs: [{ run: "0", label: "sim/default", study: "hiring", study_title: "Hiring screen", model: "sim/default", when: null, complete: true, progress: null }],
+  runs: [{ run: "0", label: "sim/default", study: "hiring", study_title: "Hiring screen", model: "sim/default", when: null, complete: true, interventions: [], progress: null }],
 };
 
 export const LEAD: Lead = {

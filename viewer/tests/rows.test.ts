@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { estimatesOf } from "../src/rows";
+import { comparedOf, estimatesOf } from "../src/rows";
 import { answersOf, type StoredAnswer, type Table, trialOf } from "../src/stored";
 import { percent, visible } from "../src/text";
 import { ESTIMATES } from "./examples";
@@ -16,6 +16,14 @@ test("a label's levels are counted without its own choice", () => {
   const { total, facets } = estimates("L.gender=male&verdict=inconclusive");
   assert.equal(total, 1);
   assert.deepEqual(facets.gender?.map(({ level, count }) => [level, count]), [["female", 1], ["male", 1]]);
+});
+
+test("trials side by side are filtered by the words of a factor", () => {
+  const of = (trial: number, gender: string) => ({ trial, factors: { gender }, pictures: [], prompt: "Who?", replies: [], flipped: false, shift: null });
+  const all = { sentences: [], sides: [], factors: [{ name: "gender", title: "Gender" }], facets: {}, total: 3, rows: [of(1, "Female"), of(2, "Male"), of(3, "Male")] };
+  const some = comparedOf(all, new URLSearchParams("F.gender=Male"));
+  assert.equal(some.total, 2);
+  assert.deepEqual(some.facets["gender"]?.map(({ level, count }) => [level, count]), [["Male", 2], ["Female", 1]]);
 });
 
 test("all words of a search must stand in a row", () => {

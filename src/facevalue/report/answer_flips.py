@@ -12,21 +12,22 @@ ROW_HEADS = ("Identical answers", "Share", "95% interval")
 _LONGEST = 300
 
 
-def flip_sentences(flips: AnswerFlips, names: tuple[str, str]) -> tuple[str, ...]:
+def flip_sentences(flips: AnswerFlips, names: tuple[str, str], *, asked_alike: bool = True) -> tuple[str, ...]:
     """How many answers differ, how many only one of the runs gave, and what that is beside the runs' own noise.
 
-    `names`: of the runs.
+    `names`: of the runs. `asked_alike`: whether both were asked the same; else an intervention lies between them.
     """
     likeliest = " (the likeliest option counts)" if flips.exact else ""
     share = flips.flipped / flips.trials
-    out = [
-        f"{flips.flipped:,} of {flips.trials:,} single answers differ, {number(share, 'share')}{likeliest}: "
-        f"{names[0]} and {names[1]} were asked the same about the same picture."
-    ]
+    differ = f"{flips.flipped:,} of {flips.trials:,} single answers differ, {number(share, 'share')}{likeliest}"
+    alike = f"{names[0]} and {names[1]} were asked the same about the same picture."
+    out = [f"{differ}: {alike}" if asked_alike else f"{differ}, between “{names[0]}” and “{names[1]}”, trial by trial."]
     if flips.lost or flips.gained:
         out.append(
             f"{flips.lost:,} that {names[0]} answered have no valid answer of {names[1]}, {flips.gained:,} the other "
             "way round."
+            if asked_alike
+            else f"Valid answers on one side alone: {flips.lost:,} of “{names[0]}”, {flips.gained:,} of “{names[1]}”."
         )
     return (*out, _beyond(flips))
 

@@ -21,8 +21,7 @@ from facevalue.measures.identical_answers import (
 from facevalue.measures.paired_changes import GROUPS
 from facevalue.protocol.kept_answers import SEED
 from facevalue.protocol.sampled_units import COLUMNS, Groups
-from facevalue.runs.answer_pairs import AnswerPairs
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.answer_pairs import AnswerPairs, AnswerSide
 
 MOST_LISTED = 24
 """Flips that are listed as the most telling ones."""
@@ -68,15 +67,15 @@ class ComparedAnswers:
             yield _flipped(rows, exact=self.pairs.exact).select(*_PLACES, "seed", "shift").sort("trial", "seed")
 
 
-def compared_answers(first: StoredRun, second: StoredRun, folder: Path) -> ComparedAnswers:
-    """Compare single answers of two runs of one study; `folder`: where they wait.
+def compared_answers(first: AnswerSide, second: AnswerSide, folder: Path) -> ComparedAnswers:
+    """Compare single answers of two runs of one study, or of its interventions; `folder`: where they wait.
 
     Raises
     ------
     DataError
         Runs whose single answers cannot be compared.
     """
-    pairs = AnswerPairs(first.plain(), second.plain(), folder)
+    pairs = AnswerPairs(first, second, folder)
     if not any(rows.select(_VALID.any()).item() for rows in pairs):
         raise DataError("No trial has a valid answer of both runs: single answers are not compared.")
     groups, codes = _groups(pairs)
@@ -97,7 +96,7 @@ def compared_answers(first: StoredRun, second: StoredRun, folder: Path) -> Compa
         question_counts.append(valid.group_by("question").agg(pl.len().alias("n"), pl.col("same").sum()))
     firsts, seconds = (_summed(tables, "question", "reading") for tables in (first_counts, second_counts))
     of_questions = _summed(question_counts, "question")
-    unit = unit_of(first.study.estimates.measures)
+    unit = unit_of(first.plain.estimates.measures)
     shares = identical_answers(sums, layers, codes.size, unit)
     flips = AnswerFlips(
         unit, int(codes.size), pairs.exact, int(sums[0]["n"]), flipped, lost, gained, shares,

@@ -1,12 +1,14 @@
 """Single answers of two runs to the same trials, brought together in bounded memory."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
 import polars as pl
 
-from facevalue.errors import DataError
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol.conditions import FACTOR, Conditions
 from facevalue.protocol.sampled_units import COLUMNS, UnitNames
 from facevalue.protocol.study import Study
 from facevalue.runs.stored import StoredRun, answers
@@ -21,6 +23,52 @@ _KEYS = ["key", "seed"]
 _ASIDE = ("(", "score: ", "refused score", "unread")
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerSide:
+    """A run as one side of a comparison: asked as it is, or with one of its interventions.
+
+    Attributes
+    ----------
+    run:
+        The run.
+    intervention:
+        Name of the intervention; "" for the run as it is.
+
+    Raises
+    ------
+    UnknownNameError
+        The run has no such intervention.
+    """
+
+    run: StoredRun
+    intervention: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse an intervention that the run was not asked with."""
+        names = [variant.name for variant in self.run.study.changes.variants]
+        if self.intervention and self.intervention not in names:
+            raise UnknownNameError("intervention", self.intervention, names)
+
+    @property
+    def plain(self) -> Study:
+        """The study without interventions, whose trials are compared."""
+        return self.run.study.changes.plain or self.run.study
+
+    def chunks(self) -> Iterator[tuple[pl.DataFrame, Sequence[Question]]]:
+        """Answers as those of the plain study, with `stored`, their own trial; and what was asked."""
+        if not self.intervention:
+            run = self.run.plain()
+            for chunk in answers(run):
+                yield chunk.with_columns(stored="trial"), run.study.ask(chunk)
+            return
+        changes = self.run.study.changes
+        conditions = Conditions(self.plain, changes.variants, changes.versions)
+        for chunk in answers(self.run):
+            rows = chunk.filter(pl.col(FACTOR).cast(pl.String) == self.intervention)
+            if rows.height:
+                yield conditions.plain(rows).with_columns(stored=rows["trial"]), self.run.study.ask(rows)
+
+
 class AnswerPairs:
     """Answers of two runs of one study to the same trials under the same seeds: choices among options.
 
@@ -30,7 +78,7 @@ class AnswerPairs:
     Parameters
     ----------
     first, second:
-        The runs, without interventions.
+        The runs, each as it is or with one of its interventions.
     folder:
         Where answers wait; they may be too many for the memory.
 
@@ -40,24 +88,26 @@ class AnswerPairs:
         Of one run the probabilities were read, of the other the replies were drawn; or no trial is in both.
     """
 
-    def __init__(self, first: StoredRun, second: StoredRun, folder: Path) -> None:
-        if first.facts.exact != second.facts.exact:
+    def __init__(self, first: AnswerSide, second: AnswerSide, folder: Path) -> None:
+        facts = first.run.facts, second.run.facts
+        if facts[0].exact != facts[1].exact:
             raise DataError(
                 "Of one run the probabilities of the options were read, of the other replies were drawn: single "
                 "answers are not compared."
             )
-        self.exact = first.facts.exact
-        self.runs = (first, second)
-        columns = None if _alike(first.study, second.study) else _shared_columns(first.study, second.study)
-        by_seed = bool({*first.facts.seeds} & {*second.facts.seeds})
-        replies = max(run.study.design.size * run.study.repeats for run in self.runs)
+        self.exact = facts[0].exact
+        self.runs = (first.run, second.run)
+        studies = first.plain, second.plain
+        columns = None if _alike(*studies) else _shared_columns(*studies)
+        by_seed = bool({*facts[0].seeds} & {*facts[1].seeds})
+        replies = max(study.design.size * study.repeats for study in studies)
         self._parts = 1 + replies // AT_ONCE
         self._folder, names = folder, UnitNames()
-        for side, run in enumerate(self.runs):
+        for number, side in enumerate((first, second)):
             written = 0
-            for chunk in _readings(run, names, columns, by_seed=by_seed):
+            for chunk in _readings(side, names, columns, by_seed=by_seed):
                 for (part,), rows in chunk.group_by(pl.col("key") % self._parts):
-                    rows.write_ipc(folder / f"{side}-{part}-{written}.arrow")
+                    rows.write_ipc(folder / f"{number}-{part}-{written}.arrow")
                     written += 1
             if not written:
                 raise DataError("Neither asks for a choice among options: single answers are not compared.")
@@ -103,20 +153,21 @@ def _shared_columns(first: Study, second: Study) -> list[str]:
 
 
 def _readings(
-    run: StoredRun, names: UnitNames, columns: Sequence[str] | None, *, by_seed: bool
+    side: AnswerSide, names: UnitNames, columns: Sequence[str] | None, *, by_seed: bool
 ) -> Iterator[pl.DataFrame]:
     """What a run answered where it was to choose, in few columns."""
-    units, factors = names.of(run.study), set(run.study.design.columns)
-    question_columns = ["block", *prompt_columns(run.study)]
-    seeds = pl.Series(run.facts.seeds if by_seed else range(len(run.facts.seeds)), dtype=pl.Int64)
-    for chunk in answers(run):
-        questions = run.study.ask(chunk)
+    study, facts = side.plain, side.run.facts
+    units, factors = names.of(study), set(study.design.columns)
+    question_columns = ["block", *prompt_columns(study)]
+    seeds = pl.Series(facts.seeds if by_seed else range(len(facts.seeds)), dtype=pl.Int64)
+    for chunk, questions in side.chunks():
         offered = pl.Series([bool(question.options) for question in questions], dtype=pl.Boolean)
         if not offered.any():
             continue
         marked = units.add_to(chunk).with_columns(
             key=pl.col("trial") if columns is None else chunk.select(_text(columns).hash(0)).to_series(),
             question=chunk.select(_text(question_columns).hash(0)).to_series(),
+            trial="stored",
             seed=seeds.gather(chunk["repeat"]),
         )
         numbers = [
@@ -127,9 +178,9 @@ def _readings(
         ]  # fmt: skip
         marked = marked.with_columns(reading=pl.when(pl.col("na").is_null()).then(_text(numbers).hash(0)))
         columns_kept = [*_KEYS, "trial", "reply", "question", "reading", *COLUMNS]
-        if run.facts.exact:
+        if facts.exact:
             meanings = marked.with_columns(meaning=pl.Series(_meanings(questions), dtype=pl.List(pl.UInt64)))
-            yield _with_probabilities(run, meanings.filter(offered).select(*columns_kept, "meaning"))
+            yield _with_probabilities(side.run, meanings.filter(offered).select(*columns_kept, "meaning"))
         else:
             yield marked.filter(offered).select(columns_kept)
 

@@ -13,6 +13,7 @@ from facevalue.errors import DataError, RunError
 from facevalue.measures.rank_agreement import RankAgreement
 from facevalue.places import is_url
 from facevalue.runs.answer_flips import AnswerFlips, compared_answers
+from facevalue.runs.answer_pairs import AnswerSide
 from facevalue.runs.audit_folder import RUNS
 from facevalue.runs.compare import Pairs, check_comparable, differences_of, kept_answers, with_first
 from facevalue.runs.compared_cells import Differences, RunAgreement
@@ -170,7 +171,7 @@ def _with_flips(pairs: list[ComparedPair], *, worded: bool) -> Iterator[pl.DataF
             yield _named(NO_FLIPS, pair)
         with TemporaryDirectory(prefix="facevalue-") as folder:
             try:
-                compared = compared_answers(*pair.runs, Path(folder))
+                compared = compared_answers(AnswerSide(pair.runs[0]), AnswerSide(pair.runs[1]), Path(folder))
             except (DataError, RunError) as error:
                 pairs[at] = replace(pair, why_no_flips=str(error))
                 continue

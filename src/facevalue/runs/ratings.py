@@ -52,6 +52,12 @@ def read_kept(folder: Path, kind: str = RATINGS) -> pl.DataFrame | None:
     return rows
 
 
+def kept_at(folder: Path, kind: str = RATINGS) -> int | None:
+    """When ratings were kept last, in nanoseconds; None where there are none."""
+    path = _path(folder, kind)
+    return path.stat().st_mtime_ns if path.is_file() else None
+
+
 def _path(folder: Path, kind: str) -> Path:
     return folder / FOLDER / f"{kind}.parquet"
 

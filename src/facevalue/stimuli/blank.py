@@ -18,7 +18,7 @@ NOTHING = "no picture"
 """Digest of a stimulus whose picture was taken away."""
 
 
-WITHOUT = Stimulus("no picture", NOTHING, {}, tuple)
+WITHOUT = Stimulus("no picture", NOTHING, {}, tuple, 0)
 """A stimulus that shows nothing. It has no factors either: there is nothing to recognise them by."""
 
 

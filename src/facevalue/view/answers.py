@@ -72,7 +72,7 @@ def answers(state: RunState, query: Query) -> AnswersPage:
     chosen = _chosen(state, index, query)
     if reason := query.text("answer"):
         places, searched = _with_answer(state, index, chosen.places, reason, start + count)
-        facets = _facets(state, index, places)
+        facets = facets_of(state, index, places)
     else:
         places, searched, facets = chosen.places, None, dict(chosen.facets)
         for name in query.levels("F.", state.run.study.design.columns, "factor"):  # levels beside the chosen one, too
@@ -80,7 +80,7 @@ def answers(state: RunState, query: Query) -> AnswersPage:
                 facets[name] = _chosen(state, index, query, without=name).facets[name]
     facets["answer"] = _kinds_of_answers(state)
     rows = answer_rows(state, index, places[start : start + count])
-    return AnswersPage(None if searched else places.size, searched, _factor_titles(state), facets, rows)
+    return AnswersPage(None if searched else places.size, searched, factor_titles(state), facets, rows)
 
 
 @dataclass
@@ -94,7 +94,7 @@ class _ChosenAnswers:
     @cached_property
     def facets(self) -> dict[str, tuple[FacetLevel, ...]]:
         """Levels to choose from."""
-        return _facets(self.state, self.index, self.places)
+        return facets_of(self.state, self.index, self.places)
 
 
 def factor_names(run: StoredRun) -> list[str]:
@@ -102,7 +102,8 @@ def factor_names(run: StoredRun) -> list[str]:
     return [name for name in run.study.design.columns if name not in ("path", "image") and name not in FIXED]
 
 
-def _factor_titles(state: RunState) -> tuple[ColumnTitle, ...]:
+def factor_titles(state: RunState) -> tuple[ColumnTitle, ...]:
+    """Factors of a run's trials, and what they are called."""
     return tuple(ColumnTitle(name, state.titles.get("label", name)) for name in factor_names(state.run))
 
 
@@ -251,7 +252,7 @@ def _kinds_of_answers(state: RunState) -> tuple[FacetLevel, ...]:
     return tuple(FacetLevel(level, title, None) for level, title in kinds)
 
 
-def _facets(state: RunState, index: AnswerIndex, places: Places) -> dict[str, tuple[FacetLevel, ...]]:
+def facets_of(state: RunState, index: AnswerIndex, places: Places) -> dict[str, tuple[FacetLevel, ...]]:
     """Levels to choose from, and how many of these answers have each."""
     counts = np.bincount(index.status[places], minlength=len(STATUSES))
     out = {"status": tuple(FacetLevel(s, s, int(n)) for s, n in zip(STATUSES, counts, strict=True) if n)}

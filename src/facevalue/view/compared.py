@@ -1,4 +1,4 @@
-"""Answers of several runs to the same trials side by side, those that flipped first."""
+"""Answers of several runs, or of a run with its interventions, to the same trials: those that flipped first."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,11 +9,15 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, SettingError
+from facevalue.prompts.variants import PLAIN
+from facevalue.protocol.conditions import FACTOR
 from facevalue.report.answer_flips import flip_sentences, shortened
 from facevalue.runs.answer_flips import compared_answers
+from facevalue.runs.answer_pairs import AnswerSide
 from facevalue.runs.model_names import names_for_people
-from facevalue.view.answer_index import index_of
-from facevalue.view.answers import answer_rows, factor_names, factor_words
+from facevalue.view.answer_index import AnswerIndex, Places, index_of
+from facevalue.view.answers import answer_rows, facets_of, factor_names, factor_titles, factor_words
+from facevalue.view.estimates import ColumnTitle, FacetLevel
 from facevalue.view.opened import OpenedRuns, RunState
 from facevalue.view.pictures import PictureRef, listed
 from facevalue.view.query import Query
@@ -26,28 +30,31 @@ _KEYS = ["trial", "seed"]
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedNames:
-    """Two runs that are compared, by what they are called."""
+class ComparedSide:
+    """A run that is compared, as it is or with an intervention; `side` is its name in the query."""
 
-    first: str
-    second: str
+    side: str
+    run: str
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedReply:
-    """What a run replied."""
+    """What a side replied; `prompt` and `pictures` where these are others than the first side's."""
 
-    run: str
+    side: str
     trial: int
     answer: str | None
     why: str | None
     reply: str
     status: str
+    prompt: str | None
+    pictures: tuple[PictureRef, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedTrial:
-    """A trial with the replies of all runs; `shift`: how far the chances of answers lie apart, 0 to 1."""
+    """A trial with the replies of all sides; `shift`: how far the chances of answers lie apart, 0 to 1."""
 
     trial: int
     factors: Mapping[str, str]
@@ -60,52 +67,112 @@ class ComparedTrial:
 
 @dataclass(frozen=True, slots=True)
 class ComparedPage:
-    """Answers of runs side by side."""
+    """Answers side by side, and the levels of factors to choose from."""
 
     sentences: tuple[str, ...]
-    pairs: tuple[ComparedNames, ...]
+    sides: tuple[ComparedSide, ...]
+    factors: tuple[ColumnTitle, ...]
+    facets: Mapping[str, tuple[FacetLevel, ...]]
     total: int
     rows: tuple[ComparedTrial, ...]
 
 
+@dataclass(frozen=True)
+class _Side:
+    """A run with one of its interventions, or without."""
+
+    state: RunState
+    answers: AnswerSide
+    title: str
+
+    @property
+    def name(self) -> str:
+        """As the query has it."""
+        return _side_name(self.state, self.answers.intervention)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether it is asked with an intervention."""
+        return bool(self.answers.intervention)
+
+
+def default_sides(runs: OpenedRuns) -> str:
+    """What is compared where nothing is named: the first runs of the first one's study, or its interventions."""
+    states = runs.states()
+    alike = [state for state in states if state.run.study.name == states[0].run.study.name]
+    if len(alike) > 1:
+        return ",".join(state.number for state in alike[:2])
+    changes = [variant.name for variant in states[0].run.study.changes.variants]
+    return ",".join(_side_name(states[0], change) for change in ("", *changes[:1])) if changes else ""
+
+
+def _side_name(state: RunState, change: str) -> str:
+    return f"{state.number}:{change}" if change else state.number
+
+
 def compare(runs: OpenedRuns, query: Query) -> ComparedPage:
-    """A page of trials that several runs were asked, flips first."""
-    states = _states(runs, query.text("runs") or "0,1")
-    names = _names(states)
-    sentences, table = runs.once(f"compare {[s.number for s in states]}", states, lambda: _compared(states, names))
-    chosen = _chosen(states[0], table, query)
+    """A page of trials that were asked in several runs, or with several interventions, flips first."""
+    sides = _sides(runs, query.text("runs") or default_sides(runs))
+    states = tuple(side.state for side in sides)
+    sentences, table = runs.once(f"compare {[side.name for side in sides]}", states, lambda: _compared(sides))
+    first = sides[0].state
+    chosen = _chosen(first, table, query)
+    facets = _facets(first, chosen)
+    for name in query.levels("F.", first.run.study.design.columns, "factor"):  # levels beside the chosen one, too
+        if name in facets:
+            facets[name] = _facets(first, _chosen(first, table, query, without=name))[name]
     start, count = query.page()
-    pairs = tuple(ComparedNames(names[0], name) for name in names[1:])
-    return ComparedPage(sentences, pairs, chosen.height, _rows(states, chosen[start : start + count]))
-
-
-def _states(runs: OpenedRuns, text: str) -> tuple[RunState, ...]:
-    numbers = text.split(",")
-    if not 2 <= len(numbers) <= _MOST or len(set(numbers)) < len(numbers) or "" in numbers:
-        raise SettingError(f"runs names 2 to {_MOST} runs by their places, such as 0,1.")
-    states = tuple(runs.at(number) for number in numbers)
-    studies = {state.run.study.name for state in states}
-    if len(studies) > 1:
-        raise DataError(f"These are runs of {' and '.join(sorted(studies))}: compare runs of one study.")
-    return states
-
-
-def _names(states: Sequence[RunState]) -> list[str]:
-    names = names_for_people([state.run for state in states])
-    labels = [state.run.facts.name or names[state.run.model] for state in states]
-    return (
-        labels if len(set(labels)) == len(labels) else [f"{s.number}: {x}" for s, x in zip(states, labels, strict=True)]
+    return ComparedPage(
+        sentences,
+        tuple(ComparedSide(side.name, side.state.number, side.title) for side in sides),
+        tuple(column for column in factor_titles(first) if column.name in facets),
+        facets,
+        chosen.height,
+        _rows(sides, chosen[start : start + count]),
     )
 
 
-def _compared(states: Sequence[RunState], names: Sequence[str]) -> tuple[tuple[str, ...], pl.DataFrame]:
-    """Sentences on each pair, and a row for each trial and seed that all runs answered."""
+def _sides(runs: OpenedRuns, text: str) -> tuple[_Side, ...]:
+    names = text.split(",")
+    if not 2 <= len(names) <= _MOST or len(set(names)) < len(names) or "" in names:
+        raise SettingError(
+            f"runs names 2 to {_MOST} runs by their places, such as 0,1, or a run as it is and with one of its "
+            "interventions, such as 0,0:caption."
+        )
+    pairs = [name.partition(":") for name in names]
+    states = tuple(runs.at(number) for number, _, _ in pairs)
+    studies = {state.run.study.name for state in states}
+    if len(studies) > 1:
+        raise DataError(f"These are runs of {' and '.join(sorted(studies))}: compare runs of one study.")
+    answer_sides = [AnswerSide(state.run, change) for state, (_, _, change) in zip(states, pairs, strict=True)]
+    return tuple(map(_Side, states, answer_sides, _titles(states, [side.intervention for side in answer_sides])))
+
+
+def _titles(states: Sequence[RunState], changes: Sequence[str]) -> list[str]:
+    """What sides are called: by their runs where there are several, and by interventions where there are any."""
+    names = names_for_people([state.run for state in states])
+    labels = [state.run.facts.name or names[state.run.model] for state in states]
+    numbers = [state.number for state in states]
+    if len(set(zip(numbers, labels, strict=True))) > len(set(labels)):
+        labels = [f"{number}: {label}" for number, label in zip(numbers, labels, strict=True)]
+    if not any(changes):
+        return labels
+    words = [state.titles.get(FACTOR, change or PLAIN) for state, change in zip(states, changes, strict=True)]
+    if len(set(numbers)) == 1:
+        return words
+    return [f"{label}: {word}" for label, word in zip(labels, words, strict=True)]
+
+
+def _compared(sides: Sequence[_Side]) -> tuple[tuple[str, ...], pl.DataFrame]:
+    """Sentences on each pair, and a row for each trial and seed that all sides answered."""
     sentences: list[str] = []
     table: pl.DataFrame | None = None
-    for place, (state, name) in enumerate(zip(states[1:], names[1:], strict=True), start=1):
+    first = sides[0]
+    for place, side in enumerate(sides[1:], start=1):
         with TemporaryDirectory() as folder:
-            together = compared_answers(states[0].run, state.run, Path(folder))
-            sentences += flip_sentences(together.flips, (names[0], name))
+            together = compared_answers(first.answers, side.answers, Path(folder))
+            alike = first.answers.intervention == side.answers.intervention
+            sentences += flip_sentences(together.flips, (first.title, side.title), asked_alike=alike)
             flips = [rows.select(*_KEYS, "shift") for rows in together.all_flips()]
             pairs = [
                 rows.select(
@@ -119,7 +186,7 @@ def _compared(states: Sequence[RunState], names: Sequence[str]) -> tuple[tuple[s
         pair = pl.concat(pairs).join(pl.concat(flips).rename({"shift": f"shift_{place}"}), on=_KEYS, how="left")
         table = pair if table is None else table.join(pair.drop("reply_0"), on=_KEYS, how="inner")
     assert table is not None
-    places = range(1, len(states))
+    places = range(1, len(sides))
     table = table.with_columns(
         flipped=pl.any_horizontal(f"flipped_{at}" for at in places),
         missing=pl.any_horizontal(f"missing_{at}" for at in places),
@@ -130,43 +197,71 @@ def _compared(states: Sequence[RunState], names: Sequence[str]) -> tuple[tuple[s
     )
 
 
-def _chosen(state: RunState, table: pl.DataFrame, query: Query) -> pl.DataFrame:
-    study = state.run.study
+def _chosen(state: RunState, table: pl.DataFrame, query: Query, without: str = "") -> pl.DataFrame:
+    """Rows that meet a query, but for one factor."""
+    study, index = state.run.study, index_of(state)
     levels = query.levels("F.", study.design.columns, "factor")
     text = query.text("q")
-    if not levels and not text:
-        return table
-    factors = study.design.trials(table["trial"].to_numpy().astype(np.int64), None if text else list(levels))
     keep = np.ones(table.height, dtype=np.bool_)
-    for name, chosen_levels in levels.items():
-        keep &= factors[name].cast(pl.String).is_in(chosen_levels).fill_null(value=False).to_numpy()
-    if text and (places := np.flatnonzero(keep)).size:
-        prompts = pl.Series([question.prompt for question in study.ask(factors[places])])
-        keep[places] = prompts.str.contains(text, literal=True).to_numpy()
-    return table.filter(pl.Series(keep))
+    if any(name != without for name in levels):
+        places = _places(index, table)
+        for name, chosen_levels in levels.items():
+            keep &= index.at_levels(name, chosen_levels)[places] if name != without else True
+    if text and (rows := np.flatnonzero(keep)).size:
+        factors = study.design.trials(table["trial"].to_numpy().astype(np.int64)[rows])
+        prompts = pl.Series([question.prompt for question in study.ask(factors)])
+        keep[rows] = prompts.str.contains(text, literal=True).to_numpy()
+    return table if keep.all() else table.filter(pl.Series(keep))
 
 
-def _rows(states: Sequence[RunState], table: pl.DataFrame) -> tuple[ComparedTrial, ...]:
+def _places(index: AnswerIndex, table: pl.DataFrame) -> Places:
+    """Places of the first side's replies."""
+    return index.places_of(table.select("trial", repeat="reply_0"))
+
+
+def _facets(state: RunState, table: pl.DataFrame) -> dict[str, tuple[FacetLevel, ...]]:
+    """Levels of factors, with how many rows have each."""
+    index = index_of(state)
+    facets = facets_of(state, index, _places(index, table))
+    return {name: levels for name, levels in facets.items() if name not in ("status", FACTOR)}
+
+
+def _rows(sides: Sequence[_Side], table: pl.DataFrame) -> tuple[ComparedTrial, ...]:
     if not table.height:
         return ()
-    first = states[0]
-    trials = table["trial"].to_numpy().astype(np.int64)
-    factors = first.run.study.design.trials(trials)
-    replies = [_replies(state, table, at) for at, state in enumerate(states)]
+    first = sides[0].state
+    factors = first.run.study.design.trials(table["trial"].to_numpy().astype(np.int64))
+    names = [name for name in factor_names(first.run) if name != FACTOR or not any(side.is_changed for side in sides)]
+    prompts = _prompts(first, factors)
+    replies = [_replies(side, table, at, prompts) for at, side in enumerate(sides)]
     return tuple(
         ComparedTrial(
-            row["trial"], factor_words(levels, factor_names(first.run), first.titles), pictures,
-            shortened(question.prompt, _PROMPT), tuple(of_trial), row["flipped"], row["shift"],
+            row["trial"], factor_words(levels, names, first.titles), pictures, prompt, tuple(of_trial), row["flipped"],
+            row["shift"],
         )
-        for row, levels, question, pictures, *of_trial in zip(
-            table.iter_rows(named=True), factors.iter_rows(named=True), first.run.study.ask(factors),
-            listed(first, factors), *replies, strict=True,
+        for row, levels, prompt, pictures, *of_trial in zip(
+            table.iter_rows(named=True), factors.iter_rows(named=True), prompts, listed(first, factors), *replies,
+            strict=True,
         )
     )  # fmt: skip
 
 
-def _replies(state: RunState, table: pl.DataFrame, at: int) -> list[ComparedReply]:
-    index = index_of(state)
-    keys = table.select(trial=pl.col(f"trial_{at}" if at else "trial"), repeat=pl.col(f"reply_{at}"))
-    rows = answer_rows(state, index, index.places_of(keys))
-    return [ComparedReply(state.number, row.trial, row.answer, row.why, row.reply, row.status) for row in rows]
+def _prompts(state: RunState, factors: pl.DataFrame) -> list[str]:
+    return [shortened(question.prompt, _PROMPT) for question in state.run.study.ask(factors)]
+
+
+def _replies(side: _Side, table: pl.DataFrame, at: int, prompts: Sequence[str]) -> list[ComparedReply]:
+    """Replies of a side; `prompts`: those of the first one."""
+    index = index_of(side.state)
+    trials = pl.col(f"trial_{at}" if at else "trial")
+    rows = answer_rows(side.state, index, index.places_of(table.select(trial=trials, repeat=pl.col(f"reply_{at}"))))
+    asked = prompts
+    if side.is_changed and at:
+        asked = _prompts(side.state, side.state.run.study.design.trials(np.array([row.trial for row in rows])))
+    return [
+        ComparedReply(
+            side.name, row.trial, row.answer, row.why, row.reply, row.status, prompt if prompt != first else None,
+            row.pictures if side.is_changed and at else (),
+        )
+        for row, prompt, first in zip(rows, asked, prompts, strict=True)
+    ]  # fmt: skip

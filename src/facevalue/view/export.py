@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
-from facevalue.errors import DataError, RunError
+from facevalue.errors import DataError, RunError, SettingError
 from facevalue.runs.attention_maps import trials_with_maps
 from facevalue.runs.reply_words import said
 from facevalue.stimuli.base import Kind
@@ -33,7 +33,7 @@ from facevalue.view.answers import (
 )
 from facevalue.view.arithmetic import terms_of_run
 from facevalue.view.cell import cell_of
-from facevalue.view.compared import compare
+from facevalue.view.compared import compare, default_sides
 from facevalue.view.documents import plain, to_json
 from facevalue.view.estimates import page_of_rows, rows_of
 from facevalue.view.head import head, lead
@@ -196,10 +196,10 @@ def _makers(runs: OpenedRuns, pictures: _Pictures) -> Iterator[tuple[str, Callab
         with suppress(DataError, RunError):
             of_all = profile(runs)
             yield "profile", lambda: of_all
-        with suppress(DataError, RunError):
-            numbers = ",".join(state.number for state in states[:6])
-            side_by_side = compare(runs, Query([("runs", numbers), ("n", str(MOST_ROWS))], ("runs", "n"), ("F.",)))
-            yield "compare", lambda: side_by_side
+    sides = ",".join(state.number for state in states[:6]) if len(states) > 1 else default_sides(runs)
+    with suppress(DataError, RunError, SettingError):  # there may be nothing to compare
+        side_by_side = compare(runs, Query([("runs", sides), ("n", str(MOST_ROWS))], ("runs", "n"), ("F.",)))
+        yield "compare", lambda: side_by_side
     for state in states:
         yield from _of_run(state)
 

@@ -8,6 +8,8 @@ import polars as pl
 
 from facevalue import __version__
 from facevalue.measures.missing_answers import SHARE
+from facevalue.prompts.variants import PLAIN
+from facevalue.protocol.conditions import FACTOR
 from facevalue.protocol.look import Of
 from facevalue.report.checks import kind_cautions
 from facevalue.report.findings import upper
@@ -18,6 +20,7 @@ from facevalue.runs.model_names import names_for_people
 from facevalue.store.reader import collected, scan_stored
 from facevalue.store.shards import shard_paths
 from facevalue.types import Status
+from facevalue.view.estimates import ColumnTitle
 from facevalue.view.opened import OpenedRuns, RunState
 from facevalue.view.pictures import PictureRef
 from facevalue.view.pictures import asked as asked_pictures
@@ -59,6 +62,8 @@ class RunHead:
     model: str
     when: datetime | None
     complete: bool
+    interventions: tuple[ColumnTitle, ...]
+    """The run as it is, and its interventions; empty where it has none."""
     progress: RunProgress | None
 
 
@@ -127,7 +132,11 @@ def _run(state: RunState, model: str) -> RunHead:
     facts, study = state.run.facts, state.run.study
     label = facts.name or model
     progress = None if state.is_complete else state.once("progress", lambda: _progress(state))
-    return RunHead(state.number, label, study.name, study.about.title, model, facts.start, state.is_complete, progress)
+    variants = [variant.name for variant in study.changes.variants]
+    changes = tuple(ColumnTitle(name, state.titles.get(FACTOR, name)) for name in (PLAIN, *variants) if variants)
+    return RunHead(
+        state.number, label, study.name, study.about.title, model, facts.start, state.is_complete, changes, progress
+    )
 
 
 def _progress(state: RunState) -> RunProgress:

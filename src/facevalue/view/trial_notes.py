@@ -20,6 +20,7 @@ from facevalue.runs.inspecting import CHECKS
 from facevalue.runs.judged import read_judgments
 from facevalue.runs.passing_answers import PICTURES
 from facevalue.runs.people import read_people
+from facevalue.runs.ratings import REPLIES, kept_at
 from facevalue.runs.remote_pictures import own_folder
 from facevalue.runs.reviewed_replies import replies_by_people
 from facevalue.runs.stored import StoredRun
@@ -85,7 +86,8 @@ def judged(
                 yield JudgedReply(name.removeprefix(_SCORE), f"{score:g} (reply {row['repeat']})")
     if parse is not None and state.run.study.reading.judged:
         yield from state.once("sorted texts", lambda: SortedTexts(state.run)).of(parse)
-    by_people = state.once("replies by people", lambda: replies_by_people(state.run.folder))
+    folder = state.run.folder
+    by_people = state.once(f"replies by people {kept_at(folder, REPLIES)}", lambda: replies_by_people(folder))
     for repeat, choices in by_people.get(trial, {}).items():
         yield JudgedReply("people, what the reply says", f"{_counted(choices)} (reply {repeat})")
 
