@@ -5,30 +5,49 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from facevalue.runs.answer_pairs import prompt_columns
 from facevalue.view.answer_index import index_of
 from facevalue.view.estimates import ViewedEstimate
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef, listed
 
 _TRIALS = 4
-"""Trials of a unit."""
+"""Trials of a unit, without those beside them."""
 
 
 def trials_of_units(state: RunState, column: str, units: Sequence[str], row: ViewedEstimate) -> dict[str, list[int]]:
-    """Trials of each unit at the levels of an estimate's labels; any where a unit has none there."""
-    index, design = index_of(state), state.run.study.design
-    levels = {name: label.level for name, label in row.labels.items() if name in design.columns}
-    factors = design.trials(index.trials_at(column, units), list(dict.fromkeys([column, *levels])))
-    frame = factors.select("trial", unit=pl.col(column).cast(pl.String))
-    if levels and frame.height:
-        at_levels = [pl.col(name).cast(pl.String) == level for name, level in levels.items()]
-        keep = factors.select(pl.all_horizontal(at_levels).fill_null(value=False)).to_series()
-        frame = frame.filter(keep | ~frame["unit"].is_in(frame.filter(keep)["unit"].unique().implode()))
-    first = frame.group_by("unit", maintain_order=True).head(_TRIALS)
+    """Trials of each unit at the levels of an estimate's labels; any where a unit has none there.
+
+    Where a label says what is shown, each is followed by the trial of the same unit that was asked the same about
+    something else: the picture without the change first, where there is one.
+    """
+    index, study = index_of(state), state.run.study
+    levels = {name: label.level for name, label in row.labels.items() if name in study.design.columns}
+    asked = [name for name in prompt_columns(study) if name != column]
+    factors = study.design.trials(index.trials_at(column, units), list(dict.fromkeys([column, *levels, *asked])))
+    at_levels = [pl.col(name).cast(pl.String) == level for name, level in levels.items()]
+    frame = factors.with_columns(
+        unit=pl.col(column).cast(pl.String), is_at=pl.all_horizontal(True, *at_levels).fill_null(value=False)
+    )
+    if not frame["is_at"].all():
+        frame = frame.with_columns(is_at=pl.col("is_at") | ~pl.col("is_at").any().over("unit"))
+    first = frame.filter("is_at").group_by("unit", maintain_order=True).head(_TRIALS)
+    cues = [name for name in levels if name not in asked and name != column]
+    beside = _beside(first, frame.filter(~pl.col("is_at")), ["unit", *asked], cues) if cues else {}
     out: dict[str, list[int]] = {}
     for unit, trial in first.select("unit", "trial").iter_rows():
-        out.setdefault(unit, []).append(trial)
+        numbers = out.setdefault(unit, [])
+        numbers += [number for number in (trial, beside.get(trial)) if number is not None and number not in numbers]
     return out
+
+
+def _beside(first: pl.DataFrame, others: pl.DataFrame, same: Sequence[str], cues: Sequence[str]) -> dict[int, int]:
+    """To each trial another one with the same levels but for cues, of which as many as can be are missing."""
+    missing = pl.sum_horizontal(pl.col(name).is_null() for name in cues)
+    candidates = others.with_columns(missing.alias("missing")).sort("missing", descending=True, maintain_order=True)
+    nearest = candidates.unique(same, keep="first", maintain_order=True).select(*same, beside="trial")
+    pairs = first.join(nearest, on=list(same), how="inner", nulls_equal=True, maintain_order="left")
+    return dict(pairs.select("trial", "beside").iter_rows())
 
 
 def pictures_of_trials(state: RunState, trials: Sequence[int]) -> dict[int, tuple[PictureRef, ...]]:

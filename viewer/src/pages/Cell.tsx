@@ -81,15 +81,18 @@ function Numbers({ heads, rows, title }: { heads: string[]; rows: string[][]; ti
   );
 }
 
+/** In place of a cluster where all of them are closed; the first one stands open otherwise. */
+const NONE = "none";
+
 function Clusters({ cell, run, route }: { cell: Cell; run: Run; route: Route }) {
   const rows = cell.cluster.rows;
   const most = Math.max(...rows.map((row) => Math.abs(row.added ?? 0)), 0);
-  const open = route.query.get("open");
+  const open = route.query.get("open") ?? rows[0]?.cluster;
   return (
     <ol class="clusters">
       {rows.map((row) => (
         <li key={row.cluster} class={open === row.cluster ? "open" : undefined}>
-          <a data-row href={changed(route, { open: open === row.cluster ? null : row.cluster })} aria-expanded={open === row.cluster} class="clusterline">
+          <a data-row href={changed(route, { open: open === row.cluster ? NONE : row.cluster })} aria-expanded={open === row.cluster} class="clusterline">
             <Thumbs of={row.pictures} most={2} />
             <span class="clustername"><Said text={row.title} />{row.n !== null && <small class="quiet"> {several(row.n, "answer")}</small>}</span>
             {row.added !== null && <Added value={row.added} most={most} />}

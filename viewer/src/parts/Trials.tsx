@@ -2,7 +2,6 @@
 
 import type { Reply, Run } from "../documents";
 import { href } from "../route";
-import { visible } from "../text";
 import { useDocument } from "../use";
 import { Bar } from "./Bar";
 import { Thumbs } from "./Pictures";
@@ -10,6 +9,7 @@ import { Ready } from "./State";
 import { Quote, Said } from "./Text";
 
 const SIDES = 8;
+const REPLIES = 3;
 
 /** What was read from a reply, or why nothing was. */
 export function Parsed({ status, answer, why }: Pick<Reply, "status" | "answer" | "why">) {
@@ -37,17 +37,20 @@ function Side({ run, trial }: { run: Run; trial: number }) {
     <article class="example">
       <h3><a href={href("trial", { run: run.run, trial })}>Trial {trial}</a></h3>
       <Ready of={loaded}>
-        {({ pictures, factors, prompt, replies }) => (
+        {({ pictures, no_picture, factors, prompt, options, replies }) => (
           <>
-            <Thumbs of={pictures} />
+            {pictures.length ? <Thumbs of={pictures} /> : <p class="quiet small">{no_picture}</p>}
             <p class="quiet small">{Object.values(factors).join(" · ")}</p>
-            <p class="small lines" dir="auto" title={visible(prompt)}><Said text={prompt} /></p>
-            {replies.slice(0, 2).map((reply) => (
+            <details class="small"><summary><Said text={prompt} /></summary><p class="lines whole" dir="auto"><Said text={prompt} /></p></details>
+            {options && !replies.some((reply) => reply.probs) && <p class="quiet small"><Said text={options.join(" · ")} /></p>}
+            {replies.slice(0, REPLIES).map((reply) => (
               <div key={reply.repeat}>
                 {reply.probs ? <Probabilities of={reply.probs} answer={reply.answer} /> : <Quote text={reply.reply} />}
+                {reply.error && <p class="warning small"><Said text={reply.error} /></p>}
                 <p class="shift"><Parsed {...reply} /></p>
               </div>
             ))}
+            {replies.length > REPLIES && <p class="quiet small">And {replies.length - REPLIES} more replies.</p>}
           </>
         )}
       </Ready>
