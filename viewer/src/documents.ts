@@ -255,6 +255,25 @@ export interface Missing {
   reasons: Reason[];
 }
 
+export interface Packet {
+  packet: string;
+  task: string;
+  questions: number;
+  /** Of the pages of its raters, to be followed by a name. */
+  address: string;
+  raters: { rater: string; answered: number; address: string }[];
+  /** What counts the answers that are there; empty where there are none. */
+  command: string;
+}
+
+export interface Reviews {
+  tasks: string[];
+  sample: number;
+  /** Why nothing can be reviewed here; empty where it can. */
+  why: string;
+  packets: Packet[];
+}
+
 export interface ComparedRow {
   trial: number;
   factors: Record<string, string>;

@@ -1,6 +1,6 @@
 /** Where documents come from: a server, or an exported folder. */
 
-import type { Answers, Cell, Compared, Estimates, Head, Lead, Missing, Profile, Trial } from "./documents";
+import type { Answers, Cell, Compared, Estimates, Head, Lead, Missing, Profile, Reviews, Trial } from "./documents";
 
 export interface Documents {
   head: Head;
@@ -11,6 +11,7 @@ export interface Documents {
   answers: Answers;
   trial: Trial;
   missing: Missing;
+  reviews: Reviews;
   compare: Compared;
 }
 
@@ -26,6 +27,7 @@ const QUERIES: Record<Name, string[]> = {
   answers: ["run", "q", "status", "answer", "since", "until", "sort", "from", "n", "F."],
   trial: ["run", "trial"],
   missing: ["run"],
+  reviews: ["run"],
   compare: ["runs", "q", "from", "n", "F."],
 };
 
@@ -39,6 +41,8 @@ export interface Source {
   document<K extends Name>(name: K, query: URLSearchParams): Promise<Documents[K]>;
   /** The address of a small version of a picture. */
   small(src: string): string;
+  /** Send what is to be kept; where there is no server nothing can be. */
+  send(address: string, body: object): Promise<unknown>;
   /** Whether documents may change while they are looked at. */
   live: boolean;
 }
@@ -50,15 +54,22 @@ export class Server implements Source {
   live = true;
 
   async document<K extends Name>(name: K, query: URLSearchParams): Promise<Documents[K]> {
-    const address = `api/${name}${query.size ? `?${query}` : ""}`;
+    return (await this.asked(`api/${name}${query.size ? `?${query}` : ""}`, {})) as Documents[K];
+  }
+
+  send(address: string, body: object): Promise<unknown> {
+    return this.asked(address, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } });
+  }
+
+  private async asked(address: string, how: RequestInit): Promise<unknown> {
     let answer: Response;
     try {
-      answer = await fetch(address, { headers: { Accept: "application/json" } });
+      answer = await fetch(address, how);
     } catch {
       throw new Failure("The viewer's server does not answer. Is `facevalue view` still running?");
     }
     const body: unknown = await answer.json().catch(() => null);
-    if (answer.ok && body !== null) return body as Documents[K];
+    if (answer.ok && body !== null) return body;
     const said = (body as { error?: unknown } | null)?.error;
     if (typeof said === "string") throw new Failure(said);
     throw new Failure(

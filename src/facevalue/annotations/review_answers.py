@@ -109,6 +109,22 @@ def seal_of(packet: str, rater: str, seconds: int, answers: Mapping[str, int]) -
     return f"{value:08x}"
 
 
+def saved_document(packet: str, task: str, rater: str, seconds: int, answers: Mapping[str, int]) -> dict[str, object]:
+    """Answers of a rater as a page saves them."""
+    return {
+        "format": FORMAT, "version": VERSION, "packet": packet, "task": task, "rater": rater, "seconds": seconds,
+        "answers": dict(answers), "seal": seal_of(packet, rater, seconds, answers),
+    }  # fmt: skip
+
+
+def read_saved(path: Path, packet: str, choices: Choices) -> list[tuple[str, str, int, float | None]]:
+    """Rater, item, number of the answer and seconds, of a file that a page saved; errors as of `read_answers`."""
+    document = _document(path)
+    if not isinstance(document, dict):
+        raise DataError(f"{path.name} is not what a page of a review saves.")
+    return _read_saved(document, packet, choices, path.name)
+
+
 def _document(path: Path) -> Any:
     """What a JSON file of answers holds: an object of a page's, or a list of Label Studio's."""
     data = _PICTURES.sub(b'""', read_file(path, MAX_EXPORT, "answers"))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -27,8 +28,20 @@ def ordered(packet: Packet, rater: str) -> tuple[ReviewCard, ...]:
     return tuple(sorted((cards[place] for place in mixed), key=lambda card: card.phase))
 
 
+class ReviewPage(NamedTuple):
+    """A page on which a rater reviews, and the policy that stands in it."""
+
+    html: str
+    policy: str
+
+
 def write_page(packet: Packet, rater: str, path: Path) -> None:
-    """Write the page of a rater, which fetches nothing and sends nothing.
+    """Write the page of a rater, which fetches nothing and sends nothing."""
+    write_whole(path, review_page(packet, rater).html.encode())
+
+
+def review_page(packet: Packet, rater: str, *, served: bool = False) -> ReviewPage:
+    """The page of a rater; of one that is `served` each answer is sent to the address that it came from.
 
     Only our script may run, whatever a reply says: its text is text, with marks of direction and controls spelled out.
     """
@@ -39,15 +52,17 @@ def write_page(packet: Packet, rater: str, path: Path) -> None:
         loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    page = templates.get_template("review.html").render(
+    policy = _policy(style, script, served=served)
+    html = templates.get_template("review.html").render(
         style=Markup(style),  # noqa: S704 our own files
         script=Markup(script),  # noqa: S704 our own files
-        policy=_policy(style, script),
+        policy=policy,
+        served=served,
         packet=packet,
         rater=rater,
         cards=[_shown(card) for card in ordered(packet, rater)],
     )
-    write_whole(path, page.encode())
+    return ReviewPage(html, policy)
 
 
 def _shown(card: ReviewCard) -> ReviewCard:
@@ -71,12 +86,16 @@ def bounded(text: str) -> str:
     return spelled if len(text) <= LONGEST else f"{spelled}… ({len(text) - LONGEST:,} more cut)"
 
 
-def _policy(style: str, script: str) -> str:
-    """A policy under which only these style and script run, and nothing is fetched or sent: pictures are inside."""
+def _policy(style: str, script: str, *, served: bool) -> str:
+    """A policy under which only these style and script run, and nothing is fetched or sent: pictures are inside.
+
+    `served`: answers are sent to where the page came from.
+    """
     hashes: Sequence[str] = [
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii") for text in (style, script)
     ]
+    sends = "connect-src 'self'; " if served else ""
     return (
         f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        f"img-src data:; {sends}base-uri 'none'; form-action 'none'"
     )

@@ -25,6 +25,7 @@ from facevalue.runs.made_statement import stated_before, write_made_statement
 from facevalue.runs.rated_pictures import RatedPictures
 from facevalue.runs.rated_texts import RaterAgreement, agreement, drawn, text_packet
 from facevalue.runs.ratings import FINDINGS, REPLIES, keep
+from facevalue.runs.review_desk import keep_packet
 from facevalue.runs.review_keys import ReviewKey, keep_key, read_key
 from facevalue.runs.review_outcomes import SEED, CountedAnswers, ReaderReview, counted, reader_review
 from facevalue.runs.review_replies import reply_packet
@@ -191,8 +192,25 @@ def write_review(
         write = write_page if form == "html" else write_sheet
         for number, path in enumerate(paths, start=1):
             write(packet, f"r{number}", path)
-    keep_key(run.folder, key)
+    keep_review(run, packet, key)
     return paths
+
+
+def keep_review(run: StoredRun, packet: Packet, key: ReviewKey) -> None:
+    """Keep a packet and its key in the run, so that it can be rated in the viewer, and answers be read.
+
+    Raises
+    ------
+    DataError
+        There is nothing to review, or too much for a page.
+    SettingError
+        The run lies in object storage.
+    """
+    check_size(packet)
+    if run.url:
+        raise SettingError(f"{run.url} is not written to: bring the run into a folder to review it.")
+    keep_key(run.folder, key)
+    keep_packet(run.folder, packet)
 
 
 def collect(run: StoredRun, paths: Sequence[Path], threshold: float = THRESHOLD) -> CollectedReview:

@@ -78,7 +78,7 @@ class ComparedPage:
 
 
 @dataclass(frozen=True)
-class _Side:
+class _ViewedSide:
     """A run with one of its interventions, or without."""
 
     state: RunState
@@ -132,7 +132,7 @@ def compare(runs: OpenedRuns, query: Query) -> ComparedPage:
     )
 
 
-def _sides(runs: OpenedRuns, text: str) -> tuple[_Side, ...]:
+def _sides(runs: OpenedRuns, text: str) -> tuple[_ViewedSide, ...]:
     names = text.split(",")
     if not 2 <= len(names) <= _MOST or len(set(names)) < len(names) or "" in names:
         raise SettingError(
@@ -145,7 +145,7 @@ def _sides(runs: OpenedRuns, text: str) -> tuple[_Side, ...]:
     if len(studies) > 1:
         raise DataError(f"These are runs of {' and '.join(sorted(studies))}: compare runs of one study.")
     answer_sides = [AnswerSide(state.run, change) for state, (_, _, change) in zip(states, pairs, strict=True)]
-    return tuple(map(_Side, states, answer_sides, _titles(states, [side.intervention for side in answer_sides])))
+    return tuple(map(_ViewedSide, states, answer_sides, _titles(states, [side.intervention for side in answer_sides])))
 
 
 def _titles(states: Sequence[RunState], changes: Sequence[str]) -> list[str]:
@@ -163,7 +163,7 @@ def _titles(states: Sequence[RunState], changes: Sequence[str]) -> list[str]:
     return [f"{label}: {word}" for label, word in zip(labels, words, strict=True)]
 
 
-def _compared(sides: Sequence[_Side]) -> tuple[tuple[str, ...], pl.DataFrame]:
+def _compared(sides: Sequence[_ViewedSide]) -> tuple[tuple[str, ...], pl.DataFrame]:
     """Sentences on each pair, and a row for each trial and seed that all sides answered."""
     sentences: list[str] = []
     table: pl.DataFrame | None = None
@@ -226,7 +226,7 @@ def _facets(state: RunState, table: pl.DataFrame) -> dict[str, tuple[FacetLevel,
     return {name: levels for name, levels in facets.items() if name not in ("status", FACTOR)}
 
 
-def _rows(sides: Sequence[_Side], table: pl.DataFrame) -> tuple[ComparedTrial, ...]:
+def _rows(sides: Sequence[_ViewedSide], table: pl.DataFrame) -> tuple[ComparedTrial, ...]:
     if not table.height:
         return ()
     first = sides[0].state
@@ -250,7 +250,7 @@ def _prompts(state: RunState, factors: pl.DataFrame) -> list[str]:
     return [shortened(question.prompt, _PROMPT) for question in state.run.study.ask(factors)]
 
 
-def _replies(side: _Side, table: pl.DataFrame, at: int, prompts: Sequence[str]) -> list[ComparedReply]:
+def _replies(side: _ViewedSide, table: pl.DataFrame, at: int, prompts: Sequence[str]) -> list[ComparedReply]:
     """Replies of a side; `prompts`: those of the first one."""
     index = index_of(side.state)
     trials = pl.col(f"trial_{at}" if at else "trial")

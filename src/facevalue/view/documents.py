@@ -10,7 +10,7 @@ from typing import Any
 
 from facevalue.errors import UnknownNameError
 from facevalue.printable import printable, short
-from facevalue.view import answers, cell, compared, estimates, missing, profile, trial
+from facevalue.view import answers, cell, compared, estimates, missing, profile, reviews, trial
 from facevalue.view.head import head, lead
 from facevalue.view.opened import OpenedRuns
 from facevalue.view.query import Query
@@ -40,6 +40,7 @@ KINDS: Mapping[str, DocumentKind] = {
     "answers": DocumentKind(_of_run(answers.answers), answers.QUERY, ("F.",)),
     "trial": DocumentKind(_of_run(trial.trial), trial.QUERY),
     "missing": DocumentKind(lambda runs, query: missing.missing(runs.at(query.text("run"))), missing.QUERY),
+    "reviews": DocumentKind(_of_run(reviews.reviews), reviews.QUERY),
     "compare": DocumentKind(compared.compare, compared.QUERY, ("F.",)),
 }
 """All kinds, by the name in their address."""

@@ -1,0 +1,128 @@
+"""Reviews in the viewer: packets of a run that people rate in the browser, saved at each answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from facevalue.annotations.review_cards import is_check
+from facevalue.annotations.review_page import ReviewPage, review_page
+from facevalue.errors import DataError, FaceValueError, SettingError
+from facevalue.printable import short
+from facevalue.report.found_statements import found_statements
+from facevalue.runs.review import SAMPLE, TASKS, ReviewSettings, keep_review, packet_for
+from facevalue.runs.review_desk import (
+    RaterAnswers,
+    answers_of,
+    kept_key,
+    kept_keys,
+    kept_packet,
+    raters_of,
+    save_answers,
+)
+from facevalue.runs.review_keys import ReviewKey
+from facevalue.shell_commands import shell_command
+from facevalue.view.opened import RunState
+from facevalue.view.query import Query
+
+QUERY = ("run",)
+MOST_SAMPLE = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class RaterProgress:
+    """How far a rater is."""
+
+    rater: str
+    answered: int
+    address: str
+    """Of the page on which the rater goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class PacketProgress:
+    """A packet, and who rates it."""
+
+    packet: str
+    task: str
+    questions: int
+    """Items, checks of attention left out."""
+    address: str
+    """Of the pages of its raters, to be followed by a name."""
+    raters: tuple[RaterProgress, ...]
+    command: str
+    """What counts the answers that are there; empty where there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewDesk:
+    """Packets of a run, and what can be begun."""
+
+    tasks: tuple[str, ...]
+    sample: int
+    """Drawn, if nothing else is said."""
+    why: str
+    """Why nothing can be reviewed here; empty where it can."""
+    packets: tuple[PacketProgress, ...]
+
+
+def reviews(state: RunState, _query: Query) -> ReviewDesk:
+    """Packets of a run with how far each rater is."""
+    run = state.run
+    why = f"{run.url} is not written to: bring the run into a folder to review it." if run.url else ""
+    return ReviewDesk(TASKS, SAMPLE, why, tuple(_progress(state, key) for key in kept_keys(run.folder)))
+
+
+def _progress(state: RunState, key: ReviewKey) -> PacketProgress:
+    folder, raters = state.run.folder, raters_of(state.run.folder, key.packet)
+    address = f"review/{state.number}/{key.packet}/"
+    rows = []
+    for rater in raters:
+        try:
+            answers: Mapping[str, int] = answers_of(folder, key, rater).answers
+        except FaceValueError:
+            answers = {}  # the file was changed: the page, and collecting, say so
+        rows.append(RaterProgress(rater, sum(not is_check(item) for item in answers), f"{address}{rater}"))
+    files = [argument for path in raters.values() for argument in ("--collect", path)]
+    collecting = shell_command("review", state.run.place, *files) if files else ""
+    questions = sum(not is_check(item) for item in key.choices())
+    return PacketProgress(key.packet, key.task, questions, address, tuple(rows), collecting)
+
+
+def begin(state: RunState, body: Mapping[str, Any]) -> PacketProgress:
+    """Draw a packet, and keep it in the run: `task`, `sample` and `seed`, as of `facevalue review`.
+
+    Raises
+    ------
+    SettingError
+        What is asked for is no review.
+    DataError
+        The run holds nothing of the kind.
+    """
+    if unknown := set(body) - {"task", "sample", "seed"}:
+        raise SettingError(f"A review has a task, a sample and a seed, not {short(sorted(unknown)[0])}.")
+    task, sample, seed = body.get("task"), body.get("sample", SAMPLE), body.get("seed", 0)
+    if not isinstance(task, str):
+        raise SettingError(f"The task of a review is {', '.join(TASKS)}, not {short(task)}.")
+    for name, number, least in (("sample", sample, 1), ("seed", seed, 0)):
+        if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= MOST_SAMPLE:
+            raise SettingError(f"The {name} of a review is a whole number from {least} to {MOST_SAMPLE:,}.")
+    run = state.run
+    packet, key, _ = packet_for(
+        run, ReviewSettings(task=task, sample=sample, seed=seed), lambda: found_statements([run])
+    )
+    keep_review(run, packet, key)
+    return _progress(state, key)
+
+
+def rating_page(state: RunState, packet: str, rater: str) -> ReviewPage:
+    """The page on which a rater goes on."""
+    answers_of(state.run.folder, kept_key(state.run.folder, packet), rater)  # refuses what is no rater, or was changed
+    return review_page(kept_packet(state.run.folder, packet), rater, served=True)
+
+
+def save(state: RunState, packet: str, rater: str, body: Mapping[str, Any]) -> RaterAnswers:
+    """Save answers of a rater; returns all that are there, those of another tab among them."""
+    changes, spent = body.get("answers"), body.get("spent", 0.0)
+    if not isinstance(changes, dict) or not isinstance(spent, int | float) or isinstance(spent, bool):
+        raise DataError("Answers are an object with the number of each, beside the seconds that they took.")
+    return save_answers(state.run.folder, kept_key(state.run.folder, packet), rater, changes, float(spent))
