@@ -17,7 +17,7 @@ from polars.testing import assert_frame_equal
 from facevalue.errors import DataError
 from facevalue.stimuli import manifest as module
 from facevalue.stimuli.columns import Column
-from facevalue.stimuli.manifest import read_manifest, write_manifest
+from facevalue.stimuli.manifest import public_images, read_manifest, write_manifest
 
 Write = Callable[[str, str | bytes], Path]
 
@@ -103,6 +103,16 @@ def read_manifest_jsonl(folder: Path, text: str) -> pl.DataFrame:
         ("m.csv", "path,a,a\nx.png,1,2\n", "'a' is there twice"),
         ("m.csv", "path,\nx.png,1\n", "no name"),
         ("m.csv", "path,model\nx.png,1\n", "no factor can be called 'model'"),
+        ("m.csv", "path,public\nx.png,maybe\n", r"'public' is yes, no or empty: row 1 \(maybe\)"),
+        ("m.csv", "path,public\nx.png,yes\ny.png,y\n", r"'public' is yes, no or empty: row 2 \(y\)"),
+        ("m.csv", "path,public\nx.png,1\n", r"'public' is yes, no or empty: row 1 \(1\)"),
+        ("m.csv", "path,public\nx.png,oui\n", "'public' is yes, no or empty"),
+        ("m.csv", "path,public\nx.png,yes no\n", "'public' is yes, no or empty"),
+        ("m.csv", "path,public\nx.png,-\n", "'public' is yes, no or empty"),
+        ("m.csv", "path,public,public\nx.png,yes,no\n", "'public' is there twice"),
+        ("m.csv", "public\nyes\n", "needs a column 'image' or 'path'"),
+        ("m.jsonl", '{"path": "x.png", "public": ["yes"]}', "'public' holds a list"),
+        ("m.jsonl", '{"path": "x.png", "public": 0}', r"'public' is yes, no or empty: row 1 \(0\)"),
         ("m.csv", b"path,a\nx.png,caf\xe9\n", "line 2 is not UTF-8"),
         ("m.csv", "path,a\nx.png," + "y" * 1001 + "\n", "'a' has more than 1,000 characters: row 1"),
         ("m.csv", "path," + ",".join(f"c{i}" for i in range(200)) + "\n", "201 columns"),
@@ -257,3 +267,18 @@ def test_a_folder_of_made_pictures_names_its_list(tmp_path: Path) -> None:
     (tmp_path / "made" / "manifest.parquet").touch()
     with pytest.raises(DataError, match=r"\.parquet file: name .*made/manifest\.parquet\."):
         read_manifest(tmp_path / "made")
+
+
+@pytest.mark.parametrize("content", ["yes", "Yes", "TRUE", " yes "])
+def test_pictures_that_may_be_shown_are_no_factor(write: Write, content: str) -> None:
+    path = write("m.csv", f"path,public,race\nx.png,{content},Black\ny.png,no,White\nz.png,,White\n")
+    assert public_images(path) == {"x.png"}
+    assert read_manifest(path).columns == ["image", "path", "identity", "set", "race"]
+
+
+def test_nothing_says_of_most_lists_that_pictures_may_be_shown(write: Write, tmp_path: Path) -> None:
+    assert public_images(write("m.csv", "path\nx.png\n")) == set()
+    (tmp_path / "m.jsonl").write_text('{"path": "x.png", "id": "x", "public": true}\n{"path": "y.png", "id": "y"}')
+    assert public_images(tmp_path / "m.jsonl") == {"x"}
+    own = read_manifest(write("n.csv", "path,public\nx.png,wide\n"), columns=[Column("public", "whom it is for")])
+    assert own["public"].to_list() == ["wide"], "a study's own column of this name means what the study says"

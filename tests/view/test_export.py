@@ -7,8 +7,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from PIL import Image
 
-from facevalue.errors import RunError
+import facevalue as fv
+from facevalue.errors import DataError, RunError
 from facevalue.runs.stored import StoredRun
 from facevalue.view import export
 from facevalue.view.documents import document, plain
@@ -75,26 +77,62 @@ def test_a_folder_with_something_in_it_is_left_alone(runs: OpenedRuns, tmp_path:
     assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
 
 
-def test_public_leaves_out_what_nothing_allows_and_says_so(
-    small_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = StoredRun.open(small_run)
-    drawn = export_folder(OpenedRuns([run]), tmp_path / "drawn", public=True)
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of pictures with their list, and a run on them."""
+    folder = tmp_path_factory.mktemp("own")
+    rows = []
+    for number, name in enumerate(("ann.png", "ann-cap.png", "ben.png", "ben-cap.png")):
+        Image.new("RGB", (64, 64), (90, 60 * number, 30)).save(folder / name)
+        person, _, cap = name.removesuffix(".png").partition("-")
+        rows.append(f"{name},{person},{'headwear' if cap else ''},{cap}")
+    (folder / "list.csv").write_text("\n".join(["path,identity,attribute,variation", *rows, ""]))
+    study = fv.study("stylisticbias", manifest=folder / "list.csv", scenarios="polite", seeds="1")
+    fv.run(study, "sim/default", folder / "run", progress=False)
+    return folder
+
+
+def marked(folder: Path, *marks: str) -> OpenedRuns:
+    """The run, with these marks in the column `public` of its list."""
+    lines = (folder / "list.csv").read_text().splitlines()
+    columns = ("public", *marks) if marks else ("",) * len(lines)
+    rows = [
+        ",".join([*line.split(",")[:4], *([mark] if marks else [])]) for line, mark in zip(lines, columns, strict=True)
+    ]
+    (folder / "list.csv").write_text("\n".join([*rows, ""]))
+    return OpenedRuns([StoredRun.open(folder / "run", pictures=folder)])
+
+
+def test_public_leaves_out_what_the_list_does_not_allow_and_says_how_many(photographs: Path, tmp_path: Path) -> None:
+    nothing = export_folder(marked(photographs), tmp_path / "nothing", public=True)
+    assert nothing.pictures == 0
+    assert "nothing says that they may be shown to anybody" in nothing.note
+    some = export_folder(marked(photographs, "yes", "Yes", "no", ""), tmp_path / "some", public=True)
+    assert some.pictures == 2
+    assert some.note.startswith("2 of 4 pictures are left out")
+    data = embedded(some.page.read_text(encoding="utf-8"))
+    assert data["head"]["note"] == some.note
+    shown = {row["trial"]: json.loads(row["pictures"]) for row in data["rows-0"]}
+    trials = StoredRun.open(photographs / "run").study.design.trials(list(shown))
+    for image, trial in trials.select("image", "trial").iter_rows():
+        assert bool(shown[trial]) == image.startswith("ann"), image
+    everything = export_folder(marked(photographs, *["true"] * 4), tmp_path / "all", public=True)
+    assert (everything.pictures >= 4, everything.note) == (True, "")
+    assert export_folder(marked(photographs, *["no"] * 4), tmp_path / "asked").note == "", "nobody asked for that"
+
+
+def test_a_list_that_is_wrong_or_gone_allows_nothing(photographs: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"'public' is yes, no or empty: row 2 \(perhaps\)"):
+        export_folder(marked(photographs, "yes", "perhaps", "", ""), tmp_path / "wrong", public=True)
+    runs = marked(photographs, *["yes"] * 4)
+    (photographs / "list.csv").rename(photographs / "gone.csv")
+    try:
+        assert export_folder(runs, tmp_path / "gone", public=True).pictures == 0
+    finally:
+        (photographs / "gone.csv").rename(photographs / "list.csv")
+
+
+def test_drawings_are_public(small_run: Path, tmp_path: Path) -> None:
+    drawn = export_folder(OpenedRuns([StoredRun.open(small_run)]), tmp_path / "drawn", public=True)
     assert drawn.pictures > 0
     assert drawn.note == ""
-    from dataclasses import replace
-
-    from facevalue.stimuli.base import Kind
-
-    class Photographs:
-        kind = Kind.PHOTOGRAPHS
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(run.study.source, name)
-
-    photographs = replace(run, study=replace(run.study, source=Photographs()))
-    hidden = export_folder(OpenedRuns([photographs]), tmp_path / "hidden", public=True)
-    assert hidden.pictures == 0
-    assert "left out" in hidden.note
-    assert embedded(hidden.page.read_text(encoding="utf-8"))["head"]["note"] == hidden.note
-    assert not list((tmp_path / "hidden").rglob("*.webp"))

@@ -7,7 +7,9 @@ from difflib import get_close_matches
 from facevalue.stimuli.faults import Fault
 
 PLACES = ("image", "path")
-FORM = ("image", "path", "id", "identity", "set")
+PUBLIC = "public"
+"""Column that says whether a picture may be shown to anybody: yes, no or empty. It is no factor."""
+FORM = ("image", "path", "id", "identity", "set", PUBLIC)
 """Columns that mean the same in every study."""
 
 

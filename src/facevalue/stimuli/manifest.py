@@ -19,7 +19,7 @@ import polars as pl
 from facevalue.errors import DataError
 from facevalue.given import check_file, read_text, to_json
 from facevalue.stimuli.base import Kind
-from facevalue.stimuli.columns import Column, lacking
+from facevalue.stimuli.columns import PUBLIC, Column, lacking
 from facevalue.stimuli.faults import Fault, Faults, ManifestError
 
 MEDIA_TYPES = {
@@ -58,6 +58,8 @@ MAKING: tuple[str, ...] = (
 )  # fmt: skip
 """Columns of a manifest of pictures that FaceValue made, which say how and not what they show: no factors."""
 
+_ALLOWED = {"yes": True, "true": True, "no": False, "false": False}
+"""What cells of the column `public` may hold, in small or capital letters, beside nothing."""
 _OF_MADE = "manifest.parquet"  # name of the list of pictures that were made
 FORM = ("image", "path", "identity", "set")
 """Columns of every manifest once it is read: which picture it is, its file, and its units."""
@@ -85,6 +87,7 @@ def read_manifest(
         - `id` (optional): the image's id; the path as written is the id if there is none.
         - `identity` (optional): whose picture it is; each image is an identity of its own if the column is absent.
         - `set` (optional): its counterfactual set; null if the column is absent.
+        - `public` (optional): whether the picture may be shown to anybody; read by `public_images`, and no factor.
         - all other columns are factors; of a manifest of pictures that FaceValue made (it has `prompt` and
           `picture_seed`) without those of `MAKING`, unless `columns` names them.
     root:
@@ -103,6 +106,27 @@ def read_manifest(
         Text columns: `image` (unique), `path` (relative to the root, with slashes), `identity`, `set`, and the factors
         in the order of the file. Cells are trimmed; empty ones are null.
     """
+    _, table = _read(path, root, [*columns, *(Column(name, "", needed=True, filled=True) for name in required)], place)
+    return table
+
+
+def public_images(path: Path, *, root: Path | None = None) -> set[str]:
+    """Pictures of a manifest, by `image`, of which its column `public` says that they may be shown to anybody.
+
+    Raises
+    ------
+    DataError
+        The manifest cannot be read; see `read_manifest`.
+    """
+    frame, table = _read(path, root, (), "path")
+    if PUBLIC not in frame.columns:
+        return set()
+    may = frame[PUBLIC].str.to_lowercase().replace_strict(_ALLOWED, default=False, return_dtype=pl.Boolean)
+    return set(table["image"].filter(may))
+
+
+def _read(path: Path, root: Path | None, columns: Sequence[Column], place: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A manifest as the file has it, its cells trimmed, and in the form of every manifest; the same rows."""
     suffix = path.suffix.lower()
     if suffix not in _READERS:
         within = path / _OF_MADE
@@ -113,11 +137,11 @@ def read_manifest(
     readers: dict[str, Callable[[Path], pl.DataFrame]] = {
         ".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": partial(_read_parquet, columns=columns),
     }  # fmt: skip
-    needed = [*columns, *(Column(name, "", needed=True, filled=True) for name in required)]
     frame = readers[suffix](path)
     frame = _tidy(frame.drop(of_making(frame.columns, columns)), path.name)
     frame = frame.rename({place: "path"}, strict=False) if "path" not in frame.columns else frame
-    return _in_form(frame, path.name, root if root is not None else path.parent, root is not None, needed)
+    in_form = _in_form(frame, path.name, root if root is not None else path.parent, root is not None, columns)
+    return frame, in_form
 
 
 def write_manifest(frame: pl.DataFrame, path: Path) -> None:
@@ -269,7 +293,9 @@ def _in_form(
         raise DataError(msg)
     path_column = "path" if "path" in names else "image"
     given_id = "image" if path_column == "path" and "image" in names else "id" if "id" in names else None
-    factors = [name for name in names if name not in (*FORM, given_id)]
+    says_public = PUBLIC in names and PUBLIC not in {column.name for column in columns}  # else it is a study's own
+    apart = (*FORM, given_id, *([PUBLIC] if says_public else []))
+    factors = [name for name in names if name not in apart]
     wrong = lacking(columns, names)
     taken = sorted(RESERVED.intersection(factors))
     wrong += [Fault(f"no factor can be called {name!r}, which is a column of the results; rename it") for name in taken]
@@ -282,6 +308,9 @@ def _in_form(
         faults.where(f"{name!r} is empty", frame[name].is_null())
     again = "listed more than once" + ("" if given_id else " (add a column 'id' if one picture is meant to be)")
     faults.where(again, image.is_duplicated() & image.is_not_null(), image)
+    if says_public:
+        unclear = ~frame[PUBLIC].str.to_lowercase().is_in(list(_ALLOWED)).fill_null(value=True)
+        faults.where(f"{PUBLIC!r} is yes, no or empty", unclear, frame[PUBLIC])
     paths = list(_relative_paths(frame[path_column], faults, root, root_given))
     faults.check(file_name)
     identity = frame["identity"] if "identity" in names else image

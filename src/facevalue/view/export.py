@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 from facevalue.errors import DataError, RunError, SettingError
 from facevalue.runs.attention_maps import trials_with_maps
 from facevalue.runs.reply_words import said
-from facevalue.stimuli.base import Kind
 from facevalue.store.files import make_folder, write_whole
 from facevalue.types import Question
 from facevalue.view import page
@@ -41,6 +40,7 @@ from facevalue.view.missing import missing
 from facevalue.view.opened import OpenedRuns, RunState
 from facevalue.view.pictures import listed, picture_bytes
 from facevalue.view.profile import profile
+from facevalue.view.public_pictures import PublicPictures
 from facevalue.view.query import MOST_ROWS, Query
 from facevalue.view.trial_notes import attention, judged, picture_checks
 
@@ -53,7 +53,7 @@ _CELLS = 2_000
 _SORTED = 20_000
 """Answers of a run up to which an export has what a judge, and people, say of single texts."""
 _NO_NOTES: Mapping[str, str | None] = dict.fromkeys(("attention", "judged", "checks"))
-_NOT_PUBLIC = "Pictures are left out: nothing says that they may be shown in public, as FaceValue's own drawings may."
+_PICTURE_OF_TRIAL = re.compile(r"/\d+-\d+\.webp$")
 _PICTURE = re.compile(r"picture/(\d+)/(asked|(?:attention-)?\d+)-(\d+)")
 
 
@@ -72,17 +72,20 @@ class _Pictures:
 
     def __init__(self, runs: OpenedRuns, folder: Path, *, public: bool) -> None:
         self._states = {state.number: state for state in runs.states()}
-        self._hidden = {
-            number
-            for number, state in self._states.items()
-            if public and state.run.study.source.kind is not Kind.ILLUSTRATED
-        }
-        self._folder, self._written = folder, dict[str, str]()
+        self._public = {number: PublicPictures(state.run) for number, state in self._states.items() if public}
+        self._folder, self._written, self._hidden = folder, dict[str, str](), set[str]()
 
     @property
     def note(self) -> str:
         """What was left out."""
-        return _NOT_PUBLIC if self._hidden else ""
+        left_out = len(self._hidden)
+        if not left_out:
+            return ""
+        of_all = left_out + sum(_PICTURE_OF_TRIAL.search(path) is not None for path in self._written.values())
+        return (
+            f"{left_out:,} of {of_all:,} pictures are left out: nothing says that they may be shown to anybody, as the "
+            "column `public` of their list can."
+        )
 
     @property
     def count(self) -> int:
@@ -106,18 +109,24 @@ class _Pictures:
 
     def _file(self, src: str) -> str:
         match = _PICTURE.fullmatch(src)
-        if match is None or match[1] in self._hidden:
+        if match is None:
             return ""
-        state = self._states[match[1]]
-        name = str(_first_alike(state, int(match[2]))) if match[2].isdigit() else match[2]
+        state, name = self._states[match[1]], match[2]
+        if name.isdigit():
+            name = str(_first_alike(state, int(name)))
         path = f"picture/{match[1]}/{name}-{match[3]}.webp"
-        if path not in self._written:
-            self._written[path] = ""
-            with suppress(DataError, RunError):
-                data = picture_bytes(state, f"{name}-{match[3]}")
-                make_folder((self._folder / path).parent)
-                write_whole(self._folder / path, data)
-                self._written[path] = path
+        if path in self._written:
+            return self._written[path]
+        if match[1] in self._public and not self._public[match[1]].may_show(name.rpartition("-")[2]):
+            if name.isdigit():  # pictures of the first screen, and maps, are of trials that are counted
+                self._hidden.add(path)
+            return ""
+        self._written[path] = ""
+        with suppress(DataError, RunError):
+            data = picture_bytes(state, f"{name}-{match[3]}")
+            make_folder((self._folder / path).parent)
+            write_whole(self._folder / path, data)
+            self._written[path] = path
         return self._written[path]
 
 
@@ -143,7 +152,7 @@ def export_folder(runs: OpenedRuns, folder: Path, *, public: bool = False) -> Ex
     folder:
         A folder that is not there yet, or is empty.
     public:
-        Whether only pictures are written that may be shown to anybody: FaceValue's own drawings.
+        Whether only pictures are written that may be shown to anybody (`PublicPictures`).
 
     Raises
     ------
@@ -190,7 +199,6 @@ def _embedded(runs: OpenedRuns, pictures: _Pictures) -> str:
 
 
 def _makers(runs: OpenedRuns, pictures: _Pictures) -> Iterator[tuple[str, Callable[[], Any]]]:
-    yield "head", lambda: {**plain(head(runs)), "exported": True, "note": pictures.note or None}
     states = runs.states()
     if len(states) > 1:
         with suppress(DataError, RunError):
@@ -202,6 +210,8 @@ def _makers(runs: OpenedRuns, pictures: _Pictures) -> Iterator[tuple[str, Callab
         yield "compare", lambda: side_by_side
     for state in states:
         yield from _of_run(state)
+    # after all pictures, of which it says how many were left out
+    yield "head", lambda: {**plain(head(runs)), "exported": True, "note": pictures.note or None}
 
 
 def _of_run(state: RunState) -> Iterator[tuple[str, Callable[[], Any]]]:
