@@ -134,6 +134,19 @@ def test_runs_stand_side_by_side_with_flips_first(golden: Path) -> None:
     assert sum(counts.values()) == compared["total"]
 
 
+def test_drawings_that_were_made_are_listed_only_where_their_folder_is_named(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    fv.make("stylisticbias", "drawn", made, choices={"faces": "1F", "attributes": "eyewear"}, progress=False)
+    study = fv.study("stylisticbias", manifest=made / "manifest.parquet", scenarios="polite", seeds="1")
+    fv.run(study, "sim/default", tmp_path / "run", progress=False)
+    for pictures in (None, made):
+        runs = OpenedRuns([StoredRun.open(tmp_path / "run", pictures=pictures)])
+        rows = plain(document(runs, "answers"))["rows"]
+        assert all(len(row["pictures"]) == (pictures is not None) for row in rows)
+    next(made.glob("**/*.png")).unlink()
+    assert len(plain(document(runs, "answers"))["rows"]) == len(rows), "a picture that is gone hides no answer"
+
+
 def test_interventions_of_a_run_stand_side_by_side_on_the_same_trials(tmp_path: Path) -> None:
     study = fv.study("stylisticbias", faces="1F", attributes="eyewear", scenarios="polite", seeds="1")
     changes = ["no-image", "debiasing"]

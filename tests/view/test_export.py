@@ -16,6 +16,7 @@ from facevalue.view import export
 from facevalue.view.documents import document, plain
 from facevalue.view.export import export_folder
 from facevalue.view.opened import OpenedRuns
+from facevalue.view.page import POLICY
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,7 @@ def test_a_small_run_is_in_its_page(runs: OpenedRuns, tmp_path: Path) -> None:
     written = export_folder(runs, tmp_path / "out")
     html = written.page.read_text(encoding="utf-8")
     assert 'data-source="embedded"' in html
+    assert f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">' in html
     data = embedded(html)
     assert {"head", "lead-0", "missing-0", "estimates-0", "answers-0", "rows-0"} <= set(data)
     assert len(data["rows-0"]) == written.answers == 48

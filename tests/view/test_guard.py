@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 from facevalue.runs.stored import StoredRun
 from facevalue.view.app import POLICY, application
 from facevalue.view.opened import OpenedRuns
+from facevalue.view.server import Viewer
 from tests.view.conftest import BASE, PORT, TOKEN
 
 ADDRESSES = ("/", "/viewer.js", "/api/head", "/api/nothing", "/picture/0/0-0", "/nowhere", "/api/answers?n=200")
@@ -48,6 +49,31 @@ def test_the_token_becomes_a_cookie_that_no_script_and_no_other_site_has(strange
     assert "samesite=strict" in cookie
     stranger.cookies.clear()
     assert stranger.get(f"/api/head?token={TOKEN}").status_code == 403
+
+
+def test_a_code_opens_the_viewer_once_and_for_a_minute(small_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = application(OpenedRuns([StoredRun.open(small_run)]), TOKEN, PORT)
+    browser = TestClient(app, base_url=BASE, follow_redirects=False)
+    code = app.code()
+    assert TOKEN not in code
+    assert browser.get(f"/api/head?once={code}").status_code == 403
+    assert (browser.get(f"/?once={code}").status_code, browser.get("/api/head").status_code) == (303, 200)
+    browser.cookies.clear()
+    assert browser.get(f"/?once={code}").status_code == 403, "it was used"
+    monkeypatch.setattr("facevalue.view.app._CODE_LASTS", -1.0)
+    assert browser.get(f"/?once={app.code()}").status_code == 403, "it is too late"
+    assert browser.get("/?once=").status_code == 403
+
+
+def test_the_browser_is_not_started_with_the_token(small_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = list[str]()
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: None)
+    viewer = Viewer(OpenedRuns([StoredRun.open(small_run)]))
+    viewer.serve(browser=True)
+    token = viewer.address.partition("token=")[2]
+    assert len(opened) == 1
+    assert token not in opened[0]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from facevalue.models.base import ModelOptions
 from facevalue.runs.annotated import annotate_with
 from facevalue.runs.rich_progress import RichProgress
 from facevalue.runs.stored import StoredRun
+from facevalue.shell_commands import shell_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,4 +96,4 @@ def _lines(scores: AnnotateDocument) -> Iterator[str]:
         interval = "" if word.low is None or word.high is None else f" [{word.low:+.3f}, {word.high:+.3f}]"
         yield f"The words of a group alone move {word.label} by up to {word.shift:+.3f}{interval} ({word.group})."
     if not scores.unasked:
-        yield f"Kept in {scores.folder}: facevalue report {scores.run}"
+        yield f"Kept in {scores.folder}: {shell_command('report', scores.run)}"

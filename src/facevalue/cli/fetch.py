@@ -7,6 +7,7 @@ from facevalue.errors import SettingError
 from facevalue.places import is_url
 from facevalue.report.formatting import counted
 from facevalue.runs.fetched import fetched
+from facevalue.shell_commands import shell_command
 
 
 def fetch(run: str, folder: Path) -> Output[WrittenFiles]:
@@ -14,5 +15,5 @@ def fetch(run: str, folder: Path) -> Output[WrittenFiles]:
     if not is_url(run):
         raise SettingError(f"{run} is no URL of object storage: write s3://BUCKET/PREFIX, gs://, az:// or file://.")
     pictures = fetched(run, folder)
-    then, count = f"facevalue report {folder}", f" ({counted(pictures, 'picture', 'pictures')})" if pictures else ""
+    then, count = shell_command("report", folder), f" ({counted(pictures, 'picture', 'pictures')})" if pictures else ""
     return Output(WrittenFiles((str(folder),), pictures or None, then), [f"{folder}{count}: {then}"])

@@ -1,5 +1,6 @@
 """`facevalue inspect-pictures`: what pictures show, what their editor changed, and which pass."""
 
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from facevalue.report.formatting import chance_with_sign
 from facevalue.runs.accepted import Acceptance, Balance, GroupShare, Limit
 from facevalue.runs.inspecting import InspectionOutcome, inspect_pictures
 from facevalue.runs.rich_progress import RichProgress
+from facevalue.shell_commands import shell_command
 
 _ALIKE = 0.05  # p below which groups are said not to pass alike
 
@@ -146,8 +148,8 @@ def _lines(document: InspectPicturesDocument) -> Iterator[str]:
     for balance in document.balance:
         yield f"{balance.factor}: {_balanced(balance)}."
     yield f"Every picture: {document.file}"
-    yield f"Report: facevalue report {document.run}"
-    yield f"Leave out what fails: facevalue run ... --manifest ... --exclude {document.run}"
+    yield f"Report: {shell_command('report', document.run)}"
+    yield f"Leave out what fails: facevalue run ... --manifest ... --exclude {shlex.quote(document.run)}"
 
 
 def _balanced(balance: Balance) -> str:

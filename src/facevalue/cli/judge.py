@@ -17,6 +17,7 @@ from facevalue.runs.judged_words import FOLDER as WORDS
 from facevalue.runs.judging import JudgedLists, JudgedTexts
 from facevalue.runs.judging import judge as judge_run
 from facevalue.runs.stored import StoredRun
+from facevalue.shell_commands import shell_command
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def judge(run: Path, model: str, concurrency: int) -> Output[JudgeDocument]:
         reason = f" ({judged.reason})" if judged.reason else ""
         warning = f"Without an answer: {judged.unanswered:,}{reason}. The same command asks them again."
         return Output(document, lines, Exit.INCOMPLETE, [warning])
-    return Output(document, [*lines, f"Kept in {folder}: facevalue report {run}"])
+    return Output(document, [*lines, f"Kept in {folder}: {shell_command('report', run)}"])
 
 
 def _verdicts(judged: JudgedTexts | JudgedLists) -> dict[str, int]:

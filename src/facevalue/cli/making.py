@@ -26,6 +26,7 @@ from facevalue.runs.making_plan import MakingPlan, making_plan
 from facevalue.runs.prepared_making import PreparedMaking, prepare_making
 from facevalue.runs.rich_progress import RichProgress, duration
 from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.shell_commands import shell_command
 from facevalue.store.files import check_ending, write_whole
 from facevalue.studies.offers import making_of
 from facevalue.terminal import terminal
@@ -196,7 +197,7 @@ def _made(
 def _text(document: MadeDocument) -> Iterator[str]:
     yield f"{document.listed:,} {'picture' if document.listed == 1 else 'pictures'}: {document.manifest}"
     if document.refused:
-        yield f"{document.refused:,} were refused: facevalue measure {document.run} says who, with intervals."
+        yield f"{document.refused:,} were refused: {shell_command('measure', document.run)} says who, with intervals."
 
 
 def _left(summary: RunSummary) -> tuple[list[str], Exit]:

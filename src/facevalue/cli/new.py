@@ -6,6 +6,7 @@ from facevalue.cli.output import Output, WrittenFiles
 from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import Setting
+from facevalue.shell_commands import shell_command
 from facevalue.store.files import write_whole
 from facevalue.studies import DECLARED, EXAMPLES, STUDIES, file_text
 
@@ -24,7 +25,7 @@ def new(file: Path, like: str | None) -> Output[WrittenFiles]:
     else:
         raise UnknownNameError("study to start from", like, [*EXAMPLES, *STUDIES])
     write_whole(file, text.encode())
-    then = f"facevalue plan {file}"
+    then = shell_command("plan", file)
     return Output(WrittenFiles((str(file),), then=then), [f"{file}: edit it, then plan it with {then}"])
 
 

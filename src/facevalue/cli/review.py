@@ -12,6 +12,7 @@ from facevalue.cli.output import Document, Output
 from facevalue.cli.schema import Row
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
+from facevalue.shell_commands import shell_command
 from facevalue.store.files import write_whole
 
 
@@ -107,7 +108,7 @@ def review(
     opened = StoredRun.open(run, pictures=pictures)
     packet, key, lines = packet_for(opened, settings, lambda: found_statements([opened]))
     files = tuple(map(str, write_review(opened, packet, key, out, raters, form)))
-    then = f"facevalue review {run} --collect FILE --collect FILE"
+    then = shell_command("review", run, "--collect", "FILE", "--collect", "FILE")
     document = ReviewPacketDocument(task, packet.name, len(packet.cards), files, then)
     noun = "a project for Label Studio" if form == "label-studio" else f"{raters} packets" if raters > 1 else "1 packet"
     return Output(document, [*lines, f"{out}: {noun}. When the answers are there:", then])
@@ -146,6 +147,6 @@ def _collected(
 
     def text() -> Iterator[RenderableType]:
         yield from review_tables.text(opened, outcome, document.notes)
-        yield f"Kept in {opened.folder / FOLDER}{instead}: facevalue report {run}"
+        yield f"Kept in {opened.folder / FOLDER}{instead}: {shell_command('report', run)}"
 
     return Output(document, text())

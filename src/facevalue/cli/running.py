@@ -22,6 +22,7 @@ from facevalue.runs.failures import AGAIN, failures
 from facevalue.runs.prepared import Prepared, prepare
 from facevalue.runs.stopping import StopRule
 from facevalue.runs.stored import StoredRun, answers
+from facevalue.shell_commands import shell_command
 from facevalue.terminal import terminal
 from facevalue.types import OptionValue
 
@@ -142,7 +143,7 @@ def _ran(
     summary = begin(RichProgress(console))
     status = _status(prepared, summary, console, again)
     if status is Exit.DONE or (status is Exit.INCOMPLETE and summary.errors < summary.requests):
-        _say(console, f"Report: facevalue report {folder}")
+        _say(console, f"Report: {shell_command('report', folder)}")
     facts: dict[str, Any] = {
         field.name: getattr(summary, field.name) for field in fields(RunSummary) if field.name != "warnings"
     }

@@ -11,6 +11,7 @@ from facevalue.runs.course import Followed, untimed
 from facevalue.runs.judged import read_judgments
 from facevalue.runs.judged_words import judged_by
 from facevalue.runs.stored import ReplyTally, StoredRun, rebuilt
+from facevalue.shell_commands import shell_command
 from facevalue.store.files import LISTS, ROOTS
 
 _NAMES = "To set them side by side, give each a name: before={} after={}, or `--name` when they are run."
@@ -111,7 +112,7 @@ def _check_scores(run: StoredRun, reference: StoredRun) -> None:
             lacking, has = (reference, run) if score else (run, reference)
             raise RunError(
                 f"{has.folder} has scores called {name!r}, and {lacking.folder} has none: "
-                f"facevalue annotate {lacking.folder} --scorer {scored.scorer} --name {name}"
+                f"{shell_command('annotate', lacking.folder, '--scorer', scored.scorer, '--name', name)}"
             )
         if score and reference_score and score.by != reference_score.by:
             raise RunError(
@@ -129,7 +130,9 @@ def _check_judges(run: StoredRun, reference: StoredRun) -> None:
         return
     if None in names:
         lacking, name = (run, names[1]) if names[0] is None else (reference, names[0])
-        raise RunError(f"{name} has judged one run, and nobody {lacking.folder}: facevalue judge {lacking.folder}")
+        raise RunError(
+            f"{name} has judged one run, and nobody {lacking.folder}: {shell_command('judge', lacking.folder)}"
+        )
     raise RunError(
         f"{run.folder} and {reference.folder} were judged by {names[0]} and {names[1]}: have one of them judge both."
     )

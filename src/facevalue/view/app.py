@@ -1,6 +1,8 @@
 """Web application of the viewer: addresses to documents, for whoever has its token, on this machine alone."""
 
 import hmac
+import secrets
+import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
@@ -18,14 +20,12 @@ from facevalue.given import to_json as to_object
 from facevalue.view.documents import document, to_json
 from facevalue.view.opened import OpenedRuns
 from facevalue.view.page import MISSING, STATIC, built_file, page
+from facevalue.view.page import POLICY as PAGE_POLICY
 from facevalue.view.pictures import picture_bytes
 from facevalue.view.reviews import begin, rating_page, save
 
 COOKIE = "facevalue"
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+POLICY = f"{PAGE_POLICY}; frame-ancestors 'none'"
 _HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -35,6 +35,7 @@ _HEADERS = {
     "cache-control": "no-store",
 }
 _LONGEST, _LARGEST_BODY = 8_000, 512 * 1024  # bytes of a query, and of answers that are saved
+_CODE_LASTS = 60.0  # seconds
 _REVIEWS = "/review/"
 """Beginning of the addresses that take answers."""
 
@@ -57,6 +58,16 @@ class Guard:
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         self._app, self._token = app, token
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
+        self._codes: dict[str, float] = {}
+
+    def code(self) -> str:
+        """A code that opens the viewer once in place of the token, within a minute.
+
+        A browser is started with its address as an argument, which all users of a machine can read.
+        """
+        code = secrets.token_urlsafe(32)
+        self._codes[code] = time.monotonic() + _CODE_LASTS
+        return code
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -83,13 +94,18 @@ class Guard:
             return _text("Documents are only read.", 405)
         if len(request.scope["query_string"]) > _LONGEST:
             return _text("The query is too long.", 414)
-        if request.url.path == "/" and self._is_token(request.query_params.get("token", "")):
+        query = request.query_params
+        if request.url.path == "/" and (self._is_token(query.get("token", "")) or self._spent(query.get("once", ""))):
             response = RedirectResponse("/", 303)
             response.set_cookie(_cookie(hosts[0]), self._token, httponly=True, samesite="strict", path="/")
             return response
         if not self._is_token(request.cookies.get(_cookie(hosts[0]), "")):
             return _text("Open the address that `facevalue view` printed: it holds the token.", 403)
         return None
+
+    def _spent(self, code: str) -> bool:
+        """Whether this is a code that was not used yet, which it is from now on."""
+        return self._codes.pop(code, 0.0) > time.monotonic()
 
     def _is_token(self, text: str) -> bool:
         return hmac.compare_digest(text.encode(), self._token.encode())
@@ -109,7 +125,7 @@ async def _sent(send: Send, message: Message) -> None:
     await send(message)
 
 
-def application(runs: OpenedRuns, token: str, port: int) -> ASGIApp:
+def application(runs: OpenedRuns, token: str, port: int) -> Guard:
     """The application of some runs.
 
     Parameters

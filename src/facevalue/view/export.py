@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from facevalue.errors import DataError, RunError, SettingError
 from facevalue.runs.attention_maps import trials_with_maps
 from facevalue.runs.reply_words import said
+from facevalue.shell_commands import shell_command
 from facevalue.store.files import make_folder, write_whole
 from facevalue.types import Question
 from facevalue.view import page
@@ -226,7 +227,7 @@ def _of_run(state: RunState) -> Iterator[tuple[str, Callable[[], Any]]]:
     for key in ordered["key"].head(_CELLS):
         yield f"cells/{number}-{key}", lambda key=key: cell_of(state, key)  # type: ignore[misc]
     first = answers(state, Query([("n", "1")], ("n",), ("F.",)))
-    command = f"facevalue show {state.run.folder.name} --trial {{trial}}"  # the name alone: no place of this machine
+    command = f"{shell_command('show', state.run.folder.name)} --trial {{trial}}"  # the name alone: no place of ours
     yield f"answers-{number}", lambda: {"factors": first.factors, "facets": first.facets, "command": command}
 
 

@@ -8,13 +8,18 @@ STATIC = {
     "parquet.js": "text/javascript; charset=utf-8",
 }
 """Files of the page, and their types."""
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'"
+)
+"""What the page may load: its own files, and nothing from elsewhere. A server sends it; a folder has it in the page."""
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>FaceValue</title>
+{policy}<title>FaceValue</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="viewer.css">
 </head>
@@ -44,7 +49,12 @@ def page(source: str = "", data: str = "") -> str:
     if data:
         safe = data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
         block = f'<script type="application/json" id="data">{safe}</script>\n'
-    return _PAGE.replace("{source}", f' data-source="{source}"' if source else "").replace("{data}", block)
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n' if source else ""
+    return (
+        _PAGE.replace("{policy}", policy)
+        .replace("{source}", f' data-source="{source}"' if source else "")
+        .replace("{data}", block)
+    )
 
 
 def built_file(name: str) -> bytes | None:

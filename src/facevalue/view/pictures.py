@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -18,7 +19,6 @@ from facevalue.runs.attention_maps import maps_of
 from facevalue.runs.pictures import shown
 from facevalue.runs.requests import RequestBuilder, stimulus_columns
 from facevalue.runs.stored import StoredRun
-from facevalue.stimuli.base import Kind
 from facevalue.view.opened import RunState
 
 LARGE, SMALL = 1024, 256
@@ -60,7 +60,7 @@ def caption(levels: Mapping[str, str | None], titles: Titles) -> str:
 
 
 def listed(state: RunState, factors: pl.DataFrame) -> Iterator[tuple[PictureRef, ...]]:
-    """Pictures of trials, for each row; none where the run's pictures were not named and are nobody's drawings."""
+    """Pictures of trials, for each row; none where the run's pictures were not named."""
     run, trials = state.run, factors["trial"].to_numpy().astype(np.int64)
     texts = captions(run, factors, state.titles)
     counts = _counts(run, trials)
@@ -70,16 +70,17 @@ def listed(state: RunState, factors: pl.DataFrame) -> Iterator[tuple[PictureRef,
 
 def _counts(run: StoredRun, trials: np.ndarray) -> list[int]:
     """How many pictures each trial shows, where they may be shown."""
-    if not trials.size or not (run.pictures_named or run.study.source.kind is Kind.ILLUSTRATED):
+    if not trials.size or not run.pictures_named:
         return [0] * trials.size
     asking = RequestBuilder(run.study, run.facts.exact, run.facts.asked_of)
     out = [0] * trials.size
     order = np.argsort(trials, kind="stable")
     chunk = asking.chunk(trials[order], np.ones((trials.size, 1), dtype=np.bool_))
-    for first, stop, stimulus in asking.stimuli(chunk):
-        count = 1 if stimulus.pictures is None else stimulus.pictures
-        for place in order[first:stop].tolist():
-            out[place] = count
+    with suppress(DataError):  # a picture that is gone; the page of its trial says so
+        for first, stop, stimulus in asking.stimuli(chunk):
+            count = 1 if stimulus.pictures is None else stimulus.pictures
+            for place in order[first:stop].tolist():
+                out[place] = count
     return out
 
 

@@ -33,7 +33,8 @@ class Viewer:
     def __init__(self, runs: OpenedRuns, port: int = 0) -> None:
         self._socket = _socket(port)
         number, token = self._socket.getsockname()[1], secrets.token_urlsafe(32)
-        self.address = f"http://{HOST}:{number}/?token={token}"
+        self._root = f"http://{HOST}:{number}/"
+        self.address = f"{self._root}?token={token}"
         """What to open, with the token."""
         self._app = application(runs, token, number)
 
@@ -44,7 +45,7 @@ class Viewer:
             http="h11", ws="none", loop="asyncio", h11_max_incomplete_event_size=32_768, timeout_graceful_shutdown=1,
         )  # fmt: skip
         if browser:
-            webbrowser.open(self.address)
+            webbrowser.open(f"{self._root}?once={self._app.code()}")
         with self._socket:
             uvicorn.Server(config).run(sockets=[self._socket])
 

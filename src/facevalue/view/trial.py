@@ -8,6 +8,7 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.runs.pictures import shown
+from facevalue.shell_commands import shell_command
 from facevalue.types import Question
 from facevalue.view.answer_index import AnswerIndex, index_of
 from facevalue.view.answers import (
@@ -131,7 +132,7 @@ def _trial(state: RunState, index: AnswerIndex, number: int, rows: pl.DataFrame)
         picture_checks(state, factors.row(0, named=True)),
         before,
         after,
-        f"facevalue show {run.place} --trial {number}",
+        shell_command("show", run.place, "--trial", number),
     )
 
 

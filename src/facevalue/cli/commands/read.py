@@ -129,8 +129,8 @@ view = Printing(
                      help="Write the pages into a new folder instead, which any static server shows; those of small "
                      "runs open from disk."),
         click.Option(["--public"], is_flag=True,
-                     help="Leave out of the folder pictures that may not be shown to anybody: all but drawings and those whose "
-                     "list says so (column `public`)."),
+                     help="Leave out of the folder pictures that may not be shown to anybody: all but drawings and "
+                     "those whose list says so (column `public`)."),
         PICTURES,
     ),
     """Look at RUNS in the browser: from every number to the pictures and words behind it.
