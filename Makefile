@@ -146,10 +146,12 @@ calibration: .venv/.demo ## false findings, coverage and power of all studies, b
 calibration-kinds: .venv/.demo ## the same of every kind of take of own studies, in small designs; goes on where it was stopped
 	$(BIN)/facevalue calibrate benchmarks/kinds/*.toml --sizes 1 --repetitions $(or $(REPETITIONS),12) --processes $(or $(PROCESSES),2) --keep build/calibration --out docs/results/calibration-kinds.csv --out docs/results/calibration-kinds.md
 
-check-formats: .venv/.dev ## packs against the schema of Every Eval Ever, whose package needs Python 3.12 and much besides: only its schema is fetched
+check-formats: .venv/.dev ## packs against the schema of Every Eval Ever, the citation against CFF's; of their packages only the schemas are used
 	$(BIN)/python -m pip download -qq --no-deps --only-binary=:all: --python-version 3.13 every-eval-ever==0.3.0 -d build/every-eval-ever
 	$(BIN)/python -m zipfile -e build/every-eval-ever/*.whl build/every-eval-ever
-	$(BIN)/python -m pytest -q -n 0 tests/pack -k every_eval_ever
+	$(BIN)/python -m pip download -qq --no-deps --only-binary=:all: cffconvert==2.0.0 -d build/cffconvert
+	$(BIN)/python -m zipfile -e build/cffconvert/*.whl build/cffconvert
+	$(BIN)/python -m pytest -q -n 0 tests/pack tests/test_package.py -k "every_eval_ever or citation"
 
 calibration-editor: .venv/.dev ## planted editors: side effects found, and what is found where none are; goes on where it was stopped
 	$(BIN)/python -m benchmarks.editor_audits --out docs/results/calibration-editor.csv --audits $(or $(REPETITIONS),100)

@@ -1,16 +1,23 @@
 """What the package says of itself holds together: versions, locks, the examples in its documents."""
 
 import doctest
+import json
 import re
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
+import yaml  # type: ignore[import-untyped]
 
 import facevalue
+from facevalue.studies.registry import PUBLISHED
 
 ROOT = Path(__file__).parents[1]
+CITATION_SCHEMA = ROOT / "build" / "cffconvert" / "cffconvert" / "schemas" / "1.2.0" / "schema.json"
+"""Of the Citation File Format, in a package of its makers."""
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 NEEDED = {"local-models.md": ("torch", "transformers")}
 """What the examples of a document need besides what every developer has."""
@@ -41,9 +48,25 @@ def locked(name: str) -> dict[str, str]:
 
 def test_one_version() -> None:
     assert facevalue.__version__ == project()["version"] == version("facevalue")
-    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
-    assert cited is not None
-    assert cited[1].strip("\"'") == facevalue.__version__
+    assert citation()["version"] == facevalue.__version__
+
+
+def citation() -> dict[str, Any]:
+    """How the package is cited."""
+    entries: dict[str, Any] = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    return entries
+
+
+def test_the_paper_of_each_published_study_is_cited() -> None:
+    references = {entry["scope"]: entry for entry in citation()["references"]}
+    assert list(references) == [f"Protocol `{study}`" for study in PUBLISHED]
+    assert all(entry["title"] and entry["year"] and entry["url"] and entry["authors"] for entry in references.values())
+
+
+def test_the_citation_keeps_to_its_schema() -> None:
+    if not CITATION_SCHEMA.is_file():
+        pytest.skip("the schema of the Citation File Format is not there: make check-formats")
+    jsonschema.Draft7Validator(json.loads(CITATION_SCHEMA.read_text())).validate(citation())
 
 
 def test_locks_hold_what_the_package_needs() -> None:

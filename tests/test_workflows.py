@@ -1,4 +1,4 @@
-"""Workflows of the repository and its container file: least rights, no keys, what they use pinned by digest."""
+"""Workflows, forms and the container file: least rights, no keys, what they use pinned by digest."""
 
 import re
 import subprocess
@@ -32,6 +32,16 @@ def workflow(path: Path) -> dict[Any, Any]:
 def steps(path: Path) -> list[dict[str, Any]]:
     """Steps of all jobs."""
     return [step for job in workflow(path)["jobs"].values() for step in job["steps"]]
+
+
+@pytest.mark.parametrize("name", ["wrong-number", "problem"])
+def test_forms_of_issues_ask_for_what_is_needed(name: str) -> None:
+    form = workflow(ROOT / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml")
+    assert {"name", "description", "body"} <= form.keys()
+    fields = [field for field in form["body"] if field["type"] != "markdown"]
+    assert len({field["id"] for field in fields}) == len(fields)
+    assert all(field["attributes"]["label"] for field in fields)
+    assert any(field.get("validations", {}).get("required") for field in fields)
 
 
 @pytest.fixture(scope="module")
