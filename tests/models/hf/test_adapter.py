@@ -367,14 +367,27 @@ def test_a_fault_of_our_own_is_no_error_of_a_request(
         answers(model, requests(shown("one")))
 
 
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_gpu_that_fails_ends_the_run_with_its_reason_and_is_no_reason_to_ask_otherwise(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, exact: bool
+) -> None:
+    def lost(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("CUDA error: device-side assert triggered\nSearch for `cudaErrorAssert' in ...")
+
+    model = load(f"hf/{folder}", CPU)
+    monkeypatch.setattr(type(model.engine.loaded.model), "forward", lost)
+    with pytest.raises(ModelError, match=r"^The GPU failed: CUDA error: device-side assert triggered\. Nothing more"):
+        answers(model, requests(shown("one"), exact=exact))
+
+
 def test_twenty_stimuli_without_any_answer_end_the_run(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def rejects(*args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+        raise RuntimeError("shapes that do not fit")
 
     monkeypatch.setattr(model.engine.loaded.model, "forward", rejects)
     stream = (request for at in range(40) for request in requests(shown(str(at)), 10 * at, count=2))
     seen = []
-    with pytest.raises(ModelError, match=r"20 stimuli in a row.*illegal memory access"):
+    with pytest.raises(ModelError, match=r"20 stimuli in a row.*shapes that do not fit"):
         seen.extend(fresh(model).respond(stream))
     assert 38 <= len(seen) <= 40
 

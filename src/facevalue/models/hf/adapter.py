@@ -19,10 +19,12 @@ from facevalue.hashing import combined_hash, conditions_hash, question_hash, sti
 from facevalue.models._fallback import MOST_UNSEEN, instead, unfollowed
 from facevalue.models._pictures import picture
 from facevalue.models.base import Capabilities, ModelOptions, neighbours
+from facevalue.models.hf.calls import is_device_failure
 from facevalue.models.hf.engine import DrawnReply, Engine, Failed, PreparedPrompts, Wish
 from facevalue.models.hf.framing import cuts
 from facevalue.models.hf.loaded import DATE, DATED, TEXTS_ALONE
 from facevalue.models.hf.open_replies import OpenReplies
+from facevalue.models.hf.processors import first_line
 from facevalue.models.hf.reference_pass import stepwise
 from facevalue.models.hf.scoring import OptionScore, ScoreJob
 from facevalue.types import Request, Response, Status, Stimulus
@@ -117,7 +119,7 @@ class HFModel:
         """Answer the stimuli that the model takes together, each request as soon as it is done, then the next ones.
 
         Open replies go on from one lot of stimuli to the next. While the model works, the next pictures are made ready
-        in a thread, a bounded number of them.
+        in a thread, a bounded number of them. A `ModelError` says that the GPU failed.
         """
         batches = neighbours(requests, MOST_NEIGHBOURS)
         ahead: deque[Future[_Ready]] = deque()
@@ -141,6 +143,12 @@ class HFModel:
                         yield from self._settled(ready, response)
                     yield from self._opened(session, to_the_end=False)
                 yield from self._opened(session, to_the_end=True)
+            except RuntimeError as error:
+                if is_device_failure(error):
+                    raise ModelError(
+                        f"The GPU failed: {first_line(error)}. Nothing more can be asked of it."
+                    ) from error
+                raise
             finally:  # also where nobody wants the rest
                 worker.shutdown(cancel_futures=True)
 

@@ -29,7 +29,7 @@ def logits_of(model: Any, places: "Tensor", **inputs: Any) -> "Tensor":
 
 @contextmanager
 def calling() -> Iterator[None]:
-    """Turn whatever a model's code raises into `Rejected`; lack of memory goes through as it is.
+    """Turn whatever a model's code raises into `Rejected`; lack of memory and a lost GPU go through as they are.
 
     >>> with calling():
     ...     [][0]
@@ -41,7 +41,7 @@ def calling() -> Iterator[None]:
     except FaceValueError:
         raise
     except Exception as error:  # models raise what they like
-        if is_memory(error):
+        if is_memory(error) or is_device_failure(error):
             raise
         reason = str(error).strip()[:300] or "no reason given"
         raise Rejected(f"The model fails: {type(error).__name__}: {reason}") from error
@@ -54,3 +54,8 @@ def is_memory(error: Exception) -> bool:
         isinstance(error, RuntimeError)
         and any(words in reason for words in ("out of memory", "not enough memory", "allocate memory"))
     )
+
+
+def is_device_failure(error: Exception) -> bool:
+    """Return whether an error says that a GPU failed: nothing can be computed on it any more in this process."""
+    return isinstance(error, RuntimeError) and "CUDA error" in str(error)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from facevalue.errors import DataError
-from facevalue.models.hf.calls import Rejected
+from facevalue.models.hf.calls import Rejected, is_device_failure
 from facevalue.models.hf.chat import Group, Row
 from facevalue.models.hf.decoding import Decoding
 from facevalue.models.hf.loaded import Loaded
@@ -128,6 +128,8 @@ def judged(loaded: Loaded, group: Group, way: Way) -> TrialVerdict:
     except DataError:
         raise
     except Exception as error:  # models raise what they like, and so does code that meets one it was not made for
+        if is_device_failure(error):
+            raise
         return TrialVerdict(
             differences, f"sharing was tried, and the model's code is not made for it ({first_line(error)[:200]})"
         )
