@@ -18,7 +18,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _BOUNDS: Mapping[str, tuple[float, float]] = {
-    "concurrency": (1, 1024), "image_tokens": (0, 2**31), "images_per_request": (0, 2**63), "limit": (0, 2**63),
+    "batch": (1, 100_000), "concurrency": (1, 1024), "image_tokens": (0, 2**31), "images_per_request": (0, 2**63),
+    "limit": (0, 2**63),
     "margin": (0, 1e15), "margins": (0, 1e15), "max_cost": (0, 1e15), "max_invalid": (0, 1),
     "max_tokens": (1, 2**31), "price": (0, 1e15), "price_in": (0, 1e15), "price_out": (0, 1e15),
     "reasoning_tokens": (1, 2**31),

@@ -13,6 +13,7 @@ EXTRAS = {
     "checks": "checks of pictures: faces and identity",
     "cloud": "runs in object storage (s3://, gs://, az://)",
     "cluster": "runs on a Ray cluster",
+    "inspect": "Inspect: its providers' models (inspect/PROVIDER/NAME), studies as its tasks",
     "view": "the viewer: facevalue view",
     "plot": "charts of estimates in notebooks",
     "text": "sentiment of texts",

@@ -96,7 +96,8 @@ def test_models_are_completed(complete: Complete) -> None:
     assert complete("plan", "stylisticbias", "--with", "cip") == ["cipher"]
     assert complete("calibrate", "--model", "pl") == ["planted"]
     assert complete("attention", "x", "--model", "h")[-1] == "hf/"
-    assert complete("run", "editor", "--model", "inspect/d") == ["inspect/default"]
+    assert complete("run", "editor", "--model", "inspect/def") == ["inspect/default"]
+    assert complete("run", "editor", "--model", "inspect/g") == ["inspect/google/", "inspect/grok/", "inspect/groq/"]
     assert not any(name.startswith("inspect") for name in complete("run", "editor", "--model", ""))
 
 

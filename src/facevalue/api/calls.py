@@ -46,14 +46,16 @@ def model(
     max_tokens: int | None = None,
     reasoning_effort: str | None = None,
     reasoning_tokens: int | None = None,
+    batch: int | None = None,
 ) -> Model:
     """Load a model, or reach one.
 
     Parameters
     ----------
     spec:
-        http://HOST/v1#NAME, openai/NAME, hf/PATH_OR_ID, vllm/NAME, replay/PATH, reference, reference/VARIANT or
-        sim/default, or the name of a registered one. Or a function from `Question` to text, which sees no picture.
+        http://HOST/v1#NAME, openai/NAME, inspect/PROVIDER/NAME, hf/PATH_OR_ID, vllm/NAME, replay/PATH, reference,
+        reference/VARIANT or sim/default, or the name of a registered one. Or a function from `Question` to text, which
+        sees no picture.
     concurrency, timeout, retries, rpm, tpm:
         How to reach a server: requests at once, seconds until one counts as hung, how often it is sent again, and
         budgets of requests and tokens a minute.
@@ -64,6 +66,8 @@ def model(
     reasoning_effort, reasoning_tokens:
         How much such a model is to think before it replies ("none", "minimal", "low", "medium", "high", "xhigh"), and
         how many tokens it may spend on that.
+    batch:
+        Requests that are sent together as a batch, which is answered later for less (inspect/PROVIDER/NAME).
 
     Raises
     ------
@@ -84,7 +88,7 @@ def model(
         return _of_function(spec)
     if reasoning_effort is not None and reasoning_effort not in EFFORTS:
         raise UnknownNameError("reasoning effort", reasoning_effort, EFFORTS)
-    reach = ModelOptions(concurrency, timeout, retries, rpm, tpm, dtype, device, threads, compile)
+    reach = ModelOptions(concurrency, timeout, retries, rpm, tpm, dtype, device, threads, compile, batch=batch)
     return load(
         spec,
         replace(reach, max_tokens=max_tokens, reasoning_effort=reasoning_effort, reasoning_tokens=reasoning_tokens),

@@ -101,7 +101,7 @@ def generators(incomplete: str) -> "list[CompletionItem]":
 def models(incomplete: str) -> "list[CompletionItem]":
     """Models that come with FaceValue, kinds of addresses, those of other packages, and folders of local models.
 
-    Inspectors, which only the audit of an editor asks, are offered once their kind is begun.
+    Inspectors, which only the audit of an editor asks, and Inspect's providers are offered once their kind is begun.
     """
     for kind in _WITH_PATHS:
         if incomplete.startswith(kind) and incomplete not in (kind, "reference/"):
@@ -110,8 +110,12 @@ def models(incomplete: str) -> "list[CompletionItem]":
 
     of_plugins = (f"{kind}/" for kind in plugins.plugins(plugins.MODELS, ()))
     simulated = (f"sim/{name}" for name in SIMULATED)
-    inspectors = _INSPECTORS if incomplete else ()
-    kinds = dict.fromkeys([*reference_models(), *simulated, *_ADDRESSES, *of_plugins, *inspectors])
+    begun: tuple[str, ...] = ()
+    if incomplete:
+        from facevalue.models.inspect.providers import PROVIDERS  # noqa: PLC0415
+
+        begun = (*_INSPECTORS, *(f"inspect/{name}/" for name in PROVIDERS))
+    kinds = dict.fromkeys([*reference_models(), *simulated, *_ADDRESSES, *of_plugins, *begun])
     return starting(kinds, incomplete)
 
 

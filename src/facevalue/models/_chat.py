@@ -54,7 +54,8 @@ class Dialect:
         """Return the dialect to try after a server rejected a request in this one, None if no other would help.
 
         A parameter that the server doesn't know is left out; a value that it doesn't take is no reason to ask otherwise
-        than planned. Of a greedy request, temperature and top-p are never left out.
+        than planned. Of a greedy request, temperature and top-p are never left out; but of two that a server does not
+        take together, top-p is.
 
         Examples
         --------
@@ -62,6 +63,8 @@ class Dialect:
         ('top_p',)
         >>> Dialect().after("HTTP 400: 'temperature' does not support 0.2. Only the default (1) is.") is None
         True
+        >>> Dialect().after("HTTP 400: `temperature` and `top_p` cannot both be specified for this model.").left_out
+        ('top_p',)
         >>> Dialect().after("HTTP 400: Use 'max_completion_tokens' instead.").limit
         'max_completion_tokens'
         >>> Dialect().after("HTTP 400: top_logprobs must be at most 5").top_logprobs
@@ -69,6 +72,8 @@ class Dialect:
         >>> Dialect().after("HTTP 400: image too large") is None
         True
         """
+        if "both" in complaint and all(name in complaint for name in _DRAWING) and "top_p" not in self.left_out:
+            return replace(self, left_out=(*self.left_out, "top_p"))
         if "max_completion_tokens" in complaint and self.limit == "max_tokens":
             return replace(self, limit="max_completion_tokens")
         if "logprobs" in complaint:
@@ -81,15 +86,14 @@ class Dialect:
         return replace(self, left_out=(*self.left_out, name)) if name else None
 
 
+def image_urls(images: Sequence[Image]) -> list[str]:
+    """Return images as data URIs."""
+    return [f"data:{image.media_type};base64,{base64.b64encode(image.data).decode('ascii')}" for image in images]
+
+
 def image_parts(images: Sequence[Image]) -> list[Part]:
     """Return images as the content parts of a message, each a data URI."""
-    return [
-        {
-            "type": "image_url",
-            "image_url": {"url": f"data:{image.media_type};base64,{base64.b64encode(image.data).decode('ascii')}"},
-        }
-        for image in images
-    ]
+    return [{"type": "image_url", "image_url": {"url": url}} for url in image_urls(images)]
 
 
 def encoded(images: Sequence[Image]) -> list[bytes]:

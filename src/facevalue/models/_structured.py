@@ -51,14 +51,19 @@ def constraint(way: Way, texts: Sequence[str]) -> dict[str, object]:
     if way is Way.GUIDED_CHOICE:
         return {way.value: texts}
     if way is Way.RESPONSE_FORMAT:
-        schema = {
-            "type": "object",
-            "properties": {"answer": {"type": "string", "enum": texts}},
-            "required": ["answer"],
-            "additionalProperties": False,
-        }
-        return {way.value: {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}}
+        named = {"name": "answer", "strict": True, "schema": schema(texts)}
+        return {way.value: {"type": "json_schema", "json_schema": named}}
     return {way.value: grammar(texts)}
+
+
+def schema(texts: Sequence[str]) -> dict[str, object]:
+    """Return the JSON schema of a choice between texts."""
+    return {
+        "type": "object",
+        "properties": {"answer": {"type": "string", "enum": list(texts)}},
+        "required": ["answer"],
+        "additionalProperties": False,
+    }
 
 
 def grammar(texts: Sequence[str]) -> str:

@@ -201,6 +201,9 @@ class ModelOptions:
         How much such a model is to think; None to leave it to the model.
     reasoning_tokens:
         Tokens that it may spend thinking, besides those of its reply.
+    batch:
+        Requests that are sent together to a provider's interface for batches, which answers later for less; None to
+        send each by itself.
     """
 
     concurrency: int = 16
@@ -216,6 +219,7 @@ class ModelOptions:
     max_tokens: int | None = None
     reasoning_effort: str | None = None
     reasoning_tokens: int | None = None
+    batch: int | None = None
 
 
 @runtime_checkable

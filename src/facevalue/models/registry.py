@@ -7,8 +7,9 @@ and a callable that takes what the user typed and `ModelOptions`, and returns a 
 from importlib.metadata import EntryPoint
 
 from facevalue import plugins
-from facevalue.errors import FaceValueError, ModelSpecError, UnknownNameError
+from facevalue.errors import DependencyError, FaceValueError, ModelSpecError, UnknownNameError
 from facevalue.models.base import Model, ModelOptions, checked_model
+from facevalue.models.inspect.providers import PROVIDERS, names_provider
 from facevalue.plugins import Plugin
 from facevalue.printable import first_line
 
@@ -19,7 +20,7 @@ KINDS = {
     "hf": "PATH_OR_ID",
     "replay": "PATH",
     "reference": "VARIANT",
-    "inspect": "default",
+    "inspect": "default or inspect/PROVIDER/NAME",
 }
 """How models of our own are written: a kind, a slash, and this."""
 _ABOVE = {"inspect": EntryPoint("inspect", "facevalue.inspection.inspector:Inspector", plugins.MODELS)}
@@ -32,14 +33,21 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
     `spec`: "reference" for the model that comes with FaceValue, "reference/NAME" for a variant that comes with it,
     "reference/PATH" for one in a folder; "sim/NAME"; "http://HOST/v1#MODEL" or "https://..." for any OpenAI-compatible
     server; "openai/MODEL"; "hf/PATH_OR_ID" for a model on this machine; "vllm/NAME" for one that vLLM runs in this
-    process; "replay/PATH" for recorded answers; "inspect/default" for what measures
-    pictures; "KIND/NAME" for a model of another package. `options`: how to reach or load it.
+    process; "replay/PATH" for recorded answers; "inspect/PROVIDER/NAME" for a model of one of Inspect's providers, and
+    "inspect/default" for what measures pictures; "KIND/NAME" for a model of another package. `options`: how to reach or
+    load it.
     """
     options = options or ModelOptions()
     kind, _, name = spec.partition("/")
-    if kind in KINDS and kind != "openai":
+    is_provided = kind == "inspect" and names_provider(name)
+    if kind in KINDS and kind != "openai" and not is_provided:
         _check_served(spec, options)
     _check_vllm(spec, options)
+    if options.batch is not None and not is_provided:
+        raise ModelSpecError(f"--batch is for Inspect's providers (inspect/PROVIDER/NAME); {spec} is of none.")
+    if is_provided:
+        _check_remote(spec, options)
+        return _of_inspect(spec, options)
     if kind == "hf" and name and "," in (options.device or ""):
         from facevalue.models.hf.devices import HFDevices  # noqa: PLC0415
 
@@ -50,6 +58,8 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         return HFModel(spec, options)
     if not name and kind in KINDS and spec != "reference":
         raise ModelSpecError(f"{spec!r} names no model: write {kind}/{KINDS[kind]}.")
+    if kind == "inspect" and name in PROVIDERS:
+        raise ModelSpecError(f"{spec!r} names no model: write {spec}/NAME.")
     if kind in _ABOVE:
         return _of_plugin(Plugin(_ABOVE[kind]), spec, options)
     ours = kind in KINDS or spec.startswith(("http://", "https://"))
@@ -84,6 +94,7 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         "replay/PATH",
         "hf/PATH_OR_ID",
         "vllm/NAME",
+        "inspect/PROVIDER/NAME",
         "inspect/default",
     ]
     servers = ["http://HOST/v1#MODEL", "https://HOST/v1#MODEL", "openai/MODEL"]
@@ -100,6 +111,16 @@ def _of_plugin(plugin: Plugin, spec: str, options: ModelOptions) -> Model:
         raise
     except (Exception, SystemExit) as error:  # whatever a stranger's package raises
         raise plugin.wrong(f"makes no model of {spec!r}: {first_line(error)}") from error
+
+
+def _of_inspect(spec: str, options: ModelOptions) -> Model:
+    try:
+        from facevalue.models.inspect.adapter import InspectModel  # noqa: PLC0415 - needs an extra
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "inspect_ai":
+            raise
+        raise DependencyError("inspect-ai", "inspect") from None
+    return InspectModel(spec, options)
 
 
 def _check_vllm(spec: str, options: ModelOptions) -> None:

@@ -13,8 +13,8 @@ from facevalue.cli.study_command import StudyGroup
 def _run_options() -> tuple[click.Parameter, ...]:
     return (
         click.Option(["--model"], required=True, type=MODEL, metavar="MODEL",
-                     help="Model to ask: http://HOST/v1#NAME, openai/NAME, hf/PATH_OR_ID, replay/PATH, reference, "
-                     "reference/VARIANT or sim/default."),
+                     help="Model to ask: http://HOST/v1#NAME, openai/NAME, inspect/PROVIDER/NAME, hf/PATH_OR_ID, "
+                     "replay/PATH, reference, reference/VARIANT or sim/default."),
         click.Option(["--out"], type=RunPlace(), metavar="RUN",
                      help="The run's folder, or a URL: s3://BUCKET/PREFIX, gs://, az:// or file://. "
                      "runs/STUDY-MODEL by default. An existing one is resumed."),
@@ -55,6 +55,8 @@ def reach_options() -> tuple[click.Parameter, ...]:
         click.Option(["--retries"], type=click.IntRange(0, 50), default=5, show_default=True,
                      help="Maximum number of retries of a failed request."),
         click.Option(["--rpm"], type=NumberWithin(0, min_open=True), help="At most this many requests a minute."),
+        click.Option(["--batch"], type=click.IntRange(1, 100_000), metavar="N",
+                     help="inspect/PROVIDER/NAME: send N requests as one batch, which is answered later for less."),
         click.Option(["--tpm"], type=NumberWithin(0, min_open=True), help="At most this many tokens a minute."),
         *CLUSTER,
         click.Option(["--log"], type=click.Path(path_type=Path, dir_okay=False),

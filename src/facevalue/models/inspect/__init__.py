@@ -1,0 +1,1 @@
+"""Models of Inspect (`inspect_ai`): any of its providers, asked by our runner. Only `calls` and `replies` import it."""

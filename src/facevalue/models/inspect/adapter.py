@@ -1,0 +1,185 @@
+"""Inspect's providers as models: any of them, under our runner, hashes, retries and budgets."""
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from importlib.metadata import version
+
+from inspect_ai.model import BatchConfig, GenerateConfig, Model, ModelOutput, ResponseSchema
+
+from facevalue.addresses import split_address
+from facevalue.errors import ModelError, ModelSpecError
+from facevalue.models._chat import SEED_BITS, ServerReply, image_urls
+from facevalue.models._served import EncodedRequest, Manner, Served
+from facevalue.models._structured import JSON_TOKENS, Way, schema, wanted
+from facevalue.models.base import Capabilities, ModelOptions
+from facevalue.models.inspect import calls, failures, replies
+from facevalue.models.inspect.providers import (
+    BATCHING,
+    check_provider,
+    endpoint_variable,
+    is_asked_for,
+    is_deployment,
+)
+from facevalue.servers.server import Failure, Waits
+from facevalue.types import Image
+
+_CONNECTIONS = 2**20
+"""Requests that Inspect may have in flight: how many there are is for us to say."""
+
+
+class InspectModel(Served[calls.Client, str]):
+    """A model of one of Inspect's providers.
+
+    `spec`: "inspect/PROVIDER/NAME". `options`: how to reach it. `waits`: how to wait between tries, for tests.
+
+    Raises
+    ------
+    ModelError
+        There is no such provider, or its package or a key is missing.
+    """
+
+    ways = (Way.RESPONSE_FORMAT,)
+
+    def __init__(self, spec: str, options: ModelOptions, *, waits: Waits | None = None) -> None:
+        self._provider, _, self._model = spec.partition("/")[2].partition("/")
+        check_provider(spec, self._provider, self._model)
+        if options.batch is not None:
+            options = replace(options, concurrency=max(options.concurrency, options.batch))
+        super().__init__(spec, spec, options, waits)
+        self._next: Model | None = calls.made(spec, self._provider, self._model)
+        self._api = self._next.api
+        self._endpoint = self._address()
+        if options.batch is not None and not any("batcher" in name for name in vars(self._api)):
+            raise ModelSpecError(f"Inspect's {self._provider} takes no batches; {', '.join(BATCHING)} do.")
+        self._names = (self._model, self._api.service_model_name(), self._api.canonical_name(), self._provider)
+        self._deployed = ""
+        self._unsent: list[str] = []
+        self._takes_seed = False
+
+    def __reduce__(self) -> tuple[type["InspectModel"], tuple[str, ModelOptions]]:
+        """Keep clients and keys out of what is pickled: they are made again from the environment."""
+        return type(self), (self._spec, self._options)
+
+    def settings(self) -> Mapping[str, str | int | float | bool]:
+        """Return provider, name, the address where it is known, and what is sent otherwise than a study says."""
+        endpoint = {"endpoint": self._endpoint} if self._endpoint else {}
+        return {"api": "inspect", "provider": self._provider, "model": self._model, **endpoint, **self._stated()}
+
+    def findings(self) -> Mapping[str, str | int | float | bool]:
+        """Say also which version of Inspect asked, and in batches of how many."""
+        batch = {} if self._options.batch is None else {"batch": self._options.batch}
+        return {**super().findings(), "inspect_ai": version("inspect-ai"), **batch}
+
+    def _address(self) -> str:
+        """The address of the server, where the provider's client has one."""
+        places = (self._api.base_url, getattr(getattr(self._api, "client", None), "base_url", None))
+        address = next((str(place) for place in places if place), "").rstrip("/")
+        variable = endpoint_variable(self._provider)
+        address = address or (os.environ.get(variable, "") if variable else "")
+        try:
+            parts = split_address(address) if address else None
+        except ValueError as error:
+            raise ModelSpecError(
+                f"The address of {self._spec} {error}. Put the key into its variable instead."
+            ) from None
+        if parts is not None and (parts.query or parts.fragment):
+            raise ModelSpecError(f"The address of {self._spec} holds a query ('?...'), which could be a secret.")
+        return address
+
+    def _resource(self) -> AbstractAsyncContextManager[calls.Client]:
+        """A client of its own for each event loop, as connections belong to one."""
+        model = self._next or calls.made(self._spec, self._provider, self._model)
+        self._next = None
+        return calls.client(model)
+
+    def _encode(self, images: Sequence[Image]) -> list[str]:
+        return image_urls(images)
+
+    def _clean(self, text: str) -> str:
+        return failures.clean(text, self._api)
+
+    async def _send(self, resource: calls.Client, prepared: EncodedRequest[str], manner: Manner) -> ServerReply:
+        conversation = calls.messages(prepared.pictures, prepared.request.question)
+        limit = None if self._batched(manner) else self._options.timeout
+        try:
+            async with asyncio.timeout(limit):
+                output, request, response = await calls.ask(resource, conversation, self._config(prepared, manner))
+        except Failure as failure:
+            if not failure.connected:
+                failure.text = f"{self._spec} cannot be reached: {failure.text}"
+            raise
+        except TimeoutError:
+            raise Failure(f"No reply within {self._options.timeout:g} s.", transient=True) from None
+        if manner.probing:
+            self._unsent, self._takes_seed = calls.unsent(request)
+        try:
+            reply = replies.reply_of(output, response)
+        except ValueError as error:
+            text = self._clean(f"The reply is none that can be read: {error}")
+            raise Failure(text, status=200, transient=True) from None
+        self._check_served(output)
+        return replace(reply, note=None if reply.note is None else self._clean(reply.note))
+
+    def _config(self, prepared: EncodedRequest[str], manner: Manner) -> GenerateConfig:
+        """What is asked of Inspect: with `logprobs` the greedy reply, as of any server; its own retries are off."""
+        sampling, left_out = manner.sampling, manner.dialect.left_out
+        extra = JSON_TOKENS if prepared.way is not None else 0
+        effort = self._options.reasoning_effort
+        config = GenerateConfig(
+            max_tokens=sampling.max_tokens + extra,
+            temperature=0.0 if manner.logprobs else sampling.temperature,
+            top_p=1.0 if manner.logprobs else sampling.top_p,
+            seed=prepared.request.seed & SEED_BITS,
+            logprobs=True if manner.logprobs else None,
+            top_logprobs=manner.dialect.top_logprobs if manner.logprobs else None,
+            reasoning_effort=effort,  # type: ignore[arg-type] # one of `EFFORTS`
+            reasoning_tokens=self._options.reasoning_tokens,
+            response_schema=None if prepared.way is None else _schema(prepared),
+            max_retries=0,
+            max_connections=_CONNECTIONS,
+            cache=False,
+            batch=BatchConfig(size=self._options.batch, max_size=self._options.batch)
+            if self._batched(manner)
+            else None,
+        )
+        return config.model_copy(update=dict.fromkeys(left_out))
+
+    def _batched(self, manner: Manner) -> bool:
+        return self._options.batch is not None and not manner.probing
+
+    def _check_served(self, output: ModelOutput) -> None:
+        """Refuse an answer of another model than was asked."""
+        fallback = output.fallback
+        if fallback is not None:
+            raise Failure(self._clean(f"Answered by {fallback.fallback_model} in place of {fallback.model}."))
+        if not output.model or is_asked_for(output.model, self._names):
+            return
+        if is_deployment(self._provider, self._model):
+            self._deployed = self._deployed or output.model
+            if is_asked_for(output.model, [self._deployed]):
+                return
+        raise Failure(
+            self._clean(f"Answered by {output.model}, not by {self._deployed or self._model}, which was asked.")
+        )
+
+    async def _explain(self, resource: calls.Client, failure: Failure) -> None:
+        if failure.status in (401, 403):
+            raise ModelError(f"{self._spec} refuses the key, or the lack of one. {failure.text}")
+        if failure.status == 404:
+            near = failures.near_names(self._provider, self._model)
+            raise ModelError(f"{self._provider} does not offer {self._model!r}.{near} {failure.text}")
+
+    async def _probe(self, resource: calls.Client) -> Capabilities:
+        """See also which parameters Inspect did send: what it drops in silence is no part of what was planned."""
+        capabilities = await super()._probe(resource)
+        left_out = dict.fromkeys([*self._dialect.left_out, *self._unsent])
+        self._dialect = replace(self._dialect, left_out=tuple(left_out))
+        return replace(capabilities, seeds=self._takes_seed)
+
+
+def _schema(prepared: EncodedRequest[str]) -> ResponseSchema:
+    answer = schema(wanted(prepared.request.question.options))
+    return ResponseSchema.model_validate({"name": "answer", "json_schema": answer, "strict": True})

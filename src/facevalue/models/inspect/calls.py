@@ -1,0 +1,213 @@
+"""Calls of Inspect's providers: a client is made, asked once without Inspect's retries and cache, and closed."""
+
+import asyncio
+import logging
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from contextvars import Context
+from dataclasses import dataclass
+from typing import Any
+
+from inspect_ai._util.background import set_background_task_group
+from inspect_ai._util.entrypoints import ensure_entry_points
+from inspect_ai._util.error import PrerequisiteError
+from inspect_ai._util.registry import RegistryInfo, registry_find, registry_unqualified_name
+from inspect_ai.event import ModelEvent
+from inspect_ai.log import transcript
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    Content,
+    ContentImage,
+    ContentText,
+    GenerateConfig,
+    Model,
+    ModelOutput,
+    get_model,
+)
+from inspect_ai.model._providers.util.batch_log import set_batch_log_callback
+
+from facevalue.errors import ModelError, ModelSpecError, UnknownNameError
+from facevalue.models.inspect.failures import clean, failure_of, plain, prerequisite
+from facevalue.models.inspect.providers import ELSEWHERE, PROVIDERS
+from facevalue.types import Question
+
+_LOG = logging.getLogger(__name__)
+_MOST_LEVELS = 4
+_SENT = {
+    "temperature": ("temperature",),
+    "top_p": ("top_p", "topP"),
+    "seed": ("seed", "random_seed"),
+    "limit": ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxTokens"),
+}
+"""What providers call what is sent to them."""
+_SPOKEN = ("messages", "input", "contents", "system", "instructions")
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A provider's client in one event loop, and what Inspect runs in its background."""
+
+    model: Model
+    background: "BackgroundTasks"
+
+
+class BackgroundTasks:
+    """Tasks that Inspect starts besides what it is asked, such as those that collect batches.
+
+    Where such a task ends with an error, whoever waits for a batch would wait for ever. So its end is told.
+    """
+
+    def __init__(self) -> None:
+        self.failure: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def start_soon(self, function: Callable[..., Any], *arguments: object) -> None:
+        """Start a task; called by Inspect."""
+        task = asyncio.ensure_future(function(*arguments))
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    async def close(self) -> None:
+        """End all of them."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not self.failure.done():
+            self.failure.set_result(error)
+
+
+def made(spec: str, provider: str, name: str) -> Model:
+    """Make a client; no request is sent.
+
+    Raises
+    ------
+    ModelError
+        There is no such provider, or its package or a key is missing: what to do.
+    """
+    if provider not in _offered():
+        ensure_entry_points()  # those of other packages
+        if provider not in _offered():
+            names = {*PROVIDERS, *_offered()} - {*ELSEWHERE}
+            raise ModelSpecError(str(UnknownNameError("provider of Inspect", provider, names)))
+    hook = sys.excepthook
+    try:
+        return get_model(f"{provider}/{name}", memoize=False)
+    except PrerequisiteError as error:
+        raise ModelSpecError(prerequisite(spec, str(error.message))) from None
+    except ImportError as error:
+        raise ModelSpecError(f"{spec!r} needs a package that is not installed: {error}.") from None
+    except Exception as error:  # of whatever kind a provider's package raises
+        raise ModelSpecError(f"{spec!r} cannot be used: {clean(str(error) or type(error).__name__, None)}") from None
+    finally:
+        sys.excepthook = hook  # Inspect puts its own in place
+
+
+def _offered() -> set[str]:
+    return {registry_unqualified_name(provider) for provider in registry_find(_is_provider)}
+
+
+def _is_provider(info: RegistryInfo) -> bool:
+    return info.type == "modelapi"
+
+
+@asynccontextmanager
+async def client(model: Model) -> AsyncIterator[Client]:
+    """Hold a client in an event loop, and close it."""
+    background = BackgroundTasks()
+    set_batch_log_callback(lambda message: _LOG.info("%s", message))  # it would be printed
+    try:
+        async with model:
+            yield Client(model, background)
+    finally:
+        set_batch_log_callback(None)
+        await background.close()
+
+
+def messages(pictures: Sequence[str], question: Question) -> list[ChatMessage]:
+    """Return the messages of one request: the system message and earlier turns if any, the pictures, then the text."""
+    out: list[ChatMessage] = []
+    if question.system is not None:
+        out.append(ChatMessageSystem(content=question.system))
+    for role, text in question.turns:
+        out.append(ChatMessageUser(content=text) if role == "user" else ChatMessageAssistant(content=text))
+    content: list[Content] = [ContentImage(image=url) for url in pictures]
+    content.append(ContentText(text=question.prompt))
+    out.append(ChatMessageUser(content=content if pictures else question.prompt))
+    return out
+
+
+async def ask(
+    reached: Client, conversation: list[ChatMessage], config: GenerateConfig
+) -> tuple[ModelOutput, Mapping[str, Any], Mapping[str, Any]]:
+    """Ask once; return also what was sent, and what came, where the provider tells.
+
+    It is asked outside of whatever evaluation of Inspect's may surround it, so that none counts, limits or records it.
+
+    Raises
+    ------
+    Failure, ModelError
+        No answer came; or none can come any more.
+    """
+    sdk = getattr(reached.model.api, "client", None)
+    if sdk is not None and hasattr(sdk, "max_retries"):
+        sdk.max_retries = 0  # retries of the provider's own package would be in no budget
+
+    async def asking() -> tuple[ModelOutput, Mapping[str, Any], Mapping[str, Any]]:
+        set_background_task_group(reached.background)  # type: ignore[arg-type] # of a task group only this is used
+        output = await reached.model.generate(conversation, config=config)
+        calls = [event.call for event in transcript().events if isinstance(event, ModelEvent)]
+        call = calls[-1] if calls else None
+        return output, call.request if call else {}, (call.response or {}) if call else {}
+
+    task = asyncio.get_running_loop().create_task(asking(), context=Context())
+    try:
+        await asyncio.wait((task, reached.background.failure), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        if not task.done():
+            task.cancel()
+    if not task.done():
+        reason = clean(str(reached.background.failure.result()), reached.model.api)
+        raise ModelError(f"A batch could not be sent: {reason.rstrip('.')}. What was answered is kept.")
+    try:
+        return task.result()
+    except PrerequisiteError as error:
+        raise ModelError(clean(plain(str(error.message)), reached.model.api)) from None
+    except Exception as error:
+        raise failure_of(error, reached.model.api) from None
+
+
+def unsent(request: Mapping[str, Any]) -> tuple[list[str], bool]:
+    """Return which parameters of sampling are not in what was sent, and whether a seed is.
+
+    Inspect leaves out what a provider or model does not take, with a warning at most. Of a provider whose requests are
+    not known in a shape that is understood nothing is said.
+
+    Examples
+    --------
+    >>> unsent({"max_tokens": 5, "temperature": 0, "messages": [{"seed": 1}]})
+    (['top_p', 'seed'], False)
+    >>> unsent({"model": "x"})
+    ([], False)
+    """
+    names = set(_names(request, 0))
+    sent = {parameter for parameter, spellings in _SENT.items() if names & {*spellings}}
+    missing = [name for name in ("temperature", "top_p", "seed") if name not in sent]
+    return (missing if "limit" in sent else []), "seed" in sent
+
+
+def _names(value: object, level: int) -> list[str]:
+    if not isinstance(value, Mapping) or level > _MOST_LEVELS:
+        return []
+    out = [str(name) for name, inner in value.items() if inner is not None]
+    for name, inner in value.items():
+        if name not in _SPOKEN:
+            out += _names(inner, level + 1)
+    return out
