@@ -17,7 +17,7 @@ from facevalue.models import load
 from facevalue.models.base import ModelOptions
 from facevalue.models.inspect import calls
 from facevalue.models.inspect.adapter import InspectModel
-from facevalue.models.inspect.providers import BATCHING, PROVIDERS, is_asked_for
+from facevalue.models.inspect.providers import BATCHING, PROVIDERS, is_asked_for, without_route
 from facevalue.servers.server import Waits
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 from tests.models.inspect_providers import Batched, Scripted, ServerError, fine, listed, say
@@ -404,6 +404,9 @@ def test_providers_are_those_of_inspect() -> None:
         ("claude-sonnet-4-5-20250929", "claude-sonnet-4-5", True),
         ("claude-sonnet-4", "claude-sonnet-4-5", False),
         ("anthropic.claude-3-haiku-20240307-v1:0", "anthropic.claude-3-haiku", True),
+        ("claude-3-haiku-20240307", "us.anthropic.claude-3-haiku-20240307-v1:0", True),
+        ("claude-3-opus-20240229", "us.anthropic.claude-3-haiku-20240307-v1:0", False),
+        ("openai.gpt-5.5", "bedrock/gpt-5.5", True),
         ("claude-3-5-sonnet@20240620", "claude-3-5-sonnet", True),
         ("gemini-1.5-pro-002", "gemini-1.5-pro", True),
         ("gemini-2.5-pro-preview-05-20", "gemini-2.5-pro", True),
@@ -415,6 +418,11 @@ def test_providers_are_those_of_inspect() -> None:
 )
 def test_a_dated_version_of_a_model_is_the_model(served: str, name: str, same: bool) -> None:
     assert is_asked_for(served, [name]) == same
+
+
+def test_who_is_to_run_a_model_is_no_part_of_its_name() -> None:
+    assert without_route("openrouter", "qwen/qwen2.5-vl-72b:free") == "qwen/qwen2.5-vl-72b"
+    assert without_route("ollama", "llava:13b") == "llava:13b"
 
 
 # --- batches --------------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from facevalue.models.inspect.providers import (
     endpoint_variable,
     is_asked_for,
     is_deployment,
+    without_route,
 )
 from facevalue.servers.server import Failure, Waits
 from facevalue.types import Image
@@ -54,7 +55,8 @@ class InspectModel(Served[calls.Client, str]):
         self._endpoint = self._address()
         if options.batch is not None and not any("batcher" in name for name in vars(self._api)):
             raise ModelSpecError(f"Inspect's {self._provider} takes no batches; {', '.join(BATCHING)} do.")
-        self._names = (self._model, self._api.service_model_name(), self._api.canonical_name(), self._provider)
+        names = (self._model, without_route(self._provider, self._model), self._api.service_model_name())
+        self._names = (*names, self._api.canonical_name(), self._provider)
         self._deployed = ""
         self._unsent: list[str] = []
         self._takes_seed = False

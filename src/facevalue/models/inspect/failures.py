@@ -65,7 +65,7 @@ def _message(error: BaseException) -> str:
 
 def near_names(provider: str, name: str) -> str:
     """Names of the provider's that are like this one, as Inspect's list has them; empty if none is."""
-    names = [known.partition("/")[2] for known in read_model_info() if known.startswith(f"{provider}/")]
+    names = {key.partition("/")[2] for key in read_model_info() if key.startswith(f"{provider}/")} - {name}
     near = get_close_matches(name, names, n=2, cutoff=0.6)
     return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 

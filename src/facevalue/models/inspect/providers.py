@@ -25,10 +25,14 @@ ELSEWHERE = {
 _STARTING = {"vllm": "VLLM_BASE_URL", "vllm-completions": "VLLM_BASE_URL", "sglang": "SGLANG_BASE_URL"}
 """Those that start a server unless a variable says where there is one."""
 _DEPLOYING = ("azureai", "litellm-proxy", "sagemaker")
-_DATE = re.compile(
+_ROUTING = ("hf-inference-providers", "openrouter")
+_VERSION = re.compile(
     r"[-@:](?:(?:preview|exp)-)?(?:\d{4}-\d\d-\d\d|\d{8}|\d{6}|\d{4}|\d{3}|\d\d-\d\d(?:-\d{4})?)(?:-v\d+)?(?::\d+)?"
+    r"|-v\d+(?::\d+)?"
 )
-"""What names of dated versions add: -2024-08-06, -20240229-v1:0, @20240620, -002, -preview-05-20."""
+"""What names of dated versions add: -2024-08-06, -20240229-v1:0, @20240620, -002, -preview-05-20, -v1:0."""
+_VENDOR = re.compile(r"^(?:[a-z]{2,6}\.)?[a-z]+\.(?=[a-z])")
+"""What Bedrock puts before a name: "anthropic.", "us.anthropic."."""
 
 
 def names_provider(name: str) -> bool:
@@ -75,6 +79,11 @@ def is_deployment(provider: str, model: str) -> bool:
     return provider in _DEPLOYING or model.startswith("azure/")
 
 
+def without_route(provider: str, name: str) -> str:
+    """The name of a model without who is to run it, where a provider takes that: "NAME:free", "NAME:fireworks-ai"."""
+    return name.partition(":")[0] if provider in _ROUTING else name
+
+
 def is_asked_for(served: str, names: Iterable[str]) -> bool:
     """Whether the model that answered has one of the names that were asked for, but for the date of a version.
 
@@ -92,8 +101,8 @@ def is_asked_for(served: str, names: Iterable[str]) -> bool:
 
 def _is_version(first: str, second: str) -> bool:
     short, long = sorted((first, second), key=len)
-    return long.startswith(short) and (long == short or _DATE.fullmatch(long[len(short) :]) is not None)
+    return long.startswith(short) and (long == short or _VERSION.fullmatch(long[len(short) :]) is not None)
 
 
 def _bare(name: str) -> str:
-    return re.sub(r"[-:]latest$", "", name.rpartition("/")[2].strip().casefold())
+    return _VENDOR.sub("", re.sub(r"[-:]latest$", "", name.rpartition("/")[2].strip().casefold()))
