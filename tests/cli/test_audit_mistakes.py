@@ -8,13 +8,17 @@ from shutil import rmtree
 import pytest
 
 import facevalue as fv
+from facevalue.cli.results import open_all, unasked_of
 from facevalue.protocol.study import LeftOut
 from facevalue.runs.asked import utc_now
 from facevalue.runs.audit_folder import AuditedStudy, AuditRecord, read_audit, run_place, write_audit
+from facevalue.view.opened import OpenedRuns
+from facevalue.view.profile import profile as profile_document
 from tests.cli.conftest import Command
 from tests.runs.test_pictures import own
 
 NAMES = ("stylisticbias", "visbias")
+WAITING = "audit has not asked visbias yet: this is of its other studies."
 ASKED = ("stylisticbias", "--model", "sim/default", "--faces", "4", "--attributes", "eyewear", "--seeds", "1")
 
 
@@ -45,10 +49,12 @@ def test_a_pack_says_what_was_not_asked(half: Command) -> None:
     readme = Path("packed/README.md").read_text()
     assert "- **visbias** is not asked yet: the audit is not complete." in readme
     assert "- **gras** was not asked: It needs pictures." in readme
+    assert WAITING in Path("packed/profile.html").read_text()
+    assert json.loads(Path("packed/profile.json").read_text())["waiting"] == [WAITING]
 
 
 def test_profile_and_compare_say_what_was_not_asked(half: Command) -> None:
-    sentence = "audit has not asked visbias yet: this is of its other studies."
+    sentence = WAITING
     assert sentence in half("profile", "audit").out
     assert sentence in json.loads(half("profile", "audit", "--json").out)["answer"]
     assert half("run", *ASKED, "--sample-seed", "1", "--name", "again", "--out", "again").status == 0
@@ -56,6 +62,15 @@ def test_profile_and_compare_say_what_was_not_asked(half: Command) -> None:
     assert json.loads(half("compare", "x=audit", "again", "--json").out)["left_out"] == [sentence]
     assert sentence in " ".join(fv.profile("audit").answer.split())
     assert sentence in fv.compare("audit", "again").left_out
+
+
+def test_trend_and_view_say_what_was_not_asked(half: Command) -> None:
+    assert half("run", *ASKED, "--name", "later", "--out", "later").status == 0
+    assert json.loads(half("trend", ".", "--json").out)["left_out"] == [WAITING]
+    assert WAITING in fv.trend("audit", "later").left_out
+    assert half("view", "audit", "--export", "pages").out.splitlines()[0] == WAITING
+    opened = OpenedRuns(open_all(("audit", "later")), waiting=unasked_of(("audit", "later")))
+    assert WAITING in profile_document(opened).sentences
 
 
 @pytest.mark.parametrize("is_url", [False, True])

@@ -273,10 +273,9 @@ def stored_runs(
             yield from (StoredRun.open(place_of(run)) for run in below(place_of(place)))
 
 
-def unasked_of(places: Iterable[Run | str | PathLike[str]]) -> list[str]:
+def unasked_of(places: Iterable[Run | str | PathLike[str]]) -> tuple[str, ...]:
     """Which studies of each audit among some places have not begun, a sentence each."""
-    sentences = [unasked(place_of(place)) for place in places if not isinstance(place, Run)]
-    return list(filter(None, sentences))
+    return unasked(place_of(place) for place in places if not isinstance(place, Run))
 
 
 def progress_of(progress: bool | Progress) -> Progress:

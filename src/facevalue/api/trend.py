@@ -2,10 +2,11 @@
 
 from os import PathLike
 
-from facevalue.api.calls import stored_runs
+from facevalue.api.calls import place_of, stored_runs
 from facevalue.api.run import Run
 from facevalue.arguments import checked, checked_path
-from facevalue.runs.history import runs_below
+from facevalue.runs.audit_folder import unasked
+from facevalue.runs.history import audits_below, runs_below
 from facevalue.runs.trend import Trend
 from facevalue.runs.trend import trend as trend_of
 
@@ -39,7 +40,9 @@ def trend(
     >>> fv.trend("history").studies[0].cells.select("variation", "became").rows()
     [('thick-rimmed', 'no change found'), ('sunglasses', 'no change found')]
     """
-    history = trend_of(list(stored_runs((first, *others), runs_below)))
+    folders = [place_of(place) for place in (first, *others) if not isinstance(place, Run)]
+    waiting = unasked(audit for folder in folders for audit in audits_below(folder))
+    history = trend_of(list(stored_runs((first, *others), runs_below)), waiting)
     if page is not None:
         from facevalue.report.trend_page import write_trend  # noqa: PLC0415 - templates take their time
 

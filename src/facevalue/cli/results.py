@@ -241,9 +241,9 @@ def open_all(
     ]
 
 
-def unasked_of(texts: Sequence[str]) -> list[str]:
+def unasked_of(texts: Sequence[str]) -> tuple[str, ...]:
     """Which studies of each AUDIT among what was named have not begun, a sentence each."""
-    return [sentence for _, text in map(_labelled, texts) if (sentence := unasked(place(text)))]
+    return unasked(place(text) for _, text in map(_labelled, texts))
 
 
 def _labelled(text: str) -> tuple[str, str]:

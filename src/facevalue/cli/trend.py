@@ -16,7 +16,8 @@ from facevalue.errors import SettingError
 from facevalue.protocol.offers import OfferedTable as Shown
 from facevalue.report.formatting import shown_settings
 from facevalue.report.trend_rows import HEADS, rows, sentence
-from facevalue.runs.history import runs_below
+from facevalue.runs.audit_folder import unasked
+from facevalue.runs.history import audits_below, runs_below
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.trend import StudyTrend, Trend
 from facevalue.runs.trend import trend as trend_of
@@ -66,7 +67,7 @@ class TrendDocument(Document):
     """Number of cells of all studies that drifted or changed at a date."""
     studies: Sequence[StudyHistory]
     left_out: tuple[str, ...]
-    """Runs and studies without a history, and why, a sentence each."""
+    """Runs and studies without a history, and why, and studies of audits that wait to be asked, a sentence each."""
 
 
 def trend(places: tuple[str, ...], out: Path | None) -> Output[TrendDocument]:
@@ -74,7 +75,7 @@ def trend(places: tuple[str, ...], out: Path | None) -> Output[TrendDocument]:
     if out is not None and out.suffix != ".html":
         raise SettingError(f"{out.name} is not an .html file.")
     runs = [StoredRun.open(place(run)) for text in places for run in runs_below(place(text))]
-    history = trend_of(runs)
+    history = trend_of(runs, unasked(audit for text in places for audit in audits_below(place(text))))
     if out is not None:
         from facevalue.report.trend_page import write_trend  # noqa: PLC0415 - templates take their time
 

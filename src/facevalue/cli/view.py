@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from facevalue.cli.output import Document, Output
-from facevalue.cli.results import open_all
+from facevalue.cli.results import open_all, unasked_of
 from facevalue.errors import DependencyError, SettingError
 from facevalue.places import folder_or_url
 from facevalue.runs.audit_folder import is_audit
@@ -41,13 +41,13 @@ def view(
     opened = _opened(runs, pictures)
     viewer = Viewer(opened, port)
     document = ViewDocument(viewer.address, _places(opened))
-    lines = [viewer.address, "Ctrl-C ends it."]
+    lines = [*opened.waiting, viewer.address, "Ctrl-C ends it."]
     return Output(document, lines, then=lambda: viewer.serve(browser=not no_browser))
 
 
 def _opened(runs: Sequence[str], pictures: Path | None) -> OpenedRuns:
     is_of_audit = len(runs) == 1 and is_audit(folder_or_url(runs[0]))
-    return OpenedRuns(open_all(runs, pictures), audit=is_of_audit)
+    return OpenedRuns(open_all(runs, pictures), audit=is_of_audit, waiting=unasked_of(runs))
 
 
 def _places(opened: OpenedRuns) -> tuple[str, ...]:
@@ -62,4 +62,4 @@ def _exported(runs: Sequence[str], folder: Path, public: bool, pictures: Path | 
     written = export_folder(opened, folder, public=public)
     document = ViewDocument("", _places(opened), str(written.page))
     lines = [f"{written.answers:,} answers, {written.pictures:,} pictures: {written.page}"]
-    return Output(document, [*lines, written.note] if written.note else lines)
+    return Output(document, [*opened.waiting, *lines, *filter(None, [written.note])])

@@ -34,7 +34,16 @@ from facevalue.report.html import as_json, render
 from facevalue.report.profile import profile_of
 from facevalue.report.profile.page import render as render_profile
 from facevalue.report.profile.rows import tables
-from facevalue.runs.audit_folder import AUDIT, AuditRecord, is_audit, read_audit, record_bytes, runs_of, waiting_studies
+from facevalue.runs.audit_folder import (
+    AUDIT,
+    AuditRecord,
+    is_audit,
+    read_audit,
+    record_bytes,
+    runs_of,
+    unasked,
+    waiting_studies,
+)
 from facevalue.runs.croissant import ListFile
 from facevalue.runs.data_statement import data_statement
 from facevalue.runs.stored import StoredRun
@@ -117,7 +126,7 @@ def pack(
     _check_target(to)
     packed = gather([StoredRun.open(run) for run in runs])
     audits = [read_audit(place) for place in places if is_audit(place)]
-    files = dict(_files(packed, audits, organization))
+    files = dict(_files(packed, audits, organization, unasked(places)))
     written = _ended(packed)
     verdict = ""
     if limits is not None:
@@ -132,7 +141,9 @@ def pack(
     return Packed(to, len(files), sum(map(len, files.values())), tuple(member.name for member in packed))
 
 
-def _files(pack: Sequence[PackedRun], audits: Sequence[AuditRecord], organization: str) -> Iterator[tuple[str, bytes]]:
+def _files(
+    pack: Sequence[PackedRun], audits: Sequence[AuditRecord], organization: str, waiting: Sequence[str]
+) -> Iterator[tuple[str, bytes]]:
     written = _ended(pack)
     definitions = {str(d["name"]): d for member in pack for d in member.definitions()}
     yield "measures.json", _json(list(definitions.values()))
@@ -148,7 +159,7 @@ def _files(pack: Sequence[PackedRun], audits: Sequence[AuditRecord], organizatio
             _json(every_eval_ever(member, organization, int(written.timestamp()))),
         )
         yield from _pictures(member)
-    yield from _profile(pack)
+    yield from _profile(pack, waiting)
     yield "cyclonedx.json", _json(cyclonedx(pack, written.isoformat()))
     yield "model-index.yaml", model_index(pack).encode()
     yield "eval-results.yaml", eval_results(pack, written.isoformat()).encode()
@@ -158,10 +169,10 @@ def _files(pack: Sequence[PackedRun], audits: Sequence[AuditRecord], organizatio
         yield AUDIT if not number else f"{number}-{AUDIT}", record_bytes(record_without_places(audit))
 
 
-def _profile(pack: Sequence[PackedRun]) -> Iterator[tuple[str, bytes]]:
+def _profile(pack: Sequence[PackedRun], waiting: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """One profile of all runs; none where they cannot stand in one, such as of a model that answered nothing."""
     with suppress(RunError):
-        built = profile_of([member.run for member in pack])
+        built = profile_of([member.run for member in pack], waiting)
         yield "profile.html", render_profile(built, _ended(pack)).encode()
         yield "profile.json", _json(tables(built))
 

@@ -1,6 +1,6 @@
 """Folder of an audit: `audit.toml`, which says what is asked of one model, and a run folder for each study."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -200,19 +200,18 @@ def waiting_studies(record: AuditRecord, begun: Container[str]) -> tuple[str, ..
     return tuple(study.name for study in record.studies if study.name not in begun)
 
 
-def unasked(place: Path | str) -> str:
-    """Sentence on the studies of an audit that have not begun; empty where all have, and for a run.
+def unasked(places: Iterable[Path | str]) -> tuple[str, ...]:
+    """Sentences on the studies of audits that have not begun, one for each audit that has such, of runs and audits.
 
     Examples
     --------
-    >>> unasked("runs/first")
-    ''
+    >>> unasked(["runs/first"])
+    ()
     """
-    if not is_audit(place):
-        return ""
-    record = read_audit(place)
-    waiting = waiting_studies(record, begun_runs(place, record))
-    return f"{_not_yet(place, waiting)}: this is of its other studies." if waiting else ""
+    audits = dict.fromkeys(str(place) for place in places if is_audit(place))
+    records = {audit: read_audit(audit) for audit in audits}
+    waiting = {audit: waiting_studies(record, begun_runs(audit, record)) for audit, record in records.items()}
+    return tuple(f"{_not_yet(name, names)}: this is of its other studies." for name, names in waiting.items() if names)
 
 
 def _not_yet(audit: Path | str, waiting: Sequence[str]) -> str:

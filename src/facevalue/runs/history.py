@@ -5,7 +5,7 @@ from pathlib import Path
 
 from facevalue.errors import RunError
 from facevalue.places import MAKING_FOLDER, is_url
-from facevalue.runs.audit_folder import is_audit, runs_of
+from facevalue.runs.audit_folder import AUDIT, is_audit, runs_of
 from facevalue.runs.joined import by_study, repeated
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import MANIFEST
@@ -24,12 +24,26 @@ def runs_below(place: Path | str) -> list[str]:
     """
     if is_url(place) or is_audit(place) or (Path(place) / MANIFEST).is_file():
         return runs_of(place)
-    depths = ("/".join(["*"] * depth + [MANIFEST]) for depth in range(1, _DEEPEST + 1))
-    folders = {path.parent for pattern in depths for path in Path(place).glob(pattern)}
-    runs = sorted(str(path) for path in folders if path.name != MAKING_FOLDER and not _hidden(path, Path(place)))
+    runs = [str(path) for path in _folders_with(MANIFEST, Path(place)) if path.name != MAKING_FOLDER]
     if not runs:
         raise RunError(f"{place} is no folder of runs or audits: there is no {MANIFEST} in it.")
     return runs
+
+
+def audits_below(place: Path | str) -> list[Path | str]:
+    """Audits whose runs are in a folder, as `runs_below` names these: itself, or all below it."""
+    if is_audit(place):
+        return [place]
+    if is_url(place) or (Path(place) / MANIFEST).is_file():
+        return []
+    return [path for path in _folders_with(AUDIT, Path(place)) if is_audit(path)]
+
+
+def _folders_with(name: str, place: Path) -> list[Path]:
+    """Folders below one that hold a file, those that are hidden left out."""
+    depths = ("/".join(["*"] * depth + [name]) for depth in range(1, _DEEPEST + 1))
+    folders = {path.parent for pattern in depths for path in place.glob(pattern)}
+    return sorted((path for path in folders if not _hidden(path, place)), key=str)
 
 
 def _hidden(path: Path, below: Path) -> bool:

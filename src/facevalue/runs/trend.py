@@ -74,7 +74,7 @@ class Trend:
 
     studies: tuple[StudyTrend, ...]
     left_out: tuple[str, ...] = ()
-    """Runs and studies without a history, and why, a sentence each."""
+    """Runs and studies without a history, and why, and studies of audits that wait to be asked, a sentence each."""
 
     @property
     def changed(self) -> int:
@@ -103,13 +103,15 @@ class _Contrasts:
     """Cells of each run with all of what was sampled, and without each group of it."""
 
 
-def trend(runs: Sequence[StoredRun]) -> Trend:
+def trend(runs: Sequence[StoredRun], waiting: Sequence[str] = ()) -> Trend:
     """Say what drifted over the dates of runs, and what changed at one of them.
 
     Parameters
     ----------
     runs:
         Of one model, or versions of it; two or more of one study at least.
+    waiting:
+        What audits among them have not begun, a sentence for each (`audit_folder.unasked`).
 
     Raises
     ------
@@ -140,7 +142,7 @@ def trend(runs: Sequence[StoredRun]) -> Trend:
         raise refusals[0]
     judged, names = judged_histories(contrasts), run_names(runs)
     studies = [_study_trend(*of_study, names) for of_study in zip(comparable_runs, contrasts, judged, strict=True)]
-    return Trend(tuple(studies), tuple(left_out))
+    return Trend(tuple(studies), (*left_out, *waiting))
 
 
 def _study_trend(

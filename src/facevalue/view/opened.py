@@ -163,11 +163,13 @@ class OpenedRuns:
         In the order in which they were named.
     audit:
         Whether they are those of an audit.
+    waiting:
+        What audits among them have not begun, a sentence for each (`audit_folder.unasked`).
     """
 
-    def __init__(self, runs: Sequence[StoredRun], *, audit: bool = False) -> None:
+    def __init__(self, runs: Sequence[StoredRun], *, audit: bool = False, waiting: Sequence[str] = ()) -> None:
         self._viewed = [ViewedRun(run, number) for number, run in enumerate(runs)]
-        self.audit = audit
+        self.audit, self.waiting = audit, tuple(waiting)
         self._values: dict[str, tuple[tuple[RunState, ...], Any]] = {}
         self._lock = Lock()
 

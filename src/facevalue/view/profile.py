@@ -93,7 +93,8 @@ def profile(runs: OpenedRuns) -> ProfilePage:
     if len(runs) < 2:
         raise DataError("A profile is of several runs; this is one.")
     states = runs.states()
-    return runs.once("profile", states, lambda: _document(profile_of([state.run for state in states]), runs))
+    opened = [state.run for state in states]
+    return runs.once("profile", states, lambda: _document(profile_of(opened, runs.waiting), runs))
 
 
 def _document(profile: Profile, runs: OpenedRuns) -> ProfilePage:

@@ -158,7 +158,7 @@ class JudgedTogether(Protocol):
 def profile_of(runs: Sequence[StoredRun], waiting: Sequence[str] = ()) -> Profile:
     """Make the profile of runs of any studies, and of one or several models.
 
-    `waiting`: what an audit among them has not begun, a sentence for each (`audit_folder.unasked`).
+    `waiting`: what audits among them have not begun, a sentence for each (`audit_folder.unasked`).
 
     Raises
     ------

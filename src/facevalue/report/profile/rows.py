@@ -100,9 +100,10 @@ def contrast_rows(profile: Profile) -> list[ContrastRow]:
     return out + [row for contrast in profile.pairs for row in _rows(contrast, "")]
 
 
-def tables(profile: Profile) -> dict[str, list[dict[str, Any]]]:
-    """Both as tables of `profile.json`."""
+def tables(profile: Profile) -> dict[str, list[Any]]:
+    """Both as tables of `profile.json`, after what audits have not asked yet."""
     return {
+        "waiting": list(profile.waiting),
         "comparisons": [asdict(row) for row in comparisons(profile)],
         "side_by_side": [asdict(row) for row in contrast_rows(profile)],
     }
