@@ -20,6 +20,7 @@ from facevalue.studies.counterfactuals import parsing
 from facevalue.studies.counterfactuals.design import OPEN, RATING, layout
 from facevalue.studies.counterfactuals.measures import JUDGED, LABELS, LEAD, MEASURES
 from facevalue.studies.counterfactuals.pictures import located, read_pictures, source
+from facevalue.studies.counterfactuals.precision import precision
 from facevalue.studies.counterfactuals.prompts import PromptBuilder
 from facevalue.studies.counterfactuals.settings import CITATION, NAME, TEXT, TITLE, Selection, selection
 from facevalue.studies.counterfactuals.tables import TITLES
@@ -107,7 +108,12 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         answer=parsing.answer,
         analyse=partial(analyse, ()),
         estimates=Estimated(measures=(*MEASURES, *JUDGED), labels=LABELS, lead=LEAD),
-        planned=Planned(left_out=(*pictures.left_out, *_unrated(frame, choice), *uncounted), counted_by=("prompt",)),
+        planned=Planned(
+            left_out=(*pictures.left_out, *_unrated(frame, choice), *uncounted),
+            counted_by=("prompt",),
+            precision=precision(placed.design),
+            unplanned="it plans for ratings, and these settings ask for none of whole sets",
+        ),
         asked_together=("set",),
         watched=Watched(
             missing_by=MissingBy((Grouped("subset", (Person(("group",), ("set",)),), named=True),), ("prompt",)),
