@@ -15,17 +15,17 @@ from facevalue.runs.audit import ModelAudit
 from facevalue.runs.audit_folder import read_audit
 from facevalue.runs.audit_plan import Rates, dealt_again
 from facevalue.runs.audit_settings import AuditSettings
-from facevalue.runs.audit_studies import AuditWishes
+from facevalue.runs.audit_studies import AuditWishes, studies_of
 from facevalue.runs.begin import begin
 from facevalue.runs.budgets import budget_of
 from facevalue.runs.prepared import Prepared
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSummary
 from facevalue.runs.stopping import StopRule
+from facevalue.runs.study_sizes import StudySizes
 from facevalue.store import read_manifest
 from facevalue.types import Question
 from tests.runs.own_studies import study_file
-from tests.runs.test_audit_plan import sizes_of
 
 RULE = "width<0.9"
 DRAWN = np.random.default_rng(1)
@@ -102,11 +102,12 @@ def test_what_a_study_saves_is_dealt_out_once_and_never_to_one_that_was_asked(st
 
 
 def test_studies_that_cannot_stop_are_asked_last_and_get_what_is_saved(studies: list[str]) -> None:
-    later = sizes_of([studies[1], "counterfactuals"])
-    for sizes in later:
-        sizes.begun = 1_000
+    texts = {"counterfactuals": {"prompt": "describe"}}  # of which no power analysis says what they detect
+    built, _ = studies_of(AuditWishes((studies[1], "counterfactuals"), settings=texts))
+    later = [StudySizes(study, 0, begun=begun) for study, begun in zip(built, (400, 1_000), strict=True)]
     samples, spent = dealt_again(later, 400, budget_of("3000"), Rates())
-    assert min(samples.values()) > 1_000
+    assert samples["warm"] >= 600
+    assert 1_100 < samples["counterfactuals"] <= 1_200
     assert 300 < spent <= 400
     assert dealt_again(later, 0.5, budget_of("3000"), Rates()) == ({}, 0)
 
