@@ -44,16 +44,18 @@ html_title = "FaceValue"
 html_copy_source = html_show_sourcelink = html_show_sphinx = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_extra_path = ["../build/docs-extra"]
 
 
 class Generated(SphinxDirective):
-    """What a module of `tools.site` writes: `{generated} commands` is the page of `tools.site.commands`."""
+    """What a function of `tools.site` writes: `MODULE.FUNCTION`; `MODULE` alone is its `page`."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """Parse it where the directive stands."""
-        text = import_module(f"tools.site.{self.arguments[0]}").page()
+        module, _, function = self.arguments[0].partition(".")
+        text = getattr(import_module(f"tools.site.{module}"), function or "page")()
         return self.parse_text_to_nodes(text, allow_section_headings=True)
 
 

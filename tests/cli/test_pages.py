@@ -3,6 +3,7 @@
 import re
 import shlex
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,14 @@ PAGES = (
     "reference/manifests.md",
     "how-to/preregistration.md",
     "tutorials/made-pictures.md",
+    "tutorials/first-audit.md",
+    "tutorials/own-study.md",
+    "tutorials/ci-gate.md",
+    "tutorials/cluster.md",
 )
+LONG = ("tutorials/first-audit.md", "tutorials/ci-gate.md", "tutorials/cluster.md")
+CLUSTER = " --cluster local"
+"""Option without which a page is followed where there is no Ray: all that it says must hold as well."""
 BLOCK = re.compile(r"```(\w+)(?: ([\w./-]+))?\n(.*?)```", re.DOTALL)
 
 
@@ -57,21 +65,24 @@ def follow(page: str, facevalue: Command, *, strict: bool = True) -> int:
             for line in text.splitlines():
                 if line.startswith("$ facevalue "):
                     runs = [str(folder) for folder in Path().glob("runs/*")]  # of whatever model
-                    done = facevalue(*shlex.split(re.sub(r"runs/\S+", runs[0], line) if runs else line)[2:])
+                    command = line.replace("$PWD", str(Path.cwd())).removesuffix(" ; echo $?")
+                    done = facevalue(*shlex.split(re.sub(r"runs/\S+", runs[0], command) if runs else command)[2:])
                     said = " ".join((done.out + done.err).split())
-                    assert done.status == 0, done.err
+                    assert done.status == 0 or " ; echo" in line, done.err
+                    said += f" {done.status}" if " ; echo" in line else ""
                     asked += 1
                 elif strict:
                     assert " ".join(line.split()) in said, line
     return asked
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [pytest.param(page, marks=pytest.mark.slow if page in LONG else ()) for page in PAGES])
 def test_a_page_can_be_followed_from_its_first_line_to_its_last(
     name: str, facevalue: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "140")
-    assert follow((DOCS / name).read_text(encoding="utf-8"), facevalue) >= 2
+    page = (DOCS / name).read_text(encoding="utf-8")
+    assert follow(page if find_spec("ray") else page.replace(CLUSTER, ""), facevalue) >= 2
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if "own-pictures-" in name])

@@ -2,6 +2,7 @@
 
 import doctest
 import re
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -10,7 +11,16 @@ import facevalue as fv
 from facevalue import studies
 from facevalue.cli.app import GROUPS, app
 from facevalue.studies.registry import PUBLISHED
-from tools.site import commands, glossary, markdown, measures, python_api
+from tools.site import (
+    benchmark_chart,
+    calibration_charts,
+    charts,
+    commands,
+    glossary,
+    markdown,
+    measures,
+    python_api,
+)
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -64,6 +74,34 @@ def test_words_of_reports_stand_there() -> None:
 
 
 def test_what_is_made_is_named_by_a_page() -> None:
-    named = {name for page in DOCS.rglob("*.md") for name in re.findall(r"```\{generated\} (\w+)", page.read_text())}
-    assert named >= {"commands", "measures", "python_api", "glossary"}
-    assert not [name for name in named if not (DOCS.parent / "tools/site" / f"{name}.py").exists()]
+    named = {name for page in DOCS.rglob("*.md") for name in re.findall(r"```\{generated\} (\S+)", page.read_text())}
+    assert named >= {"commands", "measures", "python_api", "glossary", "gallery", "calibration_charts.level"}
+    for name in named:
+        module, _, function = name.partition(".")
+        assert callable(getattr(import_module(f"tools.site.{module}"), function or "page"))
+
+
+def test_charts_have_a_row_for_each_value_of_the_tables() -> None:
+    for of_studies in (calibration_charts.level, calibration_charts.alike):
+        assert set(re.findall(r"<title>([a-z-]+), \d+: ", of_studies())) == {
+            *PUBLISHED,
+            "hiring-screen",
+            "caption-assistant",
+        }
+    level = calibration_charts.level()
+    assert level.count('class="value"') == level.count('class="interval"') == 21
+    assert calibration_charts.coverage().count('class="value"') == 42
+    assert calibration_charts.power().count('class="beside"') == calibration_charts.power().count('class="value"') > 14
+    assert "40% withheld by group" in calibration_charts.hard()
+    assert 'class="promised"' in calibration_charts.detectable()
+    assert "gate: " in benchmark_chart.page()
+
+
+def test_what_lies_beyond_an_axis_lies_at_its_end() -> None:
+    axis = charts.Axis((1, 10, 100), (1, 10), logarithmic=True)
+    assert axis.x(0) == axis.x(1) == charts.LABELS
+    assert axis.x(10) == charts.LABELS + charts.PLOT / 2
+    assert axis.x(1000) == charts.LABELS + charts.PLOT
+    drawn = charts.chart("<b>", [charts.Row("a & b", 0.5, 0.2, 0.7)], charts.Axis((0, 1), (0, 0.1)))
+    assert "&lt;b&gt;" in drawn
+    assert "a &amp; b: 0.500 [0.200, 0.700]" in drawn
