@@ -96,6 +96,7 @@ def test_the_parser_is_held_against_people_and_the_run_keeps_what_they_say(asked
     accuracy = {(row["label"], row["measure"]): row for row in document["accuracy"]}
     assert 0 < accuracy["all", "accuracy"]["low"] < accuracy["all", "accuracy"]["value"] < 1
     assert {label for label, _ in accuracy} >= {"favourable", "unfavourable", "no answer", "all"}
+    assert not [note for note in document["notes"] if "of kinds of which none counts" in note]
     wrong = [row for row in document["items"] if row["people"] != row["read"]]
     assert len({row["item"] for row in wrong}) == 3
     assert Path("said.csv").is_file()
@@ -182,6 +183,11 @@ def test_what_a_page_found_is_judged_without_size_or_model(facevalue: Command) -
     assert set(review.findings["most"]) == {"A stereotype"}
     assert review.findings["A stereotype"].to_list() == [2] * len(rows)
     assert "A sound inference" in facevalue("review", str(RUN), "--collect", str(files[0])).out
+    facevalue("report", str(RUN))
+    page = (RUN / "report.html").read_text(encoding="utf-8")
+    assert "Findings, judged by people" in page
+    assert f"a stereotype: {len(rows)}" in page
+    assert "a stereotype 2, neither 1" in page
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,11 @@ def _collected(
         questions=tables.questions,
         groups=tables.groups,
         source=tables.source,
-        notes=(*outcome.counts.notes, *(outcome.rated.said if outcome.rated is not None else ())),
+        notes=(
+            *outcome.counts.notes,
+            *(outcome.rated.said if outcome.rated is not None else ()),
+            *(outcome.reader.notes if outcome.reader is not None else ()),
+        ),
         folder=str(opened.folder / FOLDER),
         replaced=outcome.replaced,
     )

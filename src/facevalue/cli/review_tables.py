@@ -13,8 +13,9 @@ from rich.text import Text
 from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.protocol.offers import Questionnaire, Rated
 from facevalue.runs.rated_pictures import RatedPictures
-from facevalue.runs.review import KINDS, CollectedReview, offer_of
+from facevalue.runs.review import CollectedReview, offer_of
 from facevalue.runs.review_outcomes import ReaderReview
+from facevalue.runs.reviewed_findings import FINDING_KINDS
 from facevalue.runs.stored import StoredRun
 
 _COUNTED = {"yes": "", "no": " (no)", "": " (ticked)"}
@@ -129,9 +130,9 @@ def _reader(review: ReaderReview) -> Iterator[RenderableType]:
 
 
 def _findings(findings: pl.DataFrame) -> Iterator[RenderableType]:
-    table = _table("statement", *KINDS, "most")
+    table = _table("statement", *FINDING_KINDS, "most")
     for row in findings.iter_rows(named=True):
-        table.add_row(escape(row["statement"]), *(f"{row[kind] or 0}" for kind in KINDS), row["most"] or "-")
+        table.add_row(escape(row["statement"]), *(f"{row[kind] or 0}" for kind in FINDING_KINDS), row["most"] or "-")
     yield table
 
 

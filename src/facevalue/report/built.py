@@ -14,7 +14,7 @@ from facevalue.report.blocks.layout import Builder
 from facevalue.report.blocks.view import View, page_view
 from facevalue.report.cards import cards
 from facevalue.report.changes import Changed, changed
-from facevalue.report.checks import Card, review_card, self_check
+from facevalue.report.checks import Card, findings_card, review_card, self_check
 from facevalue.report.data import ReportData
 from facevalue.report.default import sections_of
 from facevalue.report.drift import drift_card
@@ -84,6 +84,7 @@ def _built(data: ReportData) -> Built:
         *drift_card(numbers, data.runs, view.measures),
         *self_check(data.runs),
         *review_card(data.runs),
+        *findings_card(data.runs),
     ]
     sections = (*sections_of(page, view), *missing_sections(view))
     if none:  # all else would say "not measurable" of everything

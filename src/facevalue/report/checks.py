@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from facevalue.report.data import EditorFacts, RunFacts
 from facevalue.report.formatting import count, number
+from facevalue.runs.reviewed_findings import FINDING_KINDS
 from facevalue.stimuli.base import Kind
 
 _MANY_FAILED = 0.05
@@ -264,3 +265,24 @@ def review_card(runs: Sequence[RunFacts]) -> list[Card]:
     lines = tuple(f"{model}: {text}" for (model, _), text in zip(reviewed, texts, strict=True))
     value = texts[0] if len(texts) == 1 else "by model"
     return [Card("review", "How replies are read", value, note, status, lines if len(texts) > 1 else ())]
+
+
+def findings_card(runs: Sequence[RunFacts]) -> list[Card]:
+    """What people said of findings; no card where nobody judged any."""
+    judged = [(run.model, run.judged_findings) for run in runs if run.judged_findings is not None]
+    if not judged:
+        return []
+    lines, counts = [], dict.fromkeys((*FINDING_KINDS, "undecided"), 0)
+    for model, findings in judged:
+        for row in findings.iter_rows(named=True):
+            votes = ", ".join(f"{kind.lower()} {row[kind]}" for kind in FINDING_KINDS if row[kind])
+            lines.append(f"{f'{model}: ' if len(judged) > 1 else ''}{row['statement']}: {votes}")
+            counts[row["most"] or "undecided"] += 1
+    of_all = sum(counts.values())
+    value = ", ".join(f"{kind.lower()}: {size}" for kind, size in counts.items() if size)
+    raters = max(max(findings["raters"].to_list(), default=0) for _, findings in judged)
+    note = (
+        f"Of {count(of_all)} associations that were found here, what most of {raters} people say that each is, who "
+        "were told neither its size nor the model; below, how many said what."
+    )
+    return [Card("findings-judged", "Findings, judged by people", value, note, CardStatus.NOTE, tuple(lines))]

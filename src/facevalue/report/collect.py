@@ -23,6 +23,7 @@ from facevalue.runs.joined import study_of
 from facevalue.runs.model_differences import ModelDifferences
 from facevalue.runs.model_names import names_for_people, renamed
 from facevalue.runs.passing_answers import PassingAnswers
+from facevalue.runs.reviewed_findings import reviewed_findings
 from facevalue.runs.reviewed_replies import reviewed_reading
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.stimuli.base import Kind
@@ -126,6 +127,7 @@ def _facts(run: StoredRun, tally: ReplyTally, name: str) -> RunFacts:
         replayed=run.replayed,
         self_check=_self_check(facts.sessions),
         reviewed=reviewed_reading(run.folder),
+        judged_findings=reviewed_findings(run.folder),
     )
 
 

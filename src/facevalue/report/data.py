@@ -120,6 +120,8 @@ class RunFacts:
     """Result of a local model's self-check; None if there was none."""
     reviewed: ReviewedReading | None = None
     """What people said of how replies are read; None where nobody reviewed them."""
+    judged_findings: pl.DataFrame | None = field(default=None, compare=False)
+    """What people said of findings (`runs.reviewed_findings`); None where nobody judged them."""
 
     @property
     def complete(self) -> bool | None:

@@ -29,6 +29,7 @@ from facevalue.runs.review_desk import keep_packet
 from facevalue.runs.review_keys import ReviewKey, keep_key, read_key
 from facevalue.runs.review_outcomes import SEED, CountedAnswers, ReaderReview, counted, reader_review
 from facevalue.runs.review_replies import reply_packet
+from facevalue.runs.reviewed_findings import FINDING_KINDS, OF_PAGE, judged_findings
 from facevalue.runs.shown_pictures import pictures_of
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import make_folder
@@ -36,9 +37,6 @@ from facevalue.store.files import make_folder
 TASKS = ("parse", "picture", "finding")
 FORMS = ("html", "csv", "label-studio")
 SAMPLE, RATERS, MOST_RATERS = 200, 3, 50
-KINDS = ("A stereotype", "A sound inference", "Neither")
-"""What an association may be, by the words of the people who judge it."""
-_OF_PAGE = {"statements": "of the page"}
 _INSTRUCTIONS_BYTES = 64 * 1024
 _FOUND_TITLE = "Stereotype, sound inference, or neither?"
 _FOUND_INSTRUCTIONS = (
@@ -278,10 +276,10 @@ def _statements(
         offer = None  # the study has statements of its own, and this run implies none
     if offer is None or implied is None:
         statements = findings().head(settings.sample or SAMPLE)
-        cards = _cards(statements, "Is this association a stereotype, a sound inference, or neither?", KINDS)
+        cards = _cards(statements, "Is this association a stereotype, a sound inference, or neither?", FINDING_KINDS)
         packet = Packet("finding", _FOUND_TITLE, _FOUND_INSTRUCTIONS, cards, _FOUND_NOTE)
         hidden = statements.select("item", read="statement")  # kept for what comes back: the run may change
-        key = ReviewKey.of_packet(packet, hidden, of=_OF_PAGE)
+        key = ReviewKey.of_packet(packet, hidden, of=OF_PAGE)
         return packet, key, [f"{statements.height:,} associations that were found."]
     statements, lines = offer.chosen(implied, settings.least_kl, settings.sample)
     cards = _cards(statements, offer.question, offer.scale)
@@ -329,20 +327,13 @@ def _pictures_rated(run: StoredRun, outcome: CollectedReview) -> CollectedReview
 
 def _findings_rated(run: StoredRun, outcome: CollectedReview) -> CollectedReview:
     answers, offer = outcome.counts.answers, offer_of(run)
-    if offer is not None and outcome.key.of != _OF_PAGE:
+    if offer is not None and outcome.key.of != OF_PAGE:
         rated = offer.judged(_implied(run, offer), answers)
         return replace(outcome, replaced=keep(run.folder, rated.ratings), rated=rated)
-    statements = outcome.key.items.drop_nulls("read").select("item", statement="read")
-    counts = [(pl.col("rating") == number).sum().alias(kind) for number, kind in enumerate(KINDS, start=1)]
-    per_item = answers.group_by("item").agg(pl.len().alias("raters"), *counts)
-    largest = pl.max_horizontal(KINDS)
-    alone = pl.sum_horizontal(pl.col(kind) == largest for kind in KINDS) == 1
-    kind = pl.coalesce(pl.when(pl.col(kind) == largest).then(pl.lit(kind)) for kind in KINDS)
-    judged = per_item.with_columns(pl.when(alone).then(kind).alias("most"))
     return replace(
         outcome,
         replaced=keep(run.folder, answers, FINDINGS),
-        findings=statements.join(judged, on="item", maintain_order="left"),
+        findings=judged_findings(outcome.key, answers),
         agreement=all_agreements(_table(answers), SEED),
     )
 

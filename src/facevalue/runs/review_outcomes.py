@@ -1,7 +1,7 @@
 """What people say of a reader of replies: a parser or a judge, against the label that most of them give."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -81,16 +81,30 @@ class ReaderReview:
     replies:
         A row per reply that was drawn: `item`, `trial`, `repeat`, `read`, `people` (the label that most give; null
         where there is none) and `raters`.
+    unseen:
+        Kinds of replies of which none counts, as none was drawn, holds words, or has a label that most people give;
+        with how many replies of the run are of each. Precision and recall are those of all other kinds.
     """
 
     agreement: Mapping[str, Estimates]
     accuracy: pl.DataFrame
     replies: pl.DataFrame
+    unseen: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def undecided(self) -> int:
         """Replies of which people give no label more often than others."""
         return int(self.replies["people"].null_count())
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """What precision and recall leave out, in words."""
+        if self.unseen:
+            kinds = ", ".join(f"{kind} ({count:,})" for kind, count in self.unseen.items())
+            yield (
+                f"Accuracy, precision and recall are without {sum(self.unseen.values()):,} replies of kinds of which "
+                f"none counts here: {kinds}."
+            )
 
 
 def reader_review(key: ReviewKey, answers: pl.DataFrame) -> ReaderReview:
@@ -116,8 +130,10 @@ def reader_review(key: ReviewKey, answers: pl.DataFrame) -> ReaderReview:
         pl.col("item").replace_strict(labels_given, default=None, return_dtype=pl.String).alias("people"),
         pl.col("item").replace_strict(counts, default=0, return_dtype=pl.Int64).alias("raters"),
     )
-    accuracy = _accuracy(replies.drop_nulls("people"), key.sizes)
-    return ReaderReview(all_agreements(table, SEED), accuracy, replies.drop("stratum"))
+    counting = replies.drop_nulls("people")
+    accuracy, kinds = _accuracy(counting, key.sizes), set(counting["stratum"])
+    unseen = {kind: size for kind, size in key.sizes.items() if kind not in kinds}
+    return ReaderReview(all_agreements(table, SEED), accuracy, replies.drop("stratum"), unseen)
 
 
 def _accuracy(replies: pl.DataFrame, sizes: Mapping[str, int]) -> pl.DataFrame:

@@ -30,7 +30,7 @@ def reviewed_reading(folder: Path) -> ReviewedReading | None:
     ratings = read_kept(folder, REPLIES)
     if ratings is None:
         return None
-    reviews = sorted(_reviews(folder, ratings), key=lambda review: -review[1].height)
+    reviews = sorted(_of_parser(folder, ratings), key=lambda review: -review[1].height)
     for key, answers in reviews:
         row = reader_review(key, answers).accuracy.row(0, named=True)
         if row["value"] is not None:
@@ -42,7 +42,7 @@ def replies_by_people(folder: Path) -> dict[int, dict[int, Counter[str]]]:
     """How many people gave each answer to how a reply reads, by trial and repeat; empty where nobody reviewed any."""
     ratings = read_kept(folder, REPLIES)
     counts: dict[int, dict[int, Counter[str]]] = {}
-    for key, answers in () if ratings is None else _reviews(folder, ratings):
+    for key, answers in () if ratings is None else _of_parser(folder, ratings):
         rows = key.items.drop_nulls("trial").join(answers, on="item").select("trial", "repeat", "choices", "rating")
         for trial, repeat, choices, rating in rows.iter_rows():
             if rating <= len(choices):
@@ -50,13 +50,17 @@ def replies_by_people(folder: Path) -> dict[int, dict[int, Counter[str]]]:
     return counts
 
 
-def _reviews(folder: Path, ratings: pl.DataFrame) -> Iterator[tuple[ReviewKey, pl.DataFrame]]:
+def _of_parser(folder: Path, ratings: pl.DataFrame) -> Iterator[tuple[ReviewKey, pl.DataFrame]]:
     """Packets of replies that the parser read, with the answers that are kept."""
+    return ((key, answers) for key, answers in packets_of(folder, ratings) if not key.of)
+
+
+def packets_of(folder: Path, ratings: pl.DataFrame) -> Iterator[tuple[ReviewKey, pl.DataFrame]]:
+    """Packets that ratings are of, each with those that are of it."""
     packets = ratings["rater"].str.slice(0, _NAME)
     for packet in packets.unique(maintain_order=True):
         try:
             key = read_key(folder, packet)
         except DataError:
             continue  # its key is gone: what its items are is not known any more
-        if not key.of:
-            yield key, ratings.filter(packets == packet)
+        yield key, ratings.filter(packets == packet)
