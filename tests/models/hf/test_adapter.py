@@ -374,7 +374,7 @@ def test_a_gpu_that_fails_ends_the_run_with_its_reason_and_is_no_reason_to_ask_o
     def lost(*_: Any, **__: Any) -> Any:
         raise RuntimeError("CUDA error: device-side assert triggered\nSearch for `cudaErrorAssert' in ...")
 
-    model = load(f"hf/{folder}", CPU)
+    model: Any = load(f"hf/{folder}", CPU)
     monkeypatch.setattr(type(model.engine.loaded.model), "forward", lost)
     with pytest.raises(ModelError, match=r"^The GPU failed: CUDA error: device-side assert triggered\. Nothing more"):
         answers(model, requests(shown("one"), exact=exact))
