@@ -101,7 +101,9 @@ def main() -> None:
     """Make the folders of this version, and pack them."""
     archive = CORPUS / f"{fv.__version__}.tar.xz"
     if archive.exists():
-        raise SystemExit(f"{archive} stays as it is: it says what version {fv.__version__} wrote.")
+        raise SystemExit(
+            f"{archive} stays as it is. Only before {fv.__version__} is released may it be removed, and made anew."
+        )
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         make(folder)
