@@ -68,6 +68,19 @@ def decoded(answers: pl.DataFrame) -> pl.DataFrame:
     return forms.explode("fields").unnest("fields")
 
 
+def fields_read(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Fields of one form that were not filled in beforehand, by name, with the categories that were read.
+
+    Examples
+    --------
+    >>> age = {"attribute": "age", "categories": ["18-29", "30-39"], "prefilled": False}
+    >>> fields_read(json.dumps({"fields": [age, {"attribute": "race", "categories": ["White"], "prefilled": True}]}))
+    [('age', ('18-29', '30-39'))]
+    """
+    fields = json.loads(text)["fields"]
+    return [(of["attribute"], tuple(of["categories"] or ())) for of in fields if not of["prefilled"]]
+
+
 def _filled(filled: pl.Series, names: Mapping[str, str]) -> pl.DataFrame:
     """What was filled in beforehand, one row per field; each distinct form is read once."""
     texts = filled.cast(pl.String)

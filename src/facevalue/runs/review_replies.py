@@ -1,6 +1,6 @@
 """Replies before people who do not know how they were read: does the parser understand what the model says?"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, item_id
+from facevalue.answers.form_fields import fields_read
 from facevalue.errors import DataError
 from facevalue.runs.read_options import options_read_alike
 from facevalue.runs.review_keys import ReviewKey
@@ -19,6 +20,8 @@ from facevalue.types import Question
 
 NO_ANSWER, ANSWER, MISREAD = "no answer", "an answer", "another answer than was read"
 """Labels of replies beside the levels of options."""
+FORM, _FIELDS = "a form", "fields"
+"""Kind of replies that fill in a form, and the column of answers that holds what was read of each field."""
 _REASONS = ("It declines to answer", "It names several of them", "It names none of them", "Cannot be told")
 _CONFIRMED = ("Yes", "No", "Cannot be told")
 _SURROUNDING = ("repeat", "status", "text", "declined", "reply", "mass", "na", "note", "listed_first", "left_first")
@@ -82,17 +85,19 @@ def reply_packet(run: StoredRun, size: int, seed: int) -> tuple[Packet, ReviewKe
     replies = _reviewed(plain, rows)
     hidden: list[dict[str, Any]] = []
     cards: dict[str, ReviewCard] = {}
-    for row, reply in zip(rows.select("trial", "reply", STRATUM).iter_rows(named=True), replies, strict=True):
-        if reply is None:
+    for row, of_reply in zip(rows.select("trial", "reply", STRATUM).iter_rows(named=True), replies, strict=True):
+        if not of_reply:
             continue
-        texts = (("The question", reply.prompt), ("The reply", reply.reply))
-        cards[reply.item] = ReviewCard((CardQuestion(reply.question, reply.item, choices=reply.choices),), texts)
-        hidden.append(
+        texts = (("The question", of_reply[0].prompt), ("The reply", of_reply[0].reply))
+        questions = tuple(CardQuestion(of.question, of.item, choices=of.choices) for of in of_reply)
+        cards[of_reply[0].item] = ReviewCard(questions, texts)
+        hidden += [
             {
-                "item": reply.item, "read": reply.label, "labels": list(reply.labels), "stratum": row[STRATUM],
+                "item": of.item, "read": of.label, "labels": list(of.labels), "stratum": row[STRATUM],
                 "trial": row["trial"], "repeat": row["reply"],
             }
-        )  # fmt: skip
+            for of in of_reply
+        ]  # fmt: skip
     if not cards:
         raise DataError(
             f"{run.place} ({run.study.name}): its replies are texts, of which no single answer is read. People sort "
@@ -106,12 +111,14 @@ def _stratum(chunk: pl.DataFrame) -> pl.Expr:
     """Kind of each answer: why there is none, or what it is, as far as every study says that."""
     valued = [name for name in ("choice", "value", "weight") if name in chunk.columns]
     valid = pl.coalesce([*(pl.col(name).cast(pl.String).str.head(60) for name in valued), pl.lit(ANSWER)])
+    if _FIELDS in chunk.columns:
+        valid = pl.when(pl.col(_FIELDS).is_not_null()).then(pl.lit(FORM)).otherwise(valid)
     missing = pl.lit(f"{NO_ANSWER}: ") + pl.col("na").cast(pl.String)
     return pl.when(pl.col("na").is_not_null()).then(missing).otherwise(valid).alias(STRATUM)
 
 
-def _reviewed(run: StoredRun, rows: pl.DataFrame) -> list[ReviewedReply | None]:
-    """What people are asked about each drawn reply; None where nothing can be asked."""
+def _reviewed(run: StoredRun, rows: pl.DataFrame) -> list[tuple[ReviewedReply, ...]]:
+    """What people are asked about each drawn reply: of a form about each field; none where nothing can be asked."""
     trials = rows["trial"].to_numpy().astype(np.int64)
     if not trials.size:
         return []
@@ -119,15 +126,29 @@ def _reviewed(run: StoredRun, rows: pl.DataFrame) -> list[ReviewedReply | None]:
     questions = run.study.ask(factors)
     columns = [name for name in rows.columns if name not in (*factors.columns, *_SURROUNDING, STRATUM)]
     alike = options_read_alike(run, rows, questions, columns)
-    out: list[ReviewedReply | None] = []
+    out: list[tuple[ReviewedReply, ...]] = []
     for row, question, options in zip(rows.iter_rows(named=True), questions, alike, strict=True):
         stored = read_responses(run.folder, row["trial"], row["trial"]).filter(pl.col("repeat") == row["reply"])
         text = after_thinking(stored["text"][0] or "") if stored.height else ""
         if not text.strip():
-            out.append(None)  # nothing was said: there is nothing to be read
+            out.append(())  # nothing was said: there is nothing to be read
+        elif row.get(_FIELDS) is not None:
+            out.append(tuple(_fields(question, text, row[_FIELDS])))
         else:
-            out.append(_reply(question, text, row, columns, options))
+            reply = _reply(question, text, row, columns, options)
+            out.append(() if reply is None else (reply,))
     return out
+
+
+def _fields(question: Question, text: str, fields: str) -> Iterator[ReviewedReply]:
+    """A question for each field of a form, with what was read."""
+    for name, categories in fields_read(fields):
+        words = ", ".join(categories)
+        if len(words) > _LONGEST:
+            continue
+        labels = (ANSWER, MISREAD, "") if words else (NO_ANSWER, ANSWER, "")
+        wording = f"“{name}” was read as: {words or 'nothing that counts'}. Is this what the reply says?"
+        yield ReviewedReply(question.prompt, text, _CONFIRMED, labels, labels[0], wording)
 
 
 def _reply(
