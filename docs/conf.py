@@ -2,6 +2,7 @@
 
 import re
 import sys
+from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
 
@@ -44,6 +45,7 @@ html_title = "FaceValue"
 html_copy_source = html_show_sourcelink = html_show_sphinx = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_extra_path = ["../build/docs-extra"]
 
 
@@ -73,8 +75,20 @@ def leave(app: Sphinx, docname: str, source: list[str]) -> None:
     source[0] = re.sub(r"(?<!!)\[([^\]]*)\]\(([^)#\s]+)\)", mended, source[0])
 
 
+def list_the_rest(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Write out `*` in the lists of an index: pages of its folder that none of its lists has, as new ones are."""
+    if not docname.endswith("/index"):
+        return
+    folder = Path(app.srcdir, docname).parent
+    listed = {line.strip("<> ").split("<")[-1] for line in source[0].splitlines()} - {"*"}
+    pages = sorted(page.stem for page in folder.glob("*.md") if page.stem != "index")
+    rest = [page for page in pages if not any(fnmatch(page, pattern) for pattern in listed if pattern)]
+    source[0] = re.sub(r"^\*$", "\n".join(rest), source[0], flags=re.MULTILINE)
+
+
 def setup(app: Sphinx) -> None:
     """Register what is ours."""
     app.add_directive("generated", Generated)
     app.add_lexer("csv", TextLexer)
     app.connect("source-read", leave)
+    app.connect("source-read", list_the_rest)
