@@ -33,6 +33,7 @@ myst_enable_extensions = ["colon_fence", "html_image"]
 myst_heading_anchors = 6
 nitpick_ignore_regex = [("py:.*", ".*")]  # types of other packages have no page here
 
+smartquotes = False  # options begin with two hyphens
 default_role = "code"  # docstrings write code between single backticks
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"

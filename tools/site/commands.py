@@ -35,7 +35,10 @@ def _command(command: click.Command, parent: click.Context, name: str, level: in
     of_study = isinstance(command, StudyGroup)
     yield from ("```text", " ".join([context.command_path, *command.collect_usage_pieces(context)]), "```", "")
     for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
-        yield from (plain(" ".join(paragraph.replace("\b", "").split())), "")
+        if paragraph.startswith("\b"):  # what click prints as it is
+            yield from ("```text", *(line.strip() for line in paragraph.splitlines()[1:]), "```", "")
+        else:
+            yield from (plain(" ".join(paragraph.split())), "")
     if isinstance(command, StudyGroup):
         common = command.get_command(context, next(iter(PUBLISHED)))
         own = set(getattr(common, "names", ()))

@@ -33,7 +33,7 @@ def _measures(measures: Sequence[Measure]) -> Iterator[str]:
         yield from (f"### {plain(measure.name)}", "", plain(measure.title) + ".", "")
         for label, text in definition_lines(definition):
             yield from (
-                ("```text", text, "```", "")
+                ("```{code-block} text", ":class: equation", "", text, "```", "")
                 if label == "equation"
                 else (f"- *{LABELS.get(label, label)}*: {plain(text)}",)
             )
