@@ -42,6 +42,7 @@ GROUPS = {
             "run": "Ask a model; the same command resumes a run that was stopped.",
             "status": "Show how far a run is, and which process runs it.",
             "fetch": "Bring a run from object storage into a folder.",
+            "requests": "Write a study's requests as files for a batch.",
             "import": "Make a run folder of answers that another tool asked for.",
         },
     ),

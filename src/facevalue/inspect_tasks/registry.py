@@ -8,15 +8,37 @@ from inspect_ai.model import modelapi
 
 from facevalue.inspect_tasks.providers import FaceValueModel
 from facevalue.inspect_tasks.tasks import task_of
-from facevalue.studies.registry import DECLARED, PUBLISHED
+from facevalue.studies.registry import DECLARED
 
 
-def _task_of(name: str) -> Callable[..., Task]:
-    def make(**options: Any) -> Task:
-        return task_of(name, options)
+@task
+def stylisticbias(**options: Any) -> Task:
+    """Make the task of StylisticBias: `-T` takes the options of `facevalue run stylisticbias`."""
+    return task_of(stylisticbias.__name__, options)
 
-    make.__doc__ = f"Make the task of {name}: `-T` takes the options of `facevalue run {name}`."
-    return task(name=name)(make)
+
+@task
+def vignette(**options: Any) -> Task:
+    """Make the task of VIGNETTE: `-T` takes the options of `facevalue run vignette`."""
+    return task_of(vignette.__name__, options)
+
+
+@task
+def visbias(**options: Any) -> Task:
+    """Make the task of VisBias: `-T` takes the options of `facevalue run visbias`."""
+    return task_of(visbias.__name__, options)
+
+
+@task
+def modscan(**options: Any) -> Task:
+    """Make the task of ModSCAN: `-T` takes the options of `facevalue run modscan`."""
+    return task_of(modscan.__name__, options)
+
+
+@task
+def counterfactuals(**options: Any) -> Task:
+    """Make the task of Counterfactuals: `-T` takes the options of `facevalue run counterfactuals`."""
+    return task_of(counterfactuals.__name__, options)
 
 
 @task
@@ -31,5 +53,17 @@ def facevalue() -> type[FaceValueModel]:
     return FaceValueModel
 
 
-TASKS = {name: _task_of(name) for name in (*PUBLISHED, *DECLARED)}
+def _declared(name: str) -> Callable[..., Task]:
+    def make(**options: Any) -> Task:
+        return task_of(name, options)
+
+    make.__doc__ = f"Make the task of {name}: `-T` takes the options of `facevalue run {name}`."
+    return task(name=name)(make)
+
+
+# Functions of their own stand above, as registers look for them in the source.
+TASKS = {
+    **{published.__name__: published for published in (stylisticbias, vignette, visbias, modscan, counterfactuals)},
+    **{name: _declared(name) for name in DECLARED},
+}
 """By the name of the study."""

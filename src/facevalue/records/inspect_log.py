@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from facevalue.errors import DataError
-from facevalue.given import read_file, to_json
+from facevalue.given import to_json
 from facevalue.models._chat import ServerReply
 from facevalue.models._recorded import digest
 from facevalue.models._toplogprobs import read_positions
@@ -25,7 +25,6 @@ _FORMAT = 2  # of logs
 _HEADER, _STARTED, _SAMPLES = "header.json", "_journal/start.json", "samples/"
 _MOST_HEADER = 64 * 2**20
 _MOST_SAMPLE = 64 * 2**20
-_MOST_LOG = 512 * 2**20  # of a log that is one JSON document
 _LONGEST_FACT = 2_000
 _OF_STUDY = frozenset({"temperature", "top_p", "max_tokens", "seed", "logprobs", "top_logprobs"})
 _OF_TRANSPORT = frozenset({
@@ -41,20 +40,23 @@ _ENDS = {
 }
 
 
-def is_log(path: Path) -> bool:
-    """Return whether a file is called as Inspect calls its logs."""
-    return path.suffix == ".eval"
-
-
 def inspect_log(path: Path) -> Record:
-    """Open a log of one of FaceValue's tasks.
+    """Open a log of one of FaceValue's tasks, a zip file.
 
     Raises
     ------
     DataError
         It is damaged, too large, of another format or of another task.
     """
-    head, samples = _zipped(path) if path.suffix == ".eval" else _document(path)
+    return _record(path, *_zipped(path))
+
+
+def inspect_document(path: Path, document: Mapping[str, Any]) -> Record:
+    """Open a log that is one JSON document, which has been read."""
+    return _record(path, document, _samples(path, document))
+
+
+def _record(path: Path, head: Mapping[str, Any], samples: "Iterator[tuple[Key, Load]]") -> Record:
     version = head.get("version")
     if version != _FORMAT:
         raise DataError(
@@ -116,17 +118,15 @@ def _zipped(path: Path) -> tuple[Mapping[str, Any], Iterator[tuple[Key, Load]]]:
     return _parsed(file.content(name, _MOST_HEADER), f"{path.name}, {name}"), samples()
 
 
-def _document(path: Path) -> tuple[Mapping[str, Any], Iterator[tuple[Key, Load]]]:
-    head = _parsed(read_file(path, _MOST_LOG, "a log of Inspect"), path.name)
-    listed = checked_list(head.get("samples") or [], f"{path.name}: its samples")
+def _samples(path: Path, document: Mapping[str, Any]) -> Iterator[tuple[Key, Load]]:
+    for sample in checked_list(document.get("samples") or [], f"{path.name}: its samples"):
+        place = checked_dict(sample, f"{path.name}: a sample")
+        if (key := _key(str(place.get("id")), str(place.get("epoch")))) is not None:
+            yield key, partial(_same, place)
 
-    def samples() -> Iterator[tuple[Key, Load]]:
-        for sample in listed:
-            place = checked_dict(sample, f"{path.name}: a sample")
-            if (key := _key(str(place.get("id")), str(place.get("epoch")))) is not None:
-                yield key, lambda place=place: place  # type: ignore[misc]
 
-    return head, samples()
+def _same(sample: Mapping[str, Any]) -> Mapping[str, Any]:
+    return sample
 
 
 def _parsed(data: bytes, place: str) -> Mapping[str, Any]:

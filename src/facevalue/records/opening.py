@@ -4,11 +4,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from facevalue.errors import DataError
-from facevalue.given import nearest
+from facevalue.given import nearest, read_file, to_json
 from facevalue.records.base import Record
-from facevalue.records.inspect_log import inspect_log, is_log
+from facevalue.records.batches import anthropic_batch, openai_batch
+from facevalue.records.fields import checked_dict
+from facevalue.records.inspect_log import inspect_document, inspect_log
+from facevalue.records.lines import first_line
+from facevalue.records.samples import lmms_samples, promptfoo_output
 
 _MOST = 10_000  # files of a folder
+_MOST_JSON = 512 * 2**20  # bytes of a record that is one JSON document
+READ = (
+    "logs of Inspect (.eval, .json), results of OpenAI's and Anthropic's batches and samples of lmms-eval (.jsonl), "
+    "and outputs of promptfoo (.json)"
+)
+"""What is read, for messages."""
 
 
 def opened(paths: Sequence[Path]) -> tuple[list[Record], list[str]]:
@@ -25,7 +35,7 @@ def opened(paths: Sequence[Path]) -> tuple[list[Record], list[str]]:
     left_out: list[str] = []
     for path in paths:
         if not path.is_dir():
-            records.append(_opened(path))
+            records += _opened(path)
             continue
         logs = sorted(place for place in path.rglob("*.eval") if place.is_file())[: _MOST + 1]
         if len(logs) > _MOST:
@@ -41,9 +51,31 @@ def opened(paths: Sequence[Path]) -> tuple[list[Record], list[str]]:
     return records, left_out
 
 
-def _opened(path: Path) -> Record:
+def _opened(path: Path) -> list[Record]:
     if not path.exists():
         raise DataError(f"There is no file {path} (recorded answers).{nearest(path)}")
-    if is_log(path) or path.suffix == ".json":
-        return inspect_log(path)
-    raise DataError(f"{path.name} is no record of answers that is read: a log of Inspect (.eval, .json) is.")
+    ending = path.suffix.lower()
+    if ending == ".eval":
+        return [inspect_log(path)]
+    if ending in (".jsonl", ".ndjson"):
+        return [_lines(path)]
+    if ending != ".json":
+        raise DataError(f"{path.name} is no record of answers that is read. These are: {READ}.")
+    document = checked_dict(to_json(read_file(path, _MOST_JSON, "recorded answers"), path.name), path.name)
+    return [inspect_document(path, document)] if "eval" in document else promptfoo_output(path, document)
+
+
+def _lines(path: Path) -> Record:
+    first = first_line(path, "recorded answers")
+    if "result" in first:
+        return anthropic_batch(path)
+    if "custom_id" in first and ("response" in first or "error" in first):
+        return openai_batch(path)
+    if "doc_id" in first:
+        return lmms_samples(path)
+    if "custom_id" in first:
+        raise DataError(f"{path.name} holds requests, not answers: import what the batch that they were sent to wrote.")
+    raise DataError(
+        f"{path.name} is no record of answers that is read: its first line has "
+        f"{', '.join(list(first)[:8]) or 'nothing'}. These are: {READ}."
+    )

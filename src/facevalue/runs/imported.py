@@ -12,11 +12,12 @@ from facevalue.protocol.variant_files import interventions_of
 from facevalue.protocol.variant_trials import intervened
 from facevalue.records.base import Fact, Record, StudyAsked
 from facevalue.records.model import RecordModel
+from facevalue.records.requests import ANY
 from facevalue.runs.asked import table_of
 from facevalue.runs.prepared import Prepared
 from facevalue.runs.settings import RunSettings
-from facevalue.store.files import MANIFEST
-from facevalue.store.manifest import INTERVENTIONS, RunManifest, read_manifest
+from facevalue.store.files import MANIFEST, PLACES
+from facevalue.store.manifest import INTERVENTIONS, RECORDED_BY, RunManifest, read_manifest
 from facevalue.types import Sampling
 
 
@@ -51,8 +52,8 @@ def study_asked(asked: StudyAsked, place: str, *, outside: bool = False) -> Stud
         protocol = studies.asked(asked.study, options)
     except UnknownNameError as error:
         raise DataError(f"{place}: {error}") from None
-    paths = [f"{setting.name} = {options[setting.name]}" for setting in protocol.settings
-             if setting.default == "" and options.get(setting.name)]  # fmt: skip
+    empty = {setting.name for setting in protocol.settings if setting.default == ""}
+    paths = [f"{name} = {value}" for name, value in options.items() if value and name in (*PLACES, *empty)]
     if paths and not outside:
         raise DataError(
             f"{place} names files or folders of this machine ({'; '.join(paths)[:300]}). If these are yours: --outside."
@@ -102,7 +103,13 @@ def imported(
         name=name or (begun and begun.name) or None,
     )
     facts = _facts(records, study.draws.sampling)
-    if begun is not None and not said:  # `requests` wrote down whom it asks and how
+    if begun is not None and not said:  # `requests` wrote down whom it asks, in which form
+        form = begun.model_settings.get(RECORDED_BY)
+        if unlike := next((record for record in records if form not in (ANY, record.facts[RECORDED_BY])), None):
+            raise DataError(
+                f"{unlike.path.name} is of {unlike.facts[RECORDED_BY]}, and {folder} was begun for "
+                f"{form or 'a live model'}."
+            )
         records = [replace(record, model=begun.model) for record in records]
         facts = dict(begun.model_settings)
     return Prepared(study, folder, settings), RecordModel(records, facts)

@@ -82,7 +82,7 @@ def run(
     )
     can = check_limits(study, model, numbers, settings.exact, images=settings.check)
     with RunLock(folder), Interrupts(settings.grace) as signals:
-        manifest = _manifest(study, model, folder, settings)
+        manifest = begun(study, model.name, facts_of_model(study, model, settings.exact), folder, settings)
         asking = RequestBuilder(study, settings.exact, manifest.asked_of)
         if recovered := recover(folder, manifest.id):
             progress.note(f"{recovered:,} replies that a killed process had not yet put in order are stored.")
@@ -104,9 +104,12 @@ def run(
         return session.run(model.notes if isinstance(model, Noting) else (), versions(), signals)
 
 
-def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -> RunManifest:
-    """Read what the folder says and compare it with what is asked; or begin a new folder."""
-    manifest = asked_run(study, model.name, facts_of_model(study, model, settings.exact), settings)
+def begun(study: Study, model: str, facts: Mapping[str, Fact], folder: Path, settings: RunSettings) -> RunManifest:
+    """Read what the folder says and compare it with what is asked; or begin a new folder.
+
+    `model`, `facts`: whom it asks, and what changes what that says. For whoever holds the folder's lock.
+    """
+    manifest = asked_run(study, model, facts, settings)
     if not (folder / MANIFEST).exists():
         if shard_paths(folder):
             raise RunError(f"{folder} holds responses but no {MANIFEST}: it is unknown of what. Name another folder.")

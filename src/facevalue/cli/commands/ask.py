@@ -97,6 +97,33 @@ fetch = Printing(
     """,
 )  # fmt: skip
 
+
+def _requests_options() -> tuple[click.Parameter, ...]:
+    return (
+        click.Option(["--model"], required=True, metavar="NAME",
+                     help="Model that will be asked, by the name it has there."),
+        click.Option(["--form"], required=True, type=click.Choice(["openai", "anthropic", "rows"]),
+                     help="A batch of OpenAI's or Anthropic's kind, or rows for any tool."),
+        click.Option(["--out"], required=True, type=click.Path(path_type=Path, file_okay=False), metavar="RUN",
+                     help="The run's folder. What an existing one has answers to is not written again."),
+        SAMPLE,
+        SAMPLE_SEED,
+        EXACT,
+        WITH,
+        click.Option(["--name"], metavar="LABEL",
+                     help="What to call the run beside others; the model's name by default."),
+        click.Option(["--max-tokens"], type=click.IntRange(1),
+                     help="Longest reply in tokens, thinking included; the study's own limit by default."),
+    )  # fmt: skip
+
+
+requests = StudyGroup(
+    "requests",
+    "requesting:requests",
+    _requests_options,
+    help="Write a study's requests as files for a batch; `import` brings the answers into the run.",
+)
+
 import_ = Printing(
     "import",
     "importing:import_records",
@@ -110,13 +137,13 @@ import_ = Printing(
         click.Option(["--outside"], is_flag=True,
                      help="Let the record name files and folders of this machine, such as your own pictures."),
     ),
-    """Make a run folder of answers that another tool asked for: logs of Inspect.
+    """Make a run folder of answers that another tool asked for, or fill one that `requests` began.
 
     \b
     inspect eval facevalue/stylisticbias -T faces=20 --model openai/NAME
     facevalue import logs/LOG.eval --out runs/stylisticbias-NAME
 
-    The folder is a run's like any other. What has no answer counts as missing; the same command with a fuller record
-    fills it.
+    FILE is a log of Inspect, the results of a batch (OpenAI's or Anthropic's kind), samples of lmms-eval or an output
+    of promptfoo. What has no answer counts as missing; the same command with a fuller record fills it in.
     """,
 )  # fmt: skip

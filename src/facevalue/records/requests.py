@@ -1,0 +1,118 @@
+"""Requests as the files of others: batches of OpenAI's and Anthropic's kinds, and rows for any tool."""
+
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from facevalue.errors import SettingError
+from facevalue.models._chat import SEED_BITS, Dialect, body, encoded
+from facevalue.records.base import content_of
+from facevalue.records.batches import ANTHROPIC, OPENAI
+from facevalue.records.lines import CustomId
+from facevalue.servers.payload import as_json
+from facevalue.types import Image, Request
+
+ANY = "another tool"
+"""Who answers requests that are written as rows."""
+_DIALECT = Dialect(limit="max_completion_tokens")
+_HOTTEST = 1.0  # of Anthropic's
+
+
+@dataclass(frozen=True)
+class RequestForm:
+    """A form in which requests are written.
+
+    Attributes
+    ----------
+    tool:
+        Who takes them, as a run's settings call it (`RECORDED_BY`).
+    most:
+        Most requests of a file.
+    size:
+        Most bytes of a file.
+    start, between, end:
+        What a file begins with, has between two requests, and ends with.
+    ending:
+        Of its name.
+    write:
+        From the model's name, a request and the most tokens of its reply (None for the study's) to the request in this
+        form.
+    exact:
+        Whether log-probabilities come with the answers.
+    """
+
+    tool: str
+    most: int
+    size: int
+    start: bytes
+    between: bytes
+    end: bytes
+    ending: str
+    write: Callable[[str, Request, int | None], bytes]
+    exact: bool
+
+
+def _limit(request: Request, most: int | None) -> Request:
+    return request if most is None else request._replace(sampling=replace(request.sampling, max_tokens=most))
+
+
+def _named(request: Request) -> str:
+    return str(CustomId.of(request, content_of(request)))
+
+
+def _openai(model: str, request: Request, most: int | None) -> bytes:
+    asked = _limit(request, most)
+    sent = body(
+        model, encoded(request.stimulus.load()), request.question, asked.sampling, request.seed,
+        dialect=_DIALECT, logprobs=request.exact,
+    )  # fmt: skip
+    return (
+        as_json({"custom_id": _named(request), "method": "POST", "url": "/v1/chat/completions"})[:-1]
+        + b',"body":' + sent + b"}"
+    )  # fmt: skip
+
+
+def _anthropic(model: str, request: Request, most: int | None) -> bytes:
+    sampling = _limit(request, most).sampling
+    if sampling.temperature > _HOTTEST:
+        raise SettingError(
+            f"Anthropic's models take temperatures up to {_HOTTEST:g}, and this study draws at "
+            f"{sampling.temperature:g}."
+        )
+    question = request.question
+    pictures = [
+        {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": _base64(image)}}
+        for image in request.stimulus.load()
+    ]
+    messages: list[object] = [{"role": role, "content": text} for role, text in question.turns]
+    messages.append({"role": "user", "content": [*pictures, {"type": "text", "text": question.prompt}]})
+    # Newer models refuse top_p beside a temperature; a whole nucleus is none.
+    nucleus = {"top_p": sampling.top_p} if sampling.top_p < 1 else {"temperature": sampling.temperature}
+    system = {} if question.system is None else {"system": question.system}
+    sent = {"model": model, "max_tokens": sampling.max_tokens, **nucleus, **system, "messages": messages}
+    return as_json({"custom_id": _named(request), "params": sent})
+
+
+def _row(model: str, request: Request, most: int | None) -> bytes:
+    sampling, question = _limit(request, most).sampling, request.question
+    return as_json({
+        "custom_id": _named(request), "trial": request.trial, "repeat": request.repeat, "model": model,
+        "system": question.system, "turns": [list(turn) for turn in question.turns], "prompt": question.prompt,
+        "images": [f"data:{image.media_type};base64,{_base64(image)}" for image in request.stimulus.load()],
+        "temperature": sampling.temperature, "top_p": sampling.top_p, "max_tokens": sampling.max_tokens,
+        "seed": request.seed & SEED_BITS,
+    })  # fmt: skip
+
+
+def _base64(image: Image) -> str:
+    return b64encode(image.data).decode("ascii")
+
+
+FORMS: dict[str, RequestForm] = {
+    "openai": RequestForm(OPENAI, 50_000, 190_000_000, b"", b"\n", b"\n", "jsonl", _openai, exact=True),
+    "anthropic": RequestForm(
+        ANTHROPIC, 100_000, 250_000_000, b'{"requests":[\n', b",\n", b"\n]}\n", "json", _anthropic, exact=False
+    ),
+    "rows": RequestForm(ANY, 1_000_000, 1_000_000_000, b"", b"\n", b"\n", "jsonl", _row, exact=False),
+}
+"""By name. Sizes are a little below what the interfaces take: 200 MB and 50,000 requests, 256 MB and 100,000."""

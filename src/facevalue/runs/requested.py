@@ -1,0 +1,148 @@
+"""Requests of a run for somebody else to ask: a folder that is begun, and the files to send."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from facevalue.design import Order
+from facevalue.errors import SettingError
+from facevalue.protocol.study import Study
+from facevalue.records.base import Fact
+from facevalue.records.requests import FORMS, RequestForm
+from facevalue.runs.checks import check_images, check_shown
+from facevalue.runs.completion import Completion
+from facevalue.runs.requests import RequestBuilder
+from facevalue.runs.runner import begun
+from facevalue.runs.settings import RunSettings
+from facevalue.runs.stream import RequestStream
+from facevalue.runs.trials import TrialNumbers
+from facevalue.store.files import ASIDE, make_folder, unwritable
+from facevalue.store.journal import recover
+from facevalue.store.lock import RunLock
+from facevalue.store.manifest import RECORDED_BY, write_manifest
+
+FOLDER = "requests"
+"""Folder of a run in which its requests lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """Requests that were written."""
+
+    requests: int
+    files: tuple[Path, ...]
+    answered: int
+    """Requests of the run that have an answer already, and were not written again."""
+
+
+def write_requests(
+    study: Study, model: str, form: str, folder: Path, settings: RunSettings, max_tokens: int | None = None
+) -> Requested:
+    """Begin a run folder for answers that somebody else will bring, and write its open requests as files.
+
+    A folder that is there goes on: what has an answer is not written again.
+
+    Raises
+    ------
+    SettingError
+        The form takes no such requests.
+    RunError
+        The folder was begun with other settings, for another tool, or is written by another process.
+    """
+    written = FORMS[form]
+    check_shown(study)
+    _check(study, written, form, settings)
+    numbers = TrialNumbers(study.design.size)
+    if settings.sample is not None:
+        numbers = TrialNumbers.of(study.sample(settings.sample, settings.seed, 1 if settings.exact else study.repeats))
+    facts: dict[str, Fact] = {RECORDED_BY: written.tool} | ({} if max_tokens is None else {"max_tokens": max_tokens})
+    facts |= {"structured": False} if study.draws.constrain and not settings.exact else {}
+    with RunLock(folder):
+        manifest = begun(study, model, facts, folder, settings)
+        recover(folder, manifest.id)
+        write_manifest(folder, manifest)
+        asking = RequestBuilder(study, settings.exact, manifest.asked_of)
+        completion = Completion(numbers, asking.repeats, asking.rounds)
+        completion.load(folder, manifest, study)
+        if settings.check:
+            check_images(study, completion)
+        order = Order(study.design, study.asked_together, settings.seed, numbers.chosen)
+        stream = RequestStream(study, completion, asking, order, settings.chunk)
+        files = tuple(_files(written, stream, model, max_tokens, folder / FOLDER, form))
+        if stream.failure is not None:
+            raise stream.failure
+        return Requested(stream.planned, files, completion.stored())
+
+
+def _check(study: Study, form: RequestForm, name: str, settings: RunSettings) -> None:
+    if study.draws.reasks:
+        raise SettingError(
+            f"{study.name} with these settings asks again after a reply without an answer, which no file of requests "
+            "does: 'facevalue run' asks it."
+        )
+    if settings.exact and not form.exact:
+        raise SettingError(f"No probabilities come back in the form {name!r}: leave out --exact, or write openai.")
+
+
+def _files(
+    form: RequestForm, stream: RequestStream, model: str, max_tokens: int | None, folder: Path, name: str
+) -> Iterator[Path]:
+    """Write files one after the other, each as large as may be; those of an earlier time are replaced."""
+    make_folder(folder)
+    for old in folder.glob(f"{name}-*.{form.ending}"):
+        old.unlink()
+    current: _File | None = None
+    number = 0
+    for request in stream.requests(0):
+        data = form.write(model, request, max_tokens)
+        stream.asked(np.array([request.trial]), np.array([request.repeat]))  # forgotten: nothing answers here
+        if current is not None and not current.takes(data):
+            yield current.close()
+            current = None
+        if current is None:
+            number += 1
+            current = _File(folder / f"{name}-{number:03}.{form.ending}", form)
+        current.add(data)
+    if current is not None:
+        yield current.close()
+
+
+class _File:
+    """A file of requests that is being written under a name aside."""
+
+    def __init__(self, path: Path, form: RequestForm) -> None:
+        self._path, self._form = path, form
+        self._aside = path.with_name(f".{path.name}{ASIDE}")
+        self._count = self._size = 0
+        try:
+            self._file = self._aside.open("wb")
+        except OSError as error:
+            raise unwritable(path, error) from error
+        self._write(form.start)
+
+    def takes(self, data: bytes) -> bool:
+        """Whether one more request fits."""
+        return self._count < self._form.most and self._size + len(data) + len(self._form.end) <= self._form.size
+
+    def add(self, data: bytes) -> None:
+        """Write a request."""
+        self._write(self._form.between * bool(self._count) + data)
+        self._count += 1
+
+    def close(self) -> Path:
+        """End the file, and give it its name."""
+        self._write(self._form.end)
+        try:
+            self._file.close()
+            self._aside.replace(self._path)
+        except OSError as error:
+            raise unwritable(self._path, error) from error
+        return self._path
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self._size += self._file.write(data)
+        except OSError as error:
+            raise unwritable(self._path, error) from error
