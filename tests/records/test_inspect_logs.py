@@ -19,6 +19,7 @@ from facevalue.errors import DataError, FaceValueError, ModelError, RunError
 from facevalue.records import inspect_log
 from facevalue.records.inspect_log import inspect_log as read
 from facevalue.store import read_responses
+from facevalue.studies.registry import file_text
 from tests.records.recorded import Asking, asking, head, sample, samples, write_log
 
 
@@ -99,7 +100,10 @@ def test_logs_of_several_models(asked: Asking, tmp_path: Path) -> None:
         "Left out: other.eval is a log of the task 'mmlu', which is none of FaceValue's: 'inspect eval "
         "facevalue/STUDY' writes those that can be imported."
     ]
-    with pytest.raises(FaceValueError, match="--name is for one run, and these are 2"):
+    write_log(logs / "z.eval", head(replace(asked.asked, sample=60)), samples(asked))
+    bring(logs, tmp_path / "more")
+    assert (tmp_path / "more" / "stylisticbias-openai-gpt-x-2").is_dir()
+    with pytest.raises(FaceValueError, match="--name is for one run, and these are 3"):
         bring(logs, tmp_path / "runs", name="both")
 
 
@@ -221,6 +225,14 @@ def test_what_was_asked_is_not_believed(asked: Asking, tmp_path: Path, changes: 
     top = head(asked.asked)
     top["eval"]["metadata"]["facevalue"] |= changes
     assert message in raised(write_log(tmp_path / "log.eval", top, samples(asked)), tmp_path / "run")
+
+
+def test_the_file_of_a_study_may_name_no_files_either(asked: Asking, tmp_path: Path) -> None:
+    text = file_text("gras").replace("[pictures]\n", '[pictures]\nmanifest = "/etc/hostname"\n', 1)
+    text = text.replace('name = "gras"', 'name = "mine"', 1)
+    top = head(replace(asked.asked, study="mine", options={"study": text}))
+    message = raised(write_log(tmp_path / "log.eval", top, samples(asked)), tmp_path / "run")
+    assert "log.eval names files or folders of this machine (manifest = /etc/hostname)" in message
 
 
 def test_another_sample_is_another_run(asked: Asking, tmp_path: Path) -> None:

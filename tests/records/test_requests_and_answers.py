@@ -155,6 +155,7 @@ def test_what_is_written_for_anthropic(asked: Asking, tmp_path: Path) -> None:
     assert [part["type"] for part in sent["messages"][0]["content"]] == ["image", "text"]
     facts = fv.open_run(tmp_path / "run").stored.facts
     assert facts.model_settings == {"recorded_by": "Anthropic batch", "max_tokens": 1000}
+    assert (facts.counts.requests, facts.end) == (len(asked.pairs), None)
 
 
 def test_files_are_cut_and_what_is_open_is_written_again(

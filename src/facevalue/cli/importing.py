@@ -1,5 +1,6 @@
 """Importing answers that others asked for into run folders."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -35,8 +36,9 @@ def import_records(records: tuple[Path, ...], out: Path, name: str | None, outsi
     if len(groups) > 1 and name is not None:
         raise SettingError(f"--name is for one run, and these are {len(groups)}: they are called by their models.")
     warnings, documents, status = list(left_out), [], Exit.DONE
-    for group in groups:
-        prepared, model = imported(group, out if len(groups) == 1 else out / _folder(group[0]), name, outside=outside)
+    folders = [out] if len(groups) == 1 else [out / folder for folder in _names(groups)]
+    for group, folder in zip(groups, folders, strict=True):
+        prepared, model = imported(group, folder, name, outside=outside)
         try:
             output = execute(prepared, model, _AGAIN)
         finally:
@@ -49,8 +51,13 @@ def import_records(records: tuple[Path, ...], out: Path, name: str | None, outsi
     return Output(ImportDocument(tuple(documents)), status=status, warnings=warnings)
 
 
-def _folder(record: Record) -> str:
-    if record.asked is None:
-        raise DataError(f"{record.path.name}: answers by several models are imported one by one.")
-    options = record.asked.options.get("study") is not None
-    return f"{record.asked.study}-{model_in_path(record.model)}{'' if not options else '-own'}"
+def _names(groups: Sequence[Sequence[Record]]) -> list[str]:
+    """Names of folders: STUDY-MODEL, and a number after it where something else was asked of the same."""
+    names: list[str] = []
+    for first, *_ in groups:
+        if first.asked is None:
+            raise DataError(f"{first.path.name} holds answers by several models: import a record of each by itself.")
+        name = f"{first.asked.study}-{model_in_path(first.model)}"
+        numbered = (f"{name}-{number}" for number in range(2, len(groups) + 2))
+        names.append(next(other for other in (name, *numbered) if other not in names))
+    return names

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from facevalue import studies
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol.settings import defaults
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import interventions_of
 from facevalue.protocol.variant_trials import intervened
@@ -18,7 +19,7 @@ from facevalue.runs.prepared import Prepared
 from facevalue.runs.settings import RunSettings
 from facevalue.store.files import MANIFEST, PLACES
 from facevalue.store.manifest import INTERVENTIONS, RECORDED_BY, RunManifest, read_manifest
-from facevalue.types import Sampling
+from facevalue.types import STUDY_TEXT, Sampling
 
 
 def asked_of(study: Study, settings: RunSettings) -> StudyAsked:
@@ -53,7 +54,8 @@ def study_asked(asked: StudyAsked, place: str, *, outside: bool = False) -> Stud
     except UnknownNameError as error:
         raise DataError(f"{place}: {error}") from None
     empty = {setting.name for setting in protocol.settings if setting.default == ""}
-    paths = [f"{name} = {value}" for name, value in options.items() if value and name in (*PLACES, *empty)]
+    own = defaults(protocol.settings) if STUDY_TEXT in options else {}  # a stranger's file may state paths, too
+    paths = [f"{name} = {value}" for name, value in {**own, **options}.items() if value and name in (*PLACES, *empty)]
     if paths and not outside:
         raise DataError(
             f"{place} names files or folders of this machine ({'; '.join(paths)[:300]}). If these are yours: --outside."

@@ -1,7 +1,7 @@
 """Requests of a run for somebody else to ask: a folder that is begun, and the files to send."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -62,10 +62,10 @@ def write_requests(
     with RunLock(folder):
         manifest = begun(study, model, facts, folder, settings)
         recover(folder, manifest.id)
-        write_manifest(folder, manifest)
         asking = RequestBuilder(study, settings.exact, manifest.asked_of)
         completion = Completion(numbers, asking.repeats, asking.rounds)
         completion.load(folder, manifest, study)
+        write_manifest(folder, replace(manifest, counts=replace(manifest.counts, requests=completion.requests)))
         if settings.check:
             check_images(study, completion)
         order = Order(study.design, study.asked_together, settings.seed, numbers.chosen)
