@@ -161,7 +161,7 @@ def test_what_is_written_for_anthropic(asked: Asking, tmp_path: Path) -> None:
 def test_files_are_cut_and_what_is_open_is_written_again(
     asked: Asking, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(requests.FORMS, "rows", replace(requests.FORMS["rows"], most=50))
+    monkeypatch.setitem(requests.FORMS, "rows", replace(requests.FORMS["rows"], most_requests=50))
     written = begin(tmp_path / "run", "rows")
     assert [path.name for path in written.files] == ["rows-001.jsonl", "rows-002.jsonl", "rows-003.jsonl"]
     rows = [json.loads(line) for path in written.files for line in path.read_text().splitlines()]

@@ -31,7 +31,7 @@ def import_records(records: tuple[Path, ...], out: Path, name: str | None, outsi
     opened_records, left_out = opened(records)
     groups: list[list[Record]] = []
     for record in opened_records:
-        group = next((g for g in groups if (g[0].model, g[0].asked) == (record.model, record.asked)), None)
+        group = next((g for g in groups if (g[0].model, g[0].study_asked) == (record.model, record.study_asked)), None)
         groups.append([record]) if group is None else group.append(record)
     if len(groups) > 1 and name is not None:
         raise SettingError(f"--name is for one run, and these are {len(groups)}: they are called by their models.")
@@ -55,9 +55,9 @@ def _names(groups: Sequence[Sequence[Record]]) -> list[str]:
     """Names of folders: STUDY-MODEL, and a number after it where something else was asked of the same."""
     names: list[str] = []
     for first, *_ in groups:
-        if first.asked is None:
+        if first.study_asked is None:
             raise DataError(f"{first.path.name} holds answers by several models: import a record of each by itself.")
-        name = f"{first.asked.study}-{model_in_path(first.model)}"
+        name = f"{first.study_asked.study}-{model_in_path(first.model)}"
         numbered = (f"{name}-{number}" for number in range(2, len(groups) + 2))
-        names.append(next(other for other in (name, *numbered) if other not in names))
+        names.append(next(folder for folder in (name, *numbered) if folder not in names))
     return names

@@ -28,9 +28,9 @@ REQUEST: ContextVar[Request | None] = ContextVar("facevalue_request", default=No
 
 
 @solver
-def show_pictures(asked: dict[str, Any]) -> Solver:
+def show_pictures(document: dict[str, Any]) -> Solver:
     """Put the pictures of a trial before its prompt, as data URLs."""
-    trials = trials_of(asked)
+    trials = trials_of(document)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001 - Inspect's
         content = shown(_request(trials, state))
@@ -42,22 +42,22 @@ def show_pictures(asked: dict[str, Any]) -> Solver:
 
 
 @solver
-def ask(asked: dict[str, Any]) -> Solver:
+def ask(document: dict[str, Any]) -> Solver:
     """Ask a trial with the seed of its epoch; where probabilities are wanted, greedily with log-probabilities."""
-    trials = trials_of(asked)
+    trials = trials_of(document)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         request = _request(trials, state)
         token = REQUEST.set(request)
         try:
-            drawn = {"seed": request.seed & SEED_BITS, **_own_sampling(request)}
+            sampled = {"seed": request.seed & SEED_BITS, **_own_sampling(request)}
             if not request.exact:
-                return await generate(state, tool_calls="none", **cast(Any, drawn))
-            state = await generate(state, tool_calls="none", **cast(Any, {**drawn, **_GREEDY}))
+                return await generate(state, tool_calls="none", **cast(Any, sampled))
+            state = await generate(state, tool_calls="none", **cast(Any, {**sampled, **_GREEDY}))
             if reason := _unseen(request, state):
                 state.metadata[DRAWN] = reason
                 state.messages.pop()
-                state = await generate(state, tool_calls="none", **cast(Any, drawn))
+                state = await generate(state, tool_calls="none", **cast(Any, sampled))
             return state
         finally:
             REQUEST.reset(token)
@@ -82,9 +82,9 @@ def _unseen(request: Request, state: TaskState) -> str:
 
 
 @metric(scores="unreduced")
-def estimates(asked: dict[str, Any]) -> Metric:
+def estimates(document: dict[str, Any]) -> Metric:
     """Estimates that lead the study's page, each with its interval over what was sampled, from all replies."""
-    trials = trials_of(asked)
+    trials = trials_of(document)
 
     def compute(scores: list[SampleScore]) -> Value:
         if not scores:
@@ -107,8 +107,8 @@ def _estimated(trials: AskedTrials, responses: list[Response]) -> dict[str, floa
         table = study.analyse({"model": iter([answered])})
     except FaceValueError:  # too few answers yet to estimate anything
         return counts
-    known = table.filter(pl.col("value").is_not_null())
-    leading = known.filter(leads(pl.col("family"), study.estimates.lead, known)).head(MOST_ESTIMATES)
+    measured = table.filter(pl.col("value").is_not_null())
+    leading = measured.filter(leads(pl.col("family"), study.estimates.lead, measured)).head(MOST_ESTIMATES)
     labels = label_columns(leading)
     for row in leading.iter_rows(named=True):
         levels = ", ".join(str(row[name]) for name in labels if row[name] is not None)
@@ -118,9 +118,9 @@ def _estimated(trials: AskedTrials, responses: list[Response]) -> dict[str, floa
 
 
 @scorer(metrics=[])
-def reply(asked: dict[str, Any]) -> Scorer:
+def reply(document: dict[str, Any]) -> Scorer:
     """What the study's own parser reads: the answer as a number where the reply has one, else N."""
-    trials = trials_of(asked)
+    trials = trials_of(document)
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's
         request = _request(trials, state)

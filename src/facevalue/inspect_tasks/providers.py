@@ -94,7 +94,7 @@ class FaceValueModel(ModelAPI):
             )
         *before, last = messages
         content = [] if isinstance(last.content, str) else last.content
-        images = tuple(_image(part.image) for part in content if isinstance(part, ContentImage))
+        images = tuple(_image(block.image) for block in content if isinstance(block, ContentImage))
         system = "\n".join(message.text for message in before if message.role == "system")
         turns = tuple((str(m.role), m.text) for m in before if m.role in ("user", "assistant"))
         sampling = Sampling(

@@ -63,8 +63,7 @@ def _task(protocol: Protocol, options: Mapping[str, Any]) -> Task:
     if asked_settings.exact:
         numbers = TrialNumbers(study.design.size)
         check_options(study, numbers)
-    asked = asked_of(study, asked_settings)
-    document = asked.document()
+    document = asked_of(study, asked_settings).document()
     trials = trials_of(document)
     sampling = study.draws.sampling
     return Task(

@@ -46,23 +46,25 @@ class AskedTrials:
     Pictures are made when a sample begins, and not kept.
     """
 
-    def __init__(self, asked: StudyAsked, study: Study) -> None:
-        self.asked, self.study = asked, study
-        self.repeats = 1 if asked.exact else study.repeats
+    def __init__(self, study_asked: StudyAsked, study: Study) -> None:
+        self.asked, self.study = study_asked, study
+        self.repeats = 1 if study_asked.exact else study.repeats
         if study.draws.reasks:
             raise SettingError(
                 f"{study.name} with these settings asks again after a reply without an answer, which no epoch of "
                 "Inspect's does: 'facevalue run' asks it."
             )
-        chosen = None if asked.sample is None else study.sample(asked.sample, asked.seed, self.repeats)
+        chosen = (
+            None if study_asked.sample is None else study.sample(study_asked.sample, study_asked.seed, self.repeats)
+        )
         count = (study.design.size if chosen is None else chosen.size) * self.repeats
         if count > MOST:
             raise SettingError(
                 f"{count:,} requests are more than the {MOST:,} that a task of Inspect's takes here: choose a part "
                 f"(-T sample={MOST}), or ask by 'facevalue run', which takes any number."
             )
-        self._builder = RequestBuilder(study, asked.exact)
-        order = Order(study.design, study.asked_together, asked.seed, chosen)
+        self._builder = RequestBuilder(study, study_asked.exact)
+        order = Order(study.design, study.asked_together, study_asked.seed, chosen)
         places = np.concatenate([np.empty(0, np.int64), *order.pieces(MOST)]).astype(np.int64)
         self._trials: dict[int, _Trial] = {}
         if places.size:
@@ -95,11 +97,11 @@ class AskedTrials:
 
     def samples(self) -> Iterator[Sample]:
         """One sample per trial: what is said, the trial number as its id, factors as its metadata; no picture yet."""
-        for trial, known in self._trials.items():
+        for trial, entry in self._trials.items():
             request = self.request(trial, 0)
-            factors = {**known.levels, **known.question.factors}
+            factors = {**entry.levels, **entry.question.factors}
             facts = {name: level for name, level in factors.items() if level is not None}
-            yield Sample(input=_said(known.question), id=trial, metadata={**facts, CONTENT: content_of(request)})
+            yield Sample(input=_said(entry.question), id=trial, metadata={**facts, CONTENT: content_of(request)})
 
     def understood(self, responses: Sequence[Response]) -> pl.DataFrame:
         """Answers as the study understands them, one row each."""
@@ -131,5 +133,5 @@ def trials_of(document: Mapping[str, Any]) -> AskedTrials:
 
 @lru_cache(maxsize=8)
 def _trials(document: str) -> AskedTrials:
-    asked = StudyAsked.of(json.loads(document), "The task")
-    return AskedTrials(asked, study_asked(asked, "The task", outside=True))
+    described = StudyAsked.of(json.loads(document), "The task")
+    return AskedTrials(described, study_asked(described, "The task", outside=True))

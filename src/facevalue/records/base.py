@@ -78,7 +78,7 @@ class RecordedReply:
     latency_ms: float = 0.0
     probs: tuple[float, ...] | None = None
     """Probabilities of the options, where the record holds these themselves."""
-    drawn: str = ""
+    drawn_because: str = ""
     """Why it was drawn where probabilities were wanted; empty where it wasn't."""
     content: str | None = None
     """`content_of` the request that it answers; None where the record doesn't say."""
@@ -99,7 +99,7 @@ class Record:
     """Where each answer is."""
     reply: Callable[[Any], RecordedReply | str]
     """From a place to its answer; or why there is none."""
-    asked: StudyAsked | None = None
+    study_asked: StudyAsked | None = None
     """What was asked; None where the record doesn't say."""
     sampling: Mapping[str, object] = field(default_factory=dict)
     """How replies were drawn (`temperature`, `top_p`, `max_tokens`), as far as the record says."""
@@ -113,6 +113,6 @@ def content_of(request: Request) -> str:
     An answer that carries it belongs to this request, and to none with another picture, prompt or temperature.
     """
     conditions = conditions_hash(request.sampling, 0, request.exact, request.constrain)
-    parts = (stimulus_hash(request.stimulus), question_hash(request.question), conditions)
-    stimulus, question, drawn = (np.array([part], dtype=np.uint64) for part in parts)
-    return f"{int(combined_hash(stimulus, question, drawn)[0]):016x}"
+    hashes = (stimulus_hash(request.stimulus), question_hash(request.question), conditions)
+    words = (np.array([hash_value], dtype=np.uint64) for hash_value in hashes)
+    return f"{int(combined_hash(*words)[0]):016x}"

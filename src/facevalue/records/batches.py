@@ -36,10 +36,10 @@ def anthropic_batch(path: Path) -> Record:
     return _record(path, ANTHROPIC, _message)
 
 
-def _record(path: Path, tool: str, read: Any) -> Record:
+def _record(path: Path, tool: str, reader: Any) -> Record:
     places = indexed(path, f"results of an {tool}", lambda line: line.get("custom_id"))
     findings = {"record": path.name, "record_sha256": digest(path)}
-    return Record(path, "", {RECORDED_BY: tool}, places, loader(path, read), findings=findings)
+    return Record(path, "", {RECORDED_BY: tool}, places, loader(path, reader), findings=findings)
 
 
 def _completion(line: Mapping[str, Any], name: str) -> RecordedReply | str:
@@ -70,20 +70,20 @@ def _message(line: Mapping[str, Any], name: str) -> RecordedReply | str:
     if ended not in _ENDS:
         return f"{name}: the reply was broken off (stop_reason {ended[:40]!r})"
     blocks = checked_list(message.get("content"), f"{name}: the content of a message")
-    said = [block for block in blocks if isinstance(block, Mapping) and block.get("type") == "text"]
-    texts = [text_of(block.get("text")) for block in said]
+    text_blocks = [block for block in blocks if isinstance(block, Mapping) and block.get("type") == "text"]
+    texts = [text_of(block.get("text")) for block in text_blocks]
     if None in texts:
         raise DataError(f"{name}: a text of a message is none.")
     status = _ENDS[ended]
     usage = message.get("usage")
     counts = usage if isinstance(usage, Mapping) else {}
-    parts = [count_of(counts.get(f"{kind}input_tokens")) for kind in ("", "cache_read_", "cache_creation_")]
+    prompt_counts = [count_of(counts.get(f"{kind}input_tokens")) for kind in ("", "cache_read_", "cache_creation_")]
     return RecordedReply(
         ServerReply(
             status,
             "".join(text or "" for text in texts),
             None,
-            None if parts[0] is None else sum(part or 0 for part in parts),
+            None if prompt_counts[0] is None else sum(count or 0 for count in prompt_counts),
             count_of(counts.get("output_tokens")),
             "The model declined." if status is Status.REFUSED else None,
             text_of(message.get("model")) or "",

@@ -70,7 +70,7 @@ def _record(path: Path, head: Mapping[str, Any], samples: "Iterator[tuple[Key, L
             f"{path.name} is a log of the task {task[:80]!r}, which is none of FaceValue's: 'inspect eval "
             "facevalue/STUDY' writes those that can be imported."
         )
-    asked = StudyAsked.of(metadata[ASKED], path.name)
+    study_asked = StudyAsked.of(metadata[ASKED], path.name)
     plan = head.get("plan")
     config = {
         name: value
@@ -89,7 +89,7 @@ def _record(path: Path, head: Mapping[str, Any], samples: "Iterator[tuple[Key, L
         {RECORDED_BY: INSPECT, **_facts(spec, config)},
         {key: (key, load) for key, load in samples},
         partial(_loaded, path.name),
-        asked,
+        study_asked,
         {name: config.get(name) for name in ("temperature", "top_p", "max_tokens")},
         findings,
     )
@@ -188,8 +188,8 @@ def reply_of(sample: Mapping[str, Any], log: str) -> RecordedReply | str:
         return f"{log}: the reply was broken off (stop_reason {ended[:40]!r})."
     attachments = sample.get("attachments")
     texts = attachments if isinstance(attachments, Mapping) else {}
-    said = _text(checked_dict(choice.get("message"), f"{place}: its message").get("content"), texts)
-    if said is None:
+    text = _text(checked_dict(choice.get("message"), f"{place}: its message").get("content"), texts)
+    if text is None:
         raise DataError(f"{place}: its reply is no text.")
     status, note = _ENDS[ended], None
     if status is Status.REFUSED:
@@ -198,8 +198,8 @@ def reply_of(sample: Mapping[str, Any], log: str) -> RecordedReply | str:
         )
     usage = output.get("usage")
     counts = usage if isinstance(usage, Mapping) else {}
-    own = sample.get("metadata")
-    metadata = own if isinstance(own, Mapping) else {}
+    stated = sample.get("metadata")
+    metadata = stated if isinstance(stated, Mapping) else {}
     more = output.get("metadata")
     try:
         positions = read_positions(choice.get("logprobs"))
@@ -207,7 +207,7 @@ def reply_of(sample: Mapping[str, Any], log: str) -> RecordedReply | str:
         raise DataError(f"{place}: {error}.") from None
     return RecordedReply(
         ServerReply(
-            status, said, positions, _prompt_tokens(counts), count_of(counts.get("output_tokens")), note,
+            status, text, positions, _prompt_tokens(counts), count_of(counts.get("output_tokens")), note,
             text_of(output.get("model")) or "",
         ),
         milliseconds(output.get("time")),
@@ -229,10 +229,10 @@ def _why(details: object) -> str | None:
 
 def _prompt_tokens(counts: Mapping[str, Any]) -> int | None:
     """All of the prompt: Inspect counts apart what a cache had."""
-    parts = [
+    counted = [
         count_of(counts.get(name)) for name in ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
     ]
-    return None if parts[0] is None else sum(part or 0 for part in parts)
+    return None if counted[0] is None else sum(count or 0 for count in counted)
 
 
 def _probs(value: object) -> tuple[float, ...] | None:
@@ -241,11 +241,11 @@ def _probs(value: object) -> tuple[float, ...] | None:
     return tuple(float(p) for p in value)
 
 
-def _prompt(asked: object, texts: Mapping[str, Any]) -> str | None:
+def _prompt(messages: object, texts: Mapping[str, Any]) -> str | None:
     """Last text that the model was told."""
-    if isinstance(asked, str):
-        return asked
-    last = asked[-1] if isinstance(asked, list) and asked else None
+    if isinstance(messages, str):
+        return messages
+    last = messages[-1] if isinstance(messages, list) and messages else None
     return _text(last.get("content"), texts) if isinstance(last, Mapping) else None
 
 
@@ -255,9 +255,9 @@ def _text(content: object, texts: Mapping[str, Any]) -> str | None:
         return _resolved(content, texts)
     if not isinstance(content, list):
         return None
-    parts = [part for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
-    said = [text_of(part.get("text")) for part in parts]
-    return None if None in said else "\n".join(_resolved(text, texts) for text in said if text is not None)
+    blocks = [block for block in content if isinstance(block, Mapping) and block.get("type") == "text"]
+    lines = [text_of(block.get("text")) for block in blocks]
+    return None if None in lines else "\n".join(_resolved(line, texts) for line in lines if line is not None)
 
 
 def _resolved(text: str, texts: Mapping[str, Any]) -> str:

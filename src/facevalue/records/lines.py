@@ -56,10 +56,10 @@ def first_line(path: Path, noun: str) -> Mapping[str, Any]:
     raise DataError(f"{path.name} is empty.")
 
 
-def indexed(path: Path, noun: str, named: Callable[[Mapping[str, Any]], object]) -> dict[Key, tuple[int, CustomId]]:
+def indexed(path: Path, noun: str, id_of: Callable[[Mapping[str, Any]], object]) -> dict[Key, tuple[int, CustomId]]:
     """Places of answers in a file, by what they are to.
 
-    `named`: from a line to the id of its request.
+    `id_of`: from a line to the id of its request.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def indexed(path: Path, noun: str, named: Callable[[Mapping[str, Any]], object])
     """
     places: dict[Key, tuple[int, CustomId]] = {}
     for place, offset, line in _lines(path, noun):
-        name = CustomId.read(named(_object(line, place)), place)
+        name = CustomId.read(id_of(_object(line, place)), place)
         if name.key in places:
             raise DataError(f"{place}: a second answer to {name}.")
         places[name.key] = (offset, name)
@@ -78,19 +78,19 @@ def indexed(path: Path, noun: str, named: Callable[[Mapping[str, Any]], object])
 
 
 def loader(
-    path: Path, read: Callable[[Mapping[str, Any], str], RecordedReply | str]
+    path: Path, reader: Callable[[Mapping[str, Any], str], RecordedReply | str]
 ) -> Callable[[tuple[int, CustomId]], RecordedReply | str]:
     """A reader of one answer at its place."""
-    return partial(_loaded, path, read)
+    return partial(_loaded, path, reader)
 
 
 def _loaded(
-    path: Path, read: Callable[[Mapping[str, Any], str], RecordedReply | str], place: tuple[int, CustomId]
+    path: Path, reader: Callable[[Mapping[str, Any], str], RecordedReply | str], place: tuple[int, CustomId]
 ) -> RecordedReply | str:
     with path.open("rb") as file:
         file.seek(place[0])
         line = file.readline(LINE)
-    reply = read(_object(line, f"{path.name}, answer to {place[1]}"), path.name)
+    reply = reader(_object(line, f"{path.name}, answer to {place[1]}"), path.name)
     return reply if isinstance(reply, str) else replace(reply, content=place[1].content)
 
 

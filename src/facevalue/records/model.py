@@ -121,8 +121,8 @@ def response_to(request: Request, recorded: RecordedReply) -> Response:
     response = response_of(request, recorded.reply, recorded.latency_ms)
     if not request.exact or response.status is Status.REFUSED:
         return response
-    if recorded.drawn:
-        return response._replace(error=recorded.drawn)
+    if recorded.drawn_because:
+        return response._replace(error=recorded.drawn_because)
     if recorded.probs is not None:
         return response._replace(text=None, probs=recorded.probs)
     weighed = exact(request, recorded.reply, response)

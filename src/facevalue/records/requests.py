@@ -26,7 +26,7 @@ class RequestForm:
     ----------
     tool:
         Who takes them, as a run's settings call it (`RECORDED_BY`).
-    most:
+    most_requests:
         Most requests of a file.
     size:
         Most bytes of a file.
@@ -42,7 +42,7 @@ class RequestForm:
     """
 
     tool: str
-    most: int
+    most_requests: int
     size: int
     start: bytes
     between: bytes
@@ -52,18 +52,18 @@ class RequestForm:
     exact: bool
 
 
-def _limit(request: Request, most: int | None) -> Request:
-    return request if most is None else request._replace(sampling=replace(request.sampling, max_tokens=most))
+def _limited(request: Request, limit: int | None) -> Request:
+    return request if limit is None else request._replace(sampling=replace(request.sampling, max_tokens=limit))
 
 
 def _named(request: Request) -> str:
     return str(CustomId.of(request, content_of(request)))
 
 
-def _openai(model: str, request: Request, most: int | None) -> bytes:
-    asked = _limit(request, most)
+def _openai(model: str, request: Request, limit: int | None) -> bytes:
+    sampling = _limited(request, limit).sampling
     sent = body(
-        model, encoded(request.stimulus.load()), request.question, asked.sampling, request.seed,
+        model, encoded(request.stimulus.load()), request.question, sampling, request.seed,
         dialect=_DIALECT, logprobs=request.exact,
     )  # fmt: skip
     return (
@@ -72,8 +72,8 @@ def _openai(model: str, request: Request, most: int | None) -> bytes:
     )  # fmt: skip
 
 
-def _anthropic(model: str, request: Request, most: int | None) -> bytes:
-    sampling = _limit(request, most).sampling
+def _anthropic(model: str, request: Request, limit: int | None) -> bytes:
+    sampling = _limited(request, limit).sampling
     if sampling.temperature > _HOTTEST:
         raise SettingError(
             f"Anthropic's models take temperatures up to {_HOTTEST:g}, and this study draws at "
@@ -93,8 +93,8 @@ def _anthropic(model: str, request: Request, most: int | None) -> bytes:
     return as_json({"custom_id": _named(request), "params": sent})
 
 
-def _row(model: str, request: Request, most: int | None) -> bytes:
-    sampling, question = _limit(request, most).sampling, request.question
+def _row(model: str, request: Request, limit: int | None) -> bytes:
+    sampling, question = _limited(request, limit).sampling, request.question
     return as_json({
         "custom_id": _named(request), "trial": request.trial, "repeat": request.repeat, "model": model,
         "system": question.system, "turns": [list(turn) for turn in question.turns], "prompt": question.prompt,

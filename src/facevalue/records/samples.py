@@ -27,8 +27,8 @@ def lmms_samples(path: Path) -> Record:
 
 def _target(line: Mapping[str, Any]) -> object:
     document = line.get("doc")
-    own = document.get("custom_id") if isinstance(document, Mapping) else None
-    return own if own is not None else line.get("target")
+    custom_id = document.get("custom_id") if isinstance(document, Mapping) else None
+    return line.get("target") if custom_id is None else custom_id
 
 
 def _sample(line: Mapping[str, Any], name: str) -> RecordedReply | str:
@@ -78,7 +78,7 @@ def _own(row: Mapping[str, Any]) -> object:
 
 
 def _result(name: str, place: tuple[Mapping[str, Any], CustomId]) -> RecordedReply | str:
-    row, own = place
+    row, custom_id = place
     response = row.get("response")
     answer = response if isinstance(response, Mapping) else {}
     output = answer.get("output")
@@ -88,7 +88,7 @@ def _result(name: str, place: tuple[Mapping[str, Any], CustomId]) -> RecordedRep
         return f"{name}: {error.strip()[:500]}"
     text = text_of(output)
     if text is None and not refused:
-        return f"{name}: the answer to {own} is no text"
+        return f"{name}: the answer to {custom_id} is no text"
     status = Status.REFUSED if refused else Status.TRUNCATED if answer.get("finishReason") in _CUT else Status.OK
     usage = answer.get("tokenUsage") or row.get("tokenUsage")
     counts = usage if isinstance(usage, Mapping) else {}
@@ -99,7 +99,7 @@ def _result(name: str, place: tuple[Mapping[str, Any], CustomId]) -> RecordedRep
             "The model declined." if refused else None,
         ),
         milliseconds(latency / 1000 if isinstance(latency, int | float) else None),
-        content=own.content,
+        content=custom_id.content,
     )  # fmt: skip
 
 

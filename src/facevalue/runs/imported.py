@@ -38,37 +38,40 @@ def asked_before(manifest: RunManifest) -> StudyAsked:
     )  # fmt: skip
 
 
-def study_asked(asked: StudyAsked, place: str, *, outside: bool = False) -> Study:
+def study_asked(described: StudyAsked, place: str, *, outside: bool = False) -> Study:
     """Build the study that was asked.
 
-    `place`: what says so, for messages. `outside`: whether it may name files and folders of this machine.
+    `described`: what is said of it. `place`: what says so, for messages. `outside`: whether it may name files and
+    folders of this machine.
 
     Raises
     ------
     DataError
         There is no such study, it has another version now, or its pictures are others; or it names files.
     """
-    options = studies.as_called_now(asked.study, {k: v for k, v in asked.options.items() if k != INTERVENTIONS})
+    options = studies.as_called_now(described.study, {k: v for k, v in described.options.items() if k != INTERVENTIONS})
     try:
-        protocol = studies.asked(asked.study, options)
+        protocol = studies.asked(described.study, options)
     except UnknownNameError as error:
         raise DataError(f"{place}: {error}") from None
     empty = {setting.name for setting in protocol.settings if setting.default == ""}
-    own = defaults(protocol.settings) if STUDY_TEXT in options else {}  # a stranger's file may state paths, too
-    paths = [f"{name} = {value}" for name, value in {**own, **options}.items() if value and name in (*PLACES, *empty)]
+    stated = defaults(protocol.settings) if STUDY_TEXT in options else {}  # a stranger's file may state paths, too
+    paths = [
+        f"{name} = {value}" for name, value in {**stated, **options}.items() if value and name in (*PLACES, *empty)
+    ]
     if paths and not outside:
         raise DataError(
             f"{place} names files or folders of this machine ({'; '.join(paths)[:300]}). If these are yours: --outside."
         )
-    study = intervened(studies.build(asked.study, options), interventions_of(asked.options))
-    if study.version != asked.version or study.design.size != asked.trials:
+    study = intervened(studies.build(described.study, options), interventions_of(described.options))
+    if study.version != described.version or study.design.size != described.trials:
         raise DataError(
-            f"{place} was asked by version {asked.version} of {asked.study} ({asked.trials:,} trials); this FaceValue "
-            f"has version {study.version} ({study.design.size:,} trials). Use the one that asked."
+            f"{place} was asked by version {described.version} of {described.study} ({described.trials:,} trials); "
+            f"this FaceValue has version {study.version} ({study.design.size:,} trials). Use the one that asked."
         )
-    if hashlib.sha256(table_of(study)).hexdigest() != asked.stimuli:
+    if hashlib.sha256(table_of(study)).hexdigest() != described.stimuli:
         raise DataError(
-            f"{place} was asked about other pictures than {asked.study} shows now: trial numbers would mean others."
+            f"{place} was asked about other pictures than {described.study} shows now: trial numbers would mean others."
         )
     return study
 
@@ -87,25 +90,25 @@ def imported(
     """
     first = records[0]
     begun = read_manifest(folder) if (folder / MANIFEST).exists() else None
-    said = [record.asked for record in records if record.asked is not None]
-    asked = said[0] if said else None if begun is None else asked_before(begun)
-    if asked is None:
+    descriptions = [record.study_asked for record in records if record.study_asked is not None]
+    described = descriptions[0] if descriptions else None if begun is None else asked_before(begun)
+    if described is None:
         raise DataError(
             f"{first.path.name} does not say which study was asked: import it into the folder that "
             "'facevalue requests STUDY --out RUN' began."
         )
-    if unlike := next((record for record in records if record.asked not in (None, asked)), None):
+    if unlike := next((record for record in records if record.study_asked not in (None, described)), None):
         raise DataError(f"{unlike.path.name} was asked something else than {first.path.name}: another study or sample.")
-    study = study_asked(asked, first.path.name if said else str(folder), outside=outside)
+    study = study_asked(described, first.path.name if descriptions else str(folder), outside=outside)
     settings = RunSettings(
-        sample=asked.sample,
-        seed=asked.seed,
-        exact=asked.exact,
+        sample=described.sample,
+        seed=described.seed,
+        exact=described.exact,
         max_invalid=1.0,
         name=name or (begun and begun.name) or None,
     )
     facts = _facts(records, study.draws.sampling)
-    if begun is not None and not said:  # `requests` wrote down whom it asks, in which form
+    if begun is not None and not descriptions:  # `requests` wrote down whom it asks, in which form
         form = begun.model_settings.get(RECORDED_BY)
         if unlike := next((record for record in records if form not in (ANY, record.facts[RECORDED_BY])), None):
             raise DataError(

@@ -124,7 +124,9 @@ class _File:
 
     def takes(self, data: bytes) -> bool:
         """Whether one more request fits."""
-        return self._count < self._form.most and self._size + len(data) + len(self._form.end) <= self._form.size
+        return (
+            self._count < self._form.most_requests and self._size + len(data) + len(self._form.end) <= self._form.size
+        )
 
     def add(self, data: bytes) -> None:
         """Write a request."""
