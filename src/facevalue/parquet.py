@@ -46,6 +46,19 @@ def scan_tables(paths: Sequence[Path], schema: pl.Schema | None = None, optional
     return pl.scan_parquet(list(paths), glob=False, schema=schema, missing_columns=missing, extra_columns="ignore")
 
 
+def footer_size(end: bytes) -> int:
+    """Bytes at the end of a file that say what it holds, from the last ones of it.
+
+    Examples
+    --------
+    >>> footer_size(parquet_bytes(pl.DataFrame({"age": ["old"]}))) > 8
+    True
+    >>> footer_size(b"no such file")
+    0
+    """
+    return int.from_bytes(end[-8:-4], "little") + 8 if end[-4:] == b"PAR1" else 0
+
+
 def read_metadata(path: Path) -> dict[str, str]:
     """Read what was written into a file beside its columns."""
     with path.open("rb") as file, _panics_caught():  # given a path, this would be a pattern

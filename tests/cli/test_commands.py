@@ -419,6 +419,6 @@ def test_the_report_shows_a_face_of_each_gender_with_its_cues_and_what_fashion_i
         "sunglasses": ["As it is", "Sunglasses (eyewear)"],
     }.items():
         of_cue = estimates.filter(pl.col("variation").is_null() | (pl.col("variation") == cue))
-        asked = question_of(page, run, view_of(page, [run], of_cue), [])
+        asked = question_of(page, run, view_of(page, [run], of_cue), list)
         assert asked is not None
         assert [caption for caption, _ in asked.pictures] == captions

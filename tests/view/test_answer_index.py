@@ -55,7 +55,11 @@ def test_the_rows_that_count_are_those_of_every_other_reader(scattered: StoredRu
     assert index.repeat.tolist() == rows["repeat"].to_list()
     assert [answer_index.STATUSES[code] for code in index.status] == rows["status"].to_list()
     for name in ("text", "at", "latency_ms", "error", "probs"):
-        assert index.values(pl.col(name)).to_list() == rows[name].to_list(), name
+        stored = answer_index.stored_rows(scattered, index, np.arange(index.trial.size))
+        assert stored[name].to_list() == rows[name].to_list(), name
+    for name in ("at", "latency_ms"):
+        expected = rows.with_row_index().sort(name, nulls_last=True, maintain_order=True)["index"]
+        assert index.order(name).tolist() == expected.to_list(), name
     for place in (0, 7, index.trial.size - 1):
         places = np.array([place])
         assert answer_index.stored_rows(scattered, index, places).row(0) == rows.row(place)
@@ -127,6 +131,6 @@ def test_shards_that_were_merged_meanwhile_are_a_sentence(scattered: StoredRun) 
     index = AnswerIndex(scattered)
     for path in index.shards_of(np.array([0])):
         path.unlink()
-    for reading in (lambda: index.rows_of(0), lambda: index.values(pl.col("text"))):
+    for reading in (lambda: index.rows_of(0), lambda: index.order("at")):
         with pytest.raises(DataError, match="look again in some seconds"):
             reading()

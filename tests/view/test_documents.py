@@ -132,6 +132,15 @@ def test_runs_stand_side_by_side_with_flips_first(golden: Path) -> None:
     counts = {facet["level"]: facet["count"] for facet in some["facets"]["scenario"]}
     assert counts["polite"] == some["total"], "levels beside the chosen one are counted, too"
     assert sum(counts.values()) == compared["total"]
+    for words in (compared["rows"][0]["replies"][0]["reply"], compared["rows"][0]["prompt"][:30]):
+        having = plain(document(runs, "compare", [("q", words), ("n", "200")]))
+        assert having["rows"], words
+        for row in having["rows"]:
+            assert any(words in text for text in (row["prompt"], *(side["reply"] for side in row["replies"])))
+    having = plain(document(runs, "compare", [("q", words), ("n", "1")]))
+    assert having["pending"] is False
+    assert (having["total"] is None) == (having["searched"] is not None)
+    assert plain(document(runs, "compare", [("q", "nobody said this")]))["total"] == 0
 
 
 def test_drawings_that_were_made_are_listed_only_where_their_folder_is_named(tmp_path: Path) -> None:
@@ -234,7 +243,9 @@ def test_every_study_has_its_documents(golden: Path, name: str) -> None:
 
 
 def test_every_kind_is_asked_with_names_that_are_known() -> None:
-    assert {"head", "lead", "profile", "estimates", "cell", "answers", "trial", "missing", "compare"} == set(KINDS)
+    assert {"head", "lead", "profile", "estimates", "cell", "answers", "trial", "missing", "compare", "reviews"} == set(
+        KINDS
+    )
 
 
 def test_json_holds_no_control_and_no_turn_of_direction() -> None:

@@ -47,8 +47,8 @@ export interface Head {
 }
 
 export interface Lead {
-  /** `no_picture`: why none is shown. */
-  asked: { prompt: string; pictures: Picture[]; no_picture: string; facts: string[] };
+  /** `no_picture`: why none is shown; `pending`: the question is being looked up. */
+  asked: { prompt: string; pictures: Picture[]; no_picture: string; facts: string[]; pending?: boolean };
   /** The answer in a word or two, and how it looks: "found", "equal", "nothing" or "unknown". */
   verdict?: string;
   look?: string;
@@ -188,6 +188,8 @@ export interface Answers {
   /** Null where only some replies could be looked through: `searched` says how many of how many. */
   total: number | null;
   searched: [number, number] | null;
+  /** Whether the search goes on: it must be asked for again. */
+  pending: boolean;
   factors: Column[];
   facets: Record<string, Facet[]>;
   rows: AnswerRow[];
@@ -251,6 +253,8 @@ export interface Reason {
 
 export interface Missing {
   total: number;
+  /** Replies are being looked for: they must be asked for again. */
+  pending: boolean;
   groups: GroupShare[];
   reasons: Reason[];
 }
@@ -294,6 +298,10 @@ export interface Compared {
   sides: { side: string; run: string; title: string }[];
   factors: Column[];
   facets: Record<string, Facet[]>;
-  total: number;
+  /** Null where only some were looked through: `searched` says how many of how many. */
+  total: number | null;
+  searched?: [number, number] | null;
+  /** Whether the search goes on: it must be asked for again. */
+  pending?: boolean;
   rows: ComparedRow[];
 }

@@ -50,6 +50,9 @@ export interface Source {
 /** A sentence for the reader in place of a document. */
 export class Failure extends Error {}
 
+/** A sentence for the reader until a document, which is being made, is asked for again. */
+export class Later extends Error {}
+
 export class Server implements Source {
   live = true;
 
@@ -69,6 +72,8 @@ export class Server implements Source {
       throw new Failure("The viewer's server does not answer. Is `facevalue view` still running?");
     }
     const body: unknown = await answer.json().catch(() => null);
+    const waiting = answer.status === 202 ? (body as { waiting?: unknown } | null)?.waiting : undefined;
+    if (typeof waiting === "string") throw new Later(waiting);
     if (answer.ok && body !== null) return body;
     const said = (body as { error?: unknown } | null)?.error;
     if (typeof said === "string") throw new Failure(said);

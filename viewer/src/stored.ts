@@ -92,7 +92,7 @@ export async function answersOf(table: Table, about: About, query: URLSearchPara
   if (!names.some((name) => query.get(name))) {
     const from = Math.max(Number(query.get("from")) || 0, 0);
     const rows = await table.read(from, Math.min(from + (Number(query.get("n")) || 50), table.length));
-    return { total: table.length, searched: null, factors, facets: about.facets ?? {}, rows: rows.map(rowOf) };
+    return { total: table.length, searched: null, pending: false, factors, facets: about.facets ?? {}, rows: rows.map(rowOf) };
   }
   const all = await table.read(0, table.length, LIGHT);
   const places = all.map((row, place) => [place, row] as const).filter(([, row]) => fits(row, query, choices));
@@ -106,7 +106,7 @@ export async function answersOf(table: Table, about: About, query: URLSearchPara
   const sort = query.get("sort");
   const sorted = sort ? ordered(places, sort, ([, row], column) => sortValue(row, column)) : places;
   const rows = await Promise.all(pageOf(sorted, query).map(async ([place]) => (await table.read(place, place + 1))[0]));
-  return { total: places.length, searched: null, factors, facets, rows: rows.filter((row) => row !== undefined).map(rowOf) };
+  return { total: places.length, searched: null, pending: false, factors, facets, rows: rows.filter((row) => row !== undefined).map(rowOf) };
 }
 
 function sortValue(row: StoredAnswer, column: string): string | number | null {

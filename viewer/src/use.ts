@@ -3,7 +3,7 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { parse, type Route } from "./route";
-import { type Documents, Failure, type Name, queryOf, type Source } from "./source";
+import { type Documents, Failure, Later, type Name, queryOf, type Source } from "./source";
 
 export const SourceContext = createContext<Source | null>(null);
 /** A number that grows when documents must be asked for again. */
@@ -28,6 +28,8 @@ export function useRoute(): Route {
 export interface Loaded<T> {
   document: T | null;
   error: string | null;
+  /** What is done until the document is there, which takes a while. */
+  waiting: string | null;
   /** Whether another document than the one that is there is on its way. */
   loading: boolean;
 }
@@ -50,7 +52,14 @@ function sentence(error: unknown): string {
   return "This page could not be made of what was sent. Reload it to try again.";
 }
 
-const SOON = 2;
+const SOON = 1;
+
+interface State<T> {
+  key: string;
+  document: T | null;
+  error: string | null;
+  waiting: string | null;
+}
 
 /** A document; while it changes the one before stays, so that nothing jumps. What is `pending` is asked for again soon. */
 export function useDocument<K extends Name>(
@@ -60,38 +69,36 @@ export function useDocument<K extends Name>(
   const source = useSource();
   const fresh = useContext(FreshContext);
   const key = `${name}?${query}#${fresh}`;
-  const [state, setState] = useState<{ key: string; document: Documents[K] | null; error: string | null }>(
-    { key: "", document: null, error: null });
+  const [state, setState] = useState<State<Documents[K]>>({ key: "", document: null, error: null, waiting: null });
   const ready = kept.get(key) as Documents[K] | undefined;
+  const ask = () => source.document(name, query).then(
+    (document): State<Documents[K]> => {
+      keep(key, document);
+      return { key, document, error: null, waiting: null };
+    },
+    (error: unknown): State<Documents[K]> =>
+      error instanceof Later ? { key, document: null, error: null, waiting: error.message }
+        : { key, document: null, error: sentence(error), waiting: null },
+  );
   useEffect(() => {
     if (state.key === key) return;
     let wanted = true;
-    const settle = (document: Documents[K] | null, error: string | null) => {
-      if (wanted) setState({ key, document, error });
+    const settle = (next: State<Documents[K]>) => {
+      if (wanted) setState(next);
     };
-    if (ready) settle(ready, null);
-    else {
-      source.document(name, query).then(
-        (document) => {
-          keep(key, document);
-          settle(document, null);
-        },
-        (error: unknown) => settle(null, sentence(error)),
-      );
-    }
+    if (ready) settle({ key, document: ready, error: null, waiting: null });
+    else ask().then(settle);
     return () => {
       wanted = false;
     };
   }, [key]);
-  const unfinished = state.document !== null && state.key === key && pending?.(state.document) === true;
-  useEvery(SOON, unfinished, () => {
-    source.document(name, query).then((document) => {
-      keep(key, document);
-      setState({ key, document, error: null });
-    }, () => undefined);
-  });
-  if (ready) return { document: ready, error: null, loading: false };
-  return { document: state.document, error: state.key === key ? state.error : null, loading: state.key !== key };
+  const current = state.key === key;
+  const unfinished = current && (state.waiting !== null || (state.document !== null && pending?.(state.document) === true));
+  useEvery(SOON, unfinished, () => void ask().then((next) => {
+    setState((now) => (now.key === key ? next : now));
+  }));
+  if (ready) return { document: ready, error: null, waiting: null, loading: false };
+  return { document: state.document, error: current ? state.error : null, waiting: current ? state.waiting : null, loading: !current };
 }
 
 /** Ask for a document that is likely wanted next. */

@@ -22,6 +22,7 @@ from facevalue.measures.verdict_counts import VerdictCounts
 from facevalue.places import is_url
 from facevalue.runs.audit_folder import runs_of, unasked
 from facevalue.runs.failures import failures_of
+from facevalue.runs.in_place import opened_in_place
 from facevalue.runs.mirror import REPORT, published
 from facevalue.runs.model_names import names_for_people, renamed
 from facevalue.runs.stored import ReplyTally, StoredRun
@@ -223,19 +224,29 @@ def _measured(run: StoredRun, tally: ReplyTally) -> MeasuredRun:
     return MeasuredRun(run.place, run.model, tally.asked, tally.failed, tally.valid, tally.na)
 
 
-def open_named(text: str, pictures: Path | None = None) -> StoredRun:
-    """Open RUN, or LABEL=RUN by that name."""
+def open_named(text: str, pictures: Path | None = None, *, in_place: bool = False) -> StoredRun:
+    """Open RUN, or LABEL=RUN by that name; `in_place`: one in object storage where it lies."""
     label, run = _labelled(text)
-    opened = StoredRun.open(place(run), pictures=pictures)
+    at = place(run)
+    opened = (
+        opened_in_place(at, pictures) if in_place and isinstance(at, str) else StoredRun.open(at, pictures=pictures)
+    )
     return opened.called(label) if label else opened
 
 
 def open_all(
-    texts: Sequence[str], pictures: Path | None = None, below: Callable[[Path | str], list[str]] = runs_of
+    texts: Sequence[str],
+    pictures: Path | None = None,
+    below: Callable[[Path | str], list[str]] = runs_of,
+    *,
+    in_place: bool = False,
 ) -> list[StoredRun]:
-    """Open each RUN, or LABEL=RUN by that name; an AUDIT stands for all its runs, which `below` names."""
+    """Open each RUN, or LABEL=RUN by that name; an AUDIT stands for all its runs, which `below` names.
+
+    `in_place`: those in object storage where they lie.
+    """
     return [
-        open_named(f"{label}={run}" if label else run, pictures)
+        open_named(f"{label}={run}" if label else run, pictures, in_place=in_place)
         for label, run_or_audit in map(_labelled, texts)
         for run in below(place(run_or_audit))
     ]

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from facevalue.cli.output import Document, Output
 from facevalue.printable import printable
+from facevalue.runs.in_place import opened_in_place
 from facevalue.runs.stored import StoredRun
 from facevalue.view.opened import RunState
 from facevalue.view.trial import ReplyRow, Trial, trial_of
@@ -30,7 +31,7 @@ class ShowDocument(Document):
 
 def show(run: Path | str, number: int, pictures: Path | None) -> Output[ShowDocument]:
     """Show a trial of a run."""
-    stored = StoredRun.open(run, pictures=pictures)
+    stored = opened_in_place(run, pictures) if isinstance(run, str) else StoredRun.open(run, pictures=pictures)
     trial = trial_of(RunState(stored, 0), number)
     return Output(ShowDocument(stored.place, stored.study.name, stored.model, trial), _text(stored, trial))
 

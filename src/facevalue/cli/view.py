@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+import facevalue.cli.lean_memory  # noqa: F401 - before libraries that allocate
 from facevalue.cli.output import Document, Output
 from facevalue.cli.results import open_all, unasked_of
 from facevalue.errors import DependencyError, SettingError
@@ -35,19 +36,20 @@ def view(
     if folder is not None:
         return _exported(runs, folder, public, pictures)
     try:
-        from facevalue.view.server import Viewer  # noqa: PLC0415 - an extra
+        from facevalue.view.server import PATIENCE, Viewer  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
         raise DependencyError("starlette with uvicorn", "view") from error
-    opened = _opened(runs, pictures)
+    opened = _opened(runs, pictures, PATIENCE)
     viewer = Viewer(opened, port)
     document = ViewDocument(viewer.address, _places(opened))
     lines = [*opened.waiting, viewer.address, "Ctrl-C ends it."]
     return Output(document, lines, then=lambda: viewer.serve(browser=not no_browser))
 
 
-def _opened(runs: Sequence[str], pictures: Path | None) -> OpenedRuns:
+def _opened(runs: Sequence[str], pictures: Path | None, patience: float | None = None) -> OpenedRuns:
     is_of_audit = len(runs) == 1 and is_audit(folder_or_url(runs[0]))
-    return OpenedRuns(open_all(runs, pictures), audit=is_of_audit, waiting=unasked_of(runs))
+    stored = open_all(runs, pictures, in_place=patience is not None)
+    return OpenedRuns(stored, audit=is_of_audit, waiting=unasked_of(runs), patience=patience)
 
 
 def _places(opened: OpenedRuns) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import polars as pl
 
 Array = npt.NDArray[np.float64]
 _NOTHING = 1e-9  # of an answer
-MOST_BYTES = 300_000_000
+MOST_BYTES = 100_000_000
 """Sums that are kept of all estimates together; of more, those that come later have none."""
 
 

@@ -59,6 +59,30 @@ class Built:
     passing_json: dict[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PageAnswer:
+    """What a page answers, and the estimates that it answers from."""
+
+    view: View
+    comparisons: PageComparisons
+    answer: Headline
+    is_answered: bool
+    """Whether there are valid answers; else the answer says that there are none."""
+
+
+def page_answer(data: ReportData) -> PageAnswer:
+    """Find the answer of a page, without its sections."""
+    page = data.page or page_of(data.study.name)
+    view = page_view(page, data.estimates, data.study.measures, data.titles, [run.model for run in data.runs])
+    view.sizes = _sizes(page, view)
+    counted = all(run.valid is not None for run in data.runs)
+    replies = [ReplyCounts((r.asked or 0) - (r.errors or 0), r.valid or 0, r.refused or 0) for r in data.runs]
+    none = unanswered(replies) if counted else None
+    comparisons = PageComparisons(page, view)
+    answer = none or model_differences.before(answered(comparisons), data.between, data.names, view.titles)
+    return PageAnswer(view, comparisons, answer, none is None)
+
+
 _READY: WeakKeyDictionary[ReportData, Built] = WeakKeyDictionary()
 
 
@@ -71,13 +95,9 @@ def built(data: ReportData) -> Built:
 
 def _built(data: ReportData) -> Built:
     page = data.page or page_of(data.study.name)
-    view = page_view(page, data.estimates, data.study.measures, data.titles, [run.model for run in data.runs])
-    view.sizes = _sizes(page, view)
+    first = page_answer(data)
+    view, comparisons, answer = first.view, first.comparisons, first.answer
     numbers, titles = view.numbers, view.titles
-    counted = all(run.valid is not None for run in data.runs)
-    replies = [ReplyCounts((r.asked or 0) - (r.errors or 0), r.valid or 0, r.refused or 0) for r in data.runs]
-    none = unanswered(replies) if counted else None
-    comparisons = PageComparisons(page, view)
     checks = [
         *cards(comparisons, data),
         *missing_card(view),
@@ -87,7 +107,7 @@ def _built(data: ReportData) -> Built:
         *findings_card(data.runs),
     ]
     sections = (*sections_of(page, view), *missing_sections(view))
-    if none:  # all else would say "not measurable" of everything
+    if not first.is_answered:  # all else would say "not measurable" of everything
         checks = [card for card in checks if card.value.lower() != NOT_MEASURABLE and card.name != "bounds"]
         rates = {name for rate in page.rates for name in rate.of.measures}
         sections = tuple(section for section in sections if any(rates & {*of.measures} for of in selections(section)))
@@ -97,17 +117,16 @@ def _built(data: ReportData) -> Built:
     if data.demo is not None:
         offer, study = data.demo
         section_contents.insert(0, planted.section(offer, planted.planted(offer, study, numbers, offer.model)))
-    answer = none or model_differences.before(answered(comparisons), data.between, data.names, titles)
     return Built(
         page,
         view,
         comparisons,
         answer,
         [(passage.text, _shown_in(passage, sections)) for passage in answer.passages],
-        None if none else first_chart(comparisons),
+        first_chart(comparisons) if first.is_answered else None,
         next_steps(comparisons, answer, checks, sections, data.kind),
         checks,
-        None if none else how_judged(data, numbers),
+        how_judged(data, numbers) if first.is_answered else None,
         section_contents,
         changed(numbers, titles, data.study.measures),
         model_differences.shown(data.between, data.names, titles),

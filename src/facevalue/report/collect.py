@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from facevalue import __version__
@@ -11,7 +13,7 @@ from facevalue.models.cached import cached_share
 from facevalue.protocol.making_study import MAKING, TEXTS, asked_pictures
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import Study
-from facevalue.report.data import Album, DataStatement, ReportData, RunFacts, SelfCheckFacts, StudyFacts
+from facevalue.report.data import Album, AskedQuestion, DataStatement, ReportData, RunFacts, SelfCheckFacts, StudyFacts
 from facevalue.report.editors import editor_facts
 from facevalue.report.formatting import Titles
 from facevalue.report.sections import page_of
@@ -46,14 +48,16 @@ def gather(
     tallies: Mapping[str, ReplyTally],
     between: ModelDifferences | None = None,
     passing: PassingAnswers | None = None,
+    *,
+    with_answers: bool = True,
 ) -> ReportData:
-    """Collect everything a report shows."""
+    """Collect everything a report shows; `with_answers`: stored answers, too, which takes reading some."""
     study = study_of(runs)
     page = page_of(study)
     names = names_for_people(runs)
     plain, rows = [run.plain() for run in runs], estimates.filter(pl.col("intervention").is_null())
     view = view_of(page, plain, rows)
-    stored_examples = examples(page, plain, view)
+    stored_examples = examples(page, plain, view) if with_answers else []
     return ReportData(
         study=StudyFacts(
             study.name,
@@ -70,7 +74,9 @@ def gather(
         generated=datetime.now(UTC),
         kind=study.source.kind,
         statement=_statement(study, runs[0]),
-        question=question_of(page, plain[0], view.at(plain[0].model), stored_examples),
+        question=question_of(page, plain[0], view.at(plain[0].model), lambda: stored_examples)
+        if with_answers
+        else None,
         prompts=questions(page.questions, study, Titles(page.titles, study.about.titles)),
         examples=tuple(e if isinstance(e, Album) else replace(e, model=names[e.model]) for e in stored_examples),
         titles=study.about.titles,
@@ -82,6 +88,15 @@ def gather(
         editor=editor_facts(study),
         names=names,
     )
+
+
+def asked_first(
+    run: StoredRun, estimates: pl.DataFrame, trials: npt.NDArray[np.int64] | None = None
+) -> AskedQuestion | None:
+    """The question of a run's first screen; `trials`: those with a stored row, where they are known."""
+    page, plain = page_of(run.study), run.plain()
+    view = view_of(page, [plain], estimates.filter(pl.col("intervention").is_null()))
+    return question_of(page, plain, view.at(plain.model), lambda: examples(page, [plain], view), trials)
 
 
 def _demo(runs: Sequence[StoredRun]) -> tuple[Demo, Study] | None:

@@ -53,10 +53,12 @@ def collected(
     checks: Path | str | None = None,
     *,
     reviewed: bool = False,
+    with_answers: bool = True,
 ) -> WrittenReport:
     """Gather what a report shows of estimates that were taken.
 
     `checks`: by which results with and without pictures that fail are shown; `reviewed`: whether by what people said.
+    `with_answers`: whether stored answers are shown, which takes reading some.
     """
     passing = reviewed_answers(runs) if reviewed else None if checks is None else passing_answers(runs, checks)
     rated, notes = with_ratings(estimates, runs)
@@ -65,7 +67,8 @@ def collected(
     if passing is not None:
         answers += [passing.sentence, passing.why_none] if passing.why_none else [passing.sentence]
         answers += [f"{model}: {answer(agreement, ALL_AND_PASSING)}" for model, agreement in passing.by_model.items()]
-    return WrittenReport(tallies, [*notes, *answers], gather(runs, rated, tallies, between, passing))
+    data = gather(runs, rated, tallies, between, passing, with_answers=with_answers)
+    return WrittenReport(tallies, [*notes, *answers], data)
 
 
 def report(

@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 import stat
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
@@ -12,7 +13,16 @@ from pathlib import Path
 from facevalue.errors import DataError, RunError
 from facevalue.given import read_file, to_json
 from facevalue.seals import digest_of
-from facevalue.store.files import ASIDE, LOCK, PREREGISTRATION, RESPONSES_FOLDER, STIMULI, make_folder, write_whole
+from facevalue.store.files import (
+    ASIDE,
+    LOCK,
+    MANIFEST,
+    PREREGISTRATION,
+    RESPONSES_FOLDER,
+    STIMULI,
+    make_folder,
+    write_whole,
+)
 from facevalue.store.lock import RunLock
 from facevalue.store.manifest import MAX_BYTES, RunManifest, write_manifest
 from facevalue.store.objects import ListedObject, Objects
@@ -33,23 +43,13 @@ def mirrored(url: str, *, again: bool = False) -> Path:
     Objects never change, so each is brought once, compared with its digest and kept; one that was replaced or removed
     in the store is noticed by its tag. `again`: bring everything once more, to check it.
     """
-    objects, run = run_under(url)
-    listed = listed_units(objects, run.shards)
-    gone = sorted(set(run.shards) - {unit.key.partition("/")[2] for unit in listed})
-    if gone:
-        more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
-        raise RunError(
-            f"{objects.called(f'{RESPONSES_FOLDER}/{gone[0]}')}{more}: listed in {RUN}, but not there. Restore it from "
-            "a copy, or give the command of the run again: only its trials are asked once more."
-        )
+    objects, run, listed = listed_run(url)
     folder = place_of(objects.url, run.id)
     make_folder(folder)
     folder.parent.chmod(stat.S_IRWXU)  # a cache may lie where others can read
     with RunLock(folder):
         make_folder(folder / RESPONSES_FOLDER)
-        _bring_file(objects, folder, STIMULI, run.stimuli, again=again)
-        if run.preregistration is not None:
-            _bring_file(objects, folder, PREREGISTRATION, run.preregistration, again=again)
+        bring_tables(objects, folder, run, again=again)
         index = {} if again else _known(folder)
         copies = {unit.key: index[unit.key] for unit in listed if index.get(unit.key, ("",))[0] == _mark(unit)}
         missing = iter([unit for unit in listed if unit.key not in copies])
@@ -66,6 +66,42 @@ def mirrored(url: str, *, again: bool = False) -> Path:
                 path.unlink()
         write_manifest(folder, replace(run, shards=tuple(sorted(names))))
     return folder
+
+
+def listed_run(url: str) -> tuple[Objects, RunManifest, list[ListedObject]]:
+    """The run under a URL, and its units, of which none is missing."""
+    objects, run = run_under(url)
+    listed = listed_units(objects, run.shards)
+    gone = sorted(set(run.shards) - {unit.key.partition("/")[2] for unit in listed})
+    if gone:
+        more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+        raise RunError(
+            f"{objects.called(f'{RESPONSES_FOLDER}/{gone[0]}')}{more}: listed in {RUN}, but not there. Restore it from "
+            "a copy, or give the command of the run again: only its trials are asked once more."
+        )
+    return objects, run, listed
+
+
+def current_mirror(objects: Objects, run: RunManifest, listed: Sequence[ListedObject]) -> Path | None:
+    """The mirror of a run, if it holds every unit as it is in the store now; else None."""
+    folder = place_of(objects.url, run.id)
+    if not listed or not (folder / MANIFEST).exists():
+        return None
+    index = _known(folder)
+    is_whole = all(index.get(unit.key, ("",))[0] == _mark(unit) for unit in listed) and len(index) == len(listed)
+    return mirrored(objects.url) if is_whole else None
+
+
+def bring_tables(objects: Objects, folder: Path, run: RunManifest, *, again: bool = False) -> None:
+    """Bring the table of pictures of a run, and its declaration, if there is one."""
+    _bring_file(objects, folder, STIMULI, run.stimuli, again=again)
+    if run.preregistration is not None:
+        _bring_file(objects, folder, PREREGISTRATION, run.preregistration, again=again)
+
+
+def number_of_unit(key: str, generation: int) -> int:
+    """Number of a unit's shard, by which shards stand in the order of asking."""
+    return int(key.partition("/")[2][:12]) * _KEPT + generation
 
 
 def copied(url: str, folder: Path) -> None:
@@ -93,8 +129,7 @@ def _bring(objects: Objects, folder: Path, unit: ListedObject, run: RunManifest)
     if data is None:
         raise RunError(f"{objects.called(unit.key)} was there, and is no longer: give the command again.")
     facts = checked(data, unit.key, objects.called(unit.key), run.id)
-    first = int(unit.key.partition("/")[2][:12])
-    path = shard_path(folder, first * _KEPT + facts.generation, digest_of(data))
+    path = shard_path(folder, number_of_unit(unit.key, facts.generation), digest_of(data))
     aside = path.with_name(f".{path.name}{ASIDE}")
     aside.write_bytes(data)  # it can be brought again: no need to force it to the disk
     aside.replace(path)

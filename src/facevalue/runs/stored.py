@@ -1,10 +1,12 @@
 """Stored runs: a run folder with its study rebuilt, its answers read, its measures taken."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from facevalue import studies
@@ -29,7 +31,7 @@ from facevalue.store.files import PICTURES, PREREGISTRATION
 from facevalue.store.integrity import check_folder
 from facevalue.store.manifest import INTERVENTIONS
 from facevalue.store.objects import Objects
-from facevalue.store.reader import collected
+from facevalue.store.reader import collected, request_trials
 from facevalue.thinking import spoken
 from facevalue.types import STUDY_TEXT, OptionValue
 
@@ -38,7 +40,8 @@ if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
 
 _LONGEST = 80  # characters of a run's name
-_ROWS = 250_000  # responses understood at a time: bounds memory at a few hundred MB
+ROWS = 250_000
+"""Responses understood at a time, which bounds memory at a few hundred MB."""
 
 
 @dataclass(frozen=True)
@@ -133,14 +136,16 @@ class StoredRun:
         judge: Judge | None = None,
         pictures: Path | None = None,
         protocol: Protocol | None = None,
+        bring: Callable[[str], Path] = mirrored,
     ) -> "StoredRun":
         """Open a run folder, or the run under a URL; what is new of the latter is brought here first.
 
-        A folder with pictures that were made stands for the run that made them.
+        `bring`: what brings it, and says into which folder. A folder with pictures that were made stands for the run
+        that made them.
         """
         url = place if isinstance(place, str) else ""
         try:
-            folder = mirrored(place) if isinstance(place, str) else run_of(place)
+            folder = bring(place) if isinstance(place, str) else run_of(place)
             facts = check_folder(folder)
         except RunError:
             check_one_run(place)
@@ -256,27 +261,29 @@ def answers(
     columns: Sequence[str] = ("text", "probs"),
     *,
     failed: bool = False,
+    at_once: int = ROWS,
 ) -> Iterator[pl.DataFrame]:
     """Understand a run's responses, chunk by chunk, in the order of trials: factors, answers, `reply` and `columns`.
 
     Of a reply that was asked again, the first valid one counts, under the repeat that it was asked for; `reply` is the
     repeat under which it is stored. Requests that failed are left out unless `failed`: to an estimate they are
-    questions that were not asked yet.
+    questions that were not asked yet. `at_once`: responses of a chunk, about; fewer take less memory and more time.
     """
     tally = ReplyTally() if tally is None else tally
     study, timed = run.study, "at" in columns
     needed = list(dict.fromkeys(["trial", "repeat", "status", "text", "probs", *columns]))
     last = study.design.size - 1  # a plain run within one with interventions has fewer trials than are stored
-    its_own = pl.col("repeat") < len(run.facts.seeds) * (1 + run.facts.reasks)
-    trials = collected(run.folder, scan_responses(run.folder, 0, last).filter(its_own).select("trial"))["trial"]
-    if not trials.len():
+    repeats = len(run.facts.seeds) * (1 + run.facts.reasks)
+    its_own = pl.col("repeat") < repeats
+    trials = request_trials(run.folder, last, repeats)
+    if not trials.size:
         raise RunError(f"{run.folder} holds no responses yet: give its command again.")
-    for start in range(0, trials.len(), _ROWS):
-        first = trials[start] if start == 0 else _after(trials, start)
-        stop = min(start + _ROWS, trials.len()) - 1
-        if first is None or trials[stop] < first:
+    for start in range(0, trials.size, at_once):
+        first = int(trials[start]) if start == 0 else _after(trials, start)
+        final = int(trials[min(start + at_once, trials.size) - 1])
+        if first is None or final < first:
             continue
-        rows = scan_responses(run.folder, first, trials[stop], timed=timed).filter(its_own)
+        rows = scan_responses(run.folder, first, final, timed=timed).filter(its_own)
         chunk = collected(run.folder, rows.select(needed))
         factors = study.design.trials(chunk["trial"].to_numpy())
         odd = other_options(study, factors, chunk["probs"])
@@ -299,11 +306,10 @@ def answers(
         raise RunError(f"{run.folder} holds no reply: {failures_of(run.folder, tally.failed, tally.asked)}")
 
 
-def _after(trials: pl.Series, start: int) -> int | None:
+def _after(trials: npt.NDArray[np.unsignedinteger[Any]], start: int) -> int | None:
     """First trial at or after a place that the chunk before did not end with: chunks hold whole trials."""
-    previous = trials[start - 1]
-    place = trials.search_sorted(previous, side="right")
-    return None if place >= trials.len() else int(trials[place])
+    place = int(np.searchsorted(trials, trials[start - 1], side="right"))
+    return None if place >= trials.size else int(trials[place])
 
 
 def first_valid(answered: pl.DataFrame, repeats: int) -> pl.DataFrame:

@@ -31,7 +31,8 @@ PATIENCE = 300.0
 """Seconds for which a store that answers with errors, or not at all, is tried again."""
 _FIRST = 10.0  # the same before anything was ever heard of it: a wrong name is told soon
 _LONGEST, _PAUSE = 8.0, 0.2  # seconds between two tries
-_LARGEST, _LARGEST_TEXT = 2**30, 2**26
+LARGEST, _LARGEST_TEXT = 2**30, 2**26
+"""Bytes of an object, and of a text."""
 _MOST_KEYS = 1_000_000
 _READS = 3
 """How often an object is read that does not come as it was written, before it counts as damaged."""
@@ -130,7 +131,7 @@ class Objects:
         """
         import obstore  # noqa: PLC0415
 
-        limit = _LARGEST_TEXT if key.endswith((".json", ".toml")) else _LARGEST
+        limit = _LARGEST_TEXT if key.endswith((".json", ".toml")) else LARGEST
 
         def get() -> tuple[bytes, Tag]:
             reply = obstore.get(self._store, key)
@@ -166,6 +167,23 @@ class Objects:
         return self._ask(
             key, "read", lambda: bytes(obstore.get_range(self._store, key, start=start, end=size)), missing=None
         )
+
+    def part(self, listed: ListedObject, start: int, stop: int) -> bytes:
+        """Some bytes of an object, if it still is the one that was listed."""
+        import obstore  # noqa: PLC0415
+
+        options: Any = {"range": (start, stop)} | ({"if_match": listed.tag} if listed.tag else {})
+
+        def part() -> bytes | None:
+            data = bytes(obstore.get(self._store, listed.key, options=options).bytes())
+            if len(data) != stop - start:
+                raise ConnectionError("more or fewer bytes came than were asked for")
+            return data
+
+        data = self._ask(listed.key, "read", part, missing=None, changed=None)
+        if data is None:
+            raise RunError(f"{self.called(listed.key)} is no longer the object that it was: open the run again.")
+        return data
 
     def head(self, key: str) -> ListedObject | None:
         """An object as a listing would name it; None if it is not there."""

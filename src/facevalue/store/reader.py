@@ -1,8 +1,9 @@
 """Reader of shards: one table per run, sorted, one row per request."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ from facevalue.checked_replies import ODD, of_file
 from facevalue.errors import RunError
 from facevalue.parquet import read_table, scan_tables
 from facevalue.store.files import RESPONSES_FOLDER
+from facevalue.store.ranges import bring
 from facevalue.store.schema import RESPONSES, TIMED
 from facevalue.store.shards import UNREADABLE, checked, damaged, inspect, shard_paths
 
@@ -71,6 +73,22 @@ def trials_stored(folder: Path, size: int) -> Numbers:
     return collected(folder, rows)["trial"].to_numpy().astype(np.int64)
 
 
+def request_trials(folder: Path, last: int, repeats: int) -> npt.NDArray[np.unsignedinteger[Any]]:
+    """Trials of all stored requests up to a trial, those of the first repeats alone, in order; one for each request."""
+    dtype = np.uint32 if (last + 1) * repeats < 2**32 else np.uint64
+    pieces = [np.zeros(0, dtype)]
+    for path in shard_paths(folder):
+        rows = scan_stored(folder, 0, last, among=[path]).filter(pl.col("repeat") < repeats)
+        key = collected(folder, rows.select(pl.col("trial") * repeats + pl.col("repeat")))["trial"]
+        pieces.append(key.to_numpy().astype(dtype))
+    keys = np.concatenate(pieces)
+    pieces.clear()
+    keys.sort()  # where they are: of millions of requests every copy counts
+    is_first = np.ones(keys.size, dtype=np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+    return keys[is_first] // dtype(repeats)
+
+
 def collected(folder: Path, rows: pl.LazyFrame) -> pl.DataFrame:
     """Collect what was scanned from a folder; damage that shows only now is blamed on its shard."""
     try:
@@ -86,17 +104,24 @@ def scan_stored(
     *,
     timed: bool = False,
     among: Sequence[Path] | None = None,
+    columns: Collection[str] | None = None,
 ) -> pl.LazyFrame:
-    """Every stored row in the order of storing, requests stored twice included."""
+    """Every stored row in the order of storing, requests stored twice included.
+
+    `columns`: those that are used of what is scanned, where not all are: others of a run that is read in place are not
+    brought.
+    """
     if not (folder / RESPONSES_FOLDER).is_dir():
         raise RunError(f"{folder} holds no responses: it is not the folder of a run, or nothing was asked yet.")
     paths = shard_paths(folder) if among is None else among
+    has_texts = bring(folder, paths, columns)
     for path in paths:
         checked(path)
     schema = TIMED if timed else RESPONSES
     if not paths:
         return pl.LazyFrame(schema=schema)
-    rows = of_file(scan_tables(paths, schema, optional=("at",)))
+    rows = scan_tables(paths, schema, optional=("at",))
+    rows = of_file(rows if has_texts else rows.with_columns(text=pl.lit("")))  # nobody uses them, and none is at fault
     if first is not None:
         rows = rows.filter(pl.col("trial") >= first)
     if last is not None:

@@ -102,6 +102,11 @@ def unit_facts(objects: Objects, key: str, run: str, size: int | None = None) ->
         return None if data is None else _facts(data[-_TAIL:], key, objects.called(key), run)
 
 
+def unit_facts_of(end: bytes, key: str, objects: Objects, run: str) -> UnitFacts:
+    """What a unit says of itself at its end; one that is not of this run, or was written otherwise, is named."""
+    return _facts(end, key, objects.called(key), run)
+
+
 def unit_data(objects: Objects, key: str, run: str) -> bytes | None:
     """A unit, if it is as it was written and of this run; None if it is not there."""
     content = objects.get(key, lambda data: checked(data, key, objects.called(key), run))

@@ -1,17 +1,16 @@
 """Answers of a run: an index of all that is stored, and pages of them with factors, replies and what they mean."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from facevalue.answers.base import NA
 from facevalue.errors import UnknownNameError
-from facevalue.measures.estimates import FIXED
 from facevalue.printable import short
 from facevalue.report.answer_flips import shortened
 from facevalue.report.formatting import Titles
@@ -20,17 +19,21 @@ from facevalue.runs.reply_words import said
 from facevalue.runs.stored import StoredRun
 from facevalue.thinking import spoken
 from facevalue.types import Question
-from facevalue.view.answer_index import STATUSES, AnswerIndex, Places, index_of, stored_rows
+from facevalue.view.answer_index import STATUSES, AnswerIndex, Places, counted_index_of, factor_names, stored_rows
 from facevalue.view.estimates import ColumnTitle, FacetLevel
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef, listed
 from facevalue.view.query import Query
+from facevalue.view.search import Piece, Search, SearchedPlaces
 
 QUERY = ("run", "q", "status", "answer", "since", "until", "sort", "from", "n")
 LONGEST = 20_000
 """Characters of a reply on its own page."""
-_SHORT, _FACETS, _SEARCHED = 600, 60, 60_000
-"""Characters of a reply in a list; levels of a factor; replies parsed to find some."""
+_SHORT, _FACETS, _PARSED = 600, 60, 5_000
+"""Characters of a reply in a list; levels of a factor; replies that are parsed at a time to find some."""
+_SORTED = {"when": "at", "latency": "latency_ms"}
+"""Stored columns that answers are sorted by."""
+_SORTING = "The answers are being put in order: a few seconds for some million."
 _ASIDE = ("(", "score: ", "refused score", "unread", "reply", "mass", "repeat", "stored ")
 MISSING, VALID = "missing", "valid"
 """What `answer` may be besides a reason for a missing answer."""
@@ -56,11 +59,13 @@ class AnswerRow:
 class AnswersPage:
     """A page of answers, and what there is to choose from.
 
-    `total` is null where only some replies could be looked through; `searched` says how many of how many.
+    `total` is null where only some replies were looked through so far; `searched` says how many of how many, `pending`
+    whether the search goes on by itself: the page asks again.
     """
 
     total: int | None
     searched: tuple[int, int] | None
+    pending: bool
     factors: tuple[ColumnTitle, ...]
     facets: Mapping[str, tuple[FacetLevel, ...]]
     rows: tuple[AnswerRow, ...]
@@ -68,38 +73,42 @@ class AnswersPage:
 
 def answers(state: RunState, query: Query) -> AnswersPage:
     """A page of answers that meet a query."""
-    index, (start, count) = index_of(state), query.page()
-    chosen = _chosen(state, index, query)
-    if reason := query.text("answer"):
-        places, searched = _with_answer(state, index, chosen.places, reason, start + count)
-        facets = facets_of(state, index, places)
-    else:
-        places, searched, facets = chosen.places, None, dict(chosen.facets)
-        for name in query.levels("F.", state.run.study.design.columns, "factor"):  # levels beside the chosen one, too
+    index, (start, count) = counted_index_of(state), query.page()
+    request = _wanted(state, query)
+    searching = _looked_for(state, index, request)
+    chosen = _is_wanted(index, request)
+    places = _ordered(
+        state, index, request, np.flatnonzero(chosen) if searching is None else _sorted(searching.places, chosen)
+    )
+    searched, pending = (None, False) if searching is None else (searching.searched, searching.pending)
+    if request.reason and not pending:
+        replies = state.lately(f"replies {request}", lambda: Search(_with_answer(state, index, request, places)))
+        parsing = replies.so_far(state.patience, start + count)
+        places, searched, pending = parsing.places, parsing.searched, parsing.pending
+    facets = facets_of(state, index, places)
+    if not request.reason:
+        for name in request.levels:  # levels beside the chosen one, too
             if name in facets:
-                facets[name] = _chosen(state, index, query, without=name).facets[name]
+                of_others = _is_wanted(index, request, without=name)
+                others = np.flatnonzero(of_others) if searching is None else _sorted(searching.places, of_others)
+                facets[name] = _levels(state, name, index.counted([name], others)[name])
     facets["answer"] = _kinds_of_answers(state)
     rows = answer_rows(state, index, places[start : start + count])
-    return AnswersPage(None if searched else places.size, searched, factor_titles(state), facets, rows)
+    total = None if searched else places.size
+    return AnswersPage(total, searched, pending, factor_titles(state), facets, rows)
 
 
-@dataclass
-class _ChosenAnswers:
-    """Answers that meet a query, and the levels that they have."""
+@dataclass(frozen=True)
+class _Wanted:
+    """What a query asks of answers, and in which order."""
 
-    state: RunState
-    index: AnswerIndex
-    places: Places
-
-    @cached_property
-    def facets(self) -> dict[str, tuple[FacetLevel, ...]]:
-        """Levels to choose from."""
-        return facets_of(self.state, self.index, self.places)
-
-
-def factor_names(run: StoredRun) -> list[str]:
-    """Factors of a run's trials, names of files and pictures apart."""
-    return [name for name in run.study.design.columns if name not in ("path", "image") and name not in FIXED]
+    levels: Mapping[str, Sequence[str]]
+    status: str
+    text: str
+    since: datetime | None
+    until: datetime | None
+    reason: str
+    order: tuple[str, bool]
 
 
 def factor_titles(state: RunState) -> tuple[ColumnTitle, ...]:
@@ -107,63 +116,79 @@ def factor_titles(state: RunState) -> tuple[ColumnTitle, ...]:
     return tuple(ColumnTitle(name, state.titles.get("label", name)) for name in factor_names(state.run))
 
 
-def _chosen(state: RunState, index: AnswerIndex, query: Query, without: str = "") -> _ChosenAnswers:
-    """Answers that meet a query, in its order, but for one factor; kept for the next pages of the same."""
+def _wanted(state: RunState, query: Query) -> _Wanted:
     names = state.run.study.design.columns
-    levels = {name: sorted(of) for name, of in query.levels("F.", names, "factor").items() if name != without}
-    status, text = query.text("status"), query.text("q")
-    since, until = query.time("since"), query.time("until")
-    order = query.order(("trial", "when", "latency"), "trial")
+    status = query.text("status")
     if status and status not in STATUSES:
         raise UnknownNameError("status", short(status), STATUSES)
-
-    def choose() -> _ChosenAnswers:
-        keep = np.ones(index.trial.size, dtype=np.bool_)
-        for name, chosen_levels in levels.items():
-            keep &= index.at_levels(name, chosen_levels)
-        if status:
-            keep &= index.status == STATUSES.index(status)
-        conditions = [pl.col("text").str.contains(text, literal=True)] if text else []
-        conditions += [pl.col("at") >= since] if since else []
-        conditions += [pl.col("at") <= until] if until else []
-        if conditions:
-            keep &= index.values(pl.all_horizontal(conditions).fill_null(value=False)).to_numpy()
-        return _ChosenAnswers(state, index, _ordered(index, np.flatnonzero(keep).astype(np.int32), *order))
-
-    return state.lately(f"places {levels} {status} {text} {since} {until} {order}", choose)
+    return _Wanted(
+        {name: sorted(levels) for name, levels in query.levels("F.", names, "factor").items()},
+        status,
+        query.text("q"),
+        query.time("since"),
+        query.time("until"),
+        query.text("answer"),
+        query.order(("trial", *_SORTED), "trial"),
+    )
 
 
-def _ordered(index: AnswerIndex, places: Places, column: str, largest_first: bool) -> Places:
-    if column == "trial":
-        return places[::-1] if largest_first else places
-    values = index.values(pl.col({"when": "at", "latency": "latency_ms"}[column]))
-    order = np.argsort(values.to_physical().to_numpy()[places], kind="stable")
-    return places[order[::-1] if largest_first else order]
+def _looked_for(state: RunState, index: AnswerIndex, request: _Wanted) -> SearchedPlaces | None:
+    """Answers with the words and of the times that are wanted, as far as they were looked for; None for any."""
+    conditions = [pl.col("text").str.contains(request.text, literal=True)] if request.text else []
+    conditions += [pl.col("at") >= request.since] if request.since else []
+    conditions += [pl.col("at") <= request.until] if request.until else []
+    if not conditions:
+        return None
+    name = f"words {request.text} {request.since} {request.until}"
+    meets = pl.all_horizontal(conditions)
+    return state.lately(name, lambda: Search(index.looked_through(meets))).so_far(state.patience)
 
 
-def _with_answer(
-    state: RunState, index: AnswerIndex, places: Places, reason: str, enough: int
-) -> tuple[Places, tuple[int, int] | None]:
-    """Of these places those with such an answer, as many as are needed, looked for among so many replies."""
+def _is_wanted(index: AnswerIndex, request: _Wanted, without: str = "") -> npt.NDArray[np.bool_]:
+    """For each request whether it has the levels and status that are wanted, but for one factor."""
+    chosen = np.ones(index.trial.size, dtype=np.bool_)
+    for name, chosen_levels in request.levels.items():
+        if name != without:
+            chosen &= index.at_levels(name, chosen_levels)
+    if request.status:
+        chosen &= index.status == STATUSES.index(request.status)
+    return chosen
+
+
+def _sorted(places: Places, chosen: npt.NDArray[np.bool_]) -> Places:
+    """Those of some places that are chosen, in the order of trials."""
+    return np.sort(places[chosen[places]])
+
+
+def _ordered(state: RunState, index: AnswerIndex, request: _Wanted, places: Places) -> Places:
+    column, largest_first = request.order
+    if column != "trial":
+        of = _SORTED[column]
+        order = state.soon(
+            f"order {column}", lambda: index.order(of), "The answers could not be put in order", _SORTING
+        )
+        chosen = np.zeros(index.trial.size, dtype=np.bool_)
+        chosen[places] = True
+        places = order[chosen[order]]
+    return places[::-1] if largest_first else places
+
+
+def _with_answer(state: RunState, index: AnswerIndex, request: _Wanted, places: Places) -> Iterator[Piece]:
+    """Of these places those with the answer that is wanted, for which replies are parsed; by files where it may be."""
     reasons = {MISSING: pl.col("na").is_not_null(), VALID: pl.col("na").is_null()}
-    meets = reasons.get(reason, pl.col("na").cast(pl.String) == reason)
-    out: list[Places] = []
-    step, count = 10_000, 0
-    for start in range(0, min(places.size, _SEARCHED), step):
-        some = places[start : start + step]
-        rows = parsed(state.run, index, some)
-        out.append(some[rows.select(meets.fill_null(value=False)).to_series().to_numpy()])
-        count += out[-1].size
-        if count >= enough and start + step < places.size:
-            return np.concatenate(out), (start + step, places.size)
-    searched = None if places.size <= _SEARCHED else (_SEARCHED, places.size)
-    return (np.concatenate(out) if out else places[:0]), searched
+    meets = reasons.get(request.reason, pl.col("na").cast(pl.String) == request.reason).fill_null(value=False)
+    if request.order == ("trial", False):
+        places = index.by_shard(places)
+    for start in range(0, places.size, _PARSED):
+        some = places[start : start + _PARSED]
+        rows = parsed(state.run, index, some).select(meets).to_series()
+        yield min(start + _PARSED, places.size), places.size, some[rows.to_numpy()]
 
 
 def parsed(run: StoredRun, index: AnswerIndex, places: Places) -> pl.DataFrame:
     """What replies at these places mean, with their factors, and what is stored of them in columns of other names."""
     stored = stored_rows(run, index, places)
-    factors = run.study.design.trials(index.trial[places])
+    factors = run.study.design.trials(index.trials_of(places))
     texts = stored.drop("trial").with_columns(spoken(pl.col("text")))
     answered = run.study.answer(
         pl.concat([factors, texts.select("repeat", "status", "text", "probs")], how="horizontal")
@@ -180,7 +205,7 @@ def answer_rows(state: RunState, index: AnswerIndex, places: Places) -> tuple[An
     if not places.size:
         return ()
     rows = parsed(run, index, places)
-    factors = run.study.design.trials(index.trial[places])
+    factors = run.study.design.trials(index.trials_of(places))
     questions = run.study.ask(factors)
     names = factor_names(run)
     out = []
@@ -257,5 +282,9 @@ def facets_of(state: RunState, index: AnswerIndex, places: Places) -> dict[str, 
     counts = np.bincount(index.status[places], minlength=len(STATUSES))
     out = {"status": tuple(FacetLevel(s, s, int(n)) for s, n in zip(STATUSES, counts, strict=True) if n)}
     for name, levels in index.counted(factor_names(state.run), places).items():
-        out[name] = tuple(FacetLevel(level, state.titles.get(name, level), n) for level, n in levels[:_FACETS])
+        out[name] = _levels(state, name, levels)
     return out
+
+
+def _levels(state: RunState, name: str, levels: Sequence[tuple[str, int]]) -> tuple[FacetLevel, ...]:
+    return tuple(FacetLevel(level, state.titles.get(name, level), n) for level, n in levels[:_FACETS])

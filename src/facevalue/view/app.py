@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.given import to_json as to_object
+from facevalue.view.background import NotYetError
 from facevalue.view.documents import document, to_json
 from facevalue.view.opened import OpenedRuns
 from facevalue.view.page import MISSING, STATIC, built_file, page
@@ -165,6 +166,8 @@ def _answering(make: Callable[[Request], Response]) -> Callable[[Request], Await
     def answer(request: Request) -> Response:
         try:
             return make(request)
+        except NotYetError as error:
+            return _json({"waiting": str(error)}, 202)
         except FaceValueError as error:
             return _json({"error": str(error)}, 404 if isinstance(error, UnknownNameError) else 400)
 

@@ -13,7 +13,6 @@ from facevalue.measures.terms import EstimateTerm, TermRecord, terms_kept
 from facevalue.protocol.lookup import Estimate
 from facevalue.report.formatting import number
 from facevalue.runs.stored import StoredRun, answers
-from facevalue.view.background import Background
 from facevalue.view.opened import RunState
 
 CLOSE = 1e-9
@@ -28,8 +27,9 @@ NOT_SUMS = (
 )
 TOO_MANY = "The run has more sums than are kept to show."
 FAILED = "The sums behind the estimates could not be added up"
-_MOMENT = 0.2
-"""Seconds that a page waits for sums."""
+_CHUNK = 100_000
+"""Answers that are understood at a time: the process that serves pages has little memory to spare."""
+WAITING = "They are being added up."
 
 
 @dataclass(frozen=True)
@@ -83,22 +83,23 @@ class Arithmetic:
         return np.lexsort((np.arange(size.size), -size))
 
 
-def terms_of_run(state: RunState) -> TermRecord | None:
-    """Terms of a run's estimates; None while they are added up, which the first call begins.
+def terms_of_run(state: RunState) -> TermRecord:
+    """Terms of a run's estimates, which the first call begins to add up.
 
     Raises
     ------
+    NotYetError
+        They are being added up.
     DataError
         They cannot be added up.
     """
-    adding = state.once("terms", lambda: Background(lambda: _taken_again(state.run), FAILED))
-    return adding.value(_MOMENT)
+    return state.soon("terms", lambda: _taken_again(state.whole), FAILED, WAITING)
 
 
 def _taken_again(run: StoredRun) -> TermRecord:
     """Take the estimates of a run again, values alone, and keep their terms."""
     with values_only(), terms_kept() as record:
-        run.study.analyse({run.model: answers(run)})
+        run.study.analyse({run.model: answers(run, at_once=_CHUNK)})
         return record
 
 

@@ -13,6 +13,10 @@ T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 
 
+class NotYetError(FaceValueError):
+    """What a page needs is being made: it is asked for again after a moment."""
+
+
 class Background(Generic[T]):
     """Something that is being made.
 
@@ -27,8 +31,7 @@ class Background(Generic[T]):
     def __init__(self, make: Callable[[], T], failure: str) -> None:
         self._make, self._failure = make, failure
         self._values: list[T] = []
-        self.reason = ""
-        """Why it failed; empty where it has not."""
+        self._reason = ""
         self._thread = Thread(target=self._work, daemon=True)
         self._thread.start()
 
@@ -36,21 +39,31 @@ class Background(Generic[T]):
         try:
             self._values.append(self._make())
         except FaceValueError as error:
-            self.reason = f"{self._failure}: {error}"
-            _LOG.warning("%s", self.reason)
+            self._reason = f"{self._failure}: {error}"
+            _LOG.warning("%s", self._reason)
         except (Exception, PanicException):
-            self.reason = f"{self._failure}: the viewer's terminal says why."
+            self._reason = f"{self._failure}: the viewer's terminal says why."
             _LOG.exception("%s", self._failure)
 
-    def value(self, patience: float) -> T | None:
-        """What was made; None where it is not there within so many seconds.
+    def is_ready(self, patience: float | None) -> bool:
+        """Whether it was made, or failed; so many seconds are waited for it, or as long as it takes."""
+        self._thread.join(timeout=patience)
+        return not self._thread.is_alive()
+
+    def value(self, patience: float | None, waiting: str) -> T:
+        """What was made.
+
+        `patience`: seconds that are waited for it; None for as long as it takes. `waiting`: what a reader is told.
 
         Raises
         ------
+        NotYetError
+            It is not there by then.
         DataError
             It failed.
         """
-        self._thread.join(timeout=patience)
-        if self.reason:
-            raise DataError(self.reason)
-        return self._values[0] if self._values else None
+        if not self.is_ready(patience):
+            raise NotYetError(waiting)
+        if self._reason:
+            raise DataError(self._reason)
+        return self._values[0]

@@ -14,6 +14,7 @@ from facevalue.report.findings import sampled_units
 from facevalue.report.formatting import DASH
 from facevalue.report.verdict import MEANINGS, verdict_of
 from facevalue.view.arithmetic import NOT_SUMS, TOO_MANY, Arithmetic, figures, lines, term_of, terms_of_run, unit_column
+from facevalue.view.background import NotYetError
 from facevalue.view.estimates import INTERVENTION, ViewedEstimate, rows_of
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef
@@ -99,10 +100,13 @@ def cell_of(state: RunState, key: str) -> CellPage:
     rows = rows_of(state)
     e, row = rows.row_of(key)
     view = rows.view
+    record, waiting, failure = None, "", ""
     try:
-        record, failure = terms_of_run(state), ""
+        record = terms_of_run(state)
+    except NotYetError as error:
+        waiting = str(error)
     except DataError as error:
-        record, failure = None, str(error)
+        failure = str(error)
     change = row.labels[INTERVENTION].level if INTERVENTION in row.labels else None
     term = None if record is None else term_of(record, e, change)
     arithmetic = None if term is None else Arithmetic.of(term, e)
@@ -117,7 +121,7 @@ def cell_of(state: RunState, key: str) -> CellPage:
         row,
         _definition(view, e),
         tuple(steps),
-        _clusters(state, view, e, row, arithmetic, pending=record is None and not failure),
+        _clusters(state, view, e, row, arithmetic, waiting),
         _behind(state, row),
     )
 
@@ -141,13 +145,12 @@ def _unit_name(view: View, e: Estimate) -> str:
 
 
 def _clusters(
-    state: RunState, view: View, e: Estimate, row: ViewedEstimate, arithmetic: Arithmetic | None, *, pending: bool
+    state: RunState, view: View, e: Estimate, row: ViewedEstimate, arithmetic: Arithmetic | None, waiting: str
 ) -> CellClusters:
     """Units behind an estimate, those that move it most first, each with some of its trials."""
     name = _unit_name(view, e)
     if arithmetic is None:
-        note = "They are being added up." if pending else ""
-        return CellClusters(name, e.clusters or 0, pending, note, ())
+        return CellClusters(name, e.clusters or 0, bool(waiting), waiting, ())
     order = arithmetic.ranked()[:_CLUSTERS]
     column = unit_column(state.run, arithmetic.term.of.names)
     trials = {} if column is None else trials_of_units(state, column, [arithmetic.names[at] for at in order], row)

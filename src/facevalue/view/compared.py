@@ -1,6 +1,6 @@
 """Answers of several runs, or of a run with its interventions, to the same trials: those that flipped first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,17 +15,21 @@ from facevalue.report.answer_flips import flip_sentences, shortened
 from facevalue.runs.answer_flips import compared_answers
 from facevalue.runs.answer_pairs import AnswerSide
 from facevalue.runs.model_names import names_for_people
-from facevalue.view.answer_index import AnswerIndex, Places, index_of
-from facevalue.view.answers import answer_rows, facets_of, factor_names, factor_titles, factor_words
+from facevalue.view.answer_index import AnswerIndex, Places, factor_names, index_of
+from facevalue.view.answers import answer_rows, facets_of, factor_titles, factor_words
+from facevalue.view.background import Background
 from facevalue.view.estimates import ColumnTitle, FacetLevel
 from facevalue.view.opened import OpenedRuns, RunState
 from facevalue.view.pictures import PictureRef, listed
 from facevalue.view.query import Query
+from facevalue.view.search import Piece, Search
 
 QUERY = ("runs", "q", "from", "n")
 _MOST = 6
 """Runs side by side."""
-_PROMPT = 600
+_PROMPT, _ASKED = 600, 500
+"""Characters of a prompt; trials of which prompts are looked through at a time."""
+_FAILED, _WAITING = "The answers could not be compared", "The answers are being compared: a minute for some million."
 _KEYS = ["trial", "seed"]
 
 
@@ -67,13 +71,19 @@ class ComparedTrial:
 
 @dataclass(frozen=True, slots=True)
 class ComparedPage:
-    """Answers side by side, and the levels of factors to choose from."""
+    """Answers side by side, and the levels of factors to choose from.
+
+    `total` is null where only some were looked through for words so far; `searched` says how many of how many,
+    `pending` whether the search goes on by itself: the page asks again.
+    """
 
     sentences: tuple[str, ...]
     sides: tuple[ComparedSide, ...]
     factors: tuple[ColumnTitle, ...]
     facets: Mapping[str, tuple[FacetLevel, ...]]
-    total: int
+    total: int | None
+    searched: tuple[int, int] | None
+    pending: bool
     rows: tuple[ComparedTrial, ...]
 
 
@@ -89,6 +99,11 @@ class _ViewedSide:
     def name(self) -> str:
         """As the query has it."""
         return _side_name(self.state, self.answers.intervention)
+
+    @property
+    def answers_here(self) -> AnswerSide:
+        """Its answers, of which every one is here."""
+        return AnswerSide(self.state.whole, self.answers.intervention)
 
     @property
     def is_changed(self) -> bool:
@@ -113,22 +128,33 @@ def _side_name(state: RunState, change: str) -> str:
 def compare(runs: OpenedRuns, query: Query) -> ComparedPage:
     """A page of trials that were asked in several runs, or with several interventions, flips first."""
     sides = _sides(runs, query.text("runs") or default_sides(runs))
+    names, first = [side.name for side in sides], sides[0].state
+    indexes = [index_of(side.state) for side in sides]
     states = tuple(side.state for side in sides)
-    sentences, table = runs.once(f"compare {[side.name for side in sides]}", states, lambda: _compared(sides))
-    first = sides[0].state
-    chosen = _chosen(first, table, query)
-    facets = _facets(first, chosen)
-    for name in query.levels("F.", first.run.study.design.columns, "factor"):  # levels beside the chosen one, too
+    comparing = runs.once(f"compare {names}", states, lambda: Background(lambda: _compared(sides, indexes[0]), _FAILED))
+    comparison = comparing.value(first.patience, _WAITING)
+    levels = query.levels("F.", first.run.study.design.columns, "factor")
+    rows, (start, count) = _at_levels(indexes[0], comparison, levels), query.page()
+    searched, pending = None, False
+    if text := query.text("q"):
+        name = f"compare {names} {rows.size} {levels} {text}"
+        search = first.lately(name, lambda: Search(_with_words(sides, indexes, comparison.table, rows, text)))
+        searching = search.so_far(first.patience, start + count)
+        rows, searched, pending = searching.places, searching.searched, searching.pending
+    facets = _facets(first, indexes[0], comparison.places[rows])
+    for name in () if text else levels:  # levels beside the chosen one, too
         if name in facets:
-            facets[name] = _facets(first, _chosen(first, table, query, without=name))[name]
-    start, count = query.page()
+            of_others = _at_levels(indexes[0], comparison, levels, without=name)
+            facets[name] = _facets(first, indexes[0], comparison.places[of_others])[name]
     return ComparedPage(
-        sentences,
+        comparison.sentences,
         tuple(ComparedSide(side.name, side.state.number, side.title) for side in sides),
         tuple(column for column in factor_titles(first) if column.name in facets),
         facets,
-        chosen.height,
-        _rows(sides, chosen[start : start + count]),
+        None if searched else rows.size,
+        searched,
+        pending,
+        _rows(sides, comparison.table[rows[start : start + count]]),
     )
 
 
@@ -163,14 +189,23 @@ def _titles(states: Sequence[RunState], changes: Sequence[str]) -> list[str]:
     return [f"{label}: {word}" for label, word in zip(labels, words, strict=True)]
 
 
-def _compared(sides: Sequence[_ViewedSide]) -> tuple[tuple[str, ...], pl.DataFrame]:
-    """Sentences on each pair, and a row for each trial and seed that all sides answered."""
+@dataclass(frozen=True)
+class _Comparison:
+    """Sentences on each pair, a row for each trial and seed that all sides answered, places of the first's replies."""
+
+    sentences: tuple[str, ...]
+    table: pl.DataFrame
+    places: Places
+
+
+def _compared(sides: Sequence[_ViewedSide], index: AnswerIndex) -> _Comparison:
+    """Compare sides with the first one, of whose answers this is the index."""
     sentences: list[str] = []
     table: pl.DataFrame | None = None
     first = sides[0]
     for place, side in enumerate(sides[1:], start=1):
         with TemporaryDirectory() as folder:
-            together = compared_answers(first.answers, side.answers, Path(folder))
+            together = compared_answers(first.answers_here, side.answers_here, Path(folder))
             alike = first.answers.intervention == side.answers.intervention
             sentences += flip_sentences(together.flips, (first.title, side.title), asked_alike=alike)
             flips = [rows.select(*_KEYS, "shift") for rows in together.all_flips()]
@@ -192,37 +227,48 @@ def _compared(sides: Sequence[_ViewedSide]) -> tuple[tuple[str, ...], pl.DataFra
         missing=pl.any_horizontal(f"missing_{at}" for at in places),
         shift=pl.max_horizontal(f"shift_{at}" for at in places),
     )
-    return tuple(sentences), table.sort(
-        "flipped", "missing", "shift", "trial", "seed", descending=[True, True, True, False, False], nulls_last=True
-    )
+    by = ("flipped", "missing", "shift", "trial", "seed")
+    table = table.sort(by, descending=[True, True, True, False, False], nulls_last=True)
+    of_first = index.places_of(table.select("trial", repeat="reply_0"))
+    return _Comparison(tuple(sentences), table, of_first.astype(np.int32))
 
 
-def _chosen(state: RunState, table: pl.DataFrame, query: Query, without: str = "") -> pl.DataFrame:
-    """Rows that meet a query, but for one factor."""
-    study, index = state.run.study, index_of(state)
-    levels = query.levels("F.", study.design.columns, "factor")
-    text = query.text("q")
-    keep = np.ones(table.height, dtype=np.bool_)
-    if any(name != without for name in levels):
-        places = _places(index, table)
-        for name, chosen_levels in levels.items():
-            keep &= index.at_levels(name, chosen_levels)[places] if name != without else True
-    if text and (rows := np.flatnonzero(keep)).size:
-        factors = study.design.trials(table["trial"].to_numpy().astype(np.int64)[rows])
-        prompts = pl.Series([question.prompt for question in study.ask(factors)])
-        keep[rows] = prompts.str.contains(text, literal=True).to_numpy()
-    return table if keep.all() else table.filter(pl.Series(keep))
+def _at_levels(
+    index: AnswerIndex, comparison: _Comparison, levels: Mapping[str, Sequence[str]], without: str = ""
+) -> Places:
+    """Rows at these levels, but for one factor."""
+    keep = np.ones(comparison.places.size, dtype=np.bool_)
+    for name, chosen_levels in levels.items():
+        if name != without:
+            keep &= index.at_levels(name, chosen_levels)[comparison.places]
+    return np.flatnonzero(keep)
 
 
-def _places(index: AnswerIndex, table: pl.DataFrame) -> Places:
-    """Places of the first side's replies."""
-    return index.places_of(table.select("trial", repeat="reply_0"))
+def _with_words(
+    sides: Sequence[_ViewedSide], indexes: Sequence[AnswerIndex], table: pl.DataFrame, rows: Places, text: str
+) -> Iterator[Piece]:
+    """Of these rows those with words in a reply of any side, or in the first one's prompt."""
+    has_words = np.zeros(table.height, dtype=np.bool_)
+    meets = pl.col("text").str.contains(text, literal=True)
+    for at, index in enumerate(indexes):
+        of_index = np.zeros(index.trial.size, dtype=np.bool_)
+        for _, _, matches in index.looked_through(meets):
+            of_index[matches] = True
+        has_words |= of_index[
+            index.places_of(table.select(trial=f"trial_{at}" if at else "trial", repeat=f"reply_{at}"))
+        ]
+    study = sides[0].state.run.study
+    for start in range(0, rows.size, _ASKED):
+        some = rows[start : start + _ASKED]
+        factors = study.design.trials(table["trial"].gather(some).to_numpy().astype(np.int64))
+        prompts = pl.Series([question.prompt for question in study.ask(factors)], dtype=pl.String)
+        keep = has_words[some] | prompts.str.contains(text, literal=True).to_numpy()
+        yield min(start + _ASKED, rows.size), rows.size, some[keep]
 
 
-def _facets(state: RunState, table: pl.DataFrame) -> dict[str, tuple[FacetLevel, ...]]:
-    """Levels of factors, with how many rows have each."""
-    index = index_of(state)
-    facets = facets_of(state, index, _places(index, table))
+def _facets(state: RunState, index: AnswerIndex, places: Places) -> dict[str, tuple[FacetLevel, ...]]:
+    """Levels of factors, with how many of these replies have each."""
+    facets = facets_of(state, index, places)
     return {name: levels for name, levels in facets.items() if name not in ("status", FACTOR)}
 
 

@@ -21,17 +21,15 @@ from facevalue.shell_commands import shell_command
 from facevalue.store.files import make_folder, write_whole
 from facevalue.types import Question
 from facevalue.view import page
-from facevalue.view.answer_index import AnswerIndex, index_of
+from facevalue.view.answer_index import AnswerIndex, factor_names, index_of
 from facevalue.view.answers import (
     LONGEST,
     answers,
-    factor_names,
     factor_words,
     meanings,
     parsed,
     reason_of,
 )
-from facevalue.view.arithmetic import terms_of_run
 from facevalue.view.cell import cell_of
 from facevalue.view.compared import compare, default_sides
 from facevalue.view.documents import plain, to_json
@@ -221,9 +219,6 @@ def _of_run(state: RunState) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield f"missing-{number}", lambda: missing(state)
     ordered = rows.by_clearness()
     yield f"estimates-{number}", lambda: page_of_rows(rows, ordered, ordered, 0, ordered.height)
-    with suppress(DataError):  # then the pages say so
-        while terms_of_run(state) is None:
-            pass
     for key in ordered["key"].head(_CELLS):
         yield f"cells/{number}-{key}", lambda key=key: cell_of(state, key)  # type: ignore[misc]
     first = answers(state, Query([("n", "1")], ("n",), ("F.",)))
@@ -241,7 +236,7 @@ def _stored_answers(state: RunState, pictures: _Pictures) -> Iterator[list[dict[
 
 def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures) -> Iterator[dict[str, Any]]:
     run, titles = state.run, state.titles
-    rows, factors = parsed(run, index, places), run.study.design.trials(index.trial[places])
+    rows, factors = parsed(run, index, places), run.study.design.trials(index.trials_of(places))
     questions, names = run.study.ask(factors), factor_names(run)
     counted = meanings(run, rows, questions)
     dicts = rows.to_dicts()

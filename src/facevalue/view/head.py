@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import polars as pl
 
 from facevalue import __version__
+from facevalue.errors import DataError
 from facevalue.measures.missing_answers import SHARE
 from facevalue.prompts.variants import PLAIN
 from facevalue.protocol.conditions import FACTOR
@@ -20,11 +21,13 @@ from facevalue.runs.model_names import names_for_people
 from facevalue.store.reader import collected, scan_stored
 from facevalue.store.shards import shard_paths
 from facevalue.types import Status
+from facevalue.view.background import NotYetError
 from facevalue.view.estimates import ColumnTitle
 from facevalue.view.opened import OpenedRuns, RunState
-from facevalue.view.pictures import PictureRef
+from facevalue.view.pictures import PictureRef, asked_question
 from facevalue.view.pictures import asked as asked_pictures
 
+_PROGRESS = ("trial", "repeat", "status", "at")
 _RECENT = timedelta(seconds=60)
 PROVISIONAL = "The run goes on: numbers are of the answers so far, and intervals are provisional."
 
@@ -82,12 +85,13 @@ class ViewerHead:
 
 @dataclass(frozen=True, slots=True)
 class AskedFirst:
-    """A question as it was asked, with its pictures and facts of the run."""
+    """A question as it was asked, with its pictures and facts of the run; `pending`: it is being looked up."""
 
     prompt: str
     pictures: tuple[PictureRef, ...]
     no_picture: str
     facts: tuple[str, ...]
+    pending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,7 @@ def _progress(state: RunState) -> RunProgress:
         return RunProgress(0, total, 0, None, None, ())
     failed = pl.col("status") == Status.ERROR.value
     latest = pl.col("at").max()
-    rows = scan_stored(run.folder, timed=True).select("trial", "repeat", "status", "at")
+    rows = scan_stored(run.folder, timed=True, columns=_PROGRESS).select(_PROGRESS)
     counted = rows.select(
         replies=(~failed).sum(),
         errors=failed.sum(),
@@ -162,30 +166,40 @@ def _progress(state: RunState) -> RunProgress:
 
 
 def _missing(state: RunState) -> tuple[GroupMissing, ...]:
-    if not state.has("taken"):
+    if not state.are_taken:
         return ()
-    view, by = state.view, ("dimension", "group")
+    try:
+        view = state.view
+    except DataError:  # the page itself says that there are no estimates
+        return ()
+    by = ("dimension", "group")
     rows = view.rows(Of(SHARE.name, by, {"reason": None}, order="value"))
     return tuple(GroupMissing(view.said("{group} ({dimension:lower})", e), number(e.value, e.written)) for e in rows)
 
 
 def lead(state: RunState) -> Lead:
     """The first screen of a run: what was asked, the answer, what must be read with it."""
-    data, page = state.data, state.page
-    question = data.question
-    sentences = tuple(text for text, _ in page.passages)
+    data, answer = state.data, state.answer.answer
     notes = [PROVISIONAL] if not state.is_complete else []
     return Lead(
-        AskedFirst(
-            question.prompt if question else "",
-            asked_pictures(state),
-            question.no_picture if question else "",
-            tuple(facts_of(data)),
-        ),
-        upper(page.answer.verdict.value),
-        verdict_class(page.answer),
-        sentences,
-        page.answer.more,
+        _asked(state, tuple(facts_of(data))),
+        upper(answer.verdict.value),
+        verdict_class(answer),
+        tuple(passage.text for passage in answer.passages),
+        answer.more,
         (*notes, *cautions_of(data)),
         not state.is_complete,
     )
+
+
+def _asked(state: RunState, facts: tuple[str, ...]) -> AskedFirst:
+    """The question of the first screen, which waits for nothing: the answer comes from estimates alone."""
+    try:
+        question = asked_question(state)
+    except NotYetError:
+        return AskedFirst("", (), "", facts, pending=True)
+    except DataError as error:
+        return AskedFirst("", (), str(error), facts)
+    if question is None:
+        return AskedFirst("", (), "", facts)
+    return AskedFirst(question.prompt, asked_pictures(state, question), question.no_picture, facts)

@@ -1,7 +1,6 @@
 """Missing answers of a run by reason: how many, whose, and replies that have none."""
 
 from dataclasses import dataclass
-from itertools import islice
 from urllib.parse import urlencode
 
 import numpy as np
@@ -11,13 +10,20 @@ from facevalue.measures.missing_answers import SHARE
 from facevalue.protocol.look import Of
 from facevalue.report.answer_flips import shortened
 from facevalue.runs.reply_words import said
-from facevalue.runs.stored import answers
-from facevalue.store import read_responses
+from facevalue.runs.stored import StoredRun, first_valid
+from facevalue.types import Status
+from facevalue.view.answer_index import AnswerIndex, index_of
+from facevalue.view.answers import parsed
+from facevalue.view.background import NotYetError
 from facevalue.view.opened import RunState
 
 QUERY = ("run",)
-_EXAMPLES, _CHUNKS, _GROUPS, _LONGEST = 12, 4, 40, 600
-"""Replies of a reason; chunks of answers that they are looked for in; groups; characters of a reply."""
+_EXAMPLES, _GROUPS, _LONGEST = 12, 40, 600
+"""Replies of a reason; groups; characters of a reply."""
+_LOOKED_AT, _AT_ONCE = 1_000_000, 20_000
+"""Answers among which replies of a reason are looked for, and how many of them at a time."""
+_FAILED, _WAITING = "Replies without an answer could not be looked for", "Replies are being looked for."
+_IS_REPLY = pl.col("status") != Status.ERROR.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +64,10 @@ class MissingReason:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Missing answers of a run; `total`: replies, valid or not."""
+    """Missing answers of a run; `total`: replies, valid or not. `pending`: replies are being looked for."""
 
     total: int
+    pending: bool
     groups: tuple[GroupMissingShare, ...]
     reasons: tuple[MissingReason, ...]
 
@@ -69,7 +76,13 @@ def missing(state: RunState) -> Missing:
     """Missing answers of a run."""
     tally = state.tally
     total = tally.asked - tally.failed
-    examples = state.once("missing", lambda: _examples(state))
+    examples: dict[str, list[MissingReply]] = {}
+    pending = False
+    try:
+        index = index_of(state)
+        examples = state.soon("missing", lambda: _examples(state.run, index, len(tally.na)), _FAILED, _WAITING)
+    except NotYetError:
+        pending = True
     reasons = tuple(
         MissingReason(
             reason,
@@ -81,7 +94,7 @@ def missing(state: RunState) -> Missing:
         )
         for reason, count in sorted(tally.na.items(), key=lambda pair: -pair[1])
     )
-    return Missing(total, _groups(state, None), reasons)
+    return Missing(total, pending, _groups(state, None), reasons)
 
 
 def _groups(state: RunState, reason: str | None) -> tuple[GroupMissingShare, ...]:
@@ -110,23 +123,29 @@ def _query(state: RunState, dimension: str, group: str) -> str | None:
     return urlencode({"run": state.number, f"F.{name}": group}) if is_level else None
 
 
-def _examples(state: RunState) -> dict[str, list[MissingReply]]:
-    """Replies of each reason, from the first answers of the run."""
-    run, reason_count = state.run, len(state.tally.na)
-    pieces: list[pl.DataFrame] = []
-    for chunk in islice(answers(run), _CHUNKS):
-        pieces.append(chunk.filter(pl.col("na").is_not_null()).select("na", "trial", "reply"))
+def _examples(run: StoredRun, index: AnswerIndex, reason_count: int) -> dict[str, list[MissingReply]]:
+    """Replies of each reason, from the first answers that were stored."""
+    places_by_shard = index.by_shard(np.arange(index.trial.size, dtype=np.int32))
+    some = pl.DataFrame(schema={"na": pl.String, "trial": pl.Int64})
+    for start in range(0, min(places_by_shard.size, _LOOKED_AT), _AT_ONCE):
+        rows = parsed(run, index, places_by_shard[start : start + _AT_ONCE]).filter(
+            _IS_REPLY, pl.col("na").is_not_null()
+        )
+        pieces = [some, rows.select(pl.col("na").cast(pl.String), pl.col("trial").cast(pl.Int64))]
         some = pl.concat(pieces).group_by("na", maintain_order=True).head(_EXAMPLES)
         if some.height == reason_count * _EXAMPLES:
             break
-    numbers = some["trial"].to_numpy().astype(np.int64)
-    stored = read_responses(run.folder, trials=numbers).select("trial", "repeat", "text", "probs")
-    verbatim = some.join(
-        stored, left_on=["trial", "reply"], right_on=["trial", "repeat"], how="left", maintain_order="left"
-    )
-    questions = run.study.ask(run.study.design.trials(numbers))
+    if not some.height:
+        return {}
+    places = [index.places_of_trial(trial) for trial in some["trial"].unique(maintain_order=True)]
+    answered = parsed(run, index, np.concatenate(places)).filter(_IS_REPLY).with_columns(reply=pl.col("repeat"))
+    if run.study.draws.reasks:
+        answered = first_valid(answered, run.study.repeats)
+    na = answered.filter(pl.col("na").is_not_null()).group_by("na", maintain_order=True).head(_EXAMPLES)
+    questions = run.study.ask(run.study.design.trials(na["trial"].to_numpy().astype(np.int64)))
+    columns = na.select(pl.col("na").cast(pl.String), "trial", "reply", "stored text", "stored probs")
     out: dict[str, list[MissingReply]] = {}
-    for (reason, trial, repeat, text, probs), question in zip(verbatim.iter_rows(), questions, strict=True):
+    for (reason, trial, repeat, text, probs), question in zip(columns.iter_rows(), questions, strict=True):
         reply = shortened(said(text, probs, question.options), _LONGEST)
         out.setdefault(reason, []).append(MissingReply(trial, repeat, reply))
     return out

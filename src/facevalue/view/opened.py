@@ -3,6 +3,7 @@
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -10,19 +11,26 @@ import polars as pl
 
 from facevalue.errors import UnknownNameError
 from facevalue.report.blocks.view import View
-from facevalue.report.built import Built, built
+from facevalue.report.built import PageAnswer, page_answer
 from facevalue.report.data import ReportData
 from facevalue.report.formatting import Titles
 from facevalue.report.of_runs import collected
 from facevalue.report.sections import page_of
+from facevalue.runs.in_place import brought, opened_in_place
 from facevalue.runs.kept_estimates import taken
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.store.manifest import read_manifest
+from facevalue.store.ranges import is_in_place, release
 from facevalue.store.shards import shard_paths
+from facevalue.view.background import Background
 
 T = TypeVar("T")
 _RECENT = 4
 """Queries of which the places of answers are kept: some tens of megabytes each for five million."""
+FAILED = "The estimates could not be taken"
+BRINGING = "The run is being brought from object storage: its estimates are taken of all answers, once."
+AGAIN = "The run could not be read again"
+WAITING = "The estimates are being taken: about a minute for some million answers, and once."
 _PAUSE, _TIMES = 5.0, 4.0
 """Seconds after which a run in progress is read again, and how many times as long as that took it is left alone."""
 
@@ -36,10 +44,12 @@ class RunState:
         The run.
     number:
         Its place among the runs that are looked at, as documents have it.
+    patience:
+        Seconds that a document waits for what is made in the background; None for as long as it takes.
     """
 
-    def __init__(self, run: StoredRun, number: int) -> None:
-        self.run, self.number = run, str(number)
+    def __init__(self, run: StoredRun, number: int, patience: float | None = None) -> None:
+        self.run, self.number, self.patience = run, str(number), patience
         self.rows_of: Callable[[int], pl.DataFrame] | None = None
         """What is stored of a trial, once there is an index of the answers."""
         self._values: dict[str, Any] = {}
@@ -57,6 +67,24 @@ class RunState:
             value: T = self._values[name]
             return value
 
+    def soon(self, name: str, make: Callable[[], T], failure: str, waiting: str) -> T:
+        """What is made of the run once, in the background.
+
+        `failure`, `waiting`: what a reader is told should it fail, and while it is not there.
+
+        Raises
+        ------
+        NotYetError
+            It is not there yet, and patience is at its end.
+        DataError
+            It failed.
+        """
+        return self.begin(name, make, failure).value(self.patience, waiting)
+
+    def begin(self, name: str, make: Callable[[], T], failure: str) -> Background[T]:
+        """What is being made of the run, once; nobody waits for it here."""
+        return self.once(name, lambda: Background(make, failure))
+
     def lately(self, name: str, make: Callable[[], T]) -> T:
         """What is made of the run for a query; the last few are kept for the next pages of the same."""
         with self._recent_lock:
@@ -68,39 +96,50 @@ class RunState:
             value: T = self._recent[name]
             return value
 
-    def has(self, name: str) -> bool:
-        """Whether that has been made already."""
-        return name in self._values
-
     @property
     def is_complete(self) -> bool:
         """Whether all that was to be asked was asked."""
         return self.run.facts.end is not None
 
     @property
+    def whole(self) -> StoredRun:
+        """The run with every answer here; one that is looked at in object storage is brought for it."""
+        return self.once("whole", lambda: brought(self.run))
+
+    @property
     def taken(self) -> tuple[pl.DataFrame, Mapping[str, ReplyTally]]:
         """Estimates, and the tally of replies."""
-        return self.once("taken", lambda: taken([self.run]))
+        waiting = BRINGING if is_in_place(self.run.folder) else WAITING
+        return self.soon("taken", lambda: taken([self.whole]), FAILED, waiting)
+
+    @property
+    def are_taken(self) -> bool:
+        """Whether there are estimates already."""
+        taking: Background[Any] | None = self._values.get("taken")
+        return taking is not None and taking.is_ready(0)
 
     @property
     def tally(self) -> ReplyTally:
         """Numbers of replies."""
-        return self.taken[1][str(self.run.folder)]
+        (tally,) = self.taken[1].values()
+        return tally
 
     @property
     def data(self) -> ReportData:
-        """Everything that its report shows."""
-        return self.once("data", lambda: collected([self.run], *self.taken).data)
+        """What its report says, without stored answers."""
+        estimates, tallies = self.taken
+        return self.once("data", lambda: collected([self.whole], estimates, tallies, with_answers=False).data)
 
     @property
-    def page(self) -> Built:
-        """Its report, made ready."""
-        return built(self.data)
+    def answer(self) -> PageAnswer:
+        """What its report answers."""
+        data = self.data
+        return self.once("answer", lambda: page_answer(data))
 
     @property
     def view(self) -> View:
         """Its estimates, and how they are written."""
-        return self.page.view
+        return self.answer.view
 
     @property
     def titles(self) -> Titles:
@@ -117,34 +156,45 @@ class ViewedRun:
         The run as it is now.
     number:
         Its place among the runs that are looked at.
+    patience:
+        Seconds that a document waits for what is made in the background; None for as long as it takes.
     """
 
-    def __init__(self, run: StoredRun, number: int) -> None:
-        self._state, self._number = RunState(run, number), number
+    def __init__(self, run: StoredRun, number: int, patience: float | None) -> None:
+        self._state = RunState(run, number, patience)
+        self._number, self._patience = number, patience
         self._marks = _marks(run)
         self._looked_at, self._cost = time.monotonic(), 0.0
         self._lock = Lock()
+        self._looking: Background[None] | None = None
+        self._former = Path()
 
     def state(self) -> RunState:
-        """The run as it is now, or was a few seconds ago."""
-        state = self._state
-        if state.is_complete or time.monotonic() < self._looked_at + max(_PAUSE, _TIMES * self._cost):
-            return state
+        """The run as it is now, or was until it was read again and its estimates taken."""
         with self._lock:
-            if self._state is state:
-                self._look_again()
-            return self._state
+            is_due = time.monotonic() >= self._looked_at + max(_PAUSE, _TIMES * self._cost)
+            if self._looking is None and is_due and not self._state.is_complete:
+                self._looking = Background(self._look_again, AGAIN)
+            looking = self._looking
+        if looking is not None and looking.is_ready(self._patience):
+            self._looking = None
+        return self._state
 
     def _look_again(self) -> None:
         begun, run = time.monotonic(), self._state.run
-        marks = _marks(run)
-        if run.url or marks != self._marks:
-            again = run.reopened() if not run.url else StoredRun.open(run.url)
-            self._state, self._marks = RunState(again, self._number), marks
-            if shard_paths(again.folder):
-                self._state.taken  # noqa: B018 - so that it is known how long it takes
-        self._looked_at = time.monotonic()
-        self._cost = self._looked_at - begun
+        try:
+            marks = _marks(run)
+            if run.url or marks != self._marks:
+                again = opened_in_place(run.url) if run.url else run.reopened()
+                state = RunState(again, self._number, self._patience)
+                if shard_paths(again.folder):
+                    state.once("taken", lambda: Background(lambda: taken([again]), FAILED)).is_ready(None)
+                self._state, self._marks = state, marks
+                release(self._former)  # who is still answered of the run that was just left has it for one round more
+                self._former = run.folder
+        finally:
+            self._looked_at = time.monotonic()
+            self._cost = self._looked_at - begun
 
 
 def _marks(run: StoredRun) -> tuple[object, ...]:
@@ -165,10 +215,19 @@ class OpenedRuns:
         Whether they are those of an audit.
     waiting:
         What audits among them have not begun, a sentence for each (`audit_folder.unasked`).
+    patience:
+        Seconds that a document waits for what is made in the background; None for as long as it takes.
     """
 
-    def __init__(self, runs: Sequence[StoredRun], *, audit: bool = False, waiting: Sequence[str] = ()) -> None:
-        self._viewed = [ViewedRun(run, number) for number, run in enumerate(runs)]
+    def __init__(
+        self,
+        runs: Sequence[StoredRun],
+        *,
+        audit: bool = False,
+        waiting: Sequence[str] = (),
+        patience: float | None = None,
+    ) -> None:
+        self._viewed = [ViewedRun(run, number, patience) for number, run in enumerate(runs)]
         self.audit, self.waiting = audit, tuple(waiting)
         self._values: dict[str, tuple[tuple[RunState, ...], Any]] = {}
         self._lock = Lock()

@@ -13,12 +13,15 @@ from PIL import Image, UnidentifiedImageError
 
 from facevalue.errors import DataError
 from facevalue.given import read_file
+from facevalue.report.collect import asked_first
+from facevalue.report.data import AskedQuestion
 from facevalue.report.formatting import Titles
 from facevalue.report.pictures import smaller
 from facevalue.runs.attention_maps import maps_of
 from facevalue.runs.pictures import shown
 from facevalue.runs.requests import RequestBuilder, stimulus_columns
 from facevalue.runs.stored import StoredRun
+from facevalue.view.answer_index import index_of
 from facevalue.view.opened import RunState
 
 LARGE, SMALL = 1024, 256
@@ -29,6 +32,7 @@ _APART = ("block", "image", "path", "identity", "set", "seed", "intervention")
 _NAME = re.compile(r"(asked|(?:attention-)?[0-9]{1,19})-([0-9]{1,2})")
 _CAPTION = 200  # characters
 _MAPS, _LARGEST_MAP = "attention-", 32 * 2**20
+_FAILED, _WAITING = "What was asked could not be looked up", "What was asked is being looked up."
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +88,23 @@ def _counts(run: StoredRun, trials: np.ndarray) -> list[int]:
     return out
 
 
-def asked(state: RunState) -> tuple[PictureRef, ...]:
+def asked_question(state: RunState) -> AskedQuestion | None:
+    """The question of a run's first screen, with its pictures; None where none was answered.
+
+    Raises
+    ------
+    NotYetError
+        It is being looked for.
+    DataError
+        It cannot be found.
+    """
+    trials, (estimates, _) = index_of(state).trials, state.taken
+    return state.soon("asked", lambda: asked_first(state.whole, estimates, trials), _FAILED, _WAITING)
+
+
+def asked(state: RunState, question: AskedQuestion | None) -> tuple[PictureRef, ...]:
     """Pictures beside the question of a run's first screen."""
-    pictures: Sequence[tuple[str, bytes]] = state.data.question.pictures if state.data.question else ()
+    pictures: Sequence[tuple[str, bytes]] = question.pictures if question else ()
     return tuple(PictureRef(f"picture/{state.number}/asked-{at}", text) for at, (text, _) in enumerate(pictures))
 
 
@@ -114,7 +132,8 @@ def _encoded(state: RunState, trial: str, at: int, longest: int) -> bytes:
 
 def _original(state: RunState, trial: str, at: int) -> bytes:
     if trial == "asked":
-        pictures = state.data.question.pictures if state.data.question else ()
+        question = asked_question(state)
+        pictures = question.pictures if question else ()
         if at < len(pictures):
             return pictures[at][1]
         raise DataError("There is no picture of that name.")

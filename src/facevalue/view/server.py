@@ -12,6 +12,8 @@ from facevalue.view.app import application
 from facevalue.view.opened import OpenedRuns
 
 HOST = "127.0.0.1"
+PATIENCE = 0.15
+"""Seconds that a document waits for what is made in the background; then the page asks again after a moment."""
 
 
 class Viewer:

@@ -10,10 +10,9 @@ from facevalue.errors import DataError
 from facevalue.runs.pictures import shown
 from facevalue.shell_commands import shell_command
 from facevalue.types import Question
-from facevalue.view.answer_index import AnswerIndex, index_of
+from facevalue.view.answer_index import AnswerIndex, factor_names, index_of
 from facevalue.view.answers import (
     LONGEST,
-    factor_names,
     factor_words,
     meanings,
     parsed,

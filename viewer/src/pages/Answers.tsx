@@ -4,10 +4,10 @@ import type { AnswerRow, Answers, Run } from "../documents";
 import { Thumbs } from "../parts/Pictures";
 import { Ready } from "../parts/State";
 import { Said } from "../parts/Text";
-import { Choice, Choices, Pages, Reset, Search, SortHead } from "../parts/Tools";
+import { Choice, Choices, Pages, Reset, Search, Searched, SortHead } from "../parts/Tools";
 import { Parsed } from "../parts/Trials";
 import { changed, go, href, type Route } from "../route";
-import { bounded, count, moment } from "../text";
+import { bounded, moment } from "../text";
 import { queryOf } from "../source";
 import { useDocument, useTitle } from "../use";
 
@@ -19,7 +19,7 @@ export function AnswersPage({ run, route }: { run: Run; route: Route }) {
   useTitle("Answers");
   const query = new URLSearchParams(route.query);
   query.set("run", run.run);
-  const answers = useDocument("answers", query);
+  const answers = useDocument("answers", query, (document) => document.pending);
   return (
     <>
       <h1>Answers</h1>
@@ -39,7 +39,7 @@ function Time({ route, name, title }: { route: Route; name: "since" | "until"; t
 }
 
 function Listed({ document, run, route }: { document: Answers; run: Run; route: Route }) {
-  const { factors, facets, rows, total, searched } = document;
+  const { factors, facets, rows, total, searched, pending } = document;
   const timed = rows.some((row) => row.when !== null);
   const narrowed = queryOf("answers", route.query);
   narrowed.delete("run");
@@ -57,7 +57,7 @@ function Listed({ document, run, route }: { document: Answers; run: Run; route: 
         <Reset route={route} />
       </form>
       <Pages route={route} total={total} noun="answers" />
-      {searched && <p class="quiet small">The first {count(searched[0])} of {count(searched[1])} replies were looked through.</p>}
+      {searched && <Searched of={searched} noun="replies" pending={pending} />}
       {rows.length > 0 && (
         <div class="listbox">
           <table class="plain roomlist">

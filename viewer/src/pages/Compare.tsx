@@ -4,7 +4,7 @@ import type { Compared, ComparedRow, Head, Run } from "../documents";
 import { Thumbs } from "../parts/Pictures";
 import { Problem, Ready } from "../parts/State";
 import { Quote, Said } from "../parts/Text";
-import { Choices, Pages, Reset, Search } from "../parts/Tools";
+import { Choices, Pages, Reset, Search, Searched } from "../parts/Tools";
 import { Parsed } from "../parts/Trials";
 import { changed, go, href, type Route } from "../route";
 import { useDocument, useTitle } from "../use";
@@ -61,7 +61,7 @@ function Several({ head, route }: { head: Head; route: Route }) {
   const chosen = known(sides).length > 1 ? known(sides) : first(head, study, sides);
   const query = new URLSearchParams(route.query);
   query.set("runs", chosen.join(","));
-  const compared = useDocument("compare", query);
+  const compared = useDocument("compare", query, (document) => document.pending === true);
   const turn = (name: string) => {
     const of = studies.find(([each]) => each === name)?.[1] ?? [];
     go(href("compare", { runs: first(head, name, of).join(",") }));
@@ -98,20 +98,21 @@ function Several({ head, route }: { head: Head; route: Route }) {
 }
 
 function Pairs({ document, route }: { document: Compared; route: Route }) {
-  const { sentences, rows, total, factors, facets } = document;
+  const { sentences, rows, total, searched, pending, factors, facets } = document;
   return (
     <>
       {sentences.length > 0 && (
         <div class="answer">{sentences.map((text, place) => <p key={text} class={place ? "aside" : "sentence"}>{text}</p>)}</div>
       )}
       <form class="tools" role="search" onSubmit={(event) => event.preventDefault()}>
-        <Search route={route} label="Search prompts" />
+        <Search route={route} label="Search prompts and replies" />
         <Choices route={route} prefix="F." columns={factors} facets={facets} />
         <Reset route={route} />
       </form>
       <Pages route={route} total={total} noun="answers" />
+      {searched && <Searched of={searched} noun="answers" pending={pending === true} />}
       <ol class="compared">{rows.map((row, place) => <Pair key={place} row={row} sides={document.sides} />)}</ol>
-      {total > rows.length && <Pages route={route} total={total} noun="answers" below />}
+      {(total === null || total > rows.length) && <Pages route={route} total={total} noun="answers" below />}
     </>
   );
 }

@@ -66,7 +66,7 @@ function Clearest({ run }: { run: Run }) {
 }
 
 function First({ run, several }: { run: Run; route: Route; several: boolean }) {
-  const lead = useDocument("lead", new URLSearchParams({ run: run.run }));
+  const lead = useDocument("lead", new URLSearchParams({ run: run.run }), (document) => document.asked.pending === true);
   const to = (page: string) => href(page, { run: run.run });
   return (
     <section class="first" aria-labelledby="answer-title">

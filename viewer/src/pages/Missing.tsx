@@ -10,7 +10,7 @@ import { useDocument, useTitle } from "../use";
 
 export function MissingPage({ run }: { run: Run; route: Route }) {
   useTitle("Missing answers");
-  const missing = useDocument("missing", new URLSearchParams({ run: run.run }));
+  const missing = useDocument("missing", new URLSearchParams({ run: run.run }), (document) => document.pending);
   return (
     <>
       <h1>Missing answers</h1>

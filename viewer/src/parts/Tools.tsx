@@ -96,6 +96,11 @@ export function Pages({ route, total, size = PAGE, noun, below = false }: { rout
   );
 }
 
+/** How far a search is. */
+export function Searched({ of: [seen, all], noun, pending }: { of: [number, number]; noun: string; pending: boolean }) {
+  return <p class="quiet small" role="status">{count(seen)} of {count(all)} {noun} were looked through{pending ? "; the search goes on." : "."}</p>;
+}
+
 /** A head of a column that sorts by it: first falling, then rising, then as it was. */
 export function SortHead({ route, column, title, quiet, number = false }:
   { route: Route; column: string; title: string; quiet?: string | undefined; number?: boolean }) {

@@ -1,11 +1,12 @@
 """What was asked, for the first screen: one stored question, and the pictures that it was asked about."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.design.design import Design
 from facevalue.errors import FaceValueError
 from facevalue.protocol.examples import Compared
 from facevalue.protocol.lookup import Estimate
@@ -23,25 +24,35 @@ MOST, _SIDE = 4, 112
 """Pictures that are shown, and their longest side in pixels; a few kilobytes each."""
 _SEARCHED = 20_000
 """Trials among which one is looked for that asks what the finding is of."""
+_AT_ONCE = 500_000
+"""Trials that are looked through at a time."""
 _APART = ("image", "path", "identity", "set", "seed")
 
 Stimulus = Mapping[str, str | None]
 
 
-def question_of(page: Page, run: StoredRun, view: View, examples: Sequence[AnyExample]) -> AskedQuestion | None:
+def question_of(
+    page: Page,
+    run: StoredRun,
+    view: View,
+    examples: Callable[[], Sequence[AnyExample]],
+    trials: npt.NDArray[np.int64] | None = None,
+) -> AskedQuestion | None:
     """A stored question about what the clearest finding is of, or the first one; None where none was answered.
 
-    `examples`: stored answers that the page shows. The first with a picture serves where pictures are no sets.
+    `examples`: what finds stored answers that the page shows. The first with a picture serves where pictures are no
+    sets. `trials`: those with a stored row, where they are known.
     """
     study = run.study
-    trials = trials_stored(run.folder, study.design.size)
+    trials = trials_stored(run.folder, study.design.size) if trials is None else trials
     if not trials.size:
         return None
     clearest = _clearest(page, view)
     first = _trials_by_picture(run, trials, clearest)
     rows = _chosen(page, run, clearest, first)
-    pair = next((e for e in examples if isinstance(e, PairExample) and e.image is not None), None)
-    if len(rows) < 2 and pair is not None:
+    some = examples() if len(rows) < 2 else ()
+    pair = next((e for e in some if isinstance(e, PairExample) and e.image is not None), None)
+    if pair is not None:
         sides = " and ".join(filter(None, (pair.left, pair.right)))
         return AskedQuestion(pair.prompt, ((upper(sides), pair.image or b""),))
     number = first[str(rows[-1]["image"])] if rows else int(trials[0])
@@ -71,8 +82,7 @@ def _trials_by_picture(run: StoredRun, trials: npt.NDArray[np.int64], e: Estimat
     """
     design = run.study.design
     try:
-        _, places = np.unique(design.stimulus_numbers(trials), return_index=True)
-        frame = design.trials(trials[places], ["image"])
+        frame = design.trials(_first_of_each_stimulus(design, trials), ["image"])
         if "image" not in frame.columns:
             return {}
         first = dict(frame.select(pl.col("image").cast(pl.String), "trial").iter_rows())
@@ -84,6 +94,18 @@ def _trials_by_picture(run: StoredRun, trials: npt.NDArray[np.int64], e: Estimat
     same = [pl.col(name).cast(pl.String) == level for name, level in prompt_levels.items()]
     fitting = asked_of.filter(*same) if same and "image" in asked_of.columns else asked_of.clear()
     return first | dict(fitting.reverse().select(pl.col("image").cast(pl.String), "trial").iter_rows())
+
+
+def _first_of_each_stimulus(design: Design, trials: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The first trial about each stimulus, in the order of stimuli; some trials at a time, as there may be millions."""
+    firsts, numbers = [trials[:0]], [trials[:0]]
+    for start in range(0, trials.size, _AT_ONCE):
+        some = trials[start : start + _AT_ONCE]
+        of_some, places = np.unique(design.stimulus_numbers(some), return_index=True)
+        firsts.append(some[places])
+        numbers.append(of_some)
+    _, places = np.unique(np.concatenate(numbers), return_index=True)
+    return np.concatenate(firsts)[places]
 
 
 def _chosen(page: Page, run: StoredRun, e: Estimate | None, first: Mapping[str, int]) -> list[Stimulus]:
