@@ -17,8 +17,8 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this ma
 
 @pytest.fixture
 def address(small_run: Path) -> str:
-    """Where a viewer of a run answers, with its token."""
-    viewer = Viewer(OpenedRuns([StoredRun.open(small_run)]))
+    """Where a viewer of a run answers, with its token; it has no patience, so that pages ask again for what is made."""
+    viewer = Viewer(OpenedRuns([StoredRun.open(small_run)], patience=0.0))
     Thread(target=viewer.serve, kwargs={"browser": False}, daemon=True).start()
     return viewer.address
 
