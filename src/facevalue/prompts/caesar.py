@@ -99,7 +99,7 @@ _WORDS = (
 )
 _COMMON = frozenset(_WORDS.split())
 _SHIFTED = frozenset(word.translate(_ENCODE) for word in _COMMON)  # shares no word with the above
-_UNABLE = re.compile(
+_UNABLE = (
     r"\b(?:can't|cannot|can not|could not|couldn't|unable to|not able to|don't know how to|do not know how to|don't|"
     r"do not|didn't|did not|not sure how to|not familiar|no idea)\b[^.!?\n]{0,60}?"
     r"\b(?:decod\w*|decipher\w*|decrypt\w*|encod\w*|encrypt\w*|cipher\w*|caesar|gibberish|"
@@ -107,7 +107,7 @@ _UNABLE = re.compile(
     r"sentences?|what you(?:'re| are)? (?:say|said|ask|wrote)\w*|you(?:r)?(?: question| request)?(?=[.!?\n]|$)))"
     r"|\b(?:gibberish|(?:appears|seems|looks) to be (?:\w+ ){0,4}?(?:encoded|encrypted|random|jumbled|garbled|"
     r"scrambled|cipher\w*|nonsens\w*)|not (?:a )?(?:\w+ )?(?:recogni[sz]able|valid|coherent) (?:language|english|"
-    r"sentence|message|text|question))",
+    r"sentence|message|text|question))"
 )
 
 
@@ -206,7 +206,7 @@ def read(reply: str, options: Sequence[Option] = (), *, letters: bool = True) ->
     if not kinds:
         return CipherReading(CipherKind.UNREADABLE, reply)
     text = _decoded(clipped, words, coded)
-    if _UNABLE.search(text.lower().replace("’", "'")):
+    if re.search(_UNABLE, text.lower().replace("’", "'")):  # compiled by the first reply: it takes long
         return CipherReading(CipherKind.UNABLE, text)
     return CipherReading(
         CipherKind.MIXED if len(kinds) > 1 else CipherKind.DECODED if True in kinds else CipherKind.PLAIN, text

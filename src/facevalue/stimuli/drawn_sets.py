@@ -16,7 +16,7 @@ from facevalue.stimuli.noto.backdrops import BACKDROPS
 from facevalue.stimuli.noto.colours import TONES
 from facevalue.stimuli.noto.people import OCCUPATIONS, person_svg
 from facevalue.stimuli.noto.scenes import SIZE as SCENE
-from facevalue.stimuli.portraits import SKIN_TONES, Identity, svg
+from facevalue.stimuli.portraits import SKIN_TONES, Identity
 from facevalue.stimuli.portraits.streams import Stream
 
 WORKERS, PORTRAITS = "workers", "portraits"
@@ -92,5 +92,7 @@ def _svg(image: str) -> str:
         stream = Stream(0, f"{PORTRAITS}:{seed}:{number}")
         age, build, change = PHYSICAL[look]
         identity_seed, tone = stream.index(2**53), stream.choice(SKIN_TONES)
+        from facevalue.stimuli.portraits.compose import svg  # noqa: PLC0415 - a study that is read draws nothing
+
         return svg(Identity(image, identity_seed, gender, age, tone, build), change)
     raise DataError(f"There is no drawing {image!r}.")

@@ -6,7 +6,7 @@ templates"; the form here is ours. It is drawn with our own outlines of letters,
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from hashlib import blake2b
@@ -96,6 +96,13 @@ def forms(
     (['Age', 'Children', 'Hobby', 'Age', 'Children', 'Hobby'], True)
     """
     labels = tuple(attributes)
+    values = _filled_in(attributes, count, seed, filled)
+    return tuple(Form(labels[start:] + labels[:start], of_form) for of_form in values for start in range(len(labels)))
+
+
+def _filled_in(attributes: Mapping[str, Sequence[str]], count: int, seed: int, filled: int) -> Iterator[dict[str, str]]:
+    """What is filled in of so many forms, as `forms` draws it."""
+    labels = tuple(attributes)
     if count < 1:
         raise DataError(f"At least 1 form must be drawn up, not {count}.")
     if not 0 <= filled <= len(labels):
@@ -103,7 +110,6 @@ def forms(
     for label, choices in attributes.items():
         if not choices:
             raise DataError(f"The field {label!r} has no choices.")
-    out = []
     for number in range(count):
         # Ranked by a hash rather than drawn by a generator, whose methods may change between versions.
         ranked = sorted(range(len(labels)), key=lambda at: _word(seed, number, at, "field"))[:filled]
@@ -111,8 +117,7 @@ def forms(
         for at in sorted(ranked):
             choices = attributes[labels[at]]
             values[labels[at]] = choices[_word(seed, number, at, "choice") % len(choices)]
-        out += [Form(labels[start:] + labels[:start], values) for start in range(len(labels))]
-    return tuple(out)
+        yield values
 
 
 @lru_cache(maxsize=4)
@@ -121,9 +126,11 @@ def cyclic_forms(attributes: tuple[tuple[str, tuple[str, ...]], ...], count: int
 
     Forms that shared what is filled in would not be independent, and 400 of them would count as 20.
     """
-    orders = len(attributes)
-    all_forms = forms(dict(attributes), count * orders, seed)
-    return tuple(all_forms[number * orders + number % orders] for number in range(count * orders))
+    labels = tuple(label for label, _ in attributes)
+    orders = len(labels)
+    values = _filled_in(dict(attributes), count * orders, seed, FILLED)
+    starts = (number % orders for number in range(count * orders))
+    return tuple(Form(labels[at:] + labels[:at], of_form) for at, of_form in zip(starts, values, strict=True))
 
 
 def text_form(form: Form) -> str:

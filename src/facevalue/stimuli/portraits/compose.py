@@ -105,13 +105,6 @@ OWNED: dict[str, tuple[str, ...]] = {
 BEHIND_HEAD = ("clothes/back", "hair/back", "clothes/front")
 
 
-def resolve_framing(change: tuple[str, str] | None, framing: str | None) -> levels.Framing:
-    """Return the framing asked for, or the one that fits the change."""
-    if framing is not None:
-        return levels.check_framing(framing)
-    return levels.ATTRIBUTES[change[0]].framing if change and change[0] in levels.ATTRIBUTES else "portrait"
-
-
 def svg(identity: levels.Identity, change: tuple[str, str] | None = None, framing: str | None = None) -> str:
     """Return a portrait as an SVG document: plain shapes and gradients, no text, no script, no link to the outside.
 
@@ -120,7 +113,7 @@ def svg(identity: levels.Identity, change: tuple[str, str] | None = None, framin
     """
     if change is not None:
         levels.check_change(identity, change)
-    view = VIEWS[resolve_framing(change, framing)]
+    view = VIEWS[levels.resolve_framing(change, framing)]
     nodes = [node for layer in layers(identity, change).values() for node in layer]
     return document(nodes, view, "#ffffff")
 

@@ -123,3 +123,10 @@ def check_framing(framing: str) -> Framing:
         if framing == known_framing:
             return known_framing
     raise UnknownNameError("framing", framing, FRAMINGS)
+
+
+def resolve_framing(change: tuple[str, str] | None, framing: str | None) -> Framing:
+    """Return the framing asked for, or the one that fits the change."""
+    if framing is not None:
+        return check_framing(framing)
+    return ATTRIBUTES[change[0]].framing if change and change[0] in ATTRIBUTES else "portrait"

@@ -5,8 +5,7 @@ from hashlib import blake2b
 import resvg_py
 
 from facevalue.errors import DataError
-from facevalue.stimuli.portraits.compose import resolve_framing
-from facevalue.stimuli.portraits.levels import Identity, check_change
+from facevalue.stimuli.portraits.levels import Identity, check_change, resolve_framing
 
 RENDERER_VERSION = 1
 """Raised whenever any picture changes: a part of every content key."""

@@ -30,7 +30,7 @@ from facevalue.stimuli.individuals import FileIndividuals, Individuals, SourceIn
 from facevalue.stimuli.joined_pairs import JOINED
 from facevalue.stimuli.pair_source import PairSource
 from facevalue.stimuli.pairs import left_first
-from facevalue.stimuli.portraits import AGES, Identity, svg
+from facevalue.stimuli.portraits import AGES, Identity
 from facevalue.stimuli.sets import Listing
 from facevalue.stimuli.utkface import read_utkface, read_utkface_pairs
 from facevalue.studies.modscan.scenes import PERSONA, apart, lacking, list_scenes
@@ -138,6 +138,8 @@ def _portraits(faces: pl.DataFrame, _: Options) -> Source:
 
 def _portrait(image: str, gender: str, age: str, tone: str) -> str:
     seed = int.from_bytes(blake2b(image.encode(), digest_size=6).digest(), "little")
+    from facevalue.stimuli.portraits.compose import svg  # noqa: PLC0415 - a study that is read draws nothing
+
     return svg(Identity(image, seed, gender, age, tone, "normal"))
 
 
