@@ -159,18 +159,23 @@ def _saddlepoint(
     in a straight line, with its own slope or that of a normal distribution, whichever is less.
     """
     log_many = np.log(np.maximum((~impossible).sum(axis=1), 1))
+    squares, is_open, nothing = scaled**2, not impossible.any(), impossible.all(axis=1)
 
     def cgf(t: Array) -> tuple[Array, Array, Array]:
         """K, K' and K'' of the sum over faces at t, one t per cell."""
-        exponent = np.where(impossible, -np.inf, t * scaled)
-        top = exponent.max(axis=1, keepdims=True)
-        top = np.where(np.isfinite(top), top, 0.0)
-        weight = np.exp(exponent - top)
-        total = np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
-        weight /= total
+        weight = t * scaled
+        if not is_open:
+            weight[impossible] = -np.inf
+        top = weight.max(axis=1)
+        top[nothing] = 0.0
+        weight -= top[:, None]
+        np.exp(weight, out=weight)
+        total = np.maximum(weight.sum(axis=1), 1e-300)
+        weight /= total[:, None]
         first = (weight * scaled).sum(axis=1)
-        second = (weight * scaled**2).sum(axis=1) - first**2
-        log_mean = np.where(impossible.all(axis=1), 0.0, np.log(total[:, 0]) + top[:, 0] - log_many)
+        weight *= squares
+        second = weight.sum(axis=1) - first**2
+        log_mean = np.where(nothing, 0.0, np.log(total) + top - log_many)
         return log_mean.sum(axis=0), first.sum(axis=0), np.maximum(second.sum(axis=0), 1e-12)
 
     def tail(t: Array) -> tuple[Array, Array, Array]:
