@@ -93,10 +93,14 @@ def test_a_file_of_estimates_that_is_not_what_was_kept_is_not_believed(
     assert estimates["value"].n_unique() > 1
 
 
-def test_a_flipped_bit_never_changes_kept_estimates(run: StoredRun) -> None:
+def test_a_flipped_bit_never_changes_kept_estimates(run: StoredRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read is what was kept, or is taken anew: that it then is the same, other tests say."""
     path = run.folder / ESTIMATES
     data, (kept, counted) = path.read_bytes(), kept_estimates.taken([run])
-    for at in range(4, len(data), len(data) // 20):
+    monkeypatch.setattr(
+        kept_estimates, "estimate", lambda _runs, _margins: (kept, {str(run.folder): counted[str(run.folder)]})
+    )
+    for at in range(4, len(data), len(data) // 400):
         flipped = bytearray(data)
         flipped[at] ^= 1 << at % 8
         path.write_bytes(flipped)

@@ -16,12 +16,13 @@ from facevalue.protocol import checked_pictures
 from facevalue.runs.estimates_file import parquet, read_estimates, write_estimates
 from facevalue.runs.joined import estimate
 from facevalue.runs.stored import ReplyTally, StoredRun
-from facevalue.store.files import ESTIMATES, MANIFEST, PREREGISTRATION, RESPONSES_FOLDER, STIMULI
+from facevalue.store.files import ESTIMATES, MANIFEST, PREREGISTRATION, RESPONSES_FOLDER, STIMULI, write_whole
 from facevalue.store.manifest import versions
 from facevalue.studies.registry import PUBLISHED
 from facevalue.types import STUDY_TEXT
 
-_OF, _TALLY, _ROWS = "facevalue.of", "facevalue.tally", "facevalue.rows"
+_OF, _TALLY, _SEAL = "facevalue.of", "facevalue.tally", "facevalue.seal"
+_BLANK = b"0" * 64  # where the seal will stand
 CHECKS = (checked_pictures.TABLE, checked_pictures.SEAL)
 _PACKAGE = Path(__file__).parents[1]
 
@@ -43,8 +44,11 @@ def taken(
         return stored
     estimates, tallies = estimate(runs, margins)
     tally = tallies[str(run.folder)]
-    metadata = {_OF: of, _TALLY: json.dumps(asdict(tally))}
-    write_estimates(estimates, run.folder / ESTIMATES, {**metadata, _ROWS: _rows(estimates, metadata)} if of else {})
+    if not of:
+        write_estimates(estimates, run.folder / ESTIMATES)
+        return estimates, tallies
+    metadata = {_OF: of, _TALLY: json.dumps(asdict(tally)), _SEAL: _BLANK.decode()}
+    write_whole(run.folder / ESTIMATES, _sealed(parquet(estimates, metadata)))
     return estimates, tallies
 
 
@@ -57,22 +61,31 @@ def are_kept(run: StoredRun) -> bool:
         return False
 
 
-def _rows(estimates: pl.DataFrame, metadata: Mapping[str, str]) -> str:
-    """Digest of what a file holds, so that a flipped bit is no other estimate."""
-    return hashlib.sha256(parquet(estimates, {name: metadata[name] for name in (_OF, _TALLY)})).hexdigest()
+def _sealed(data: bytes) -> bytes:
+    """A file with the digest of its other bytes: damage is known before anything reads it, which it could crash."""
+    at = data.rfind(_BLANK)
+    return data[:at] + hashlib.sha256(data).hexdigest().encode() + data[at + len(_BLANK) :]
+
+
+def _is_whole(data: bytes) -> bool:
+    """Whether a file is as it was sealed."""
+    at = data.rfind(_SEAL.encode()) + len(_SEAL) + 2  # in its metadata a type and a length stand between the two
+    blank = data[:at] + _BLANK + data[at + len(_BLANK) :]
+    return data[at : at + len(_BLANK)] == hashlib.sha256(blank).hexdigest().encode()
 
 
 def _read(run: StoredRun, of: str) -> tuple[pl.DataFrame, Mapping[str, ReplyTally]] | None:
     path = run.folder / ESTIMATES
     try:
+        if not _is_whole(path.read_bytes()):
+            return None
         metadata = read_metadata(path)
         if metadata.get(_OF) != of:
             return None
         counted = json.loads(metadata[_TALLY])
         na = {str(reason): int(n) for reason, n in counted["na"].items()}
         tally = ReplyTally(int(counted["asked"]), int(counted["failed"]), na)
-        estimates = read_estimates(path, run.study)
-        return (estimates, {str(run.folder): tally}) if _rows(estimates, metadata) == metadata[_ROWS] else None
+        return read_estimates(path, run.study), {str(run.folder): tally}
     except (OSError, pl.exceptions.PolarsError, RunError, LookupError, ValueError, TypeError, AttributeError):
         return None  # whatever is wrong with the file, the answers are there
 
