@@ -13,6 +13,8 @@ from jsonschema import Draft202012Validator
 
 from facevalue.cli import main
 from facevalue.cli.schema import printing_commands, schema
+from facevalue.runs.kept_estimates import taken
+from facevalue.runs.stored import StoredRun
 
 
 class Outcome(NamedTuple):
@@ -41,6 +43,11 @@ def check_document(text: str) -> None:
 
     document = json.loads(text, parse_constant=refuse)
     documents()[document["format"]].validate(document)
+
+
+@pytest.fixture(autouse=True)
+def fewer_groups(few_groups: None) -> None:
+    """Intervals of changes are of four groups: here they are shown, and measured elsewhere."""
 
 
 @pytest.fixture
@@ -74,13 +81,18 @@ def ran(
     tmp_path_factory: pytest.TempPathFactory,
     finished_runs: dict[tuple[str, ...], Path],
 ) -> Callable[..., None]:
-    """`facevalue run`, asked once in a session: who gives the same command line later gets a copy of its `runs`."""
+    """`facevalue run`, asked once in a session: who gives the same command line later gets a copy of its `runs`.
 
-    def run(*args: str) -> None:
+    `measured`: estimates are in them, too.
+    """
+
+    def run(*args: str, measured: bool = False) -> None:
         if args not in finished_runs:
             assert not Path("runs").exists()
             outcome = facevalue("run", *args)
             assert outcome.status == 0, outcome.err
+            for folder in Path("runs").iterdir() if measured else ():
+                taken([StoredRun.open(folder)])
             finished_runs[args] = tmp_path_factory.mktemp("ran") / "runs"
             shutil.copytree("runs", finished_runs[args])
         else:

@@ -19,7 +19,8 @@ from tests.runs.test_pictures import own
 
 NAMES = ("stylisticbias", "visbias")
 WAITING = "audit has not asked visbias yet: this is of its other studies."
-ASKED = ("stylisticbias", "--model", "sim/default", "--faces", "4", "--attributes", "eyewear", "--seeds", "1")
+SMALL = ("--faces", "4", "--attributes", "eyewear", "--seeds", "1", "--scenarios", "wealthy")
+ASKED = ("stylisticbias", "--model", "sim/default", *SMALL)
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ import pytest
 
 import facevalue as fv
 from facevalue.cli.exits import Exit
+from facevalue.runs.kept_estimates import taken
+from facevalue.runs.stored import StoredRun
 from tests.cli.conftest import Command, Outcome
 
 PEOPLE: dict[str, Any] = {
@@ -41,6 +43,8 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     study = fv.study("vignette", paradigm="decision", dimension="age", gender="male", activity="cooking", people=2)
     fv.run(study, "sim/null", folder / "pairs", progress=False)
     fv.run("counterfactuals", "sim/default", folder / "apart", sample=20, progress=False)
+    for name in ("null", "few", "refused", "pairs", "apart"):  # taken once; of the others each gate takes them itself
+        taken([StoredRun.open(folder / name)])
     return folder
 
 

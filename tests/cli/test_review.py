@@ -20,6 +20,7 @@ from tests.cli.conftest import Command
 from tests.reviews import Row, filled, rows_of
 
 RUN = Path("runs", "stylisticbias-own")
+SCENARIOS = "polite,wealthy,honest,stylish,loyal,curious,rational,stable"
 REPLIES = (
     "(a)",
     "Clearly (b).",
@@ -37,7 +38,7 @@ def asked(facevalue: Command) -> Command:
         number = sum(map(ord, question.prompt + (question.factors.get("ordering") or "")))
         return REPLIES[min(number % 40, 39) // 15 if number % 9 else 2 + number % 3]
 
-    study = fv.study("stylisticbias", faces="2M,2F", attributes="eyewear")
+    study = fv.study("stylisticbias", faces="2M,2F", attributes="eyewear", scenarios=SCENARIOS)
     fv.run(study, reply, RUN, progress=False)
     return facevalue
 

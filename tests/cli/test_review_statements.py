@@ -26,7 +26,7 @@ def few_shuffles(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def asked(facevalue: Command, ran: Callable[..., None]) -> Command:
     """A run with forms."""
-    ran(*ASK)
+    ran(*ASK, measured=True)
     return facevalue
 
 

@@ -113,8 +113,8 @@ def test_a_model_that_counts_no_tokens_has_no_limit_of_cost(facevalue: Command, 
 
 
 def many(facevalue: Command, server: Misbehaving, *args: str) -> Outcome:
-    """540 requests to a server that never gives a valid answer; shards are stored every few rows."""
-    return run(facevalue, server.spec, "--faces", "45", *args)
+    """420 requests to a server that never gives a valid answer; shards are stored every few rows."""
+    return run(facevalue, server.spec, "--faces", "35", *args)
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_invalid_answers_are_said_and_stop_a_run_that_has_a_limit(facevalue: Com
 
     warned = many(facevalue, server)
     assert warned.err.count("have no valid answer. Ctrl-C stops") == 1
-    assert stored().height == 540
+    assert stored().height == 420
 
 
 @pytest.mark.usefixtures("often")
@@ -154,7 +154,7 @@ def test_replies_that_cannot_be_read_are_quoted_and_stop_a_run(facevalue: Comman
     assert "--max-invalid 1 goes on all the same." in stopped.err
     assert 200 <= stored().height < 300
     many(facevalue, server, "--max-invalid", "1")
-    assert stored().height == 540
+    assert stored().height == 420
 
 
 def test_tokens_and_thinking_are_part_of_the_run(facevalue: Command, server: Misbehaving) -> None:

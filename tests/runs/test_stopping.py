@@ -203,6 +203,7 @@ def test_a_study_that_is_scored_afterwards_has_no_rule(tmp_path: Path) -> None:
         fv.run("counterfactuals", "sim/null@1", tmp_path, stop_when="decided", progress=False)
 
 
+@pytest.mark.usefixtures("few_groups")
 def test_a_run_that_stopped_is_compared_at_any_time(tmp_path: Path) -> None:
     stopped = asked(tmp_path / "stopped", rule="width<0.7")
     whole = fv.run(study(), even, tmp_path / "whole", progress=False)
