@@ -29,7 +29,7 @@ demo: .venv/.demo ## audit the reference model, no network or GPU; ends with dem
 	$(BIN)/facevalue demo --out demo
 
 test: check ## formatting, lint, types, then all tests except slow ones
-	$(PYTEST) $(WORKERS) -m "not slow"
+	$(PYTEST) $(WORKERS) -m "not slow" --durations=10
 	@test -e .venv/.engine || echo "Skipped: tests of the local engine (hf/ models). 'make engine' installs what they need; 'make test-engine' runs only them."
 
 gate: .venv/.demo ## hold the reference model against docs/how-to/limits.toml: without planted bias it is within, with it beyond
