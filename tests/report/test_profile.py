@@ -373,6 +373,7 @@ def test_sides_are_called_as_they_are_called() -> None:
     assert Contrast("explicit", "implicit", ()).heads == ("Explicit", "Implicit")
 
 
+@pytest.mark.usefixtures("few_groups")
 def test_a_run_with_an_intervention_says_what_it_changed(tmp_path: Path) -> None:
     study = fv.study("stylisticbias", faces="6M,6F", attributes=["eyewear"], scenarios=["polite"], seeds=["1"])
     run = fv.run(study, "sim/strong@1", tmp_path / "run", interventions=["sr"], progress=False)

@@ -229,7 +229,15 @@ def test_a_name_twice_or_too_many_are_refused(client: Any) -> None:
     assert client.get(f"/api/answers?{many}").status_code == 400
 
 
-@pytest.mark.parametrize("name", ["vignette", "visbias", "modscan", "counterfactuals", "hiring-screen"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "vignette",
+        "modscan",
+        "hiring-screen",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("visbias", "counterfactuals")),
+    ],
+)
 def test_every_study_has_its_documents(golden: Path, name: str) -> None:
     runs = OpenedRuns([StoredRun.open(golden / name)])
     rows = plain(document(runs, "estimates", [("n", "5")]))["rows"]
