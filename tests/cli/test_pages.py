@@ -30,7 +30,7 @@ PAGES = (
     "tutorials/ci-gate.md",
     "tutorials/cluster.md",
 )
-LONG = ("tutorials/first-audit.md", "tutorials/ci-gate.md", "tutorials/cluster.md")
+LONG = ("tutorials/made-pictures.md", "tutorials/first-audit.md", "tutorials/ci-gate.md", "tutorials/cluster.md")
 CLUSTER = " --cluster local"
 """Option without which a page is followed where there is no Ray: all that it says must hold as well."""
 BLOCK = re.compile(r"```(\w+)(?: ([\w./-]+))?\n(.*?)```", re.DOTALL)

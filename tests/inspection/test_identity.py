@@ -1,5 +1,6 @@
 """Identity by dlib's models: another person is farther away than the same one, and ranks are within a group."""
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -25,11 +26,14 @@ def inspector() -> Inspector:
     return Inspector("inspect/identity=dlib")
 
 
+@cache
 def views() -> list[PictureView]:
     return [PictureView.of(encoded(portrait(person)), "it") for person in PEOPLE]
 
 
+@cache
 def table() -> pl.DataFrame:
+    """Peers, embedded once: each takes seconds."""
     aid = IdentityAid("dlib")
     sources = views()
     found = [aid.face(view) for view in sources]
