@@ -207,7 +207,7 @@ def test_a_run_keeps_what_is_made_with_its_study(read: Reader) -> None:
         ("factor.age", "factor.sets", r"line 16: No factor of pictures can be called 'sets'"),
         ("factor.age", "factor.identity", r"line 16: No factor of pictures can be called 'identity'"),
         ("factor.age", "factor.worn", r"line 16: 'worn' is what edits are called in"),
-        ("[make.factor.age]", "[make.factors.age]", r"line 13: Unknown key 'factors'. Did you mean 'factor'"),
+        ("[make.factor.age]", "[make.factors.age]", r"line 16: Unknown key 'factors'. Did you mean 'factor'"),
         (
             'sunglasses = "Add sunglasses."',
             'sunglasses = ""',
@@ -223,7 +223,7 @@ def test_a_run_keeps_what_is_made_with_its_study(read: Reader) -> None:
         ("{gender}'s head", "{gendre}'s head", r"line 22: Unknown slot 'gendre'. Did you mean 'gender'"),
         ("[make.edit]", "[make.edits]", r"line 20: Unknown key 'edits'. Did you mean 'edit'"),
         ("[make.edit]\n", '[make.edit]\n"" = "Add."\n', r"needs a name, and a sentence"),
-        ("[make.edit]\n", "[[make.edit]]\n", r"line 13: 'edit' is a table"),
+        ("[make.edit]\n", "[[make.edit]]\n", r"line 20: 'edit' is a table"),
         ("[make]\n", "[[make]]\n", r"'make' is a table"),
         (
             'kind = "manifest"\ncue = "worn"',
