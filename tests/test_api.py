@@ -195,7 +195,7 @@ def test_answers_come_in_part(first: fv.Run, monkeypatch: pytest.MonkeyPatch) ->
     from facevalue.runs import stored
 
     whole = first.answers()
-    monkeypatch.setitem(stored.answers.__kwdefaults__, "at_once", 100)
+    monkeypatch.setattr(stored.answers, "__kwdefaults__", {"failed": False, "at_once": 100})
     assert [chunk.height for chunk in first.answer_chunks()] == [100] * 6
     assert first.answers(limit=150).equals(whole.head(150))
     assert first.answers().equals(whole)
