@@ -47,7 +47,9 @@ html_copy_source = html_show_sourcelink = html_show_sphinx = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
-html_extra_path = ["../build/docs-extra"]
+EXTRA = DOCS.parent / "build" / "docs-extra"
+EXTRA.mkdir(parents=True, exist_ok=True)  # the gallery writes its reports into it; Sphinx wants it before
+html_extra_path = [str(EXTRA)]
 
 
 class Generated(SphinxDirective):
