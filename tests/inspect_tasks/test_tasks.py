@@ -16,7 +16,7 @@ from facevalue.errors import DataError
 from facevalue.inspect_tasks import registry
 from facevalue.inspect_tasks.parts import _estimated
 from facevalue.inspect_tasks.tasks import task_of
-from facevalue.inspect_tasks.trials import shown, trials_of
+from facevalue.inspect_tasks.trials import content_shown, trials_of
 from facevalue.models import load
 from facevalue.studies.registry import PUBLISHED
 
@@ -91,7 +91,9 @@ def test_pictures_are_not_in_the_dataset_and_come_with_the_request() -> None:
     task = task_of("stylisticbias", SMALL)
     assert all(isinstance(sample.input[-1].content, str) for sample in task.dataset)  # type: ignore[union-attr]
     request = trials_of(document(task)).request(int(task.dataset[0].id or 0), 1)
-    picture, text = shown(request)
+    content = content_shown(request)
+    assert isinstance(content, list)
+    picture, text = content
     assert isinstance(picture, ContentImage)
     assert picture.image.startswith("data:image/png;base64,")
     assert text.text == request.question.prompt  # type: ignore[union-attr]

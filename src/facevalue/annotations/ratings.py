@@ -119,8 +119,8 @@ def _number(rating: str, choices: Sequence[str], place: str) -> int:
     """Number of a rating."""
     numbers = {str(number): number for number in range(1, len(choices) + 1)}
     numbers |= {name.casefold(): number for number, name in enumerate(choices, start=1)}  # "3" may be no third answer
-    whole = _WHOLE.fullmatch(rating)
-    value = numbers.get(rating.casefold(), numbers.get(whole[1]) if whole else None)
+    whole_number = _WHOLE.fullmatch(rating)
+    value = numbers.get(rating.casefold(), numbers.get(whole_number[1]) if whole_number else None)
     if value is None:
         raise DataError(f"{place}: a rating is {', '.join(choices)} or empty, not {rating[:60]!r}.")
     return value

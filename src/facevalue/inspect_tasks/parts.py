@@ -9,7 +9,7 @@ from inspect_ai.scorer import NOANSWER, Metric, SampleScore, Score, Scorer, Targ
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from facevalue.errors import FaceValueError
-from facevalue.inspect_tasks.trials import AskedTrials, shown, trials_of
+from facevalue.inspect_tasks.trials import AskedTrials, content_shown, trials_of
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.page_error import leads
 from facevalue.models._chat import SEED_BITS
@@ -33,9 +33,8 @@ def show_pictures(document: dict[str, Any]) -> Solver:
     trials = trials_of(document)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001 - Inspect's
-        content = shown(_request(trials, state))
-        if len(content) > 1:
-            state.messages[-1] = state.messages[-1].model_copy(update={"content": content})
+        content = content_shown(_request(trials, state))
+        state.messages[-1] = state.messages[-1].model_copy(update={"content": content})
         return state
 
     return solve

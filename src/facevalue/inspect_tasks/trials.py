@@ -1,7 +1,6 @@
 """Trials of a study as samples of a task, and the request behind each."""
 
 import json
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -9,18 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 from inspect_ai.dataset import Sample
-from inspect_ai.model import (
-    ChatMessage,
-    ChatMessageAssistant,
-    ChatMessageSystem,
-    ChatMessageUser,
-    Content,
-    ContentImage,
-    ContentText,
-)
+from inspect_ai.model import Content
 
 from facevalue.design import Order
 from facevalue.errors import SettingError
+from facevalue.models._chat import image_urls
+from facevalue.models.inspect.messages import messages
 from facevalue.protocol.study import Study
 from facevalue.records.base import StudyAsked, content_of
 from facevalue.records.inspect_log import CONTENT
@@ -101,7 +94,7 @@ class AskedTrials:
             request = self.request(trial, 0)
             factors = {**entry.levels, **entry.question.factors}
             facts = {name: level for name, level in factors.items() if level is not None}
-            yield Sample(input=_said(entry.question), id=trial, metadata={**facts, CONTENT: content_of(request)})
+            yield Sample(input=messages((), entry.question), id=trial, metadata={**facts, CONTENT: content_of(request)})
 
     def understood(self, responses: Sequence[Response]) -> pl.DataFrame:
         """Answers as the study understands them, one row each."""
@@ -113,17 +106,9 @@ class AskedTrials:
         )
 
 
-def _said(question: Question) -> list[ChatMessage]:
-    messages: list[ChatMessage] = [] if question.system is None else [ChatMessageSystem(content=question.system)]
-    kinds = {"user": ChatMessageUser, "assistant": ChatMessageAssistant}
-    messages += [kinds[role](content=text) for role, text in question.turns]
-    return [*messages, ChatMessageUser(content=question.prompt)]
-
-
-def shown(request: Request) -> list[Content]:
-    """The last message of a request: its pictures as data URLs, then its prompt."""
-    pictures = (f"data:{image.media_type};base64,{b64encode(image.data).decode()}" for image in request.stimulus.load())
-    return [*(ContentImage(image=url) for url in pictures), ContentText(text=request.question.prompt)]
+def content_shown(request: Request) -> str | list[Content]:
+    """The last message of a request: its pictures as data URLs, then its prompt; the prompt alone without pictures."""
+    return messages(image_urls(request.stimulus.load()), request.question)[-1].content
 
 
 def trials_of(document: Mapping[str, Any]) -> AskedTrials:

@@ -200,7 +200,7 @@ def reply_of(sample: Mapping[str, Any], log: str) -> RecordedReply | str:
     counts = usage if isinstance(usage, Mapping) else {}
     stated = sample.get("metadata")
     metadata = stated if isinstance(stated, Mapping) else {}
-    more = output.get("metadata")
+    output_metadata = output.get("metadata")
     try:
         positions = read_positions(choice.get("logprobs"))
     except ValueError as error:
@@ -211,7 +211,7 @@ def reply_of(sample: Mapping[str, Any], log: str) -> RecordedReply | str:
             text_of(output.get("model")) or "",
         ),
         milliseconds(output.get("time")),
-        _probs(more.get(PROBS) if isinstance(more, Mapping) else None),
+        _probs(output_metadata.get(PROBS) if isinstance(output_metadata, Mapping) else None),
         text_of(metadata.get(DRAWN)) or "",
         text_of(metadata.get(CONTENT)) or "",
         _prompt(sample.get("input"), texts),

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from facevalue.errors import SettingError
-from facevalue.models._chat import SEED_BITS, Dialect, body, encoded
+from facevalue.models._chat import SEED_BITS, Dialect, body, encoded, image_urls
 from facevalue.records.base import content_of
 from facevalue.records.batches import ANTHROPIC, OPENAI
 from facevalue.records.lines import CustomId
 from facevalue.servers.payload import as_json
-from facevalue.types import Image, Request
+from facevalue.types import Request
 
 ANY = "another tool"
 """Who answers requests that are written as rows."""
@@ -56,7 +56,7 @@ def _limited(request: Request, limit: int | None) -> Request:
     return request if limit is None else request._replace(sampling=replace(request.sampling, max_tokens=limit))
 
 
-def _named(request: Request) -> str:
+def _custom_id(request: Request) -> str:
     return str(CustomId.of(request, content_of(request)))
 
 
@@ -67,7 +67,7 @@ def _openai(model: str, request: Request, limit: int | None) -> bytes:
         dialect=_DIALECT, logprobs=request.exact,
     )  # fmt: skip
     return (
-        as_json({"custom_id": _named(request), "method": "POST", "url": "/v1/chat/completions"})[:-1]
+        as_json({"custom_id": _custom_id(request), "method": "POST", "url": "/v1/chat/completions"})[:-1]
         + b',"body":' + sent + b"}"
     )  # fmt: skip
 
@@ -81,7 +81,10 @@ def _anthropic(model: str, request: Request, limit: int | None) -> bytes:
         )
     question = request.question
     pictures = [
-        {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": _base64(image)}}
+        {
+            "type": "image",
+            "source": {"type": "base64", "media_type": image.media_type, "data": b64encode(image.data).decode("ascii")},
+        }
         for image in request.stimulus.load()
     ]
     messages: list[object] = [{"role": role, "content": text} for role, text in question.turns]
@@ -90,22 +93,18 @@ def _anthropic(model: str, request: Request, limit: int | None) -> bytes:
     nucleus = {"top_p": sampling.top_p} if sampling.top_p < 1 else {"temperature": sampling.temperature}
     system = {} if question.system is None else {"system": question.system}
     sent = {"model": model, "max_tokens": sampling.max_tokens, **nucleus, **system, "messages": messages}
-    return as_json({"custom_id": _named(request), "params": sent})
+    return as_json({"custom_id": _custom_id(request), "params": sent})
 
 
 def _row(model: str, request: Request, limit: int | None) -> bytes:
     sampling, question = _limited(request, limit).sampling, request.question
     return as_json({
-        "custom_id": _named(request), "trial": request.trial, "repeat": request.repeat, "model": model,
+        "custom_id": _custom_id(request), "trial": request.trial, "repeat": request.repeat, "model": model,
         "system": question.system, "turns": [list(turn) for turn in question.turns], "prompt": question.prompt,
-        "images": [f"data:{image.media_type};base64,{_base64(image)}" for image in request.stimulus.load()],
+        "images": image_urls(request.stimulus.load()),
         "temperature": sampling.temperature, "top_p": sampling.top_p, "max_tokens": sampling.max_tokens,
         "seed": request.seed & SEED_BITS,
     })  # fmt: skip
-
-
-def _base64(image: Image) -> str:
-    return b64encode(image.data).decode("ascii")
 
 
 FORMS: dict[str, RequestForm] = {

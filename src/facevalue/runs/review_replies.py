@@ -125,9 +125,9 @@ def _reviewed(run: StoredRun, rows: pl.DataFrame) -> list[tuple[ReviewedReply, .
     factors = run.study.design.trials(trials)
     questions = run.study.ask(factors)
     columns = [name for name in rows.columns if name not in (*factors.columns, *_SURROUNDING, STRATUM)]
-    alike = options_read_alike(run, rows, questions, columns)
+    options_alike = options_read_alike(run, rows, questions, columns)
     out: list[tuple[ReviewedReply, ...]] = []
-    for row, question, options in zip(rows.iter_rows(named=True), questions, alike, strict=True):
+    for row, question, options in zip(rows.iter_rows(named=True), questions, options_alike, strict=True):
         stored = read_responses(run.folder, row["trial"], row["trial"]).filter(pl.col("repeat") == row["reply"])
         text = after_thinking(stored["text"][0] or "") if stored.height else ""
         if not text.strip():

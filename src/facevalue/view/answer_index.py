@@ -136,12 +136,12 @@ class AnswerIndex:
         if is_left_out:
             np.logical_not(marks, out=marks)
         requests = marks if self._first is None else np.add.reduceat(marks, self._first, dtype=np.int32)
-        some = np.flatnonzero(requests)
-        weights = None if self._first is None else requests[some]
+        present = np.flatnonzero(requests)
+        weights = None if self._first is None else requests[present]
         out = {}
         for factor in factors:
             levels, codes, of_all = self._coded(factor)
-            counts = _counts(codes[some], weights, len(levels) + 1)
+            counts = _counts(codes[present], weights, len(levels) + 1)
             counts = (of_all - counts if is_left_out else counts)[:-1]
             order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
             out[factor] = [(levels[at], int(counts[at])) for at in order]
@@ -177,8 +177,8 @@ class AnswerIndex:
         folder = self.run.folder
         for start in range(0, len(self._shards), _AT_ONCE):
             with _unmerged():
-                some = self._shards[start : start + _AT_ONCE]
-                rows = scan_stored(folder, timed=True, among=some, columns=of.meta.root_names())
+                shards = self._shards[start : start + _AT_ONCE]
+                rows = scan_stored(folder, timed=True, among=shards, columns=of.meta.root_names())
                 yield start, collected(folder, rows.select(of.alias("value")))["value"]
 
     def places_of(self, keys: pl.DataFrame) -> Places:
@@ -254,8 +254,8 @@ def _counts(codes: npt.NDArray[Any], weights: npt.NDArray[Any] | None, size: int
     """How often each code comes, or what its weights sum to; some at a time, as larger copies are made of them."""
     out = np.zeros(size, dtype=np.int64)
     for start in range(0, codes.size, _TRIALS):
-        some = None if weights is None else weights[start : start + _TRIALS]
-        out += np.bincount(codes[start : start + _TRIALS], some, size).astype(np.int64)
+        batch_weights = None if weights is None else weights[start : start + _TRIALS]
+        out += np.bincount(codes[start : start + _TRIALS], batch_weights, size).astype(np.int64)
     return out
 
 

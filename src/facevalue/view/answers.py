@@ -180,9 +180,9 @@ def _with_answer(state: RunState, index: AnswerIndex, request: _Wanted, places: 
     if request.order == ("trial", False):
         places = index.by_shard(places)
     for start in range(0, places.size, _PARSED):
-        some = places[start : start + _PARSED]
-        rows = parsed(state.run, index, some).select(meets).to_series()
-        yield min(start + _PARSED, places.size), places.size, some[rows.to_numpy()]
+        batch = places[start : start + _PARSED]
+        rows = parsed(state.run, index, batch).select(meets).to_series()
+        yield min(start + _PARSED, places.size), places.size, batch[rows.to_numpy()]
 
 
 def parsed(run: StoredRun, index: AnswerIndex, places: Places) -> pl.DataFrame:
@@ -242,10 +242,10 @@ def factor_words(row: Mapping[str, object], names: Sequence[str], titles: Titles
 def meanings(run: StoredRun, rows: pl.DataFrame, questions: Sequence[Question]) -> list[str | None]:
     """What replies count as: the option that is read in the same way, or else the numbers; None without an answer."""
     numbers = [name for name in rows.columns if _is_number(run, name, rows.schema[name])]
-    alike = options_read_alike(run, rows, questions, numbers)
+    options_alike = options_read_alike(run, rows, questions, numbers)
     return [
         _meaning(row, numbers, [question.options[at].wording for at in places])
-        for row, question, places in zip(rows.iter_rows(named=True), questions, alike, strict=True)
+        for row, question, places in zip(rows.iter_rows(named=True), questions, options_alike, strict=True)
     ]
 
 

@@ -114,9 +114,9 @@ class _ViewedSide:
 def default_sides(runs: OpenedRuns) -> str:
     """What is compared where nothing is named: the first runs of the first one's study, or its interventions."""
     states = runs.states()
-    alike = [state for state in states if state.run.study.name == states[0].run.study.name]
-    if len(alike) > 1:
-        return ",".join(state.number for state in alike[:2])
+    same_study = [state for state in states if state.run.study.name == states[0].run.study.name]
+    if len(same_study) > 1:
+        return ",".join(state.number for state in same_study[:2])
     changes = [variant.name for variant in states[0].run.study.changes.variants]
     return ",".join(_side_name(states[0], change) for change in ("", *changes[:1])) if changes else ""
 
@@ -206,8 +206,8 @@ def _compared(sides: Sequence[_ViewedSide], index: AnswerIndex) -> _Comparison:
     for place, side in enumerate(sides[1:], start=1):
         with TemporaryDirectory() as folder:
             together = compared_answers(first.answers_here, side.answers_here, Path(folder))
-            alike = first.answers.intervention == side.answers.intervention
-            sentences += flip_sentences(together.flips, (first.title, side.title), asked_alike=alike)
+            asked_alike = first.answers.intervention == side.answers.intervention
+            sentences += flip_sentences(together.flips, (first.title, side.title), asked_alike=asked_alike)
             flips = [rows.select(*_KEYS, "shift") for rows in together.all_flips()]
             pairs = [
                 rows.select(
@@ -259,11 +259,11 @@ def _with_words(
         ]
     study = sides[0].state.run.study
     for start in range(0, rows.size, _ASKED):
-        some = rows[start : start + _ASKED]
-        factors = study.design.trials(table["trial"].gather(some).to_numpy().astype(np.int64))
+        batch = rows[start : start + _ASKED]
+        factors = study.design.trials(table["trial"].gather(batch).to_numpy().astype(np.int64))
         prompts = pl.Series([question.prompt for question in study.ask(factors)], dtype=pl.String)
-        keep = has_words[some] | prompts.str.contains(text, literal=True).to_numpy()
-        yield min(start + _ASKED, rows.size), rows.size, some[keep]
+        keep = has_words[batch] | prompts.str.contains(text, literal=True).to_numpy()
+        yield min(start + _ASKED, rows.size), rows.size, batch[keep]
 
 
 def _facets(state: RunState, index: AnswerIndex, places: Places) -> dict[str, tuple[FacetLevel, ...]]:
@@ -301,13 +301,13 @@ def _replies(side: _ViewedSide, table: pl.DataFrame, at: int, prompts: Sequence[
     index = index_of(side.state)
     trials = pl.col(f"trial_{at}" if at else "trial")
     rows = answer_rows(side.state, index, index.places_of(table.select(trial=trials, repeat=pl.col(f"reply_{at}"))))
-    asked = prompts
+    side_prompts = prompts
     if side.is_changed and at:
-        asked = _prompts(side.state, side.state.run.study.design.trials(np.array([row.trial for row in rows])))
+        side_prompts = _prompts(side.state, side.state.run.study.design.trials(np.array([row.trial for row in rows])))
     return [
         ComparedReply(
             side.name, row.trial, row.answer, row.why, row.reply, row.status, prompt if prompt != first else None,
             row.pictures if side.is_changed and at else (),
         )
-        for row, prompt, first in zip(rows, asked, prompts, strict=True)
+        for row, prompt, first in zip(rows, side_prompts, prompts, strict=True)
     ]  # fmt: skip

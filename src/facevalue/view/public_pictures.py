@@ -46,12 +46,12 @@ class PublicPictures:
 
     @cached_property
     def _images(self) -> set[str]:
-        run, named = self._run, self._run.facts.options.get(_LIST)
-        if not run.pictures_named or not isinstance(named, str) or is_url(named):
+        run, manifest = self._run, self._run.facts.options.get(_LIST)
+        if not run.pictures_named or not isinstance(manifest, str) or is_url(manifest):
             return set()
         root = own_folder(run.facts.options)
-        beside = [] if root is None else [root / Path(named).name]
-        path = next((path for path in (*beside, Path(named)) if path.is_file()), None)
+        candidates = [] if root is None else [root / Path(manifest).name]
+        path = next((path for path in (*candidates, Path(manifest)) if path.is_file()), None)
         return set() if path is None else public_images(path, root=root)
 
     def may_show(self, trial: str) -> bool:
@@ -67,6 +67,6 @@ class PublicPictures:
         if not trial.isdigit() or not names or not self._names_all:
             listed = self._run.study.manifest
             return "image" in listed.columns and set(listed["image"]) <= self._images
-        shown = design.trials([int(trial)], names).select(pl.col(names).cast(pl.String)).row(0)
-        images = {image for image in shown if image is not None}
+        image_levels = design.trials([int(trial)], names).select(pl.col(names).cast(pl.String)).row(0)
+        images = {image for image in image_levels if image is not None}
         return bool(images) and images <= self._images

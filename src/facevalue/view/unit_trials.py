@@ -23,21 +23,23 @@ def trials_of_units(state: RunState, column: str, units: Sequence[str], row: Vie
     """
     index, study = index_of(state), state.run.study
     levels = {name: label.level for name, label in row.labels.items() if name in study.design.columns}
-    asked = [name for name in prompt_columns(study) if name != column]
-    factors = study.design.trials(index.trials_at(column, units), list(dict.fromkeys([column, *levels, *asked])))
+    prompt_factors = [name for name in prompt_columns(study) if name != column]
+    factors = study.design.trials(
+        index.trials_at(column, units), list(dict.fromkeys([column, *levels, *prompt_factors]))
+    )
     at_levels = [pl.col(name).cast(pl.String) == level for name, level in levels.items()]
     frame = factors.with_columns(
         unit=pl.col(column).cast(pl.String), is_at=pl.all_horizontal(True, *at_levels).fill_null(value=False)
     )
     if not frame["is_at"].all():
         frame = frame.with_columns(is_at=pl.col("is_at") | ~pl.col("is_at").any().over("unit"))
-    first = frame.filter("is_at").group_by("unit", maintain_order=True).head(_TRIALS)
-    cues = [name for name in levels if name not in asked and name != column]
-    beside = _beside(first, frame.filter(~pl.col("is_at")), ["unit", *asked], cues) if cues else {}
+    first_trials = frame.filter("is_at").group_by("unit", maintain_order=True).head(_TRIALS)
+    cues = [name for name in levels if name not in prompt_factors and name != column]
+    neighbours = _beside(first_trials, frame.filter(~pl.col("is_at")), ["unit", *prompt_factors], cues) if cues else {}
     out: dict[str, list[int]] = {}
-    for unit, trial in first.select("unit", "trial").iter_rows():
+    for unit, trial in first_trials.select("unit", "trial").iter_rows():
         numbers = out.setdefault(unit, [])
-        numbers += [number for number in (trial, beside.get(trial)) if number is not None and number not in numbers]
+        numbers += [number for number in (trial, neighbours.get(trial)) if number is not None and number not in numbers]
     return out
 
 

@@ -1,1 +1,4 @@
-"""Models of Inspect (`inspect_ai`): any of its providers, asked by our runner. Only `calls` and `replies` import it."""
+"""Models of Inspect (`inspect_ai`): any of its providers, asked by our runner.
+
+Only `calls`, `messages` and `replies` import it.
+"""

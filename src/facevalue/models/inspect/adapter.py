@@ -16,6 +16,7 @@ from facevalue.models._served import EncodedRequest, Manner, Served
 from facevalue.models._structured import JSON_TOKENS, Way, schema, wanted
 from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.models.inspect import calls, failures, replies
+from facevalue.models.inspect.messages import messages
 from facevalue.models.inspect.providers import (
     BATCHING,
     check_provider,
@@ -104,7 +105,7 @@ class InspectModel(Served[calls.Client, str]):
         return failures.clean(text, self._api)
 
     async def _send(self, resource: calls.Client, prepared: EncodedRequest[str], manner: Manner) -> ServerReply:
-        conversation = calls.messages(prepared.pictures, prepared.request.question)
+        conversation = messages(prepared.pictures, prepared.request.question)
         limit = None if self._batched(manner) else self._options.timeout
         try:
             async with asyncio.timeout(limit):

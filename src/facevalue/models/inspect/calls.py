@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import Context
 from dataclasses import dataclass
@@ -17,12 +17,6 @@ from inspect_ai.event import ModelEvent
 from inspect_ai.log import transcript
 from inspect_ai.model import (
     ChatMessage,
-    ChatMessageAssistant,
-    ChatMessageSystem,
-    ChatMessageUser,
-    Content,
-    ContentImage,
-    ContentText,
     GenerateConfig,
     Model,
     ModelOutput,
@@ -33,7 +27,6 @@ from inspect_ai.model._providers.util.batch_log import set_batch_log_callback
 from facevalue.errors import ModelError, ModelSpecError, UnknownNameError
 from facevalue.models.inspect.failures import clean, failure_of, plain, prerequisite
 from facevalue.models.inspect.providers import ELSEWHERE, PROVIDERS
-from facevalue.types import Question
 
 _LOG = logging.getLogger(__name__)
 _MOST_LEVELS = 4
@@ -129,19 +122,6 @@ async def client(model: Model) -> AsyncIterator[Client]:
     finally:
         set_batch_log_callback(None)
         await background.close()
-
-
-def messages(pictures: Sequence[str], question: Question) -> list[ChatMessage]:
-    """Return the messages of one request: the system message and earlier turns if any, the pictures, then the text."""
-    out: list[ChatMessage] = []
-    if question.system is not None:
-        out.append(ChatMessageSystem(content=question.system))
-    for role, text in question.turns:
-        out.append(ChatMessageUser(content=text) if role == "user" else ChatMessageAssistant(content=text))
-    content: list[Content] = [ContentImage(image=url) for url in pictures]
-    content.append(ContentText(text=question.prompt))
-    out.append(ChatMessageUser(content=content if pictures else question.prompt))
-    return out
 
 
 async def ask(

@@ -50,8 +50,8 @@ def question_of(
     clearest = _clearest(page, view)
     first = _trials_by_picture(run, trials, clearest)
     rows = _chosen(page, run, clearest, first)
-    some = examples() if len(rows) < 2 else ()
-    pair = next((e for e in some if isinstance(e, PairExample) and e.image is not None), None)
+    candidates = examples() if len(rows) < 2 else ()
+    pair = next((e for e in candidates if isinstance(e, PairExample) and e.image is not None), None)
     if pair is not None:
         sides = " and ".join(filter(None, (pair.left, pair.right)))
         return AskedQuestion(pair.prompt, ((upper(sides), pair.image or b""),))
@@ -100,10 +100,10 @@ def _first_of_each_stimulus(design: Design, trials: npt.NDArray[np.int64]) -> np
     """The first trial about each stimulus, in the order of stimuli; some trials at a time, as there may be millions."""
     firsts, numbers = [trials[:0]], [trials[:0]]
     for start in range(0, trials.size, _AT_ONCE):
-        some = trials[start : start + _AT_ONCE]
-        of_some, places = np.unique(design.stimulus_numbers(some), return_index=True)
-        firsts.append(some[places])
-        numbers.append(of_some)
+        batch = trials[start : start + _AT_ONCE]
+        stimuli, places = np.unique(design.stimulus_numbers(batch), return_index=True)
+        firsts.append(batch[places])
+        numbers.append(stimuli)
     _, places = np.unique(np.concatenate(numbers), return_index=True)
     return np.concatenate(firsts)[places]
 

@@ -62,10 +62,10 @@ def _groups(block: Block) -> int:
 def _whole_sets(block: Block) -> int:
     """Number of sets with a picture of every group."""
     pictures = block.stimulus[0].choices()
-    return _whole(pl.DataFrame({name: pictures[name] for name in ("set", "group")}), [], _groups(block))
+    return _fewest_whole_sets(pl.DataFrame({name: pictures[name] for name in ("set", "group")}), [], _groups(block))
 
 
-def _whole(pictures: pl.DataFrame, by: list[str], groups: int) -> int:
+def _fewest_whole_sets(pictures: pl.DataFrame, by: list[str], groups: int) -> int:
     """Sets with each of so many groups, in the cell that has the fewest of them; 0 where there is none."""
     counts = pictures.group_by(*by, "set").agg(groups=pl.col("group").n_unique()).filter(pl.col("groups") == groups)
     if not by:
@@ -81,7 +81,7 @@ def _asked(design: Design, numbers: npt.NDArray[np.int64]) -> int:
     for block in design.blocks:
         if block.constants["task"] == RATING:
             of_subset = ratings.filter(pl.col("subset") == block.constants["subset"])
-            counts.append(_whole(of_subset, ["prompt"], _groups(block)))
+            counts.append(_fewest_whole_sets(of_subset, ["prompt"], _groups(block)))
     return min(counts)
 
 
@@ -114,14 +114,14 @@ def residual(chunks: Iterator[pl.DataFrame]) -> float:
     ).drop_nulls()
     means = rated.group_by(columns).agg(pl.col("value").mean())
     present = means.with_columns(groups=pl.col("group").n_unique().over(_ABOUT), rated=pl.len().over(*_ABOUT, "set"))
-    whole = present.filter(pl.col("rated") == pl.col("groups"))
+    whole_sets = present.filter(pl.col("rated") == pl.col("groups"))
     of_set, of_group = (pl.col("value").mean().over(*_ABOUT, name) for name in ("set", "group"))
-    rest = pl.col("value") - of_set - of_group + pl.col("value").mean().over(_ABOUT)
+    residuals = pl.col("value") - of_set - of_group + pl.col("value").mean().over(_ABOUT)
     sums = (
-        whole.with_columns(rest=rest)
+        whole_sets.with_columns(residual=residuals)
         .group_by(_ABOUT)
         .agg(
-            squares=pl.col("rest").pow(2).sum(),
+            squares=pl.col("residual").pow(2).sum(),
             freedom=(pl.col("set").n_unique().cast(pl.Int64) - 1) * (pl.col("groups").first().cast(pl.Int64) - 1),
         )
     )
