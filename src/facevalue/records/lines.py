@@ -49,7 +49,7 @@ class CustomId(NamedTuple):
         return self.trial, self.repeat
 
 
-def first_line(path: Path, noun: str) -> Mapping[str, Any]:
+def first_object(path: Path, noun: str) -> Mapping[str, Any]:
     """Return the first object of a file, by which its kind is known."""
     for place, _, line in _lines(path, noun):
         return _object(line, place)

@@ -9,7 +9,7 @@ from facevalue.records.base import Record
 from facevalue.records.batches import anthropic_batch, openai_batch
 from facevalue.records.fields import checked_dict
 from facevalue.records.inspect_log import inspect_document, inspect_log
-from facevalue.records.lines import first_line
+from facevalue.records.lines import first_object
 from facevalue.records.samples import lmms_samples, promptfoo_output
 
 _MOST = 10_000  # files of a folder
@@ -66,7 +66,7 @@ def _opened(path: Path) -> list[Record]:
 
 
 def _lines(path: Path) -> Record:
-    first = first_line(path, "recorded answers")
+    first = first_object(path, "recorded answers")
     if "result" in first:
         return anthropic_batch(path)
     if "custom_id" in first and ("response" in first or "error" in first):

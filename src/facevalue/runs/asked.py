@@ -1,5 +1,6 @@
 """What a run asks of whom, as its `run.toml` or `run.json` says."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
@@ -53,6 +54,11 @@ def facts_of_model(study: Study, model: Model, exact: bool) -> dict[str, str | i
 def table_of(study: Study) -> bytes:
     """The study's table of pictures as a file."""
     return parquet_bytes(study.manifest)
+
+
+def table_digest(study: Study) -> str:
+    """SHA-256 of the study's table of pictures, as a run's manifest states it (`stimuli`)."""
+    return hashlib.sha256(table_of(study)).hexdigest()
 
 
 def other_server(sessions: Iterable[Session]) -> str | None:

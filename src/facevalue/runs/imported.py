@@ -1,6 +1,5 @@
 """Runs that somebody else asked: what is asked, said for others and understood from them; a folder of the answers."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from facevalue.protocol.variant_trials import intervened
 from facevalue.records.base import Fact, Record, StudyAsked
 from facevalue.records.model import RecordModel
 from facevalue.records.requests import ANY
-from facevalue.runs.asked import table_of
+from facevalue.runs.asked import table_digest
 from facevalue.runs.prepared import Prepared
 from facevalue.runs.settings import RunSettings
 from facevalue.store.files import MANIFEST, PLACES
@@ -25,7 +24,7 @@ from facevalue.types import STUDY_TEXT, Sampling
 def asked_of(study: Study, settings: RunSettings) -> StudyAsked:
     """Say what a run asks, so that somebody else may ask it."""
     return StudyAsked(
-        study.name, study.version, study.options, study.design.size, hashlib.sha256(table_of(study)).hexdigest(),
+        study.name, study.version, study.options, study.design.size, table_digest(study),
         settings.sample, settings.seed, settings.exact,
     )  # fmt: skip
 
@@ -69,7 +68,7 @@ def study_asked(described: StudyAsked, place: str, *, outside: bool = False) -> 
             f"{place} was asked by version {described.version} of {described.study} ({described.trials:,} trials); "
             f"this FaceValue has version {study.version} ({study.design.size:,} trials). Use the one that asked."
         )
-    if hashlib.sha256(table_of(study)).hexdigest() != described.stimuli:
+    if table_digest(study) != described.stimuli:
         raise DataError(
             f"{place} was asked about other pictures than {described.study} shows now: trial numbers would mean others."
         )
