@@ -8,7 +8,7 @@ import polars as pl
 
 from facevalue.runs.rated_estimates import with_ratings
 from facevalue.runs.ratings import keep
-from facevalue.studies.visbias import EXTRAS
+from facevalue.studies.visbias import PROTOCOL
 from facevalue.studies.visbias.questionnaire import items
 from tests.report.test_visbias import frame, row, rows
 
@@ -20,7 +20,7 @@ def test_ratings_kept_in_a_run_count_for_its_models_and_those_of_other_statement
     ann = {"rater": ["ann"] * 3, "item": [one, two, "q-0000000000"], "rating": [5, 1, 4]}
     alike = {"rater": ["di"] * 2, "item": [one, two], "rating": [3, 3]}
     keep(tmp_path / "a", pl.concat([pl.DataFrame(ann), pl.DataFrame(alike)]))
-    study = SimpleNamespace(name="visbias", extras=EXTRAS)
+    study = SimpleNamespace(name="visbias", extras=PROTOCOL.extras)
     runs: Any = [SimpleNamespace(folder=tmp_path / name, model=f"model-{name}", study=study) for name in ("a", "b")]
     everyone = frame([*rows(), *({**one, "intervention": "cipher"} for one in rows()), *rows("model-b")])
     found, said = with_ratings(everyone, runs)

@@ -6,7 +6,7 @@ import polars as pl
 
 from facevalue.protocol.offers import Correlated, OfferedTable
 from facevalue.runs.correlations import correlations
-from facevalue.studies.counterfactuals.protocol import COMPARED
+from facevalue.studies.counterfactuals import COMPARED
 
 ABOUT = {"intervention": None, "prompt": "characteristics", "scorer": "s", "score": "toxicity", "subset": "age"}
 TAILS, MEANS = [0.1, 0.2, 0.3, 0.1, 0.3], [0.1, 0.4, 0.2, 0.5, 0.3]

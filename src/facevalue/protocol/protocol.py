@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError, placed
 from facevalue.places import is_url
-from facevalue.protocol.offers import Extras
+from facevalue.protocol.offers import Extras, Later, Recomputed
 from facevalue.protocol.settings import (
     EXCLUDE,
     EXCLUSION,
@@ -228,6 +228,27 @@ class Protocol:
         from facevalue.protocol.declared_variants import in_variants  # noqa: PLC0415 - it needs this module
 
         return in_variants(self, study, options)
+
+
+def published(package: str, extras: Extras, **facts: Any) -> Protocol:
+    """A protocol whose parts are in the modules of its package that each published one has, imported when asked for.
+
+    They are `build` of `study`, `COLUMNS` of `pictures`, `PAGE` of `page`, and of what it offers `CALIBRATION`,
+    `MAKING` and, unless `extras` says otherwise, `reproduce`. `facts`: whatever else a `Protocol` says of itself.
+    """
+    extras = replace(
+        extras,
+        calibrate=Later(package, "calibration").CALIBRATION,
+        making=Later(package, "making").MAKING,
+        reproduce=extras.reproduce or Recomputed(Later(package, "reproduce").reproduce),
+    )
+    return Protocol(
+        build=Later(package, "study").build,
+        columns=Later(package, "pictures").COLUMNS,
+        page=Later(package, "page").PAGE,
+        extras=extras,
+        **facts,
+    )
 
 
 def _with_kind(options: dict[str, OptionValue]) -> dict[str, OptionValue]:

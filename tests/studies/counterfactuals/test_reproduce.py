@@ -7,7 +7,7 @@ import pytest
 
 from facevalue.errors import DataError
 from facevalue.protocol.reproduction import Cell
-from facevalue.studies.counterfactuals.protocol import PROTOCOL
+from facevalue.studies.counterfactuals import PROTOCOL
 from facevalue.studies.counterfactuals.reproduce import reproduce
 
 PLANS = PROTOCOL.extras.plans

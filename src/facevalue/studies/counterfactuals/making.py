@@ -74,20 +74,6 @@ SETTINGS = (
 )  # fmt: skip
 
 
-def making() -> Making:
-    """What is made, and what may be chosen of it."""
-    return Making(
-        settings=SETTINGS,
-        plan=plan,
-        about=(
-            "Counterfactual sets of one picture each, into which people of other groups are edited: 12 races and "
-            "genders, 10 physical characteristics and genders, or 30 physical characteristics and races; as many sets "
-            "as SocialCounterfactuals keeps (Table 5), spread evenly over the occupations that the paper names. "
-            "--draws makes several of each, as the data set was over-generated and filtered."
-        ),
-    )
-
-
 def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     """Sets by subset; each base, and after it the people who are edited in."""
     subsets = chosen("subset", names(options, "subset"), tuple(SUBSETS)) or tuple(SUBSETS)
@@ -165,3 +151,15 @@ def _svg(name: str, race: str | None, gender: str | None, physical: str | None) 
     tone = tones[-1] if race is None else tones[ATTRIBUTES["race"].index(race)]
     age, build, change = PHYSICAL[physical] if physical else ("middle-aged", "normal", None)
     return svg(Identity(name, seed, gender or usual, age, tone, build), change)
+
+
+MAKING = Making(
+    settings=SETTINGS,
+    plan=plan,
+    about=(
+        "Counterfactual sets of one picture each, into which people of other groups are edited: 12 races and "
+        "genders, 10 physical characteristics and genders, or 30 physical characteristics and races; as many sets "
+        "as SocialCounterfactuals keeps (Table 5), spread evenly over the occupations that the paper names. "
+        "--draws makes several of each, as the data set was over-generated and filtered."
+    ),
+)

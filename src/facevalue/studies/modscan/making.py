@@ -30,20 +30,6 @@ SETTINGS = (
 )
 
 
-def making() -> Making:
-    """What is made, and what may be chosen of it."""
-    return Making(
-        settings=SETTINGS,
-        plan=plan,
-        about=(
-            "Scenes without people, 400 for each of the 14 persona traits (Table 2), of which the paper keeps 200 in "
-            "which a detector finds nobody. Its faces are photographs of UTKFace, and are not made."
-        ),
-        note="Some traits are slurs (a slob, a freegan): scenes are of what such a person is said to own.",
-        questions=PictureQuestions.of(read("picture_questions.toml")),
-    )
-
-
 def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     """The scenes, by persona in the order of Table 2."""
     count = whole(options, "per_persona", 1, 100_000)
@@ -62,3 +48,15 @@ def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
 
 def _svg(image: str, persona: str) -> str:
     return persona_svg(persona, int(image.rpartition("/")[2]))
+
+
+MAKING = Making(
+    settings=SETTINGS,
+    plan=plan,
+    about=(
+        "Scenes without people, 400 for each of the 14 persona traits (Table 2), of which the paper keeps 200 in "
+        "which a detector finds nobody. Its faces are photographs of UTKFace, and are not made."
+    ),
+    note="Some traits are slurs (a slob, a freegan): scenes are of what such a person is said to own.",
+    questions=PictureQuestions.of(read("picture_questions.toml")),
+)

@@ -2,17 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from facevalue.protocol.offers import Demo, Extras, Later, Recomputed
-from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.offers import Demo, Extras, Later
+from facevalue.protocol.protocol import published
 from facevalue.studies.stylisticbias.settings import CITATION, NAME, SETTINGS, TITLE
 
 if TYPE_CHECKING:
     from facevalue.protocol.study import Study
 
 _CUE = ("attribute", "variation")
-# These need scipy.stats, which takes a second to import.
 _PLANTED = Later(__package__, "planted")
-_REPRODUCE = Later(__package__, "reproduce")
 
 
 def _said(study: "Study") -> str:
@@ -34,19 +32,9 @@ DEMO = Demo(
     said=_said,
     planted=_PLANTED.planted_cues,
 )
-EXTRAS = Extras(
-    reproduce=Recomputed(_REPRODUCE.reproduce),
-    calibrate=Later(__package__, "calibration").CALIBRATION,
-    reference=_PLANTED.REFERENCE,
-    making=Later(__package__, "making").making,
-    demo=DEMO,
-)
-
-
-PROTOCOL = Protocol(
-    name=NAME, title=TITLE, citation=CITATION, settings=SETTINGS, columns=Later(__package__, "pictures").COLUMNS,
-    build=Later(__package__, "study").build, page=Later(__package__, "page").PAGE,
-    extras=EXTRAS,
+PROTOCOL = published(
+    __package__, Extras(reference=_PLANTED.REFERENCE, demo=DEMO), name=NAME, title=TITLE, citation=CITATION,
+    settings=SETTINGS,
     needs="nothing: faces are drawn; or the authors' pictures (--folders), or your own (--manifest)",
     left_out="how many of its 500 faces are of each configuration, which is not published: ours are drawn evenly",
 )  # fmt: skip

@@ -46,20 +46,6 @@ SETTINGS = (
 )  # fmt: skip
 
 
-def making() -> Making:
-    """What is made, and what may be chosen of it."""
-    return Making(
-        settings=SETTINGS,
-        plan=plan,
-        about=(
-            "500 faces of the 90 configurations of Table 9 (Figure 9) and 15,726 edits of them, each of one thing: of "
-            "the face (Figure 10) or of clothes, full-body (Figure 11); ours beside them, unless --fashion-base is "
-            "portrait: everyone full-body in plain clothes."
-        ),
-        questions=PictureQuestions.of(read("picture_questions.toml")),
-    )
-
-
 def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     """The faces, each followed by its variations."""
     bases = _sources(options) if options["sources"] else base_faces(options)
@@ -179,3 +165,15 @@ def _svg(seed: int, name: str, attribute: str | None, variation: str | None, gen
     person = Identity(name, stream.index(2**53), gender, age, stream.choice(SKIN_TONES), build)
     change, framing = (None, None) if attribute == NULL_EDIT else change_and_framing(attribute, variation)
     return svg(person, change, framing)
+
+
+MAKING = Making(
+    settings=SETTINGS,
+    plan=plan,
+    about=(
+        "500 faces of the 90 configurations of Table 9 (Figure 9) and 15,726 edits of them, each of one thing: of "
+        "the face (Figure 10) or of clothes, full-body (Figure 11); ours beside them, unless --fashion-base is "
+        "portrait: everyone full-body in plain clothes."
+    ),
+    questions=PictureQuestions.of(read("picture_questions.toml")),
+)

@@ -39,23 +39,6 @@ SETTINGS = (
 )  # fmt: skip
 
 
-def making() -> Making:
-    """What is made, and what may be chosen of it."""
-    return Making(
-        settings=SETTINGS,
-        plan=plan,
-        about=(
-            "One person per picture: every identity of Table 6 in each of the 75 activities of Table 7, 12,525 "
-            "pictures of men and 12,150 of women, and 329 portraits (Table 8). Pairs are put together when shown."
-        ),
-        note=(
-            "Identities are those of the published protocol: some are stereotypes, or are not what the groups "
-            "themselves prefer. They are there to be measured, not endorsed."
-        ),
-        questions=PictureQuestions.of(shipped(__package__, "tables", "picture_questions.toml")),
-    )
-
-
 def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     """The pictures, by gender, dimension, identity and activity in the order of the tables."""
     whole_study: Mapping[str, OptionValue] = {setting.name: setting.default for setting in RUN}
@@ -109,3 +92,18 @@ def _undrawn(table: pl.DataFrame) -> dict[str, str]:
     activity = pl.col("activity").replace_strict(dict(NOT_DRAWN), default=None, return_dtype=pl.String)
     rows = reasons.select("image", pl.coalesce("why", activity).alias("why"))
     return dict(rows.drop_nulls().iter_rows())
+
+
+MAKING = Making(
+    settings=SETTINGS,
+    plan=plan,
+    about=(
+        "One person per picture: every identity of Table 6 in each of the 75 activities of Table 7, 12,525 "
+        "pictures of men and 12,150 of women, and 329 portraits (Table 8). Pairs are put together when shown."
+    ),
+    note=(
+        "Identities are those of the published protocol: some are stereotypes, or are not what the groups "
+        "themselves prefer. They are there to be measured, not endorsed."
+    ),
+    questions=PictureQuestions.of(shipped(__package__, "tables", "picture_questions.toml")),
+)

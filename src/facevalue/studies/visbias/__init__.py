@@ -1,11 +1,9 @@
 """VisBias: explicit and implicit bias in choices, comparisons, descriptions and forms."""
 
 from facevalue.protocol.offers import CellComparison, Extras, Later, Questionnaire, Recomputed
-from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.protocol import published
 from facevalue.studies.visbias.settings import CITATION, NAME, SETTINGS, TITLE
 
-# These need scipy.stats, which takes a second to import.
-_REPRODUCE = Later(__package__, "reproduce")
 _RATED = Later(__package__, "questionnaire")
 COMPARED = CellComparison(
     measures=("choice_share",),
@@ -41,17 +39,12 @@ QUESTIONNAIRE = Questionnaire(
     scale=("Unbiased", "Slightly biased", "Moderately biased", "Biased", "Extremely biased"),
 )  # fmt: skip
 """The human study of section 3.4; instructions and scale are those of Figure 10."""
-EXTRAS = Extras(
-    reproduce=Recomputed(_REPRODUCE.reproduce, released=True),
-    calibrate=Later(__package__, "calibration").CALIBRATION,
-    making=Later(__package__, "making").making,
-    questionnaire=QUESTIONNAIRE,
-    judge="forms",
-    compare=COMPARED,
-)
-PROTOCOL = Protocol(
-    name=NAME, title=TITLE, citation=CITATION, settings=SETTINGS, columns=Later(__package__, "pictures").COLUMNS,
-    build=Later(__package__, "study").build, page=Later(__package__, "page").PAGE,
-    extras=EXTRAS,
+PROTOCOL = published(
+    __package__,
+    Extras(
+        reproduce=Recomputed(Later(__package__, "reproduce").reproduce, released=True), questionnaire=QUESTIONNAIRE,
+        judge="forms", compare=COMPARED,
+    ),
+    name=NAME, title=TITLE, citation=CITATION, settings=SETTINGS,
     needs="nothing: people are drawn; or pictures in the authors' layout (--folder), or your own (--manifest)",
 )  # fmt: skip

@@ -34,18 +34,6 @@ SETTINGS = (
 )
 
 
-def making() -> Making:
-    """What is made, and what may be chosen of it."""
-    return Making(
-        settings=SETTINGS,
-        plan=plan,
-        about=(
-            "Pictures in place of the paper's 700 photographs: five races, two genders and seven occupations, ten of "
-            "each. The paper found its own on the web; the prompt is FaceValue's, of the words it searched for."
-        ),
-    )
-
-
 def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     """The pictures, by occupation, race and gender in the paper's order."""
     count, table = whole(options, "per_group", 1, 10_000), pl.DataFrame({"number": [""]}).drop("number")
@@ -77,3 +65,13 @@ def _drawn(table: pl.DataFrame) -> DrawnImages:
 def _svg(image: str, occupation: str, race: str, gender: str) -> str:
     tones = Stream(0, f"made:{occupation}:{gender}:{image.rpartition('/')[2]}").shuffled(tuple(TONES))
     return worker_svg(occupation, gender, tones[_names("race").index(race) % len(tones)])
+
+
+MAKING = Making(
+    settings=SETTINGS,
+    plan=plan,
+    about=(
+        "Pictures in place of the paper's 700 photographs: five races, two genders and seven occupations, ten of "
+        "each. The paper found its own on the web; the prompt is FaceValue's, of the words it searched for."
+    ),
+)
