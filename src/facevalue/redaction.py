@@ -3,6 +3,7 @@
 import base64
 import re
 from functools import lru_cache
+from typing import Any
 
 _CODED = 6
 """Fewer characters than these of base64 or hexadecimal could be anything."""
@@ -11,6 +12,40 @@ _LONGEST = 12
 _READ, _SHORTEST = 2**14, 4
 _HEAD = 64
 """A longer key, such as a token of a session, is known by so many characters."""
+_SECRET = re.compile(
+    r"api[_-]?key|secret|passw|authori[sz]ation|credential|cookie|(^|[_-])(token|key)$|bearer", re.IGNORECASE
+)
+
+
+def names_secret(name: str) -> bool:
+    """Whether a setting of such a name holds what no file may hold and no page show.
+
+    Examples
+    --------
+    >>> [names_secret(name) for name in ("api_key", "X-Api-Key", "hf_token", "max_tokens", "top_k")]
+    [True, True, True, False, False]
+    """
+    return _SECRET.search(name) is not None
+
+
+def without_secrets(value: Any) -> Any:
+    """Return a value of JSON without what has the name of a secret, and without names and passwords in addresses.
+
+    Examples
+    --------
+    >>> without_secrets({"headers": {"Authorization": "x", "team": "a"}, "url": "https://ann:pass@host/v1"})
+    {'headers': {'team': 'a'}, 'url': 'https://host/v1'}
+    """
+    if isinstance(value, dict):
+        return {name: without_secrets(inner) for name, inner in value.items() if not names_secret(str(name))}
+    if isinstance(value, list):
+        return [without_secrets(inner) for inner in value]
+    return without_password(value) if isinstance(value, str) else value
+
+
+def without_password(text: str) -> str:
+    """Return a text without the name and password that addresses in it hold."""
+    return re.sub(r"(?<=://)[^/@\s]+@", "", text)
 
 
 @lru_cache(16)

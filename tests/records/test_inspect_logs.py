@@ -129,17 +129,33 @@ CASES: list[tuple[dict[str, Any], str, str | None, str | None]] = [
     ({"output": choice("", "content_filter")}, "refused", "", "A content filter withheld the reply."),
     (
         {"output": choice("no", "content_filter", stop_details={"explanation": "Content filtered: hate"})},
-        "refused", "no", "Content filtered: hate",
+        "refused", "no", "A content filter withheld the reply: Content filtered: hate",
     ),
     ({"output": choice("(a)", "unknown")}, "error", None,
-     "log.eval: the reply was broken off (stop_reason 'unknown')."),
+     "log.eval: the reply was broken off (stop reason 'unknown')"),
+    ({"output": {**choice("Your prompt is too long: (a)", "model_length"), "usage": None}}, "error", None,
+     "log.eval: The prompt is longer than the model takes: Your prompt is too long: (a)"),
+    ({"output": {**choice("(a) was flagged"), "error": "flagged"}}, "refused", None,
+     "A content filter withheld the reply: flagged"),
+    ({"output": choice([{"type": "text", "text": "(a)? No.", "refusal": True}])}, "refused", "(a)? No.",
+     "The model declined."),
+    ({"output": choice([{"type": "reasoning", "reasoning": "?"}], "max_tokens")}, "truncated", "",
+     "Cut off at the token limit before the model had ended thinking."),
+    ({"output": {"model": "gpt-mini"}}, "error", None,
+     "log.eval: Answered by gpt-mini, not by gpt-x, which was asked."),
+    ({"output": {"model": "openai/GPT-x-2026-08-06"}}, "ok", "(a)", None),
+    ({"output": choice("attachment://x"), "attachments": {}}, "error", None, "log.eval: its content is no text"),
+    ({"output": choice(None)}, "error", None, "log.eval: its content is no text"),
+    ({"output": {"usage": {"input_tokens": 10**400}}}, "error", None,
+     "log.eval: a count of tokens that no reply can have"),
     (
         {"output": {"fallback": {"model": "gpt-x", "fallback_model": "gpt-mini"}}},
-        "error", None, "log.eval: another model than the one asked answered (gpt-mini).",
+        "error", None, "log.eval: Answered by gpt-mini in place of gpt-x.",
     ),
     ({"error": {"message": "RateLimitError"}}, "error", None, "log.eval: RateLimitError"),
     ({"limit": {"type": "time", "limit": 3}, "output": {"choices": []}}, "error", None,
      "log.eval: a limit ended the sample (time)."),
+    ({"limit": {"type": "token", "limit": 3}}, "error", None, "log.eval: a limit ended the sample (token)."),
     ({"invalidation": {"author": "me"}}, "error", None, "log.eval: the sample was invalidated."),
     ({"metadata": {"facevalue_content": "0" * 16}}, "error", None, "the recorded answer is about something else"),
     ({"metadata": {}}, "error", None, "the recorded answer is about something else"),
@@ -156,9 +172,55 @@ def test_how_a_sample_ended(
 
 
 def test_a_sample_that_is_damaged_is_an_error_of_its_own(asked: Asking, tmp_path: Path) -> None:
-    assert (
-        "its message is" in one(asked, tmp_path, output={"choices": [{"message": 3, "stop_reason": "stop"}]})["error"]
-    )
+    row = one(asked, tmp_path, output={"choices": [{"message": 3, "stop_reason": "stop"}]})
+    assert row["error"] == "log.eval: a choice without a message"
+
+
+def test_what_may_be_thinking_that_was_cut_off_is_no_answer(asked: Asking, tmp_path: Path) -> None:
+    config = {"temperature": 0.2, "top_p": 1.0, "reasoning_effort": "low"}
+    listed = [sample(*pair) for pair in asked.pairs]
+    listed[0]["output"] |= choice("(a) seems right, but", "max_tokens")
+    bring(write_log(tmp_path / "log.eval", head(asked.asked, plan={"config": config}), listed), tmp_path / "run")
+    trial, repeat = asked.pairs[0][0][:2]
+    row = read_responses(tmp_path / "run").filter(trial=trial, repeat=repeat).row(0, named=True)
+    assert (row["status"], row["text"]) == ("truncated", "")
+
+
+def test_a_sample_that_is_listed_twice(asked: Asking, tmp_path: Path) -> None:
+    listed = samples(asked)
+    twice = [*listed, {**listed[0], "output": listed[1]["output"]}]
+    (tmp_path / "log.json").write_text(json.dumps({**head(asked.asked), "samples": twice}))
+    trial, repeat = asked.pairs[0][0][:2]
+    assert f"a second answer to sample {trial}, epoch {repeat + 1}" in raised(tmp_path / "log.json", tmp_path / "run")
+    strange = [{**listed[0], "id": "01"}, {**listed[0], "id": "\u0661"}, *listed]
+    (tmp_path / "log.json").write_text(json.dumps({**head(asked.asked), "samples": strange}))
+    assert bring(tmp_path / "log.json", tmp_path / "run").status == 0
+
+
+def test_no_key_of_a_log_is_kept(asked: Asking, tmp_path: Path) -> None:
+    top = head(asked.asked)
+    top["eval"] |= {
+        "model_base_url": "https://ann:hush@host/v1",
+        "model_args": {"region": "eu", "client": {"api_key": "hush", "headers": {"Authorization": "hush"}}},
+    }
+    top["plan"]["config"]["extra_headers"] = {"x-api-key": "hush", "team": "a"}
+    bring(write_log(tmp_path / "log.eval", top, samples(asked)), tmp_path / "run")
+    assert "hush" not in (tmp_path / "run" / "run.toml").read_text()
+    facts = fv.open_run(tmp_path / "run").stored.facts.model_settings
+    assert facts["model_base_url"] == "https://host/v1"
+    assert facts["model_args"] == '{"client": {"headers": {}}, "region": "eu"}'
+
+
+def test_probabilities_of_a_stranger_are_checked(tmp_path: Path) -> None:
+    exact = asking(tmp_path / "ours", exact=True, sample=40)
+    listed = samples(exact)
+    odd = [[10**400, 0], [0.9, 0.9], [-0.1, 0.2], [float("nan"), 0.1], [0.5]]
+    for entry, probs in zip(listed, odd, strict=False):
+        entry["output"]["metadata"]["facevalue_probs"] = probs
+    bring(write_log(tmp_path / "log.eval", head(exact.asked), listed), tmp_path / "run")
+    rows = {(row["trial"], row["repeat"]): row for row in read_responses(tmp_path / "run").iter_rows(named=True)}
+    statuses = [rows[pair[0][:2]]["status"] for pair in exact.pairs]
+    assert statuses == ["error"] * len(odd) + ["ok"] * (len(statuses) - len(odd))
 
 
 def test_probabilities_from_logprobs(tmp_path: Path) -> None:

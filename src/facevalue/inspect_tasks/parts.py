@@ -1,10 +1,10 @@
 """Parts of a task: what shows a sample's pictures, what asks, what reads a reply, what estimates."""
 
-from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, cast
 
 import polars as pl
+from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import NOANSWER, Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
@@ -14,7 +14,9 @@ from facevalue.measures.estimates import label_columns
 from facevalue.measures.page_error import leads
 from facevalue.models._chat import SEED_BITS
 from facevalue.models._fallback import exact, response_of
-from facevalue.records.inspect_log import DRAWN, reply_of
+from facevalue.models.inspect.providers import AskedModel
+from facevalue.records.base import RecordedReply
+from facevalue.records.inspect_log import DRAWN, recorded_reply
 from facevalue.records.model import response_to
 from facevalue.types import Request, Response, Status
 
@@ -56,6 +58,7 @@ def ask(document: dict[str, Any]) -> Solver:
             if reason := _unseen(request, state):
                 state.metadata[DRAWN] = reason
                 state.messages.pop()
+                state.output = ModelOutput()  # a limit on what follows must not leave the greedy reply
                 state = await generate(state, tool_calls="none", **cast(Any, sampled))
             return state
         finally:
@@ -73,7 +76,7 @@ def _own_sampling(request: Request) -> dict[str, Any]:
 
 def _unseen(request: Request, state: TaskState) -> str:
     """Why a reply must be drawn, as too much of the probability was not listed; empty where it need not."""
-    recorded = reply_of(_sample(state), "the reply")
+    recorded = _recorded(state)
     if isinstance(recorded, str) or recorded.probs is not None:
         return ""
     weighed = exact(request, recorded.reply, response_of(request, recorded.reply, 0.0))
@@ -123,7 +126,7 @@ def reply(document: dict[str, Any]) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's
         request = _request(trials, state)
-        recorded = reply_of(_sample(state), "the reply")
+        recorded = _recorded(state)
         if isinstance(recorded, str):
             response = Response(request.trial, request.repeat, Status.ERROR, error=recorded)
         else:
@@ -151,9 +154,10 @@ def _request(trials: AskedTrials, state: TaskState) -> Request:
     return trials.request(int(state.sample_id), state.epoch - 1)
 
 
-def _sample(state: TaskState) -> Mapping[str, Any]:
-    """A sample as a log has it."""
-    return {"id": state.sample_id, "output": state.output.model_dump(), "metadata": state.metadata}
+def _recorded(state: TaskState) -> RecordedReply | str:
+    """The reply as an import of the log reads it."""
+    sample = {"id": state.sample_id, "output": state.output.model_dump(), "metadata": state.metadata}
+    return recorded_reply(sample, "the reply", AskedModel(state.model.api, state.model.name))
 
 
 def _response(score: SampleScore) -> Response:

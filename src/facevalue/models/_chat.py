@@ -14,7 +14,7 @@ from facevalue.models._spelling import Position
 from facevalue.models._structured import JSON_TOKENS, Way, constraint, wanted
 from facevalue.models._toplogprobs import read_positions
 from facevalue.servers.payload import as_json, count, unknown_parameter, writable
-from facevalue.thinking import after_thinking
+from facevalue.thinking import THOUGHT, after_thinking
 from facevalue.types import Image, Question, Sampling, Status
 
 _WHOLE = frozenset({"stop", "eos", "eos_token", "end_turn", "stop_sequence", "tool_calls", "function_call", "complete"})
@@ -181,6 +181,15 @@ class ServerReply:
     """Whether the server keeps what the model thought apart from what it said."""
     cached_tokens: int | None = None
     """Tokens of the prompt that the server had in its cache; None if it doesn't say."""
+
+
+def without_cut_thinking(reply: ServerReply) -> ServerReply:
+    """Return the reply of a model that was to think, without a text that may be thinking which was cut off.
+
+    Many templates open the thinking themselves: what was said so far can't be told from it.
+    """
+    unended = not (reply.thought or reply.note) and THOUGHT not in (reply.text or "")
+    return replace(reply, text="", note=CUT_THINKING) if reply.status is Status.TRUNCATED and unended else reply
 
 
 def read(payload: Mapping[str, object]) -> ServerReply:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Generic, TypeVar
 
 from facevalue.errors import FaceValueError, ModelError
-from facevalue.models._chat import CUT_THINKING, Dialect, ServerReply, white_squares
+from facevalue.models._chat import Dialect, ServerReply, white_squares, without_cut_thinking
 from facevalue.models._fallback import exact, instead, response_of
 from facevalue.models._structured import PROBES, Way, said
 from facevalue.models.base import Capabilities, ModelOptions
@@ -19,7 +19,7 @@ from facevalue.servers.budget import Budget
 from facevalue.servers.outage import Outage
 from facevalue.servers.pool import Pool
 from facevalue.servers.server import Failure, Waits
-from facevalue.thinking import THOUGHT, after_thinking
+from facevalue.thinking import after_thinking
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 
 _LOG = logging.getLogger(__name__)
@@ -295,22 +295,10 @@ class Served(ABC, Generic[C, P]):
                 self._cached.count(reply.prompt_tokens, reply.cached_tokens)
             if dialect != known_dialect:  # only what was seen to work is remembered
                 self._dialect = dialect
-            return self._whole(reply), latency
+            return (without_cut_thinking(reply) if self._thinking else reply), latency
 
     def _limited(self, sampling: Sampling) -> Sampling:
         return replace(sampling, max_tokens=(self._options.max_tokens or sampling.max_tokens) + self._thinking)
-
-    def _whole(self, reply: ServerReply) -> ServerReply:
-        """Return a reply without a text that may be thinking which was cut off."""
-        if (
-            self._thinking
-            and reply.status is Status.TRUNCATED
-            and not (reply.thought or reply.note)
-            and THOUGHT not in (reply.text or "")
-        ):
-            # Many templates open the thinking themselves: what was said so far can't be told from it.
-            return replace(reply, text="", note=CUT_THINKING)
-        return reply
 
     def _note_server(self, name: str) -> None:
         """Remember who says that it answered, in the order of first replies."""

@@ -1,21 +1,24 @@
 """Logs of Inspect (`.eval`, `.json`) as records, read without Inspect and as a stranger's file."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from math import nan
 from pathlib import Path
 from typing import Any
 
 from facevalue.errors import DataError
 from facevalue.given import to_json
-from facevalue.models._chat import ServerReply
+from facevalue.models._chat import without_cut_thinking
 from facevalue.models._recorded import digest
-from facevalue.models._toplogprobs import read_positions
+from facevalue.models.inspect.providers import AskedModel
+from facevalue.models.inspect.replies import reply_of, text_said
 from facevalue.records.base import Fact, Key, Record, RecordedReply, StudyAsked
-from facevalue.records.fields import checked_dict, checked_list, count_of, milliseconds, text_of
+from facevalue.records.fields import checked_dict, checked_list, milliseconds, text_of
 from facevalue.records.zipped import Zipped
+from facevalue.redaction import without_secrets
 from facevalue.store.manifest import RECORDED_BY
-from facevalue.types import Status
 
 ASKED, CONTENT, DRAWN, PROBS = "facevalue", "facevalue_content", "facevalue_drawn", "facevalue_probs"
 """What was asked, in a log's metadata; what each sample asked and why it was drawn, in its own; probabilities of the
@@ -31,13 +34,8 @@ _OF_TRANSPORT = frozenset({
     "max_retries", "timeout", "attempt_timeout", "max_connections", "adaptive_connections", "batch", "cache",
 })  # fmt: skip
 """Settings of Inspect's that change nothing of what a model says."""
-_ENDS = {
-    "stop": Status.OK,
-    "tool_calls": Status.OK,
-    "max_tokens": Status.TRUNCATED,
-    "model_length": Status.TRUNCATED,
-    "content_filter": Status.REFUSED,
-}
+_NUMBER = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
+_EPOCH = re.compile(r"[1-9]\d{0,2}", re.ASCII)
 
 
 def inspect_log(path: Path) -> Record:
@@ -87,12 +85,26 @@ def _record(path: Path, head: Mapping[str, Any], samples: "Iterator[tuple[Key, L
         path,
         model,
         {RECORDED_BY: INSPECT, **_facts(spec, config)},
-        {key: (key, load) for key, load in samples},
-        partial(_loaded, path.name),
+        _places(path, samples),
+        partial(_loaded, path.name, AskedModel(*model.partition("/")[::2]), _thinks(config)),
         study_asked,
         {name: config.get(name) for name in ("temperature", "top_p", "max_tokens")},
         findings,
     )
+
+
+def _places(path: Path, samples: "Iterator[tuple[Key, Load]]") -> dict[Key, "tuple[Key, Load]"]:
+    places: dict[Key, tuple[Key, Load]] = {}
+    for key, load in samples:
+        if key in places:
+            raise DataError(f"{path.name}: a second answer to sample {key[0]}, epoch {key[1] + 1}.")
+        places[key] = key, load
+    return places
+
+
+def _thinks(config: Mapping[str, Any]) -> bool:
+    """Whether the model was to think before it replied."""
+    return config.get("reasoning_effort") not in (None, "none") or bool(config.get("reasoning_tokens"))
 
 
 Load = Callable[[], Mapping[str, Any]]
@@ -136,15 +148,17 @@ def _parsed(data: bytes, place: str) -> Mapping[str, Any]:
 
 def _key(trial: str, epoch: str) -> Key | None:
     """Trial and repeat of a sample; None for one that has no number, which is none of ours."""
-    if not (trial.isdecimal() and epoch.isdecimal() and len(trial) < 19 and len(epoch) < 4 and int(epoch)):
-        return None
-    return int(trial), int(epoch) - 1
+    return (int(trial), int(epoch) - 1) if _NUMBER.fullmatch(trial) and _EPOCH.fullmatch(epoch) else None
 
 
 def _facts(spec: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Fact]:
-    """What was set besides what the study says, where the model was reached, and what asked in place of our solver."""
+    """What was set besides what the study says, where the model was reached, and what asked in place of our solver.
+
+    Inspect leaves out of a log what it knows for a key; whatever else has the name of one is left out here.
+    """
     stated = {name: value for name, value in config.items() if name not in _OF_STUDY | _OF_TRANSPORT}
-    stated |= {name: spec.get(name) or None for name in ("model_base_url", "model_args", "solver")}
+    stated |= {name: spec.get(name) or None for name in ("model_base_url", "model_args", "solver", "solver_args")}
+    stated = without_secrets(stated)
     facts: dict[str, Fact] = {}
     for name, value in stated.items():
         if isinstance(value, str | int | float | bool):
@@ -154,68 +168,50 @@ def _facts(spec: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Fact
     return facts
 
 
-def _loaded(log: str, place: tuple[Key, Load]) -> RecordedReply | str:
+def _loaded(log: str, asked: AskedModel, thinks: bool, place: tuple[Key, Load]) -> RecordedReply | str:
     key, load = place
     sample = load()
     if _key(str(sample.get("id")), str(sample.get("epoch"))) != key:
         raise DataError(f"{log}: sample {key[0]}, epoch {key[1] + 1} is filed under another number than its own.")
     if sample.get("invalidation") is not None:
         return f"{log}: the sample was invalidated."
-    return reply_of(sample, log)
+    return recorded_reply(sample, log, asked, thinks=thinks)
 
 
-def reply_of(sample: Mapping[str, Any], log: str) -> RecordedReply | str:
-    """Read the answer of a sample; or say why it has none.
+def recorded_reply(
+    sample: Mapping[str, Any], log: str, asked: AskedModel, *, thinks: bool = False
+) -> RecordedReply | str:
+    """Read the answer of a sample as a live run reads the provider's; or say why it has none.
 
-    `log`: what the sample is of, for messages.
+    `log`: what the sample is of, for messages. `asked`: who was to answer. `thinks`: whether it was to think before.
     """
     if error := sample.get("error"):
         return f"{log}: {_message(error)}"
-    output = sample.get("output")
-    choices = output.get("choices") if isinstance(output, Mapping) else None
-    if not isinstance(choices, list) or not choices:
-        limit = sample.get("limit")
+    if (limit := sample.get("limit")) is not None:  # what was said until then may be half of what our solver asks
         kind = text_of(limit.get("type")) if isinstance(limit, Mapping) else None
-        return f"{log}: a limit ended the sample ({kind[:40]})." if kind else f"{log}: the sample has no answer."
-    assert isinstance(output, Mapping)
-    place = f"{log}, sample {str(sample.get('id'))[:20]}"
-    if fallback := output.get("fallback"):
-        name = text_of(fallback.get("fallback_model")) if isinstance(fallback, Mapping) else None
-        return f"{log}: another model than the one asked answered ({(name or 'unnamed')[:80]})."
-    choice = checked_dict(choices[0], f"{place}: its choice")
-    ended = text_of(choice.get("stop_reason")) or "unknown"
-    if ended not in _ENDS:
-        return f"{log}: the reply was broken off (stop_reason {ended[:40]!r})."
-    attachments = sample.get("attachments")
-    texts = attachments if isinstance(attachments, Mapping) else {}
-    text = _text(checked_dict(choice.get("message"), f"{place}: its message").get("content"), texts)
-    if text is None:
-        raise DataError(f"{place}: its reply is no text.")
-    status, note = _ENDS[ended], None
-    if status is Status.REFUSED:
-        note = (
-            _why(choice.get("stop_details")) or text_of(output.get("error")) or "A content filter withheld the reply."
-        )
-    usage = output.get("usage")
-    counts = usage if isinstance(usage, Mapping) else {}
-    stated = sample.get("metadata")
-    metadata = stated if isinstance(stated, Mapping) else {}
-    output_metadata = output.get("metadata")
+        return f"{log}: a limit ended the sample ({(kind or 'unnamed')[:40]})."
+    output = sample.get("output")
+    if not isinstance(output, Mapping) or not output.get("choices"):
+        return f"{log}: the sample has no answer."
+    if problem := asked.problem(output):
+        return f"{log}: {problem}"
+    attachments, metadata = (_mapping(sample.get(name)) for name in ("attachments", "metadata"))
     try:
-        positions = read_positions(choice.get("logprobs"))
+        reply = reply_of(output, attachments=attachments)
     except ValueError as error:
-        raise DataError(f"{place}: {error}.") from None
+        return f"{log}: {error}"
     return RecordedReply(
-        ServerReply(
-            status, text, positions, _prompt_tokens(counts), count_of(counts.get("output_tokens")), note,
-            text_of(output.get("model")) or "",
-        ),
+        without_cut_thinking(reply) if thinks else reply,
         milliseconds(output.get("time")),
-        _probs(output_metadata.get(PROBS) if isinstance(output_metadata, Mapping) else None),
+        _probs(_mapping(output.get("metadata")).get(PROBS)),
         text_of(metadata.get(DRAWN)) or "",
         text_of(metadata.get(CONTENT)) or "",
-        _prompt(sample.get("input"), texts),
-    )  # fmt: skip
+        _prompt(sample.get("input"), attachments),
+    )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _message(error: object) -> str:
@@ -223,45 +219,18 @@ def _message(error: object) -> str:
     return (text or "the sample failed").strip()[:500]
 
 
-def _why(details: object) -> str | None:
-    return text_of(details.get("explanation")) if isinstance(details, Mapping) else None
-
-
-def _prompt_tokens(counts: Mapping[str, Any]) -> int | None:
-    """All of the prompt: Inspect counts apart what a cache had."""
-    counted = [
-        count_of(counts.get(name)) for name in ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
-    ]
-    return None if counted[0] is None else sum(count or 0 for count in counted)
-
-
 def _probs(value: object) -> tuple[float, ...] | None:
     if not isinstance(value, list) or not all(isinstance(p, int | float) and not isinstance(p, bool) for p in value):
         return None
-    return tuple(float(p) for p in value)
+    return tuple(float(p) if abs(p) <= 1 else nan for p in value)  # what is none is found where all replies are checked
 
 
-def _prompt(messages: object, texts: Mapping[str, Any]) -> str | None:
+def _prompt(messages: object, attachments: Mapping[str, Any]) -> str | None:
     """Last text that the model was told."""
     if isinstance(messages, str):
         return messages
     last = messages[-1] if isinstance(messages, list) and messages else None
-    return _text(last.get("content"), texts) if isinstance(last, Mapping) else None
-
-
-def _text(content: object, texts: Mapping[str, Any]) -> str | None:
-    """Text of a message, what it thought before left out."""
-    if isinstance(content, str):
-        return _resolved(content, texts)
-    if not isinstance(content, list):
+    try:
+        return text_said(last.get("content"), attachments) if isinstance(last, Mapping) else None
+    except ValueError:
         return None
-    blocks = [block for block in content if isinstance(block, Mapping) and block.get("type") == "text"]
-    lines = [text_of(block.get("text")) for block in blocks]
-    return None if None in lines else "\n".join(_resolved(line, texts) for line in lines if line is not None)
-
-
-def _resolved(text: str, texts: Mapping[str, Any]) -> str:
-    """A text itself, where the log keeps it apart."""
-    start = "attachment://"
-    apart = texts.get(text[len(start) :]) if text.startswith(start) else None
-    return apart if isinstance(apart, str) else text

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from facevalue.measures.base import APART, SHARES, Measure
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import CROSSED, Estimate
+from facevalue.redaction import names_secret, without_password
 from facevalue.store.files import PLACES
 
 DASH = "–"
@@ -370,9 +371,6 @@ def group_key(dimension: str, group: str) -> tuple[object, ...]:
     return (place, [int(piece) if piece.isdigit() else 0 for piece in re.findall(r"\d+|\D+", group)], group)
 
 
-_SECRET = re.compile(r"api_?key|secret|passw|authori[sz]ation|credential|cookie|(^|[_-])token$|bearer", re.IGNORECASE)
-
-
 _FOLDERS = re.compile(r'^(\w+/|\w+=")?(?:[A-Za-z]:|~|\.\.?)?[\\/].*[\\/](?=[^\\/"]+[\\/]?"?$)')
 """Folders before a name, in a path that is one or stands behind the kind of a model or the name of a setting."""
 
@@ -389,7 +387,7 @@ def shown_setting(name: str, value: object) -> str:
     >>> shown_setting("url", "https://ann:pass@host/v1"), shown_setting("activity", "cooking/eating")
     ('https://host/v1', 'cooking/eating')
     """
-    if _SECRET.search(name):
+    if names_secret(name):
         return "(not shown)"
     if value is None or value in ("", []):
         return DASH
@@ -400,7 +398,7 @@ def shown_setting(name: str, value: object) -> str:
     text = str(value)
     if name in PLACES:
         return PurePath(text.replace("\\", "/")).name
-    return re.sub(r"(?<=://)[^/@\s]+@", "", _FOLDERS.sub(r"\1", text))  # no name and password in an address
+    return without_password(_FOLDERS.sub(r"\1", text))
 
 
 def shown_settings(settings: Mapping[str, Sequence[object]]) -> dict[str, list[str]]:

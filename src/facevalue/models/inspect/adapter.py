@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from importlib.metadata import version
 
-from inspect_ai.model import BatchConfig, GenerateConfig, Model, ModelOutput, ResponseSchema
+from inspect_ai.model import BatchConfig, GenerateConfig, Model, ResponseSchema
 
 from facevalue.addresses import split_address
 from facevalue.errors import ModelError, ModelSpecError
@@ -19,11 +19,9 @@ from facevalue.models.inspect import calls, failures, replies
 from facevalue.models.inspect.messages import messages
 from facevalue.models.inspect.providers import (
     BATCHING,
+    AskedModel,
     check_provider,
     endpoint_variable,
-    is_asked_for,
-    is_deployment,
-    without_route,
 )
 from facevalue.servers.server import Failure, Waits
 from facevalue.types import Image
@@ -56,9 +54,8 @@ class InspectModel(Served[calls.Client, str]):
         self._endpoint = self._address()
         if options.batch is not None and not any("batcher" in name for name in vars(self._api)):
             raise ModelSpecError(f"Inspect's {self._provider} takes no batches; {', '.join(BATCHING)} do.")
-        names = (self._model, without_route(self._provider, self._model), self._api.service_model_name())
-        self._names = (*names, self._api.canonical_name(), self._provider)
-        self._deployed = ""
+        names = (self._api.service_model_name(), self._api.canonical_name())
+        self._asked = AskedModel(self._provider, self._model, names)
         self._unsent: list[str] = []
         self._takes_seed = False
 
@@ -118,12 +115,16 @@ class InspectModel(Served[calls.Client, str]):
             raise Failure(f"No reply within {self._options.timeout:g} s.", transient=True) from None
         if manner.probing:
             self._unsent, self._takes_seed = calls.unsent(request)
+        document = output.model_dump()
         try:
-            reply = replies.reply_of(output, response)
+            reply = replies.reply_of(document, fingerprint=response.get("system_fingerprint"))
+        except replies.PromptLengthError as error:
+            raise Failure(self._clean(str(error))) from None
         except ValueError as error:
             text = self._clean(f"The reply is none that can be read: {error}")
             raise Failure(text, status=200, transient=True) from None
-        self._check_served(output)
+        if problem := self._asked.problem(document):
+            raise Failure(self._clean(problem))
         return replace(reply, note=None if reply.note is None else self._clean(reply.note))
 
     def _config(self, prepared: EncodedRequest[str], manner: Manner) -> GenerateConfig:
@@ -152,21 +153,6 @@ class InspectModel(Served[calls.Client, str]):
 
     def _batched(self, manner: Manner) -> bool:
         return self._options.batch is not None and not manner.probing
-
-    def _check_served(self, output: ModelOutput) -> None:
-        """Refuse an answer of another model than was asked."""
-        fallback = output.fallback
-        if fallback is not None:
-            raise Failure(self._clean(f"Answered by {fallback.fallback_model} in place of {fallback.model}."))
-        if not output.model or is_asked_for(output.model, self._names):
-            return
-        if is_deployment(self._provider, self._model):
-            self._deployed = self._deployed or output.model
-            if is_asked_for(output.model, [self._deployed]):
-                return
-        raise Failure(
-            self._clean(f"Answered by {output.model}, not by {self._deployed or self._model}, which was asked.")
-        )
 
     async def _explain(self, resource: calls.Client, failure: Failure) -> None:
         if failure.status in (401, 403):

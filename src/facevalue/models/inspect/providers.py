@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from facevalue.errors import ModelSpecError
 
@@ -82,6 +83,38 @@ def is_deployment(provider: str, model: str) -> bool:
 def without_route(provider: str, name: str) -> str:
     """The name of a model without who is to run it, where a provider takes that: "NAME:free", "NAME:fireworks-ai"."""
     return name.partition(":")[0] if provider in _ROUTING else name
+
+
+class AskedModel:
+    """A model that is asked for, and which other one answers in its place.
+
+    `provider`, `name`: of the model. `names`: what else it may call itself.
+    """
+
+    def __init__(self, provider: str, name: str, names: Iterable[str] = ()) -> None:
+        self._name = name
+        self._names = (name, without_route(provider, name), provider, *names)
+        self._is_deployment = is_deployment(provider, name)
+        self._deployed = ""
+
+    def problem(self, output: Mapping[str, Any]) -> str:
+        """Say that a reply (a `ModelOutput` as JSON has it) is another model's; nothing where it is not.
+
+        Of a deployment, the model that answers first is the one.
+        """
+        fallback, served = output.get("fallback"), output.get("model")
+        if fallback is not None:
+            other, name = (
+                (fallback.get("fallback_model"), fallback.get("model")) if isinstance(fallback, Mapping) else ("", "")
+            )
+            return f"Answered by {other or 'another model'} in place of {name or self._name}."
+        if not isinstance(served, str) or not served or is_asked_for(served, self._names):
+            return ""
+        if self._is_deployment:
+            self._deployed = self._deployed or served
+            if is_asked_for(served, [self._deployed]):
+                return ""
+        return f"Answered by {served}, not by {self._deployed or self._name}, which was asked."
 
 
 def is_asked_for(served: str, names: Iterable[str]) -> bool:

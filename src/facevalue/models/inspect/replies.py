@@ -1,85 +1,126 @@
-"""Replies of Inspect's providers, read as those of servers are."""
+"""Replies of Inspect's providers, as it hands them on and as its logs keep them, read as those of servers are."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from inspect_ai.model import ChatCompletionChoice, ContentReasoning, ContentText, ModelOutput, ModelUsage
-
 from facevalue.models._chat import CUT_THINKING, ServerReply
 from facevalue.models._toplogprobs import read_positions
 from facevalue.servers.payload import count, writable
-from facevalue.servers.server import Failure
 from facevalue.thinking import after_thinking
 from facevalue.types import Status
 
-_STATUSES = {
+_ENDS = {
     "stop": Status.OK,
     "tool_calls": Status.OK,
     "max_tokens": Status.TRUNCATED,
     "model_length": Status.TRUNCATED,
 }
-_LONGEST = 100
+_LONGEST_NAME = 100
+_ATTACHED = "attachment://"
 
 
-def reply_of(output: ModelOutput, response: Mapping[str, Any]) -> ServerReply:
+class PromptLengthError(ValueError):
+    """The prompt was longer than the model takes."""
+
+
+def reply_of(
+    output: Mapping[str, Any], *, fingerprint: object = None, attachments: Mapping[str, Any] | None = None
+) -> ServerReply:
     """Read a reply, every field checked before it is believed.
 
     Inspect gives the words of an error as the text of a reply that was filtered, or whose prompt was too long. Such a
     text is no reply: it comes without tokens counted, or with `ModelOutput.error`.
 
-    `output`: as Inspect gives it. `response`: what the provider itself sent, where that is known.
+    `output`: a `ModelOutput` as JSON has it. `fingerprint`: the build that answered, where the provider says.
+    `attachments`: texts that a log keeps apart.
 
     Raises
     ------
     ValueError
         It is no reply.
-    Failure
-        The prompt was too long for the model.
     """
-    if output.empty:
-        raise ValueError(f"no choices; the provider says {output.error}" if output.error else "no choices")
-    choice = output.choices[0]
-    text = writable(choice.message.text) or ""
-    is_error = output.error is not None or output.usage is None
-    if choice.stop_reason == "model_length" and is_error:
-        raise Failure(f"The prompt is longer than the model takes: {output.error or text}")
-    refusal = _refusal(choice, output.error)
-    if refusal is None and choice.stop_reason not in _STATUSES:
-        raise ValueError(f"the reply was broken off (stop reason {choice.stop_reason!r})")
-    status = _STATUSES[choice.stop_reason] if refusal is None else Status.REFUSED
-    usage = output.usage or ModelUsage()
-    thought = _has_thought(choice) or bool(usage.reasoning_tokens)
-    note = refusal
+    choices, error, usage = output.get("choices"), _text(output.get("error")), output.get("usage")
+    if not isinstance(choices, list) or not choices:
+        raise ValueError(f"no choices; the provider says {error}" if error else "no choices")
+    choice = choices[0]
+    message = choice.get("message") if isinstance(choice, Mapping) else None
+    if not isinstance(message, Mapping):
+        raise ValueError("a choice without a message")
+    blocks = _blocks(message.get("content"))
+    text = text_said(blocks, attachments)
+    ended = str(choice.get("stop_reason"))
+    is_error = error is not None or not isinstance(usage, Mapping)
+    if ended == "model_length" and is_error:
+        raise PromptLengthError(f"The prompt is longer than the model takes: {error or text}")
+    note = _refusal(choice, blocks, error)
+    if note is None and ended not in _ENDS:
+        raise ValueError(f"the reply was broken off (stop reason {ended[:40]!r})")
+    status = _ENDS[ended] if note is None else Status.REFUSED
+    withheld = note is not None and is_error
+    counts = usage if isinstance(usage, Mapping) else {}
+    thought = any(block.get("type") == "reasoning" for block in blocks) or bool(count(counts.get("reasoning_tokens")))
     if status is Status.TRUNCATED and not after_thinking(text) and (thought or text):
         note = CUT_THINKING
-    prompt = usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
-    fingerprint = response.get("system_fingerprint")
-    served_by = [name[:_LONGEST] for name in (output.model, fingerprint) if isinstance(name, str) and name]
+    cached = count(counts.get("input_tokens_cache_read"))
+    served_by = [name[:_LONGEST_NAME] for name in (output.get("model"), fingerprint) if isinstance(name, str) and name]
     return ServerReply(
         status,
-        None if refusal is not None and is_error else text,
-        None if choice.logprobs is None else read_positions(choice.logprobs.model_dump()),
-        None if output.usage is None else count(prompt),
-        None if output.usage is None else count(usage.output_tokens),
+        None if withheld else text,
+        read_positions(choice.get("logprobs")),
+        _prompt_tokens(counts, cached),
+        count(counts.get("output_tokens")),
         note,
         ", ".join(served_by),
         thought,
-        count(usage.input_tokens_cache_read),
+        cached,
     )
 
 
-def _refusal(choice: ChatCompletionChoice, error: str | None) -> str | None:
+def text_said(content: object, attachments: Mapping[str, Any] | None) -> str:
+    """Return the text of a message, what was thought before it left out.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    """
+    return "\n".join(_said(block.get("text"), attachments) for block in _blocks(content) if block.get("type") == "text")
+
+
+def _prompt_tokens(counts: Mapping[str, Any], cached: int | None) -> int | None:
+    """All of the prompt: Inspect counts apart what a cache had, or was given."""
+    fresh, kept = count(counts.get("input_tokens")), count(counts.get("input_tokens_cache_write"))
+    return None if fresh is None else count(fresh + (cached or 0) + (kept or 0))
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _blocks(content: object) -> list[Mapping[str, Any]]:
+    """Parts of what was said, and of what was thought before."""
+    listed = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    if not isinstance(listed, list) or not all(isinstance(block, Mapping) for block in listed):
+        raise ValueError("its content is no text")
+    return listed
+
+
+def _said(text: object, attachments: Mapping[str, Any] | None) -> str:
+    """A text itself, where a log keeps it apart."""
+    if attachments is not None and isinstance(text, str) and text.startswith(_ATTACHED):
+        text = attachments.get(text.removeprefix(_ATTACHED))
+    if not isinstance(text, str):
+        raise ValueError("its content is no text")
+    return writable(text) or ""
+
+
+def _refusal(choice: Mapping[str, Any], blocks: list[Mapping[str, Any]], error: str | None) -> str | None:
     """Why the provider or the model declined; None if neither did."""
-    content = choice.message.content
-    if not isinstance(content, str) and any(isinstance(part, ContentText) and part.refusal for part in content):
+    if any(block.get("type") == "text" and block.get("refusal") for block in blocks):
         return "The model declined."
-    if choice.stop_reason != "content_filter" and error is None:
+    if choice.get("stop_reason") != "content_filter" and error is None:
         return None
-    details = choice.stop_details
-    reason = error or (details and (details.explanation or details.category))
+    details = choice.get("stop_details")
+    stated = details if isinstance(details, Mapping) else {}
+    reason = error or _text(stated.get("explanation")) or _text(stated.get("category"))
     return f"A content filter withheld the reply{f': {reason}' if reason else '.'}"
-
-
-def _has_thought(choice: ChatCompletionChoice) -> bool:
-    content = choice.message.content
-    return not isinstance(content, str) and any(isinstance(part, ContentReasoning) for part in content)
