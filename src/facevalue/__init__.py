@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from facevalue.api.outside import annotate, judge
     from facevalue.api.packing import pack
     from facevalue.api.profile import AuditProfile, profile
+    from facevalue.api.records import import_records, write_requests
     from facevalue.api.report import Report
     from facevalue.api.review import collect_review, review
     from facevalue.api.run import Run
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from facevalue.models.base import Capabilities, Model
     from facevalue.prompts.variants import Intervention, Variant
     from facevalue.protocol.protocol import Protocol
+    from facevalue.runs.requested import Requested
     from facevalue.stimuli.base import Kind, Source
     from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 
@@ -52,6 +54,7 @@ __all__ = [
     "Question",
     "Report",
     "Request",
+    "Requested",
     "Response",
     "Run",
     "Sampling",
@@ -66,6 +69,7 @@ __all__ = [
     "compare",
     "errors",
     "gate",
+    "import_records",
     "inspect_pictures",
     "judge",
     "make",
@@ -79,6 +83,7 @@ __all__ = [
     "run",
     "study",
     "trend",
+    "write_requests",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -94,6 +99,7 @@ __getattr__, __dir__ = lazy_names(
         "facevalue.api.inspection": ("Inspected", "inspect_pictures"),
         "facevalue.api.making": ("Made", "make"),
         "facevalue.api.profile": ("AuditProfile", "profile"),
+        "facevalue.api.records": ("import_records", "write_requests"),
         "facevalue.api.report": ("Report",),
         "facevalue.api.review": ("collect_review", "review"),
         "facevalue.api.run": ("Run",),
@@ -102,6 +108,7 @@ __getattr__, __dir__ = lazy_names(
         "facevalue.models.base": ("Capabilities", "Model"),
         "facevalue.prompts.variants": ("Intervention", "Variant"),
         "facevalue.protocol.protocol": ("Protocol",),
+        "facevalue.runs.requested": ("Requested",),
         "facevalue.stimuli.base": ("Kind", "Source"),
         "facevalue.types": ("Image", "Option", "Question", "Request", "Response", "Sampling", "Status", "Stimulus"),
     },

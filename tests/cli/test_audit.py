@@ -131,3 +131,13 @@ def test_what_is_wrong_on_the_command_line_is_one_sentence(facevalue: Command, s
     Path("full").mkdir()
     (Path("full") / "note.txt").write_text("mine")
     assert "holds something else than an audit" in facevalue("audit", *MODEL, "--studies", studies, "--out", "full").err
+
+
+def test_a_study_is_named_once_above_its_run(facevalue: Command, studies: str, tmp_path: Path) -> None:
+    outcome = facevalue("audit", *MODEL, "--studies", studies, "--out", "audit")
+    assert "\nkind: Who is kind?\n" in outcome.err
+    text = Path(studies.partition(",")[0]).read_text()
+    (tmp_path / "kind.toml").write_text(text.replace('title = "', 'title = "Kind: ', 1))
+    outcome = facevalue("audit", *MODEL, "--studies", "kind.toml", "--out", "named")
+    assert "\nKind: " in outcome.err
+    assert "kind: Kind:" not in outcome.err

@@ -59,7 +59,7 @@ def openai(request: Request, response: Response) -> Line:
 
 def anthropic(request: Request, response: Response) -> Line:
     message = {
-        "model": "claude-x",
+        "model": "gpt-x-20260101",
         "content": [{"type": "thinking", "thinking": "?"}, {"type": "text", "text": response.text}],
         "stop_reason": "end_turn",
         "usage": {"input_tokens": 4, "cache_read_input_tokens": 5, "output_tokens": 2},
@@ -243,6 +243,53 @@ def test_an_answer_to_another_picture_is_not_taken(asked: Asking, tmp_path: Path
     trial, repeat = asked.pairs[0][0][:2]
     row = first(asked, tmp_path, "openai", lambda line: {**line, "custom_id": f"{trial}-{repeat}-{'0' * 16}"})
     assert (row["status"], row["error"]) == ("error", "the recorded answer is about something else")
+
+
+def named(model: str) -> Callable[[Line], Line]:
+    return body(model=model)
+
+
+def test_answers_of_another_model(asked: Asking, tmp_path: Path) -> None:
+    begin(tmp_path / "run", "openai")
+    answers = [openai(*pair) for pair in asked.pairs]
+    answers[3] = named("gpt-mini")(answers[3])
+    output = bring(save(tmp_path / "a.jsonl", answers, "openai"), tmp_path / "run")
+    (document,) = output.document.runs  # type: ignore[union-attr]
+    assert document.failure == "Answered by gpt-mini, not by gpt-x-2026, which was asked."
+    assert (output.status, document.errors, output.warnings) == (3, 1, [])
+
+
+def test_answers_under_the_name_of_a_deployment(asked: Asking, tmp_path: Path) -> None:
+    begin(tmp_path / "run", "openai")
+    answers = [named("gpt-4o-2024-08-06")(openai(*pair)) for pair in asked.pairs]
+    output = bring(save(tmp_path / "a.jsonl", answers, "openai"), tmp_path / "run")
+    assert output.status == 0
+    assert output.warnings == ["The replies are of gpt-4o-2024-08-06, and the run is of gpt-x: is this the same model?"]
+
+
+def test_two_files_that_answer_the_same_otherwise(asked: Asking, tmp_path: Path) -> None:
+    begin(tmp_path / "run", "openai")
+    answers = [openai(*pair) for pair in asked.pairs]
+    first_file = save(tmp_path / "a.jsonl", answers, "openai")
+    others = [body(choices=[{"message": {"content": "?"}, "finish_reason": "stop"}])(line) for line in answers[:7]]
+    second_file = save(tmp_path / "b.jsonl", [*others, *answers[7:]], "openai")
+    output = import_records((first_file, second_file), tmp_path / "run", None, outside=False)
+    assert output.warnings == ["7 requests have another answer in a later file: that of the first file counts."]
+    ours = fv.open_run(asked.folder).answers().select("trial", "repeat", "text")
+    assert fv.open_run(tmp_path / "run").answers().select("trial", "repeat", "text").equals(ours)
+
+
+def test_the_same_from_python(asked: Asking, tmp_path: Path) -> None:
+    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenarios="wealthy,friendly")
+    written = fv.write_requests(study, "gpt-x", tmp_path / "run", form="openai", sample=120, max_tokens=50)
+    assert (written.requests, written.folder) == (len(asked.pairs), tmp_path / "run")
+    answers = save(tmp_path / "a.jsonl", [openai(*pair) for pair in asked.pairs[:-1]], "openai")
+    (run,) = fv.import_records(answers, folder=tmp_path / "run", progress=False)
+    assert (run.model, run.summary and run.summary.errors, run.complete) == ("gpt-x", 1, False)
+    assert fv.write_requests(study, "gpt-x", tmp_path / "run", form="openai", sample=120, max_tokens=50).requests == 1
+    with pytest.raises(FaceValueError, match="Unknown form of requests 'opneai'"):
+        fv.write_requests(study, "gpt-x", tmp_path / "other", form="opneai")
+    assert not (tmp_path / "other").exists()
 
 
 def refused(path: Path, out: Path) -> str:

@@ -18,7 +18,7 @@ from facevalue.cli.running import cluster_of
 from facevalue.errors import SettingError
 from facevalue.models import load
 from facevalue.models.base import ModelOptions
-from facevalue.protocol.study import LeftOut, by_reason
+from facevalue.protocol.study import LeftOut, Study, by_reason
 from facevalue.report.audit_page import AuditReport, StudyAnswer
 from facevalue.runs import RichProgress, RunSummary
 from facevalue.runs.audit import AuditOutcome, ModelAudit
@@ -144,7 +144,7 @@ def audit(
                 session.fit(loaded)
 
             def ask(prepared: Prepared) -> RunSummary:
-                console.print(Text(f"\n{prepared.study.name}: {prepared.study.about.title}", style="bold"))
+                console.print(Text(f"\n{_heading(prepared.study)}", style="bold"))
                 if loaded is not None:
                     return begin(prepared, loaded, RichProgress(console))
                 from facevalue.cluster.begin import begin_on_cluster  # noqa: PLC0415 - only where it is asked for
@@ -159,6 +159,12 @@ def audit(
         report, _ = finish(session)
     document = _document(session, outcome, report)
     return Output(document, _answer_lines(outcome, report), _status(outcome, report))
+
+
+def _heading(study: Study) -> str:
+    """Name and title of a study; many titles begin with the name."""
+    title = study.about.title
+    return title if title.casefold().startswith(study.name.casefold()) else f"{study.name}: {title}"
 
 
 def _status(outcome: AuditOutcome, report: AuditReport) -> Exit:

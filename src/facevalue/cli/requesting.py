@@ -11,6 +11,7 @@ from facevalue.records.requests import FORMS
 from facevalue.runs.prepared import prepare
 from facevalue.runs.requested import write_requests
 from facevalue.runs.settings import RunSettings
+from facevalue.shell_commands import shell_command
 from facevalue.types import OptionValue
 
 
@@ -48,9 +49,13 @@ def requests(
     settings = RunSettings(sample=sample, seed=seed, exact=exact, name=name)
     prepared = prepare(protocol.study(options), model, out, settings, interventions)
     written = write_requests(prepared.study, model, form, out, prepared.settings, max_tokens)
-    text = [f"{written.requests:,} requests in the form of {FORMS[form].tool}, in {len(written.files)} files:"]
-    text += [f"  {path}" for path in written.files]
-    text += [f"Answers: facevalue import ANSWERS --out {out}"] if written.files else []
+    if written.files:
+        place = f"{len(written.files):,} files" if len(written.files) > 1 else "one file"
+        text = [f"{written.requests:,} requests in the form of {FORMS[form].tool}, in {place}:"]
+        text += [f"  {path}" for path in written.files]
+        text += [f"Answers: {shell_command('import', 'ANSWERS', '--out', out)}"]
+    else:
+        text = [f"Nothing is left to ask: {written.answered:,} requests have an answer."]
     document = RequestsDocument(
         str(out), prepared.study.name, model, written.requests, written.answered, tuple(map(str, written.files))
     )

@@ -157,7 +157,7 @@ def _request(trials: AskedTrials, state: TaskState) -> Request:
 def _recorded(state: TaskState) -> RecordedReply | str:
     """The reply as an import of the log reads it."""
     sample = {"id": state.sample_id, "output": state.output.model_dump(), "metadata": state.metadata}
-    return recorded_reply(sample, "the reply", AskedModel(state.model.api, state.model.name))
+    return recorded_reply(sample, "the reply", AskedModel.of(state.model.api, state.model.name))
 
 
 def _response(score: SampleScore) -> Response:

@@ -86,7 +86,7 @@ def _record(path: Path, head: Mapping[str, Any], samples: "Iterator[tuple[Key, L
         model,
         {RECORDED_BY: INSPECT, **_facts(spec, config)},
         _places(path, samples),
-        partial(_loaded, path.name, AskedModel(*model.partition("/")[::2]), _thinks(config)),
+        partial(_loaded, path.name, AskedModel.of(*model.partition("/")[::2]), _thinks(config)),
         study_asked,
         {name: config.get(name) for name in ("temperature", "top_p", "max_tokens")},
         findings,
@@ -193,7 +193,7 @@ def recorded_reply(
     output = sample.get("output")
     if not isinstance(output, Mapping) or not output.get("choices"):
         return f"{log}: the sample has no answer."
-    if problem := asked.problem(output):
+    if problem := asked.another(output):
         return f"{log}: {problem}"
     attachments, metadata = (_mapping(sample.get(name)) for name in ("attachments", "metadata"))
     try:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from facevalue.errors import DataError, ModelError
 from facevalue.models._fallback import exact, response_of
 from facevalue.models.base import Capabilities
+from facevalue.models.inspect.providers import AskedModel, is_asked_for
 from facevalue.records.base import Fact, Key, Record, RecordedReply, content_of
 from facevalue.types import Request, Response, Status
 
@@ -47,6 +48,8 @@ class RecordModel:
             raise DataError(f"{first.path.name} holds no answer.")
         self._served: dict[str, None] = {}
         self._used: set[Key] = set()
+        self._contradicted = 0
+        self._asked = AskedModel(self.name, deployed=True)
 
     def settings(self) -> Mapping[str, Fact]:
         """Who wrote the answers down, and what changes them."""
@@ -64,9 +67,19 @@ class RecordModel:
     def close(self) -> None:
         """Nothing to release."""
 
-    def left(self) -> int:
-        """Answers to nothing that was asked."""
-        return len(self._places) - len(self._used)
+    def warnings(self, *, resumed: bool = False) -> list[str]:
+        """What of the records was not taken, or is odd, as sentences; `resumed`: whether answers were stored before."""
+        out = []
+        if (left := len(self._places) - len(self._used)) and not resumed:
+            out.append(f"{left:,} recorded answers are to nothing that the study asks here: left out.")
+        if self._contradicted:
+            out.append(
+                f"{self._contradicted:,} requests have another answer in a later file: that of the first file counts."
+            )
+        names = [name.partition(", ")[0] for name in self._served]
+        if other := [name for name in names if not self._is_log() and not is_asked_for(name, [self.name])]:
+            out.append(f"The replies are of {other[0]}, and the run is of {self.name}: is this the same model?")
+        return out
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         """Look up each request.
@@ -90,24 +103,40 @@ class RecordModel:
     def _response(self, request: Request) -> Response:
         key: Key = (request.trial, request.repeat)
         reason = "no answer is recorded"
+        chosen: RecordedReply | None = None
         for number in self._places.get(key, ()):
             self._used.add(key)
-            record = self._records[number]
-            try:
-                recorded = record.reply(record.places[key])
-            except DataError as error:
-                reason = str(error)
-                continue
+            recorded = self._recorded(number, request)
             if isinstance(recorded, str):
                 reason = recorded
-                continue
-            if not _is_about(recorded, request):
-                reason = _WRONG
-                continue
-            if recorded.reply.served_by and len(self._served) < _MOST_NAMES:
-                self._served.setdefault(recorded.reply.served_by)
-            return response_to(request, recorded)
-        return Response(request.trial, request.repeat, Status.ERROR, error=reason)
+            elif chosen is None:
+                chosen = recorded
+            elif (recorded.reply.status, recorded.reply.text) != (chosen.reply.status, chosen.reply.text):
+                self._contradicted += 1
+                break
+        if chosen is None:
+            return Response(request.trial, request.repeat, Status.ERROR, error=reason)
+        if chosen.reply.served_by and len(self._served) < _MOST_NAMES:
+            self._served.setdefault(chosen.reply.served_by)
+        return response_to(request, chosen)
+
+    def _recorded(self, number: int, request: Request) -> RecordedReply | str:
+        """The answer in one of the records; or why it has none."""
+        record = self._records[number]
+        try:
+            recorded = record.reply(record.places[request.trial, request.repeat])
+        except DataError as error:
+            return str(error)
+        if isinstance(recorded, str):
+            return recorded
+        if not _is_about(recorded, request):
+            return _WRONG
+        other = "" if self._is_log() else self._asked.other(recorded.reply.served_by.partition(", ")[0])
+        return other or recorded
+
+    def _is_log(self) -> bool:
+        """Whether the records say themselves who was asked, so that each answer was compared with that already."""
+        return self._records[0].study_asked is not None
 
 
 def _is_about(recorded: RecordedReply, request: Request) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from facevalue import studies
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.protocol.settings import defaults
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import interventions_of
@@ -14,7 +14,7 @@ from facevalue.records.base import Fact, Record, StudyAsked
 from facevalue.records.model import RecordModel
 from facevalue.records.requests import ANY
 from facevalue.runs.asked import table_digest
-from facevalue.runs.prepared import Prepared
+from facevalue.runs.prepared import Prepared, model_in_path
 from facevalue.runs.settings import RunSettings
 from facevalue.store.files import MANIFEST, PLACES
 from facevalue.store.manifest import INTERVENTIONS, RECORDED_BY, RunManifest, read_manifest
@@ -73,6 +73,35 @@ def study_asked(described: StudyAsked, place: str, *, outside: bool = False) -> 
             f"{place} was asked about other pictures than {described.study} shows now: trial numbers would mean others."
         )
     return study
+
+
+def by_run(records: Sequence[Record], out: Path, name: str | None = None) -> dict[Path, list[Record]]:
+    """Sort records into runs, by who was asked what; of several runs each gets a folder below `out`.
+
+    Raises
+    ------
+    SettingError
+        One name for several runs.
+    DataError
+        Several models, and nothing says what they were asked.
+    """
+    groups: list[list[Record]] = []
+    for record in records:
+        group = next((g for g in groups if (g[0].model, g[0].study_asked) == (record.model, record.study_asked)), None)
+        groups.append([record]) if group is None else group.append(record)
+    if len(groups) == 1:
+        return {out: groups[0]}
+    if name is not None:
+        raise SettingError(f"--name is for one run, and these are {len(groups)}: they are called by their models.")
+    folders: dict[Path, list[Record]] = {}
+    for group in groups:
+        first = group[0]
+        if first.study_asked is None:
+            raise DataError(f"{first.path.name} holds answers by several models: import a record of each by itself.")
+        folder = out / f"{first.study_asked.study}-{model_in_path(first.model)}"
+        numbered = (folder.with_name(f"{folder.name}-{number}") for number in range(2, len(groups) + 2))
+        folders[next(place for place in (folder, *numbered) if place not in folders)] = group
+    return folders
 
 
 def imported(

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from facevalue.design import Order
-from facevalue.errors import SettingError
+from facevalue.errors import SettingError, UnknownNameError
 from facevalue.protocol.study import Study
 from facevalue.records.base import Fact
 from facevalue.records.requests import FORMS, RequestForm
@@ -29,10 +29,14 @@ FOLDER = "requests"
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """Requests that were written."""
+    """Requests that were written for somebody else to ask."""
 
+    folder: Path
+    """The run's, which waits for the answers."""
     requests: int
+    """Requests written."""
     files: tuple[Path, ...]
+    """In which they are."""
     answered: int
     """Requests of the run that have an answer already, and were not written again."""
 
@@ -46,11 +50,13 @@ def write_requests(
 
     Raises
     ------
-    SettingError
-        The form takes no such requests.
+    UnknownNameError, SettingError
+        There is no such form, or it takes no such requests.
     RunError
         The folder was begun with other settings, for another tool, or is written by another process.
     """
+    if form not in FORMS:
+        raise UnknownNameError("form of requests", form, FORMS)
     written = FORMS[form]
     check_shown(study)
     _check(study, written, form, settings)
@@ -73,7 +79,7 @@ def write_requests(
         files = tuple(_files(written, stream, model, max_tokens, folder / FOLDER, form))
         if stream.failure is not None:
             raise stream.failure
-        return Requested(stream.planned, files, completion.stored())
+        return Requested(folder, stream.planned, files, completion.stored())
 
 
 def _check(study: Study, form: RequestForm, name: str, settings: RunSettings) -> None:

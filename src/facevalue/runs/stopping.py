@@ -82,6 +82,8 @@ class StopRule:
         alike = int((verdicts == Verdict.EQUIVALENT).sum())
         if differing + alike < judged.height:
             return ""
+        if judged.height == 1:
+            return f"the one comparison is decided ({'a difference' if differing else 'equivalent'})"
         return f"all {judged.height:,} comparisons are decided ({differing:,} differ, {alike:,} are equivalent)"
 
 

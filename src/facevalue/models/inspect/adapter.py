@@ -55,7 +55,7 @@ class InspectModel(Served[calls.Client, str]):
         if options.batch is not None and not any("batcher" in name for name in vars(self._api)):
             raise ModelSpecError(f"Inspect's {self._provider} takes no batches; {', '.join(BATCHING)} do.")
         names = (self._api.service_model_name(), self._api.canonical_name())
-        self._asked = AskedModel(self._provider, self._model, names)
+        self._asked = AskedModel.of(self._provider, self._model, names)
         self._unsent: list[str] = []
         self._takes_seed = False
 
@@ -123,7 +123,7 @@ class InspectModel(Served[calls.Client, str]):
         except ValueError as error:
             text = self._clean(f"The reply is none that can be read: {error}")
             raise Failure(text, status=200, transient=True) from None
-        if problem := self._asked.problem(document):
+        if problem := self._asked.another(document):
             raise Failure(self._clean(problem))
         return replace(reply, note=None if reply.note is None else self._clean(reply.note))
 

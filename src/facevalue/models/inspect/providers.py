@@ -26,6 +26,7 @@ ELSEWHERE = {
 _STARTING = {"vllm": "VLLM_BASE_URL", "vllm-completions": "VLLM_BASE_URL", "sglang": "SGLANG_BASE_URL"}
 """Those that start a server unless a variable says where there is one."""
 _DEPLOYING = ("azureai", "litellm-proxy", "sagemaker")
+"""Those whose names are the user's own, as are those of models called `azure/...`."""
 _ROUTING = ("hf-inference-providers", "openrouter")
 _VERSION = re.compile(
     r"[-@:](?:(?:preview|exp)-)?(?:\d{4}-\d\d-\d\d|\d{8}|\d{6}|\d{4}|\d{3}|\d\d-\d\d(?:-\d{4})?)(?:-v\d+)?(?::\d+)?"
@@ -75,11 +76,6 @@ def endpoint_variable(provider: str) -> str | None:
     return _STARTING.get(provider)
 
 
-def is_deployment(provider: str, model: str) -> bool:
-    """Whether the user's own name of a deployment is asked for, which says nothing of the model behind it."""
-    return provider in _DEPLOYING or model.startswith("azure/")
-
-
 def without_route(provider: str, name: str) -> str:
     """The name of a model without who is to run it, where a provider takes that: "NAME:free", "NAME:fireworks-ai"."""
     return name.partition(":")[0] if provider in _ROUTING else name
@@ -88,33 +84,36 @@ def without_route(provider: str, name: str) -> str:
 class AskedModel:
     """A model that is asked for, and which other one answers in its place.
 
-    `provider`, `name`: of the model. `names`: what else it may call itself.
+    `name`: of the model. `names`: what else it may call itself. `deployed`: whether the name says nothing of the model
+    behind it: there the one that answers first is the one.
     """
 
-    def __init__(self, provider: str, name: str, names: Iterable[str] = ()) -> None:
-        self._name = name
-        self._names = (name, without_route(provider, name), provider, *names)
-        self._is_deployment = is_deployment(provider, name)
-        self._deployed = ""
+    def __init__(self, name: str, names: Iterable[str] = (), *, deployed: bool = False) -> None:
+        self._name, self._deployed = name, deployed
+        self._names = [] if deployed else [name, *names]
 
-    def problem(self, output: Mapping[str, Any]) -> str:
-        """Say that a reply (a `ModelOutput` as JSON has it) is another model's; nothing where it is not.
+    @classmethod
+    def of(cls, provider: str, name: str, names: Iterable[str] = ()) -> "AskedModel":
+        """A model of one of Inspect's providers."""
+        names = (without_route(provider, name), provider, *names)
+        return cls(name, names, deployed=provider in _DEPLOYING or name.startswith("azure/"))
 
-        Of a deployment, the model that answers first is the one.
-        """
-        fallback, served = output.get("fallback"), output.get("model")
-        if fallback is not None:
-            other, name = (
-                (fallback.get("fallback_model"), fallback.get("model")) if isinstance(fallback, Mapping) else ("", "")
-            )
-            return f"Answered by {other or 'another model'} in place of {name or self._name}."
-        if not isinstance(served, str) or not served or is_asked_for(served, self._names):
+    def other(self, served: str) -> str:
+        """Say that it was another model, by the name in a reply; nothing where it was not, or the reply names none."""
+        if served and not self._names:
+            self._names = [served]
+        if not served or is_asked_for(served, self._names):
             return ""
-        if self._is_deployment:
-            self._deployed = self._deployed or served
-            if is_asked_for(served, [self._deployed]):
-                return ""
-        return f"Answered by {served}, not by {self._deployed or self._name}, which was asked."
+        return f"Answered by {served}, not by {self._names[0] if self._deployed else self._name}, which was asked."
+
+    def another(self, output: Mapping[str, Any]) -> str:
+        """The same, by a `ModelOutput` as JSON has it."""
+        fallback, served = output.get("fallback"), output.get("model")
+        if fallback is None:
+            return self.other(served if isinstance(served, str) else "")
+        stated = fallback if isinstance(fallback, Mapping) else {}
+        other, name = stated.get("fallback_model") or "another model", stated.get("model") or self._name
+        return f"Answered by {other} in place of {name}."
 
 
 def is_asked_for(served: str, names: Iterable[str]) -> bool:
