@@ -134,6 +134,20 @@ def test_all_goes_by_keyboard(browser: Browser, live: str) -> None:
     browser.until("document.querySelector('dialog[open]') === null")
 
 
+def test_a_key_pressed_as_a_page_comes_back_keeps_its_focus(browser: Browser, live: str) -> None:
+    show(browser, live, "answers?run=0")
+    browser.press("j")
+    browser.press("Enter")
+    browser.until("document.querySelector('.reply') !== null")
+    browser.run("window.requestAnimationFrame = (call) => setTimeout(call, 200); 0")  # a machine with much else to do
+    browser.press("Escape")
+    browser.until("document.querySelector('.roomlist') !== null")
+    assert browser.run("document.activeElement.textContent") == "0", "the row that was opened"
+    browser.press("/")
+    browser.run("new Promise((done) => setTimeout(done, 700))")
+    assert browser.run("document.activeElement.type") == "search"
+
+
 def test_trials_of_a_filtered_list_follow_each_other(browser: Browser, tmp_path: Path) -> None:
     page = exported(tmp_path / "folder")
     with folder_served(page.parent, []) as address:

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from PIL import Image
@@ -16,10 +17,13 @@ from facevalue.protocol.checked_pictures import SEAL, TABLE, sealed_verdicts
 from facevalue.runs.attention_maps import FOLDER, write_map
 from facevalue.runs.review import ReviewSettings, collect, packet_for, write_review
 from facevalue.runs.stored import StoredRun
+from facevalue.view import export
+from facevalue.view.answer_index import index_of
 from facevalue.view.documents import document, plain
 from facevalue.view.export import export_folder
 from facevalue.view.opened import OpenedRuns
 from facevalue.view.pictures import picture_bytes
+from facevalue.view.trial_notes import sorted_texts
 
 
 def trial(run: StoredRun, number: int) -> Any:
@@ -35,6 +39,22 @@ def run(small_run: Path, tmp_path: Path) -> StoredRun:
 def test_a_judges_verdicts_stand_with_the_texts_of_the_trial(golden: Path) -> None:
     judged = trial(StoredRun.open(golden / "visbias"), 1275)["judged"]
     assert judged == [{"by": "sim/default, sexual orientation", "text": "“to be filled in later”: Heterosexual"}]
+
+
+def test_exports_hold_each_verdict_with_its_trial(golden: Path, tmp_path: Path) -> None:
+    run = StoredRun.open(golden / "visbias")
+    runs = OpenedRuns([run])
+    state = runs.at("0")
+    index = index_of(state)
+    texts = sorted_texts(state, index, np.arange(index.trial.size))
+    judged = {number: plain(verdicts) for number, verdicts in texts.items() if verdicts}
+    assert len(judged) == 30
+    for number in index.trial[-120::7].tolist():
+        assert plain(sorted_texts(state, index, index.places_of_trial(number)).get(number, ())) == judged.get(
+            number, []
+        )
+    (row,) = export._rows(state, index, index.places_of_trial(1275), export._Pictures(runs, tmp_path, public=False))
+    assert json.loads(row["judged"]) == judged[1275] == trial(run, 1275)["judged"]
 
 
 def test_what_people_read_in_a_reply_stands_beside_it(run: StoredRun, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 /** Where the reader is: links that keep the history, and the way back to the row and the line one came from. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { go, href, place, type Place, remember, type Route } from "./route";
 
 /** Links within the viewer go by `go`, so that each entry of the history knows how deep it is. */
@@ -37,17 +37,15 @@ export function usePlaces(route: Route): void {
       removeEventListener("focusin", save);
     };
   }, []);
-  useEffect(() => {
+  // With the page itself, not a frame later: a key pressed in between would lose its focus to the row.
+  useLayoutEffect(() => {
     const { top, focus } = arrived.current ?? place();
     arrived.current = null;
     const moved = page.current !== route.page;
     page.current = route.page;
     if (top !== undefined || focus) {
-      const restore = () => {
-        scrollTo(0, top ?? 0);
-        if (focus) document.querySelector<HTMLElement>(`[data-row][href="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
-      };
-      requestAnimationFrame(restore);
+      scrollTo(0, top ?? 0);
+      if (focus) document.querySelector<HTMLElement>(`[data-row][href="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
     } else if (moved) {
       scrollTo(0, 0);
       document.querySelector<HTMLElement>("main")?.focus({ preventScroll: true });

@@ -188,15 +188,16 @@ def _with_answer(state: RunState, index: AnswerIndex, request: _Wanted, places: 
 def parsed(run: StoredRun, index: AnswerIndex, places: Places) -> pl.DataFrame:
     """What replies at these places mean, with their factors, and what is stored of them in columns of other names."""
     stored = stored_rows(run, index, places)
-    factors = run.study.design.trials(index.trials_of(places))
-    texts = stored.drop("trial").with_columns(spoken(pl.col("text")))
-    answered = run.study.answer(
-        pl.concat([factors, texts.select("repeat", "status", "text", "probs")], how="horizontal")
-    )
     verbatim = stored.select(
         pl.all().exclude("trial", "repeat", "status").name.prefix("stored "),
     )
-    return pl.concat([answered, verbatim], how="horizontal")
+    return pl.concat([run.study.answer(replies_read(run, stored)), verbatim], how="horizontal")
+
+
+def replies_read(run: StoredRun, stored: pl.DataFrame) -> pl.DataFrame:
+    """Stored replies with the factors of their trials, as a study reads them: what is said after thinking."""
+    texts = stored.with_columns(spoken(pl.col("text"))).select("repeat", "status", "text", "probs")
+    return pl.concat([run.study.design.trials(stored["trial"].to_numpy()), texts], how="horizontal")
 
 
 def answer_rows(state: RunState, index: AnswerIndex, places: Places) -> tuple[AnswerRow, ...]:

@@ -5,12 +5,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow.parquet as pq
 
@@ -21,7 +21,7 @@ from facevalue.shell_commands import shell_command
 from facevalue.store.files import make_folder, write_whole
 from facevalue.types import Question
 from facevalue.view import page
-from facevalue.view.answer_index import AnswerIndex, factor_names, index_of
+from facevalue.view.answer_index import AnswerIndex, Places, factor_names, index_of
 from facevalue.view.answers import (
     LONGEST,
     answers,
@@ -41,7 +41,7 @@ from facevalue.view.pictures import listed, picture_bytes
 from facevalue.view.profile import profile
 from facevalue.view.public_pictures import PublicPictures
 from facevalue.view.query import MOST_ROWS, Query
-from facevalue.view.trial_notes import attention, judged, picture_checks
+from facevalue.view.trial_notes import JudgedReply, attention, judged, picture_checks, sorted_texts
 
 ROWS = 5_000
 """Answers of a row group: what a browser fetches at a time."""
@@ -49,8 +49,6 @@ _EMBEDDED, _MOST_BYTES = 3_000, 12_000_000
 """Answers up to which the page holds its data itself, if these are no more bytes than that."""
 _CELLS = 2_000
 """Estimates of a run that get a page of their own, the clearest first."""
-_SORTED = 20_000
-"""Answers of a run up to which an export has what a judge, and people, say of single texts."""
 _NO_NOTES: Mapping[str, str | None] = dict.fromkeys(("attention", "judged", "checks"))
 _PICTURE_OF_TRIAL = re.compile(r"/\d+-\d+\.webp$")
 _PICTURE = re.compile(r"picture/(\d+)/(asked|(?:attention-)?\d+)-(\d+)")
@@ -229,9 +227,23 @@ def _of_run(state: RunState) -> Iterator[tuple[str, Callable[[], Any]]]:
 def _stored_answers(state: RunState, pictures: _Pictures) -> Iterator[list[dict[str, Any]]]:
     """Answers in the order of trials, some at a time."""
     index = index_of(state)
-    for start in range(0, index.trial.size, ROWS):
-        places = np.arange(start, min(start + ROWS, index.trial.size))
+    for places in _parts(index.trial, ROWS):
         yield list(_rows(state, index, places, pictures))
+
+
+def _parts(trials: npt.NDArray[np.integer[Any]], size: int) -> Iterator[Places]:
+    """Places in sorted trials, about so many at a time, those of a trial together.
+
+    Examples
+    --------
+    >>> [places.tolist() for places in _parts(np.array([4, 4, 5, 5, 7]), 3)]
+    [[0, 1, 2, 3], [4]]
+    """
+    stop = 0
+    while (start := stop) < trials.size:
+        last = trials[min(start + size, trials.size) - 1]
+        stop = int(np.searchsorted(trials, last, side="right"))
+        yield np.arange(start, stop)
 
 
 def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures) -> Iterator[dict[str, Any]]:
@@ -241,6 +253,7 @@ def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures)
     counted = meanings(run, rows, questions)
     dicts = rows.to_dicts()
     of_trials = {trial: list(replies) for trial, replies in groupby(dicts, lambda row: int(row["trial"]))}
+    texts = sorted_texts(state, index, places)
     for row, question, answer, refs in zip(dicts, questions, counted, listed(state, factors), strict=True):
         options = [option.wording for option in question.options]
         probs = row["stored probs"]
@@ -262,7 +275,7 @@ def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures)
                 "system": question.system,
                 "options": to_json(options) if options else None,
                 "probs": to_json(shares) if shares else None,
-                **_notes(state, index, of_trials.pop(row["trial"], []), question, pictures),
+                **_notes(state, of_trials.pop(row["trial"], []), question, pictures, texts),
                 "prompt_tokens": row["stored prompt_tokens"],
                 "completion_tokens": row["stored completion_tokens"],
                 "latency_ms": row["stored latency_ms"],
@@ -271,16 +284,19 @@ def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures)
 
 
 def _notes(
-    state: RunState, index: AnswerIndex, replies: Sequence[Mapping[str, Any]], question: Question, pictures: _Pictures
+    state: RunState,
+    replies: Sequence[Mapping[str, Any]],
+    question: Question,
+    pictures: _Pictures,
+    texts: Mapping[int, Sequence[JudgedReply]],
 ) -> Mapping[str, str | None]:
     """What others made of a trial, which stands beside the first of its replies."""
     if not replies:
         return _NO_NOTES
     trial, mapped = replies[0]["trial"], state.once("trials with maps", lambda: trials_with_maps(state.run.folder))
-    parse = partial(parsed, index=index, places=index.places_of_trial(trial)) if index.trial.size <= _SORTED else None
     notes = {
         "attention": pictures.placed(plain(attention(state, trial, question))) if trial in mapped else [],
-        "judged": plain(tuple(judged(state, trial, replies, parse))),
+        "judged": plain(tuple(judged(state, trial, replies, texts.get(trial, ())))),
         "checks": plain(picture_checks(state, replies[0])),
     }
     return {name: to_json(value) if value else None for name, value in notes.items()}

@@ -1,6 +1,6 @@
 """A trial: what was shown and asked, every reply with what it means, and what others say of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,7 +21,7 @@ from facevalue.view.answers import (
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef, captions, image_size
 from facevalue.view.query import Query
-from facevalue.view.trial_notes import JudgedReply, attention, judged, picture_checks
+from facevalue.view.trial_notes import JudgedReply, attention, judged, picture_checks, sorted_texts
 
 QUERY = ("run", "trial")
 
@@ -103,10 +103,11 @@ def trial_of(state: RunState, number: int) -> Trial:
     places = index.places_of_trial(number)
     if not places.size:
         raise DataError(f"Trial {number:,} has not been asked in this run.")
-    return _trial(state, index, number, parsed(run, index, places))
+    texts = sorted_texts(state, index, places).get(number, ())
+    return _trial(state, index, number, parsed(run, index, places), texts)
 
 
-def _trial(state: RunState, index: AnswerIndex, number: int, rows: pl.DataFrame) -> Trial:
+def _trial(state: RunState, index: AnswerIndex, number: int, rows: pl.DataFrame, texts: Sequence[JudgedReply]) -> Trial:
     run, titles = state.run, state.titles
     factors = run.study.design.trials([number])
     (question,) = run.study.ask(factors)
@@ -126,7 +127,7 @@ def _trial(state: RunState, index: AnswerIndex, number: int, rows: pl.DataFrame)
             _reply(state, row, question, answer)
             for row, answer in zip(replies, meanings(run, rows, [question] * rows.height), strict=True)
         ),
-        tuple(judged(state, number, replies, lambda again: parsed(again, index, index.places_of_trial(number)))),
+        tuple(judged(state, number, replies, texts)),
         attention(state, number, question),
         picture_checks(state, factors.row(0, named=True)),
         before,

@@ -1,12 +1,14 @@
 """What others made of a trial: verdicts of judges, scorers and people, checks of its pictures, maps of attention."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any
+
+import polars as pl
 
 from facevalue.answers.sorting import OPEN, Sorting
 from facevalue.errors import FaceValueError
@@ -25,6 +27,8 @@ from facevalue.runs.remote_pictures import own_folder
 from facevalue.runs.reviewed_replies import replies_by_people
 from facevalue.runs.stored import StoredRun
 from facevalue.types import Question
+from facevalue.view.answer_index import AnswerIndex, Places, stored_rows
+from facevalue.view.answers import replies_read
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef
 
@@ -54,38 +58,60 @@ class SortedTexts:
             self._asked.append((sorting, text))
         return None if self._judgments is None else self._judgments.judge(sorting, text)
 
-    def of(self, parse: Callable[[StoredRun], object]) -> Iterator[JudgedReply]:
-        """Verdicts on the texts that come up while `parse` reads replies."""
+    def of(self, replies: pl.DataFrame) -> dict[int, tuple[JudgedReply, ...]]:
+        """Verdicts on the texts in replies, by trial; `replies` as studies read them, those of a trial together."""
         with self._lock:
-            self._asked.clear()
-            parse(self._run)
-            texts = list(self._asked)
-        for sorting, text in texts:
-            quoted = f"“{shortened(text, _TEXT)}”"
-            judgments = self._judgments
-            if judgments is not None and (judgment := judgments.judgments.get((sorting.name, text))):
-                verdict = judgment.category or f"{judgment.verdict.value}: {shortened(judgment.reply, _TEXT)}"
-                yield JudgedReply(f"{judgments.name}, {sorting.name}", f"{quoted}: {verdict}")
-            labels = [of_rater[text] for of_rater in read_people(self._folder, sorting).values() if text in of_rater]
-            if labels:
-                names = Counter(OPEN if label < 0 else sorting.categories[int(label)] for label in labels)
-                yield JudgedReply(f"people, {sorting.name}", f"{quoted}: {_counted(names)}")
+            texts = list(self._texts(replies.partition_by("trial", maintain_order=True)))
+        sortings = {sorting for _, asked in texts for sorting, _ in asked}
+        people = {sorting: tuple(read_people(self._folder, sorting).values()) for sorting in sortings}
+        return {
+            trial: tuple(note for sorting, text in asked for note in self._verdicts(sorting, text, people[sorting]))
+            for trial, asked in texts
+        }
+
+    def _texts(self, trials: Sequence[pl.DataFrame]) -> Iterator[tuple[int, list[tuple[Sorting, str]]]]:
+        """Texts that come up while replies are read; halves of which none holds a text are not looked at again."""
+        self._asked.clear()
+        self._run.study.answer(pl.concat(trials))
+        if len(trials) == 1:
+            yield int(trials[0]["trial"][0]), list(self._asked)
+        elif self._asked:
+            middle = len(trials) // 2
+            yield from self._texts(trials[:middle])
+            yield from self._texts(trials[middle:])
+
+    def _verdicts(self, sorting: Sorting, text: str, people: Sequence[Mapping[str, float]]) -> Iterator[JudgedReply]:
+        quoted = f"“{shortened(text, _TEXT)}”"
+        judgments = self._judgments
+        if judgments is not None and (judgment := judgments.judgments.get((sorting.name, text))):
+            verdict = judgment.category or f"{judgment.verdict.value}: {shortened(judgment.reply, _TEXT)}"
+            yield JudgedReply(f"{judgments.name}, {sorting.name}", f"{quoted}: {verdict}")
+        labels = [of_rater[text] for of_rater in people if text in of_rater]
+        if labels:
+            names = Counter(OPEN if label < 0 else sorting.categories[int(label)] for label in labels)
+            yield JudgedReply(f"people, {sorting.name}", f"{quoted}: {_counted(names)}")
+
+
+def sorted_texts(state: RunState, index: AnswerIndex, places: Places) -> dict[int, tuple[JudgedReply, ...]]:
+    """Verdicts on the texts in replies at these places, by trial, of runs whose replies hold such texts."""
+    if not places.size or state.run.study.reading.judged is None:
+        return {}
+    texts = state.once("sorted texts", lambda: SortedTexts(state.run))
+    return texts.of(replies_read(state.run, stored_rows(state.run, index, places)))
 
 
 def judged(
-    state: RunState, trial: int, rows: Sequence[Mapping[str, Any]], parse: Callable[[StoredRun], object] | None
+    state: RunState, trial: int, rows: Sequence[Mapping[str, Any]], texts: Sequence[JudgedReply]
 ) -> Iterator[JudgedReply]:
     """What others say of the replies of a trial.
 
-    `rows`: these replies, as they are read. `parse`: reads them once more, as of another run of the same replies; None
-    to leave out which category texts were given.
+    `rows`: these replies, as they are read. `texts`: verdicts on the texts in them (`sorted_texts`).
     """
     for row in rows:
         for name, score in row.items():
             if name.startswith(_SCORE) and score is not None:
                 yield JudgedReply(name.removeprefix(_SCORE), f"{score:g} (reply {row['repeat']})")
-    if parse is not None and state.run.study.reading.judged:
-        yield from state.once("sorted texts", lambda: SortedTexts(state.run)).of(parse)
+    yield from texts
     folder = state.run.folder
     by_people = state.once(f"replies by people {kept_at(folder, REPLIES)}", lambda: replies_by_people(folder))
     for repeat, choices in by_people.get(trial, {}).items():
