@@ -231,7 +231,7 @@ def _stored_answers(state: RunState, pictures: _Pictures) -> Iterator[list[dict[
         yield list(_rows(state, index, places, pictures))
 
 
-def _parts(trials: npt.NDArray[np.integer[Any]], size: int) -> Iterator[Places]:
+def _parts(trials: npt.NDArray[Any], size: int) -> Iterator[Places]:
     """Places in sorted trials, about so many at a time, those of a trial together.
 
     Examples
