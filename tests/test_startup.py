@@ -1,4 +1,4 @@
-"""What a process imports before it does anything: helps, plans and gates start at once.."""
+"""What a process imports before it does anything: helps, plans and gates start at once."""
 
 import subprocess
 import sys
@@ -58,6 +58,8 @@ def test_help_of_a_file_of_ones_own_needs_tables_and_no_statistics(tmp_path: Pat
     modules = imported_by_command("run", "mine.toml", "--help", folder=tmp_path)
     assert "polars" in modules, "its factors are checked"
     assert not modules & {"scipy.special", "scipy.stats", "jinja2", "facevalue.runs.runner"}
+    shows = {"PIL.Image", "facevalue.stimuli.portraits.compose", "facevalue.stimuli.noto", "facevalue.annotations.vader"}
+    assert not modules & shows, "nothing is drawn, opened or scored"
 
 
 @pytest.mark.parametrize("module", ["facevalue.cli.planning", "facevalue.cli.running", "facevalue.report.of_runs"])

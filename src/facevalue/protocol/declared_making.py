@@ -30,7 +30,6 @@ from facevalue.protocol.making import IMAGE, PATH, PROMPT, Making, PicturePlan
 from facevalue.protocol.settings import Options, Setting, chosen, names, whole
 from facevalue.protocol.slots import filled, slots
 from facevalue.stimuli.columns import Column
-from facevalue.stimuli.drawn_workers import DrawnImages
 from facevalue.stimuli.manifest import MAKING, MAX_CELL, RESERVED
 from facevalue.types import OptionValue
 
@@ -208,6 +207,8 @@ class DeclaredMaking:
     def plan(self, options: Mapping[str, OptionValue]) -> PicturePlan:
         """Bases, and after each its edits."""
         bases = self._sources(options) if options["sources"] else self._bases(options)
+        from facevalue.stimuli.drawn_workers import DrawnImages  # noqa: PLC0415 - a study that is read draws nothing
+
         unit = [] if self.unit == IMAGE else [self.unit]
         bases = candidates(bases, whole(options, "draws", 1, MOST_DRAWS), IMAGE, *unit)
         factors = [name for name in bases.columns if name not in (IMAGE, PROMPT, PATH, self.unit)]

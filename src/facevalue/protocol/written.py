@@ -8,7 +8,7 @@ from math import inf, isfinite
 import numpy as np
 import polars as pl
 
-from facevalue.annotations import lexicon, sentiment, tokens
+from facevalue.annotations import lexicon, tokens
 from facevalue.answers import NA, NA_DTYPE, free_text, json_fields, numbers, salaries
 from facevalue.answers.base import UNREAD, each_once, unread
 from facevalue.errors import DataError
@@ -291,6 +291,8 @@ class Text(WrittenReply):
         if WORDS in self.taken:
             out[WORDS] = lengths["tokens"].cast(pl.Float64).to_numpy()
         if SENTIMENT in self.taken:
+            from facevalue.annotations import sentiment  # noqa: PLC0415 - its lexicon is large
+
             out[SENTIMENT] = sentiment.score(parsed, "text")["compound"].cast(pl.Float64).to_numpy()
         if self.words:
             hits = lexicon.count(parsed, "text", lexicon.Lexicon("words of the study", "", "", self.words))

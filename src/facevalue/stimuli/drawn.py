@@ -5,14 +5,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.places import cache_folder
 from facevalue.stimuli.base import Kind, factors_of
-from facevalue.stimuli.portraits import ATTRIBUTES, Identity, PortraitCache, key, sample_identities
+from facevalue.stimuli.portraits import ATTRIBUTES, Identity, key, sample_identities
 from facevalue.types import Image, Stimulus
+
+if TYPE_CHECKING:
+    from facevalue.stimuli.portraits import PortraitCache
 
 SIZE = 512
 _PART = 16  # portraits a process draws at a time
@@ -91,7 +95,7 @@ class PortraitSource:
 
     def _image(self, identity: Identity, change: tuple[str, str] | None, framing: str | None) -> Image:
         if self._cache is None:
-            self._cache = PortraitCache(self._folder, SIZE)
+            self._cache = _cache(self._folder)
         return Image(self._cache.get(identity, change, framing), "image/png")
 
 
@@ -117,9 +121,15 @@ def draw_all(manifest: pl.DataFrame, folder: Path) -> Iterator[int]:
             yield from [1] * count
 
 
+def _cache(folder: Path | None) -> "PortraitCache":
+    from facevalue.stimuli.portraits import PortraitCache  # noqa: PLC0415 - a study that is read draws nothing
+
+    return PortraitCache(folder, SIZE)
+
+
 def _draw(batch: tuple[Path, list[tuple[Identity, tuple[str, str] | None, str | None]]]) -> int:
     folder, jobs = batch
-    cache = PortraitCache(folder, SIZE)
+    cache = _cache(folder)
     for identity, change, framing in jobs:
         cache.get(identity, change, framing)
     return len(jobs)

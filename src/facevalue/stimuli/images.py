@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import PIL.Image
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
@@ -51,6 +50,8 @@ class Header(NamedTuple):
 
 def read_header(data: bytes, name: str) -> Header:
     """Return what an image is, told from its content; a `DataError` if it is none, truncated or too large."""
+    import PIL.Image  # noqa: PLC0415 - a study that is read opens no picture
+
     try:
         with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image:
             width, height = image.size

@@ -4,11 +4,9 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import PIL.Image
-import PIL.ImageOps
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
@@ -16,6 +14,9 @@ from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.images import FORMATS, image_files, read_header
 from facevalue.stimuli.kept import Kept
 from facevalue.stimuli.pairs import HEIGHT, MAX_SIDE, Pixels, check_shape, rgb, scaled_size
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
 
 KEPT_BYTES = 256 * 2**20
 """Most memory for decoded pictures."""
@@ -123,6 +124,9 @@ class SourceIndividuals(_Decoded):
 
 def decode(data: bytes, name: str, height: int | None = HEIGHT) -> Pixels:
     """Decode a picture for a pair: RGB of shape (height, width, 3), upright, on white, no higher than `height`."""
+    import PIL.Image  # noqa: PLC0415 - a study that is read opens no picture
+    import PIL.ImageOps  # noqa: PLC0415
+
     _check(data, name, height)
     try:
         with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image:
@@ -140,17 +144,21 @@ def _check(data: bytes, name: str, height: int | None) -> None:
         raise DataError(msg)
 
 
-def eight_bits(image: PIL.Image.Image) -> PIL.Image.Image:
+def eight_bits(image: "Picture") -> "Picture":
     """Return a picture as RGB, or as RGBA where it has alpha, with 8 bits a channel."""
     if image.mode.startswith("I"):  # 16-bit grey, which Pillow would cut off at 255
+        import PIL.Image  # noqa: PLC0415
+
         image = PIL.Image.fromarray((np.asarray(image).clip(0, 2**16 - 1) >> 8).astype(np.uint8))
     return image.convert("RGBA" if image.has_transparency_data else "RGB")
 
 
-def _small(image: PIL.Image.Image, height: int | None) -> PIL.Image.Image:
+def _small(image: "Picture", height: int | None) -> "Picture":
     """Return a picture with 8 bits a channel and no higher than `height`."""
     image = eight_bits(image)
     if height is None or image.height <= height:
         return image
+    import PIL.Image  # noqa: PLC0415
+
     # Scaled before alpha is put on white, as a picture of 50 million pixels is better not copied more than needed.
     return image.resize(scaled_size(image.width, image.height, height), PIL.Image.Resampling.BICUBIC)

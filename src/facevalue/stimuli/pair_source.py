@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import PIL.Image
 import polars as pl
 
 from facevalue.errors import DataError
@@ -130,6 +129,8 @@ class ComposedPairs(FileSource):
 
 def _squeezed(stimulus: Stimulus, size: tuple[int, int]) -> tuple[Image, ...]:
     """The picture of a stimulus in another size, as VIGNETTE's code resizes it (bilinear)."""
+    import PIL.Image  # noqa: PLC0415 - a study that is read opens no picture
+
     (image,) = stimulus.load()
     with PIL.Image.open(io.BytesIO(image.data)) as picture:
         small = picture.convert("RGB").resize(size, PIL.Image.Resampling.BILINEAR)

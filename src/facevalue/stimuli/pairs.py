@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import PIL.Image
 
 from facevalue.design import mix, mix_one
 from facevalue.errors import DataError
@@ -84,6 +83,8 @@ def compose(
 
 def encode(pair: Pixels) -> bytes:
     """Return RGB of shape (height, width, 3) as JPEG: quality 90, colour at half resolution, no metadata."""
+    import PIL.Image  # noqa: PLC0415 - a study that is read opens no picture
+
     buffer = io.BytesIO()
     PIL.Image.fromarray(pair).save(buffer, "JPEG", quality=QUALITY, subsampling="4:2:0")
     return buffer.getvalue()
@@ -169,6 +170,8 @@ def _check_side(name: str, value: int) -> None:
 
 
 def _resized(picture: Pixels, size: tuple[int, int]) -> Pixels:
+    import PIL.Image  # noqa: PLC0415 - a study that is read opens no picture
+
     return np.asarray(PIL.Image.fromarray(picture).resize(size, PIL.Image.Resampling.BICUBIC))
 
 
