@@ -58,7 +58,12 @@ def test_help_of_a_file_of_ones_own_needs_tables_and_no_statistics(tmp_path: Pat
     modules = imported_by_command("run", "mine.toml", "--help", folder=tmp_path)
     assert "polars" in modules, "its factors are checked"
     assert not modules & {"scipy.special", "scipy.stats", "jinja2", "facevalue.runs.runner"}
-    shows = {"PIL.Image", "facevalue.stimuli.portraits.compose", "facevalue.stimuli.noto", "facevalue.annotations.vader"}
+    shows = {
+        "PIL.Image",
+        "facevalue.stimuli.portraits.compose",
+        "facevalue.stimuli.noto",
+        "facevalue.annotations.vader",
+    }
     assert not modules & shows, "nothing is drawn, opened or scored"
 
 
