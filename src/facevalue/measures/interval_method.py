@@ -31,8 +31,8 @@ def method_for(clusters_per_group: int, *, paired: bool, level: bool = False) ->
     so that the bootstrap is better from `FEW`. In a difference the skewness of both sides cancels, t holds, and the
     bootstrap of rare answers finds 8% where 5% is right until `ENOUGH`. Of shifts of one and the same cluster t is as
     good with any number of them, and its p-value has no smallest step: with 2,000 resamples none lies below .001, and a
-    family of 850 tests can find nothing. docs/explanation/inference.md has the numbers, also of the methods that are
-    not chosen.
+    family of 850 tests can find nothing. docs/explanation/inference-evidence.md has the numbers, also of the methods
+    that are not chosen.
     """
     if clusters_per_group < 2:
         return NONE
