@@ -27,7 +27,7 @@ from facevalue.protocol.study import Study
 from facevalue.report.profile.cells import Outcome, ProfileCell
 from facevalue.report.profile.profile import profile_of
 from facevalue.runs.stored import StoredRun
-from facevalue.studies.stylisticbias.planted import planted_cues
+from facevalue.studies.stylisticbias.calibration import planted_cues
 
 Options = Mapping[str, Any]
 CUES: Options = {"faces": 12, "attributes": "tattoos,eyewear", "scenarios": "competent,intelligent,polite"}

@@ -20,7 +20,7 @@ from facevalue.runs import RunSettings, SilentProgress, run
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.studies import protocol
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
-from facevalue.studies.stylisticbias.planted import REFERENCE
+from facevalue.studies.stylisticbias.calibration import REFERENCE
 from facevalue.types import OptionValue
 from tests.studies.planted_model import PlantedModel
 

@@ -3,33 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from facevalue.protocol.blocks import (
-    Block,
-    Dumbbells,
-    Each,
-    Fold,
-    Grid,
-    Own,
-    Pictures,
-    Prose,
-    Strips,
-    Table,
-    Widest,
-)
+from facevalue.protocol import blocks as b
+from facevalue.protocol import facets
 from facevalue.protocol.cards import ONE_WORDING, StatedCard
 from facevalue.protocol.contents import Entry, Ledger, Made, Paragraph
 from facevalue.protocol.examples import WidestSets
-from facevalue.protocol.facets import (
-    DECISION,
-    DESCRIPTION,
-    DISFAVOURS,
-    FAVOURS,
-    IMPLICIT,
-    NEITHER,
-    Direction,
-    Facet,
-    Kinds,
-)
+from facevalue.protocol.facets import DESCRIPTION, DISFAVOURS, FAVOURS, NEITHER, Direction, Facet, Kinds
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import ALPHA, Estimate
 from facevalue.protocol.page import Findings, worded
@@ -53,27 +32,27 @@ def _groups(measure: str, by: tuple[str, ...], **more: Any) -> Of:
     return Of(measure, (*by, "group"), **{"label": "{group}", **more})
 
 
-def _table(measure: str, words: str, by: tuple[str, ...] = ASKED) -> Table:
+def _table(measure: str, words: str, by: tuple[str, ...] = ASKED) -> b.Table:
     """A row for each group."""
-    return Table(of=(_groups(measure, by),), **{"label": ("Group",), **WORDS(words)})
+    return b.Table(of=(_groups(measure, by),), **{"label": ("Group",), **WORDS(words)})
 
 
-def _strips(measure: str, by: tuple[str, ...], words: str, **more: Any) -> Strips:
+def _strips(measure: str, by: tuple[str, ...], words: str, **more: Any) -> b.Strips:
     """An interval for each group."""
-    return Strips(of=(_groups(measure, by, **more),), **WORDS(words))
+    return b.Strips(of=(_groups(measure, by, **more),), **WORDS(words))
 
 
-def _by_score(*blocks: Block, title: str = "{subset}: {prompt}", **more: Any) -> Each:
+def _by_score(*blocks: b.Block, title: str = "{subset}: {prompt}", **more: Any) -> b.Each:
     """The same for each prompt of each subset and each score."""
-    return Each(over=SCORED, title=title, note=_LABEL, blocks=blocks, **more)
+    return b.Each(over=SCORED, title=title, note=_LABEL, blocks=blocks, **more)
 
 
-def _ranges(measure: str, words: str) -> Table:
+def _ranges(measure: str, words: str) -> b.Table:
     """Ranges of every score in every model."""
-    return Table(of=(Of(measure, SCORED, label=f"{{subset}}|{{prompt}}|{_LABEL}"),), each_model=True, **WORDS(words))
+    return b.Table(of=(Of(measure, SCORED, label=f"{{subset}}|{{prompt}}|{_LABEL}"),), each_model=True, **WORDS(words))
 
 
-def _unnamed(measure: str) -> Prose:
+def _unnamed(measure: str) -> b.Prose:
     """Where groups differ, and it cannot be told which of them stand apart."""
 
     def text(look: Look) -> Sequence[str]:
@@ -84,7 +63,7 @@ def _unnamed(measure: str) -> Prose:
             if not e.value and e.p is not None and e.p < ALPHA
         ]
 
-    return Prose(text)
+    return b.Prose(text)
 
 
 def _larger_than_scorer(look: Look) -> Sequence[str]:
@@ -108,10 +87,10 @@ def _unscored(look: Look) -> Sequence[str]:
     return [f"{reason[0].upper()}{reason[1:]}." for reason in sorted(reasons)]
 
 
-def _by_prompt(measure: str, section: str) -> Each:
+def _by_prompt(measure: str, section: str) -> b.Each:
     """Means of a number by group for each prompt of each subset, the first open."""
     table = _table(measure, f"{section}.table")
-    return Each(over=ASKED, title="{subset}: {prompt}", fold="first", level=4, blocks=(table,))
+    return b.Each(over=ASKED, title="{subset}: {prompt}", fold="first", level=4, blocks=(table,))
 
 
 def _word_tables(look: Look) -> Sequence[Made]:
@@ -164,86 +143,86 @@ def _judged(look: Look) -> list[str]:
 
 
 _BY_PROMPT_CLOSED: dict[str, Any] = {"title": "{subset}, {prompt:lower}", "fold": "closed", "level": 4}
-_QUANTILES = Strips(of=(Of("max_score_quantile", (*SCORED, "quantile"), label="{quantile:raw}%"),),
+_QUANTILES = b.Strips(of=(Of("max_score_quantile", (*SCORED, "quantile"), label="{quantile:raw}%"),),
                     **WORDS("ranges.quantiles"))  # fmt: skip
 _RANGES = (
     _ranges("max_score", "ranges.table"),
-    Fold("The whole tail", (_by_score(_QUANTILES, **_BY_PROMPT_CLOSED),)),
-    Fold("Refused replies scored as the paper does", (
-        Prose(_unscored),
+    b.Fold("The whole tail", (_by_score(_QUANTILES, **_BY_PROMPT_CLOSED),)),
+    b.Fold("Refused replies scored as the paper does", (
+        b.Prose(_unscored),
         _ranges("max_score_released", "ranges.released"),
         _by_score(_table("score_mean_released", "ranges.released_groups", SCORED), **_BY_PROMPT_CLOSED),
     )),
 )  # fmt: skip
-_TAILS = Each(
+_TAILS = b.Each(
     over=("subset", "scorer", "score"), title="{subset}", note=_LABEL, **WORDS("tails.each"),
     blocks=(
-        Grid(of=Of("tail_share", (*SCORED, "group")), row="group", column="prompt", scale="share", turned=False,
+        b.Grid(of=Of("tail_share", (*SCORED, "group")), row="group", column="prompt", scale="share", turned=False,
              **WORDS("tails.grid")),
-        Fold("Each with its interval", (_strips("tail_share", SCORED, "tails.intervals", note="{prompt}"),)),
+        b.Fold("Each with its interval", (_strips("tail_share", SCORED, "tails.intervals", note="{prompt}"),)),
     ),
 )  # fmt: skip
 _SCORES = _by_score(
     _strips("score_gap", SCORED, "groups.gaps"),
-    Fold("Means and 90th percentiles", (_table("score_mean", "groups.means", SCORED),)),
+    b.Fold("Means and 90th percentiles", (_table("score_mean", "groups.means", SCORED),)),
     fold="first", nonzero=True, **WORDS("groups.each"),
 )  # fmt: skip
 _OCCUPATIONS = _by_score(
-    Table(of=(Of("occupation_spread", _IN_OCCUPATION, label="{occupation}", order="value"),),
+    b.Table(of=(Of("occupation_spread", _IN_OCCUPATION, label="{occupation}", order="value"),),
           **WORDS("occupations.spreads")),
-    Fold("Scores of groups in each occupation", (
-        Table(of=(_groups("occupation_score", _IN_OCCUPATION, label="{occupation}|{group}"),),
+    b.Fold("Scores of groups in each occupation", (
+        b.Table(of=(_groups("occupation_score", _IN_OCCUPATION, label="{occupation}|{group}"),),
               **WORDS("occupations.scores")),
     )),
     fold="first", **WORDS("occupations.each"),
 )  # fmt: skip
-_LISTS = Each(
+_LISTS = b.Each(
     of=(_groups("word_share", _LISTED),), over=("subset", "word_list"), title="{subset}: {word_list:raw}", fold="first",
     **WORDS("lists.each"),
     blocks=(
-        Each(
+        b.Each(
             over=("prompt",), title="{prompt}", fold="first", level=4, nonzero=True,
             blocks=(
                 _strips("word_share_gap", _LISTED, "lists.gaps"),
                 _table("word_share", "lists.table", _LISTED),
                 _strips("fewest_share", _LISTED, "lists.fewest"),
-                Grid(of=_groups("word_share", (*_LISTED, "occupation")), row="occupation", column="group",
+                b.Grid(of=_groups("word_share", (*_LISTED, "occupation")), row="occupation", column="group",
                      scale="score", mean=True, **WORDS("lists.occupations")),
             ),
         ),
     ),
 )  # fmt: skip
 _MITIGATIONS = (
-    Dumbbells(of=(Of("max_score", SCORED, label="{prompt}", note="{subset}, {score:raw}"),
+    b.Dumbbells(of=(Of("max_score", SCORED, label="{prompt}", note="{subset}, {score:raw}"),
                   Of("max_score_q90", SCORED, label="{prompt}", note="{subset}, {score:raw}: 90th percentile")),
               **WORDS("mitigations.ranges")),
-    Dumbbells(of=(Of("na_rate", ASKED, label="{prompt}", note="{subset}"),), **WORDS("mitigations.missing")),
+    b.Dumbbells(of=(Of("na_rate", ASKED, label="{prompt}", note="{subset}"),), **WORDS("mitigations.missing")),
 )  # fmt: skip
-_MISSING = Strips(
+_MISSING = b.Strips(
     of=(Of("na_rate", ASKED, label="{prompt}", note="{subset}"),
         Of("na_rate", (*ASKED, "reason"), label="{prompt}", note="{subset}: {reason:raw}"),
         Of("noted_share", (*ASKED, "reason"), label="{prompt}", note="{subset}: counted, {reason:raw}")),
     rows=(_groups("na_rate", ASKED, label="{prompt}|{group}"),), **WORDS("missing.rates"),
 )  # fmt: skip
-_AUDIT = Table(
+_AUDIT = b.Table(
     of=(Of("scorer_shift", ("scorer", "score", "group"), label=f"{_LABEL}|{{group}}", order="size"),),
     **WORDS("scorers.audit"),
 )  # fmt: skip
-SECTIONS: dict[str, tuple[Block, ...]] = {
+SECTIONS: dict[str, tuple[b.Block, ...]] = {
     "ranges": _RANGES,
     "tails": (_TAILS,),
     "groups": (_unnamed("score_apart"), _SCORES),
     "occupations": (_OCCUPATIONS,),
-    "sets": (Fold(WORDS.text("sets.fold.title"), (Widest(),)),),
-    "words": (Fold(WORDS.text("words.fold.title"), (Own(_word_tables, (Of("pmi", WORD),)),)),),
+    "sets": (b.Fold(WORDS.text("sets.fold.title"), (b.Widest(),)),),
+    "words": (b.Fold(WORDS.text("words.fold.title"), (b.Own(_word_tables, (Of("pmi", WORD),)),)),),
     "lists": (_unnamed("word_share_apart"), _LISTS),
     "ratings": (_unnamed("rating_apart"), _by_prompt("rating", "ratings")),
     "salaries": (_unnamed("salary_apart"), _by_prompt("salary", "salaries")),
     "lengths": (_by_prompt("length", "lengths"),),
     "mitigations": _MITIGATIONS,
-    "shown": (Pictures(),),
+    "shown": (b.Pictures(),),
     "missing": (_MISSING,),
-    "scorers": (_AUDIT, Prose(_larger_than_scorer)),
+    "scorers": (_AUDIT, b.Prose(_larger_than_scorer)),
 }
 _LEAD = {"score_gap": SCORED, "rating_gap": ASKED, "word_share_gap": _LISTED}
 _LISTS_FOR = {"warmth": FAVOURS, "competence": FAVOURS, "coldness": DISFAVOURS, "incompetence": DISFAVOURS}
@@ -256,7 +235,9 @@ def _meaning(e: Estimate) -> Direction:
 
 def _facet(name: str) -> Facet:
     """Who is described or rated otherwise than the other groups of its sets."""
-    kinds = Kinds(about=DECISION) if name == "rating_gap" else Kinds(directness=IMPLICIT, about=DESCRIPTION)
+    kinds = (
+        Kinds(about=facets.DECISION) if name == "rating_gap" else Kinds(directness=facets.IMPLICIT, about=DESCRIPTION)
+    )
     means = {
         "score_gap": _meaning,
         "rating_gap": FAVOURS,

@@ -13,6 +13,7 @@ import polars as pl
 from facevalue.annotations import lexicon
 from facevalue.errors import DataError
 from facevalue.measures.missing_by import Grouped, MissingBy, Person
+from facevalue.protocol.offers import Later
 from facevalue.protocol.settings import chosen, sampling, seeds
 from facevalue.protocol.study import About, Draws, Estimated, LeftOut, Planned, Scored, Study, Watched
 from facevalue.stimuli.pair_source import NoPicture
@@ -33,6 +34,7 @@ NOTE = (
     "This study asks a model to describe and rate people by their looks, as the published protocol does, and looks for "
     "hostile and stereotypical words in what it says. Replies may be offensive. Nothing they say is true of anyone."
 )
+_ANALYSIS = Later(__package__, "analysis")
 _PEOPLE = {"male": "man", "female": "woman"}
 _TITLES = {
     "prompt": TITLES,
@@ -77,22 +79,18 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     @cache  # a jackknife takes all measures again many times
     def known(scores: "tuple[Scores, ...]") -> dict[str, Any]:
         from facevalue.measures.scorer import audited  # noqa: PLC0415 - SciPy takes its time to import
-        from facevalue.studies.counterfactuals.analysis import Least  # noqa: PLC0415
-        from facevalue.studies.counterfactuals.parts import parts  # noqa: PLC0415
-        from facevalue.studies.counterfactuals.texts import word_lists  # noqa: PLC0415
 
         return {
-            "blocks": parts(placed.design, pictures.partial),
-            "lists": word_lists(str(options["words"]), str(options["words_variant"])),
-            "least": Least(choice.min_frequency, choice.min_sets),
+            "blocks": Later(__package__, "parts").parts(placed.design, pictures.partial),
+            "lists": Later(__package__, "texts").word_lists(str(options["words"]), str(options["words_variant"])),
+            "least": _ANALYSIS.Least(choice.min_frequency, choice.min_sets),
             "audits": {s.name: audited(s, words) for s in scores},
             "longest": sampling(options).max_tokens,
         }
 
     def analyse(scores: "tuple[Scores, ...]", answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
-        from facevalue.studies.counterfactuals.analysis import estimates  # noqa: PLC0415
-
-        return estimates(answers, **known(scores))
+        estimates: pl.DataFrame = _ANALYSIS.estimates(answers, **known(scores))
+        return estimates
 
     plain = Study(
         name=NAME,

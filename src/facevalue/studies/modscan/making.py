@@ -9,8 +9,7 @@ from facevalue.protocol.edits import SEED, in_form
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.picture_questions import PictureQuestions
 from facevalue.protocol.settings import Setting, chosen, names, whole
-from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
-from facevalue.stimuli.noto.persona_scenes import persona_svg
+from facevalue.studies.modscan.scenes import drawn_scenes
 from facevalue.studies.modscan.tables import instances, read
 from facevalue.types import OptionValue
 
@@ -18,13 +17,13 @@ GENERATED = 400
 """Pictures of each persona that the paper generates before those with people are dropped (section 4)."""
 
 
-def _personas() -> list[str]:
-    """The 14 persona traits."""
-    return [instance.name for instance in instances("persona")]
-
-
 SETTINGS = (
-    Setting("instances", "Only scenes of these persona traits, such as geek,slob.", [], levels=_personas),
+    Setting(
+        "instances",
+        "Only scenes of these persona traits, such as geek,slob.",
+        [],
+        levels=lambda: [i.name for i in instances("persona")],
+    ),
     Setting("per_persona", "Scenes made of each; about half are left once those with people are dropped.", GENERATED),
     SEED,
 )
@@ -42,12 +41,7 @@ def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     table = traits.join(numbers, how="cross", maintain_order="left_right")
     slug = pl.col("persona").str.replace_all(" ", "-")
     table = in_form(table.with_columns(image=pl.format("{}/{}", slug, "number")), options, "persona")
-    drawings = TableDrawings(table, ("image", "persona"), _svg)
-    return PicturePlan(table=table, unit="image", groups=("persona",), drawn=DrawnImages(drawings))
-
-
-def _svg(image: str, persona: str) -> str:
-    return persona_svg(persona, int(image.rpartition("/")[2]))
+    return PicturePlan(table=table, unit="image", groups=("persona",), drawn=drawn_scenes(table))
 
 
 MAKING = Making(

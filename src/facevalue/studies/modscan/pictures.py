@@ -1,8 +1,7 @@
 """What ModSCAN shows: faces, of which pairs are made, and scenes; from files, or drawn."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import combinations, product
 from pathlib import Path
@@ -24,10 +23,11 @@ from facevalue.protocol.sources import (
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
-from facevalue.stimuli.drawn_workers import DrawnImages
+from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
 from facevalue.stimuli.fairface import read_fairface
 from facevalue.stimuli.individuals import FileIndividuals, Individuals, SourceIndividuals
 from facevalue.stimuli.joined_pairs import JOINED
+from facevalue.stimuli.mixed import check_images
 from facevalue.stimuli.pair_source import PairSource
 from facevalue.stimuli.pairs import left_first
 from facevalue.stimuli.portraits import AGES, Identity
@@ -36,7 +36,7 @@ from facevalue.stimuli.utkface import read_utkface, read_utkface_pairs
 from facevalue.studies.modscan.scenes import PERSONA, apart, lacking, list_scenes
 from facevalue.studies.modscan.settings import LANGUAGE, VISION, Selection
 from facevalue.studies.modscan.tables import GENDERS, RACES
-from facevalue.types import OptionValue
+from facevalue.types import OptionValue, Stimulus
 
 TONE = "skin_tone"
 TONES = ("monk-02", "monk-05", "monk-07", "monk-09")
@@ -131,9 +131,8 @@ def _drawn(options: Options) -> Listing:
 
 
 def _portraits(faces: pl.DataFrame, _: Options) -> Source:
-    people = faces.select("image", "gender", "age", TONE).iter_rows()
-    drawings = DrawnImages({image: partial(_portrait, image, *traits) for image, *traits in people})
-    return _joined(SourceIndividuals(drawings, faces, None))
+    drawings = TableDrawings(faces, ("image", "gender", "age", TONE), _portrait)
+    return _joined(SourceIndividuals(DrawnImages(drawings), faces, None))
 
 
 def _portrait(image: str, gender: str, age: str, tone: str) -> str:
@@ -302,3 +301,47 @@ def _draw_seed(seed: int, *names: str) -> list[int]:
     """Seed of one cell's draw: other cells don't change it."""
     text = "\x1f".join(names).encode()
     return [seed, int.from_bytes(blake2b(text, digest_size=8).digest(), "little")]
+
+
+class Shown:
+    """Shows pairs of faces side by side, pairs that are composed already, and scenes.
+
+    Factors of a pair name its two groups as simulators know two people: `identity_1`, `identity_2` and `dimension`.
+
+    `pairs`, `scenes`: what shows them; None where there are none. `of_scenes`: images of scenes; all others are of
+    faces.
+    """
+
+    def __init__(self, pairs: Source | None, scenes: Source | None, of_scenes: Collection[str]) -> None:
+        self._pairs = pairs
+        self._scenes = scenes
+        self._of_scenes = frozenset(of_scenes)
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of pictures these are: that of the pairs, where there are some."""
+        source = self._pairs or self._scenes
+        return Kind.UNSTATED if source is None else source.kind
+
+    def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
+        """Return what is shown at these levels; nothing is decoded or drawn before it is looked at."""
+        if levels.get("image_1") is None:
+            image = levels["image"]
+            stimulus = self._of(of_scene=True).stimulus(number, {"image": image})
+            factors = {"image": image, "identity": image, "persona": levels["instance"]}
+            return replace(stimulus, factors=factors)
+        levels_of_pair = {**levels, "image": levels["image_1"]}
+        factors = {
+            "image": levels["pair"], "identity_1": levels["group_1"], "identity_2": levels["group_2"],
+            "dimension": levels["attribute"], "cell": levels["cell"], "left": levels["left"],
+        }  # fmt: skip
+        return replace(self._of(of_scene=False).stimulus(number, levels_of_pair), factors=factors)
+
+    def check(self, levels: Mapping[str, list[str | None]]) -> None:
+        """Look at every picture that is shown, or named by `image`, each once."""
+        check_images(lambda image: self._of(of_scene=image in self._of_scenes), levels)
+
+    def _of(self, *, of_scene: bool) -> Source:
+        source = self._scenes if of_scene else self._pairs
+        assert source is not None
+        return source

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ from facevalue.protocol.sources import kind_of, own_manifest, root_of
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
-from facevalue.stimuli.drawn_workers import DrawnImages
+from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.noto.persona_scenes import persona_svg
 from facevalue.stimuli.patterns import Levels, read_folder
@@ -40,8 +39,16 @@ def scene_source(options: Options, scenes: pl.DataFrame) -> Source:
     if scenes["path"].null_count() < scenes.height:
         kind = Kind.SYNTHETIC if options["scenes"] else kind_of(options, Kind.SYNTHETIC)
         return FileSource(scenes, _place(options), kind)
-    rows = scenes.select("image", PERSONA).iter_rows()
-    return DrawnImages({image: partial(persona_svg, persona, int(image.rpartition("/")[2])) for image, persona in rows})
+    return drawn_scenes(scenes)
+
+
+def drawn_scenes(scenes: pl.DataFrame) -> DrawnImages:
+    """FaceValue's drawings of scenes; the number at the end of an image's name is the seed."""
+    return DrawnImages(TableDrawings(scenes, ("image", PERSONA), _svg))
+
+
+def _svg(image: str, persona: str) -> str:
+    return persona_svg(persona, int(image.rpartition("/")[2]))
 
 
 def _personas(chosen: Selection) -> list[str]:

@@ -32,11 +32,7 @@ _SEES, _NAMES = ("modality=vision",), ("modality=language",)
 _ANY = ("utkface", "fairface", "composed")
 
 
-def _instances() -> list[str]:
-    """What is asked about, of all kinds."""
-    return [i.name for i in instances()]
-
-
+_INSTANCES = tuple(instance.name for instance in instances())
 SETTINGS = (
     Setting("modality", f"Only these modalities ({','.join(MODALITIES)}).", [], levels=MODALITIES),
     Setting("attribute", f"Only these attributes ({','.join(ATTRIBUTES)}).", [], levels=ATTRIBUTES),
@@ -45,7 +41,7 @@ SETTINGS = (
         "instances",
         "Only these occupations, descriptors and persona traits, such as nurse,thug.",
         [],
-        levels=_instances,
+        levels=_INSTANCES,
     ),
     Setting("prompts", "Prompts as the paper prints them, or as the authors' code asks them.", WORDINGS[0], WORDINGS),
     Setting(
@@ -143,8 +139,7 @@ def selection(options: Mapping[str, OptionValue]) -> Selection:
     if len(sources) > 1:
         raise DataError(f"--{sources[0]} and --{sources[1]} both say which faces are shown: leave out one of the two.")
     kinds = chosen("kind of scenarios", names(options, "scenarios"), KINDS) or KINDS
-    all_names = [i.name for i in instances()]
-    names_asked = chosen("instance", names(options, "instances"), all_names) or tuple(all_names)
+    names_asked = chosen("instance", names(options, "instances"), _INSTANCES) or _INSTANCES
     names_kept = tuple(i.name for i in instances() if i.kind in kinds and i.name in names_asked)
     if not names_kept:
         raise DataError("Nothing is left to ask: the instances that were chosen are of other kinds.")

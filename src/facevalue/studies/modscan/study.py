@@ -1,32 +1,27 @@
 """Declaration of ModSCAN: who of two is meant, and who belongs to a scene."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from facevalue.design import Design
 from facevalue.measures.missing_by import Grouped, MissingBy, Person
+from facevalue.protocol.offers import Later
 from facevalue.protocol.settings import located, sampling, seeds
 from facevalue.protocol.sources import show_pictures
 from facevalue.protocol.study import About, Changes, Draws, Estimated, Planned, Reading, Study, Watched
 from facevalue.studies.modscan import parsing
 from facevalue.studies.modscan.design import layout, paper_layout
 from facevalue.studies.modscan.measures import LABELS, MEASURES
-from facevalue.studies.modscan.pictures import FACES, PEOPLE, TONE, PairPictures, read_pictures
+from facevalue.studies.modscan.pictures import FACES, PEOPLE, TONE, PairPictures, Shown, read_pictures
 from facevalue.studies.modscan.precision import precision
 from facevalue.studies.modscan.prompts import PromptBuilder
 from facevalue.studies.modscan.real_world import read_real
 from facevalue.studies.modscan.scenes import scene_source
 from facevalue.studies.modscan.settings import CITATION, FORMERLY_DRAWN, NAME, TITLE, selection
-from facevalue.studies.modscan.shown import Shown
 from facevalue.studies.modscan.tables import GENDERS, RACES
 from facevalue.types import OptionValue
-
-if TYPE_CHECKING:
-    from facevalue.protocol.page import Page
-    from facevalue.studies.modscan.aggregate import AskedBlock
 
 NOTE = (
     "This study asks a model to point out a thief, a terrorist or an “illegal person” among two faces, and to guess "
@@ -34,6 +29,7 @@ NOTE = (
 )
 LEAD = ("gaps from chance",)
 """Families that the page's answer is about: by modality and attribute, in brackets."""
+_ANALYSIS = Later(__package__, "analysis")
 _PATHS = ("scenes", "people_check", "real_world")
 _UNSHOWN = (
     "These are the paper's pictures, of which only the number is known: leave out --paper to run what is at hand."
@@ -70,28 +66,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         pictures.scenes["image"] if pictures.scenes.height else (),
     )
 
-    @cache  # a jackknife takes all measures again many times
-    def blocks() -> "list[AskedBlock]":
-        from facevalue.studies.modscan.aggregate import asked_blocks  # noqa: PLC0415 - SciPy takes its time to import
-
-        return asked_blocks(placed.design)
-
-    def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
-        from facevalue.studies.modscan.analysis import estimates  # noqa: PLC0415 - scipy.stats takes a second to import
-
-        return estimates(answers, blocks(), str(options["real_world"]))
-
-    def alike(
-        model: str, intervention: str, plain: Iterator[pl.DataFrame], changed: Iterator[pl.DataFrame]
-    ) -> pl.DataFrame:
-        from facevalue.studies.modscan import analysis  # noqa: PLC0415
-
-        return analysis.alike(model, intervention, plain, changed, blocks())
-
-    def page() -> "Page":
-        from facevalue.studies.modscan.page import page_about  # noqa: PLC0415
-
-        return page_about(pictures.scenes)
+    # Once, as a jackknife takes all measures again many times.
+    blocks = cache(partial(Later(__package__, "aggregate").asked_blocks, placed.design))
 
     return Study(
         name=NAME,
@@ -104,7 +80,10 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         source=shown_pictures,
         ask=prompts.questions,
         changes=Changes(
-            led=prompts.led, sampled=_sampled(placed.design), alike=alike, intervened=_intervened(options, chosen.paper)
+            led=prompts.led,
+            sampled=_sampled(placed.design),
+            alike=lambda *compared: _ANALYSIS.alike(*compared, blocks()),
+            intervened=_intervened(options, chosen.paper),
         ),
         watched=Watched(
             missing_by=MissingBy(
@@ -117,8 +96,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         ),
         sample=placed.sample,
         answer=partial(parsing.answer, style=chosen.style, source=shown_pictures),
-        analyse=analyse,
-        page=page,
+        analyse=lambda answers: _ANALYSIS.estimates(answers, blocks(), str(options["real_world"])),
+        page=partial(Later(__package__, "page").page_about, pictures.scenes),
         reading=Reading(
             unread="" if chosen.style == "auto" else f"Does the model answer in the style {chosen.style}? See --style.",
             read_by=("style",),

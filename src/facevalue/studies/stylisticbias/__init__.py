@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from facevalue.protocol.study import Study
 
 _CUE = ("attribute", "variation")
-_PLANTED = Later(__package__, "planted")
+_PLANTED = Later(__package__, "calibration")
 
 
 def _said(study: "Study") -> str:

@@ -2,7 +2,7 @@
 
 from facevalue.protocol.settings import Setting, seed_setting, temperature_setting
 from facevalue.stimuli.base import Kind
-from facevalue.studies.stylisticbias.tables import grid, scenarios
+from facevalue.studies.stylisticbias.tables import attribute_titles, grid, scenarios
 
 NAME = "stylisticbias"
 TITLE = "StylisticBias: one face, one attribute changed. Which cue moves the judgment, and how far?"
@@ -12,21 +12,6 @@ CITATION = (
 
 OWN = ("manifest", "folders")
 """Settings that show pictures which are not drawn."""
-
-
-def _attributes() -> list[str]:
-    """Attributes of the grid."""
-    return list(dict.fromkeys(v.attribute for v in grid()))
-
-
-def _variations() -> list[str]:
-    """Variations of the grid."""
-    return list(dict.fromkeys(v.name for v in grid()))
-
-
-def _scenarios() -> list[str]:
-    """Scenarios of Table 1."""
-    return [s.name for s in scenarios()]
 
 
 SETTINGS = (
@@ -61,19 +46,19 @@ SETTINGS = (
         "attributes",
         "Only these attributes (hair_color,eyewear ...); all by default.",
         [],
-        levels=_attributes,
+        levels=attribute_titles,
     ),
     Setting(
         "variations",
         "Only these variations (full-beard,sunglasses ...); all by default.",
         [],
-        levels=_variations,
+        levels=lambda: dict.fromkeys(v.name for v in grid()),
     ),
     Setting(
         "scenarios",
         "Only these scenarios (wealthy,trustworthy ...); all 25 by default.",
         [],
-        levels=_scenarios,
+        levels=lambda: [s.name for s in scenarios()],
     ),
     Setting(
         "prompts", "The paper's wording (Figure 12), or that of the released code.", "paper", ("paper", "released")

@@ -14,6 +14,7 @@ from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.protocol import settings
 from facevalue.protocol.expected_precision import Precision, Spread
+from facevalue.protocol.offers import Later
 from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.sources import show_pictures
@@ -64,10 +65,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     questions = _questions(scenarios, str(options["prompts"]))
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
-        from facevalue.studies.stylisticbias import taken  # noqa: PLC0415 - scipy.stats takes a second to import
-
         scores = {model: collect(chunks, faces, names, orderings, len(seeds)) for model, chunks in answers.items()}
-        return taken.analyse(scores, faces, names, orderings)
+        return Later(__package__, "taken").analyse(scores, faces, names, orderings)
 
     return Study(
         name=NAME,

@@ -10,7 +10,6 @@ from facevalue.protocol.facets import DECISION, FAVOURS, PERCEPTION, STEREOTYPE,
 from facevalue.protocol.look import Of
 from facevalue.protocol.page import Described, Findings, worded
 from facevalue.studies.vignette import page_numbers as numbers
-from facevalue.studies.vignette.page_examples import wanted
 from facevalue.studies.vignette.page_numbers import ERRORS, POLARITY, TWO, WORDS, asked_cells
 from facevalue.studies.vignette.study import TITLES
 from facevalue.studies.vignette.tables import PARADIGMS
@@ -257,9 +256,9 @@ PAGE = worded(
         _CHOSEN(of=(POLARITY,), facet=_facet("polarity"), **WORDS("lead.polarity")),
         Described(of=ERRORS, **WORDS("lead.errors")),
     ),
-    titles=TITLES,
     stated=(replace(ONE_WORDING, unless=(_MATCHES,)), NO_SCORER),
+    titles=TITLES,
     units=UnitsCard(of=(*numbers.GAPS, POLARITY, Of("error_rate", _IDENTITIES)), **WORDS("units")),
-    examples=wanted,
+    examples=numbers.wanted,
     missing=numbers.unmeasured,
 )  # fmt: skip

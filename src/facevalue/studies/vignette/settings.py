@@ -29,23 +29,13 @@ def _identities() -> list[str]:
     return list(dict.fromkeys(i.name for d in dimensions() for i in identities(d.name)))
 
 
-def _dimensions() -> list[str]:
-    """The eight dimensions."""
-    return [d.name for d in dimensions()]
-
-
-def _activities() -> list[str]:
-    """The 75 activities."""
-    return [activity.name for activity in activities()]
-
-
 SETTINGS = (
     Setting("paradigm", "Only these paradigms (factuality,perception,stereotype,decision).", [], levels=PARADIGMS),
     Setting(
         "dimension",
         "Only these dimensions (ability,age,gender,nationality,race,religion ...).",
         [],
-        levels=_dimensions,
+        levels=lambda: [d.name for d in dimensions()],
     ),
     Setting(
         "contrast",
@@ -64,7 +54,7 @@ SETTINGS = (
         "activity",
         "Only these activities (cooking,programming ...).",
         [],
-        levels=_activities,
+        levels=lambda: [activity.name for activity in activities()],
     ),
     Setting(
         "drawings",

@@ -1,11 +1,12 @@
 """Declaration of VIGNETTE: two people in one picture, four questions about them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.measures.missing_by import Grouped, MissingBy, Person
+from facevalue.protocol.offers import Later
 from facevalue.protocol.settings import located, seeds, temperature, whole
 from facevalue.protocol.study import About, Changes, Draws, Estimated, Planned, Study, Watched
 from facevalue.studies.vignette.aggregate import sampled
@@ -78,11 +79,6 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     options_shown = Offers(layout, words_of, shuffle, composed=not pictures.composed, prompts=str(options["prompts"]))
     builder = RoleQuestions(_roles(options, layout, chosen, released), released, shuffle)
 
-    def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
-        from facevalue.studies.vignette import analysis  # noqa: PLC0415 - scipy.stats takes a second to import
-
-        return analysis.analyse(answers)
-
     return Study(
         name=NAME,
         version=2,
@@ -100,7 +96,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         changes=Changes(sampled=(sampled(1), sampled(2))),
         sample=layout.sample,
         answer=lambda frame: answer(frame, options_shown.of(frame)),
-        analyse=analyse,
+        analyse=Later(__package__, "analysis").analyse,
         estimates=Estimated(measures=MEASURES, labels=LABELS, renamed=RENAMED, lead=LEAD),
         planned=Planned(
             protocol=protocol,

@@ -7,21 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from facevalue.protocol import facets
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, StatedCard, UnitsCard
 from facevalue.protocol.examples import Quoted, QuotedQuestions, Wanted
-from facevalue.protocol.facets import (
-    APART,
-    DESCRIPTION,
-    DISFAVOURS,
-    FAVOURS,
-    IMPLICIT,
-    NEITHER,
-    STEREOTYPE,
-    TWO_PEOPLE,
-    Direction,
-    Facet,
-    Kinds,
-)
+from facevalue.protocol.facets import DESCRIPTION, FAVOURS, IMPLICIT, NEITHER, STEREOTYPE, Direction, Facet, Kinds
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, worded
@@ -157,11 +146,11 @@ def _lead(name: str, *of: Of, **more: Any) -> Findings:
 
 _DESCRIBED = Kinds(directness=IMPLICIT, about=DESCRIPTION)
 _FACETS: dict[str, tuple[Kinds, Direction]] = {
-    "choices": (Kinds(about=STEREOTYPE), APART),
-    "rankings": (Kinds(people=TWO_PEOPLE, about=STEREOTYPE), FAVOURS),  # of income and of education
+    "choices": (Kinds(about=STEREOTYPE), facets.APART),
+    "rankings": (Kinds(people=facets.TWO_PEOPLE, about=STEREOTYPE), FAVOURS),  # of income and of education
     "lengths": (_DESCRIBED, NEITHER),
     "positive": (_DESCRIBED, FAVOURS),
-    "negative": (_DESCRIBED, DISFAVOURS),
+    "negative": (_DESCRIBED, facets.DISFAVOURS),
     "listed": (_DESCRIBED, NEITHER),
 }
 

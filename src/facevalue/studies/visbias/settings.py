@@ -31,19 +31,15 @@ QUESTIONS, PEOPLE = ("task=mcq", "task=yesno"), ("task=mcq", "task=yesno", "task
 FORMS = ("task=form", "task=text-form")
 
 
-def _questions() -> list[str]:
-    """Questions with choices."""
-    return [q.name for q in choice_questions()]
-
-
+_QUESTIONS = tuple(question.name for question in choice_questions())
 SETTINGS = (
     Setting("task", f"Only these tasks ({','.join(TASKS)}).", [], levels=TASKS),
     Setting(
         "question",
-        f"Only these questions ({','.join(q.name for q in choice_questions())}).",
+        f"Only these questions ({','.join(_QUESTIONS)}).",
         [],
         needs=QUESTIONS,
-        levels=_questions,
+        levels=_QUESTIONS,
     ),
     Setting(
         "prompts",
@@ -144,10 +140,9 @@ class Selection:
 
 def selection(options: Mapping[str, OptionValue]) -> Selection:
     """Read what was chosen."""
-    questions = chosen("question", names(options, "question"), [question.name for question in choice_questions()])
     return Selection(
         tasks=chosen("task", names(options, "task"), TASKS) or TASKS,
-        questions=questions or tuple(question.name for question in choice_questions()),
+        questions=chosen("question", names(options, "question"), _QUESTIONS) or _QUESTIONS,
         prompts=str(options["prompts"]),
         races=tuple(names(options, "race")),
         genders=tuple(names(options, "gender")),
