@@ -1,4 +1,7 @@
-"""Forks: processes in which FaceValue cannot compute, as Polars' threads do not survive a fork."""
+"""Processes beside this one: those that end with it, and forks, in which FaceValue cannot compute.
+
+Polars' threads do not survive a fork.
+"""
 
 import os
 
@@ -23,3 +26,13 @@ def check_process() -> None:
             "computes do not survive a fork. Start processes with multiprocessing.get_context('spawn')."
         )
     _state["used"] = True
+
+
+def end_with_parent() -> None:
+    """End this process when the one that it helps is killed: nobody else would tell it."""
+    from multiprocessing import connection, parent_process  # noqa: PLC0415 - few processes help another
+    from threading import Thread  # noqa: PLC0415
+
+    parent = parent_process()
+    if parent is not None:
+        Thread(target=lambda: (connection.wait([parent.sentinel]), os._exit(1)), daemon=True).start()

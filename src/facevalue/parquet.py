@@ -21,8 +21,10 @@ def read_table_of(data: bytes) -> pl.DataFrame:
         return pl.read_parquet(io.BytesIO(data))
 
 
-def parquet_bytes(frame: pl.DataFrame, metadata: Mapping[str, str] | None = None) -> bytes:
-    """A table as the bytes of a file, with what is told of it beside its columns.
+def parquet_bytes(
+    frame: pl.DataFrame, metadata: Mapping[str, str] | None = None, *, together: int | None = None
+) -> bytes:
+    """A table as the bytes of a file, with what is told of it beside its columns; `together`: rows of a group.
 
     Examples
     --------
@@ -30,7 +32,8 @@ def parquet_bytes(frame: pl.DataFrame, metadata: Mapping[str, str] | None = None
     ('old',)
     """
     data = io.BytesIO()
-    frame.write_parquet(data, compression="zstd", metadata=None if metadata is None else dict(metadata))
+    about = None if metadata is None else dict(metadata)
+    frame.write_parquet(data, compression="zstd", metadata=about, row_group_size=together)
     return data.getvalue()
 
 

@@ -8,19 +8,23 @@ from typing import Any
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
+from facevalue.annotations.scores import ANNOTATIONS
 from facevalue.errors import RunError
-from facevalue.runs import RunSettings
+from facevalue.runs import RunSettings, kept_estimates
 from facevalue.runs.in_place import brought, opened_in_place
+from facevalue.runs.kept_estimates import digest_of_run, taken
 from facevalue.runs.mirror import mirrored
 from facevalue.runs.remote_run import drive
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.unit_worker import LocalWorkers, UnitWorker
 from facevalue.runs.units import Job
 from facevalue.store import ranges
-from facevalue.store.files import RESPONSES_FOLDER
+from facevalue.store.files import ESTIMATES, RESPONSES_FOLDER
 from facevalue.store.objects import Objects
 from facevalue.store.reader import read_responses, scan_stored
+from facevalue.store.remote import unit_digest
 from facevalue.store.shards import shard_paths
 from facevalue.studies import build
 from facevalue.types import Request, Response, Status
@@ -102,6 +106,7 @@ def test_what_is_read_in_place_is_what_a_mirror_holds(transferred: list[int]) ->
 
 
 def test_estimates_are_taken_of_all_of_it(transferred: list[int]) -> None:
+    Objects.at(URL).overwrite(ESTIMATES, b"damaged")
     runs = OpenedRuns([opened_in_place(URL)])
     page = plain(document(runs, "estimates", [("measure", "sbs"), ("n", "5")]))
     here = OpenedRuns([StoredRun.open(URL)])
@@ -112,6 +117,49 @@ def test_estimates_are_taken_of_all_of_it(transferred: list[int]) -> None:
     again = opened_in_place(URL)
     assert not ranges.is_in_place(again.folder), "a mirror that holds everything is read"
     assert sum(transferred) < size_of_run() / 10
+
+
+def test_the_next_who_looks_reads_the_estimates_beside_the_run(
+    transferred: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Objects.at(URL).overwrite(ESTIMATES, b"damaged")
+    estimates, _ = taken([StoredRun.open(URL)])
+    page = plain(document(OpenedRuns([StoredRun.open(URL)]), "lead", []))
+    monkeypatch.setenv("FACEVALUE_CACHE", str(tmp_path / "elsewhere"))
+    monkeypatch.setattr(kept_estimates, "estimate", lambda *_: pytest.fail("they were taken again"))
+    transferred.clear()
+    runs = OpenedRuns([opened_in_place(URL)])
+    assert plain(document(runs, "lead", [])) == page
+    assert sum(transferred) < size_of_run() / 3
+    assert not (tmp_path / "elsewhere" / "facevalue" / "runs").exists(), "nothing is mirrored"
+    assert_frame_equal(runs.at("0").taken[0], estimates, check_exact=True)
+
+
+def test_where_nothing_may_be_written_estimates_are_kept_here(
+    transferred: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Objects.at(URL).overwrite(ESTIMATES, b"damaged")
+
+    def refuse(_objects: Objects, key: str, _data: bytes, *, once: bool) -> None:
+        assert once, "nobody waits for it"
+        raise RunError(f"No permission to write {key}.")
+
+    monkeypatch.setattr(Objects, "overwrite", refuse)
+    page = plain(document(OpenedRuns([opened_in_place(URL)]), "lead", []))
+    monkeypatch.setattr(kept_estimates, "estimate", lambda *_: pytest.fail("they were taken again"))
+    assert plain(document(OpenedRuns([opened_in_place(URL)]), "lead", [])) == page
+
+
+def test_estimates_beside_a_run_are_not_those_of_other_answers_or_scores(transferred: list[int]) -> None:
+    there, here = opened_in_place(URL), StoredRun.open(URL)
+    assert digest_of_run(there) == digest_of_run(here)
+    (here.folder / ANNOTATIONS / "tox").mkdir(parents=True)
+    (here.folder / ANNOTATIONS / "tox" / "part-1.parquet").write_bytes(b"scores")
+    assert digest_of_run(there) != digest_of_run(here)
+    unit = shard_paths(there.folder)[0]
+    digest = unit_digest(unit)
+    unit.write_bytes(unit.read_bytes().replace(digest.encode(), digest[::-1].encode()))
+    assert digest_of_run(there) != digest_of_run(opened_in_place(URL))
 
 
 def test_words_are_looked_for_in_the_columns_that_hold_them(transferred: list[int]) -> None:

@@ -61,6 +61,12 @@ def test_estimates_are_taken_anew_with_other_margins(run: StoredRun, estimated: 
     assert len(estimated) == 2
 
 
+def test_estimates_are_of_the_model_by_the_name_that_the_run_is_given(run: StoredRun) -> None:
+    estimates, _ = kept_estimates.taken([run.called("a label")])
+    assert estimates["model"].unique().to_list() == ["a label"]
+    assert kept_estimates.taken([run])[0]["model"].unique().to_list() == ["sim/default"]
+
+
 def test_estimates_are_taken_anew_from_other_answers(run: StoredRun, estimated: list[int]) -> None:
     shards = run.folder / "responses"
     (next(iter(shards.glob("part-*")))).rename(shards / "of-another-run.parquet")

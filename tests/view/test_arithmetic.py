@@ -112,7 +112,7 @@ def test_sums_that_cannot_be_added_up_are_no_page_that_waits(
     def fail(_run: StoredRun) -> None:
         raise error
 
-    monkeypatch.setattr(arithmetic, "_taken_again", fail)
+    monkeypatch.setattr(arithmetic, "sums_of", fail)
     runs = OpenedRuns([StoredRun.open(small_run)])
     (row,) = plain(document(runs, "estimates", [("measure", "sbs"), ("n", "1")]))["rows"]
     cell = cell_of(lambda key: plain(document(runs, "cell", [("key", key)])), row["key"])

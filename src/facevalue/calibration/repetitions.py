@@ -9,10 +9,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from hashlib import blake2b
-from multiprocessing import get_context, parent_process
-from multiprocessing.connection import wait
+from multiprocessing import get_context
 from pathlib import Path
-from threading import Thread
 from types import TracebackType
 from typing import TypeAlias
 
@@ -26,6 +24,7 @@ from facevalue.calibration.audits import Audits
 from facevalue.calibration.comparisons import Pair, cells, compared
 from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.planted import PlantedCondition
+from facevalue.forks import end_with_parent
 from facevalue.protocol.offers import Track
 from facevalue.store.files import write_whole
 
@@ -160,14 +159,7 @@ def pool_of(processes: int) -> ProcessPoolExecutor:
     """Return so many processes beside this one, each of one thread, that end with it."""
     for name in _THREADS:
         os.environ.setdefault(name, "1")  # read when a process starts
-    return ProcessPoolExecutor(processes, get_context("spawn"), _end_with_parent)
-
-
-def _end_with_parent() -> None:
-    """End this process when the one that it helps is killed: nobody else would tell it."""
-    parent = parent_process()
-    if parent is not None:
-        Thread(target=lambda: (wait([parent.sentinel]), os._exit(1)), daemon=True).start()
+    return ProcessPoolExecutor(processes, get_context("spawn"), end_with_parent)
 
 
 def _make(repetition: Repetition, path: Path | None) -> pl.DataFrame:

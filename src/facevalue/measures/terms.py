@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ MOST_BYTES = 100_000_000
 """Sums that are kept of all estimates together; of more, those that come later have none."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class UnitSums:
     """Sums by unit and cell, from whose totals estimates follow.
 
@@ -46,6 +47,12 @@ class UnitSums:
         """Totals of sums and counts, each of shape (cells,)."""
         return self.totals or (self.sums.sum(axis=0), self.counts.sum(axis=0))
 
+    @cached_property
+    def without_each(self) -> Array:
+        """Estimates without each unit, shape (units, estimates)."""
+        total_sums, total_counts = self.total
+        return self.estimate(total_sums - self.sums, total_counts - self.counts)
+
     def estimate(self, sums: Array, counts: Array) -> Array:
         """Estimates of such totals."""
         if self.statistic is not None:
@@ -70,10 +77,7 @@ class EstimateTerm:
 
     def without_each(self) -> Array:
         """The estimate without each unit, shape (units,)."""
-        total_sums, total_counts = self.of.total
-        return self._scaled(
-            self.of.estimate(total_sums - self.of.sums, total_counts - self.of.counts)[..., self.column]
-        )
+        return self._scaled(self.of.without_each[:, self.column])
 
     def sums(self) -> tuple[Array, Array] | None:
         """Sums and counts of each unit; None where the estimate takes several columns."""
@@ -104,7 +108,8 @@ class TermRecord:
     bytes: int = 0
     is_full: bool = False
     """Whether there was no room for some of them."""
-    _seen: dict[int, UnitSums] = field(default_factory=dict, repr=False)
+    _kept: dict[int, tuple[UnitSums, UnitSums]] = field(default_factory=dict, repr=False)
+    """Sums as they came, held so that nothing else has their place, and as they are kept, with the names of units."""
 
     def enter(
         self,
@@ -121,24 +126,20 @@ class TermRecord:
             levels = {name: column[place] for name, column in labels.items() if name != "model"}
             change = levels.pop("intervention", None) or intervention
             key = (measure, change, frozenset((name, level) for name, level in levels.items() if level is not None))
-            if key in self.terms or not self._has_room(term.of):  # all answers come first, then what a jackknife leaves
-                continue
-            of = term.of
-            if not of.names and len(names) == of.sums.shape[0]:
-                term = replace(term, of=replace(of, names=names))  # noqa: PLW2901
-            self.terms[key] = term
+            if key not in self.terms and (of := self._sums(term.of, names)) is not None:
+                self.terms[key] = replace(term, of=of)  # all answers come first, then what a jackknife leaves
 
-    def _has_room(self, of: UnitSums) -> bool:
-        """Whether sums are kept already, or there is room for them."""
-        if id(of) in self._seen:
-            return True
-        size = of.sums.nbytes + of.counts.nbytes
-        if self.bytes + size > MOST_BYTES:
-            self.is_full = True
-            return False
-        self._seen[id(of)] = of  # held, so that nothing else has its place
-        self.bytes += size
-        return True
+    def _sums(self, of: UnitSums, names: Sequence[str]) -> UnitSums | None:
+        """Sums as they are kept; None where there is no room for them."""
+        if id(of) not in self._kept:
+            size = of.sums.nbytes + of.counts.nbytes
+            if self.bytes + size > MOST_BYTES:
+                self.is_full = True
+                return None
+            has_names = bool(of.names) or len(names) != of.sums.shape[0]
+            self._kept[id(of)] = of, of if has_names else replace(of, names=names)
+            self.bytes += size
+        return self._kept[id(of)][1]
 
 
 _RECORD: ContextVar[TermRecord | None] = ContextVar("terms", default=None)
@@ -230,10 +231,8 @@ def named(terms: Terms | None, names: Sequence[str]) -> Terms | None:
     """The terms with names of their units, where there are as many."""
     if terms is None or not names:
         return terms
-    return tuple(
-        term if term is None or len(names) != term.of.sums.shape[0] else replace(term, of=replace(term.of, names=names))
-        for term in terms
-    )
+    of = {id(term.of): replace(term.of, names=names) for term in terms if term and len(names) == term.of.sums.shape[0]}
+    return tuple(None if term is None else replace(term, of=of.get(id(term.of), term.of)) for term in terms)
 
 
 def changed(

@@ -1,6 +1,6 @@
 """Collection of what a report shows from run folders: facts, estimates, examples behind the strongest findings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -13,7 +13,16 @@ from facevalue.models.cached import cached_share
 from facevalue.protocol.making_study import MAKING, TEXTS, asked_pictures
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import Study
-from facevalue.report.data import Album, AskedQuestion, DataStatement, ReportData, RunFacts, SelfCheckFacts, StudyFacts
+from facevalue.report.data import (
+    Album,
+    AnyExample,
+    AskedQuestion,
+    DataStatement,
+    ReportData,
+    RunFacts,
+    SelfCheckFacts,
+    StudyFacts,
+)
 from facevalue.report.editors import editor_facts
 from facevalue.report.formatting import Titles
 from facevalue.report.sections import page_of
@@ -30,6 +39,7 @@ from facevalue.runs.reviewed_replies import reviewed_reading
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.store.manifest import Session
+from facevalue.store.ranges import is_in_place
 from facevalue.store.reader import commonest_failure, count_drawn, odd_replies
 from facevalue.types import STUDY_TEXT
 
@@ -91,12 +101,23 @@ def gather(
 
 
 def asked_first(
-    run: StoredRun, estimates: pl.DataFrame, trials: npt.NDArray[np.int64] | None = None
+    run: StoredRun,
+    estimates: pl.DataFrame,
+    trials: npt.NDArray[np.int64] | None = None,
+    rows_of: Callable[[int], pl.DataFrame] | None = None,
 ) -> AskedQuestion | None:
-    """The question of a run's first screen; `trials`: those with a stored row, where they are known."""
+    """The question of a run's first screen.
+
+    `trials`, `rows_of`: those with a stored row, and what is stored of one, where that is known. A run that is read in
+    place is not looked through for the pair that shows most.
+    """
     page, plain = page_of(run.study), run.plain()
     view = view_of(page, [plain], estimates.filter(pl.col("intervention").is_null()))
-    return question_of(page, plain, view.at(plain.model), lambda: examples(page, [plain], view), trials)
+
+    def candidates() -> list[AnyExample]:
+        return [] if is_in_place(run.folder) else examples(page, [plain], view)
+
+    return question_of(page, plain, view.at(plain.model), candidates, trials, rows_of)
 
 
 def _demo(runs: Sequence[StoredRun]) -> tuple[Demo, Study] | None:

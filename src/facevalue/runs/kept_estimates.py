@@ -1,11 +1,17 @@
-"""Estimates that a run's folder keeps, with the digest of all that they were taken of: they need not be taken again."""
+"""Estimates that are kept beside a run, with the digest of all that they were taken of: they need not be taken again.
+
+A run in object storage has them beside it, too, so that who looks at it there needs no answer for them; of a folder
+that cannot be written to they are in the cache.
+"""
 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 import polars as pl
 
@@ -13,52 +19,114 @@ from facevalue.annotations.scores import ANNOTATIONS
 from facevalue.errors import RunError
 from facevalue.parquet import read_metadata
 from facevalue.protocol import checked_pictures
-from facevalue.runs.estimates_file import parquet, read_estimates, write_estimates
+from facevalue.runs.estimates_file import parquet, read_estimates
 from facevalue.runs.joined import estimate
+from facevalue.runs.mirror import place_of
 from facevalue.runs.stored import ReplyTally, StoredRun
-from facevalue.store.files import ESTIMATES, MANIFEST, PREREGISTRATION, RESPONSES_FOLDER, STIMULI, write_whole
-from facevalue.store.manifest import versions
+from facevalue.store.files import ESTIMATES, MANIFEST, PREREGISTRATION, RESPONSES_FOLDER, ROOTS, STIMULI, write_whole
+from facevalue.store.manifest import read_manifest, versions
+from facevalue.store.objects import Objects
+from facevalue.store.remote import run_data, unit_digest
+from facevalue.store.remote_lists import cached_folder, make_private
+from facevalue.store.shards import shard_paths
 from facevalue.studies.registry import PUBLISHED
 from facevalue.types import STUDY_TEXT
 
 _OF, _TALLY, _SEAL = "facevalue.of", "facevalue.tally", "facevalue.seal"
 _BLANK = b"0" * 64  # where the seal will stand
 CHECKS = (checked_pictures.TABLE, checked_pictures.SEAL)
+_LARGEST = 2**28
+"""Bytes of estimates that are brought from object storage."""
 _PACKAGE = Path(__file__).parents[1]
 
 
 def taken(
     runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None, *, again: bool = False
 ) -> tuple[pl.DataFrame, Mapping[str, ReplyTally]]:
-    """Estimates of runs, as `estimate` takes them; those of a single run are kept in its folder.
+    """Estimates of runs, as `estimate` takes them; those of a single run are kept beside it.
 
     `runs`, `margins`: as for `estimate`. `again`: whether to take them in any case. Else those of a single run are
-    read, if they are of these very files, margins and version of FaceValue.
+    read, if they are of these very files, margins, name and version of FaceValue.
     """
     if len(runs) > 1:
         return estimate(runs, margins)
     (run,) = runs
-    of = _digest(run, margins or {})
-    stored = None if again or not of else _read(run, of)
+    of = digest_of_run(run, margins or {})
+    stored = None if again else _read(run, of)
     if stored is not None:
-        return stored
+        return stored[0], {str(run.folder): stored[1]}
     estimates, tallies = estimate(runs, margins)
-    tally = tallies[str(run.folder)]
-    if not of:
-        write_estimates(estimates, run.folder / ESTIMATES)
-        return estimates, tallies
-    metadata = {_OF: of, _TALLY: json.dumps(asdict(tally)), _SEAL: _BLANK.decode()}
-    write_whole(run.folder / ESTIMATES, _sealed(parquet(estimates, metadata)))
+    _keep(run, estimates, tallies[str(run.folder)], of)
     return estimates, tallies
 
 
+def kept(run: StoredRun) -> tuple[pl.DataFrame, ReplyTally] | None:
+    """Estimates of a run and the tally of its replies, if they are kept: none of its answers is read for them."""
+    return _read(run, digest_of_run(run))
+
+
+def keep(run: StoredRun) -> Path:
+    """Take the estimates of a run, and keep them; returns where."""
+    of = digest_of_run(run)
+    estimates, tallies = estimate([run])
+    return _keep(run, estimates, tallies[str(run.folder)], of)
+
+
+def read_kept(path: Path, run: StoredRun) -> tuple[pl.DataFrame, ReplyTally]:
+    """Estimates of a run and the tally of its replies that were just kept.
+
+    Raises
+    ------
+    RunError
+        They are no longer there.
+    """
+    if (stored := _read_file(path, run)) is None:
+        raise RunError(f"{path} is not what was kept there.")
+    return stored
+
+
 def are_kept(run: StoredRun) -> bool:
-    """Whether the folder of a run keeps its estimates, so that `taken` only reads them."""
-    of = _digest(run, {})
+    """Whether the estimates of a run are kept, so that `taken` only reads them."""
+    of = digest_of_run(run)
+    return any(_is_of(path, of) for path in _places(run))
+
+
+def _keep(run: StoredRun, estimates: pl.DataFrame, tally: ReplyTally, of: str) -> Path:
+    """Keep estimates beside the run, of a folder that cannot be written to in the cache; returns where."""
+    data = _sealed(parquet(estimates, {_OF: of, _TALLY: json.dumps(asdict(tally)), _SEAL: _BLANK.decode()}))
+    path, *_, cached = _places(run)
     try:
-        return bool(of) and read_metadata(run.folder / ESTIMATES).get(_OF) == of
-    except (OSError, RunError, pl.exceptions.PolarsError):
+        write_whole(path, data)
+    except RunError:
+        path = cached
+        make_private(path.parent)
+        write_whole(path, data)
+    if of and run.url and run.facts.end is not None:
+        with suppress(RunError):  # who may read there alone is to see estimates no less
+            Objects.at(run.url).overwrite(ESTIMATES, data, once=True)
+    return path
+
+
+def _places(run: StoredRun) -> Sequence[Path]:
+    """Where estimates of a run are kept on this machine: beside it or its mirror, or else in the cache."""
+    place = str(run.folder.resolve())
+    mirrors = [place_of(run.url, run.facts.id)] if run.url else []
+    return [folder / ESTIMATES for folder in (run.folder, *mirrors, cached_folder("estimates", place, place))]
+
+
+def _is_brought(run: StoredRun) -> bool:
+    """Bring what is kept beside a run in object storage; whether anything is."""
+    if not run.url or run.facts.end is None:
         return False
+    try:
+        objects = Objects.at(run.url)
+        listed = objects.head(ESTIMATES)
+        if listed is None or listed.size > _LARGEST:
+            return False
+        write_whole(run.folder / ESTIMATES, objects.part(listed, 0, listed.size))
+    except RunError:  # without them, they are taken
+        return False
+    return True
 
 
 def _sealed(data: bytes) -> bytes:
@@ -74,34 +142,63 @@ def _is_whole(data: bytes) -> bool:
     return data[at : at + len(_BLANK)] == hashlib.sha256(blank).hexdigest().encode()
 
 
-def _read(run: StoredRun, of: str) -> tuple[pl.DataFrame, Mapping[str, ReplyTally]] | None:
+def _read(run: StoredRun, of: str) -> tuple[pl.DataFrame, ReplyTally] | None:
+    """What is kept of these very files; None where nothing is."""
+    if not of:
+        return None
+    for path in _places(run):
+        if _is_of(path, of) and (stored := _read_file(path, run)) is not None:
+            return stored
     path = run.folder / ESTIMATES
+    return _read_file(path, run) if _is_brought(run) and _is_of(path, of) else None
+
+
+def _is_of(path: Path, of: str) -> bool:
+    """Whether a file is as it was kept, and of this digest."""
     try:
-        if not _is_whole(path.read_bytes()):
-            return None
-        metadata = read_metadata(path)
-        if metadata.get(_OF) != of:
-            return None
-        counted = json.loads(metadata[_TALLY])
+        return bool(of) and _is_whole(path.read_bytes()) and read_metadata(path).get(_OF) == of
+    except (OSError, RunError, pl.exceptions.PolarsError):
+        return False
+
+
+def _read_file(path: Path, run: StoredRun) -> tuple[pl.DataFrame, ReplyTally] | None:
+    try:
+        counted = json.loads(read_metadata(path)[_TALLY])
         na = {str(reason): int(n) for reason, n in counted["na"].items()}
-        tally = ReplyTally(int(counted["asked"]), int(counted["failed"]), na)
-        return read_estimates(path, run.study), {str(run.folder): tally}
+        return read_estimates(path, run.study), ReplyTally(int(counted["asked"]), int(counted["failed"]), na)
     except (OSError, pl.exceptions.PolarsError, RunError, LookupError, ValueError, TypeError, AttributeError):
         return None  # whatever is wrong with the file, the answers are there
 
 
-def _digest(run: StoredRun, margins: Mapping[str, float]) -> str:
-    """Of everything that estimates come from; empty for a study whose code is not ours, as it may have changed."""
+def digest_of_run(run: StoredRun, margins: Mapping[str, float] = MappingProxyType({})) -> str:
+    """Of everything that estimates come from; empty for a study whose code is not ours, as it may have changed.
+
+    Of a run in object storage it is the same where all of it is here and where it is read in place.
+    """
     if run.given is not None or (run.facts.study not in PUBLISHED and STUDY_TEXT not in run.facts.options):
         return ""
     if run.url and run.study.reading.from_place:  # what lies there is no part of the mirror
         return ""
-    out = hashlib.sha256(json.dumps([_code(), versions(), sorted(margins.items()), _named(run)]).encode())
-    for path in _files(run.folder):
-        out.update(f"{path.relative_to(run.folder)}\0{path.stat().st_size}\0".encode())
-        with path.open("rb") as file:
-            out.update(hashlib.file_digest(file, "sha256").digest())
+    taken_by = [_code(), versions(), sorted(margins.items()), run.model, _named(run)]
+    out = hashlib.sha256(json.dumps(taken_by).encode())
+    for name, size, digest in _contents(run):
+        out.update(f"{name}\0{size}\0{digest}\0".encode())
     return out.hexdigest()
+
+
+def _contents(run: StoredRun) -> Iterator[tuple[str, int, str]]:
+    """Names, sizes and digests of all files that estimates come from."""
+    folder, units = run.folder, shard_paths(run.folder) if run.url else []
+    if run.url:  # shards here are called otherwise in place than in the mirror, and hold the digests of their units
+        facts = run_data(replace(read_manifest(folder), shards=()))
+        yield MANIFEST, len(facts), hashlib.sha256(facts).hexdigest()
+        for path in units:
+            yield RESPONSES_FOLDER, path.stat().st_size, unit_digest(path)
+    for path in _files(folder):
+        if not run.url or (path.parent.name != RESPONSES_FOLDER and path.name != MANIFEST):
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            yield str(path.relative_to(folder)), path.stat().st_size, digest
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -113,9 +210,10 @@ def _files(folder: Path) -> Iterator[Path]:
 def _named(run: StoredRun) -> list[tuple[str, int, int]]:
     """Files of the user's, such as lists of words, that the study's options name: their size, and when they changed."""
     out = []
-    for value in run.facts.options.values():
+    for name, value in run.facts.options.items():
         try:
-            file_facts = Path(value).stat() if isinstance(value, str) and value else None
+            is_file = isinstance(value, str) and value and not (run.url and name in ROOTS)  # pictures are in the cache
+            file_facts = Path(str(value)).stat() if is_file else None
         except (OSError, ValueError):
             continue
         if file_facts is not None:

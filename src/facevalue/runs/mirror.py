@@ -3,7 +3,6 @@
 import hashlib
 import json
 import shutil
-import stat
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -27,7 +26,7 @@ from facevalue.store.lock import RunLock
 from facevalue.store.manifest import MAX_BYTES, RunManifest, write_manifest
 from facevalue.store.objects import ListedObject, Objects
 from facevalue.store.remote import RUN, checked, listed_units, run_under, unit_data
-from facevalue.store.remote_lists import cached_folder
+from facevalue.store.remote_lists import cached_folder, make_private
 from facevalue.store.shards import UNREADABLE, inspect, shard_path, shard_paths
 
 REPORT = "report.html"
@@ -45,8 +44,7 @@ def mirrored(url: str, *, again: bool = False) -> Path:
     """
     objects, run, listed = listed_run(url)
     folder = place_of(objects.url, run.id)
-    make_folder(folder)
-    folder.parent.chmod(stat.S_IRWXU)  # a cache may lie where others can read
+    make_private(folder)
     with RunLock(folder):
         make_folder(folder / RESPONSES_FOLDER)
         bring_tables(objects, folder, run, again=again)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal, overload
 
 import polars as pl
@@ -111,6 +112,18 @@ def unit_data(objects: Objects, key: str, run: str) -> bytes | None:
     """A unit, if it is as it was written and of this run; None if it is not there."""
     content = objects.get(key, lambda data: checked(data, key, objects.called(key), run))
     return None if content is None else content[0]
+
+
+def unit_digest(path: Path) -> str:
+    """Digest of a unit's other bytes, as the end of its file says."""
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - _TAIL, 0))
+        end = file.read()
+    try:
+        start, stop = _place(end)
+    except ValueError:
+        raise _damaged(str(path), "it is cut short, or was not written by FaceValue") from None
+    return end[start:stop].decode()
 
 
 def _facts(tail: bytes, key: str, name: str, run: str) -> UnitFacts:

@@ -92,11 +92,16 @@ def cached_folder(kind: str, url: str, key: str) -> Path:
     return cache_folder() / kind / f"{readable}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
 
 
+def make_private(folder: Path) -> None:
+    """Make a folder of the cache, which may lie where others can read."""
+    make_folder(folder)
+    folder.parent.chmod(stat.S_IRWXU)
+
+
 def _folder_of(url: str) -> Path:
     """Where the lists and pictures under a URL lie on this machine."""
     folder = cached_folder("pictures", url, url)
-    make_folder(folder)
-    folder.parent.chmod(stat.S_IRWXU)  # a cache may lie where others can read
+    make_private(folder)
     return folder
 
 

@@ -19,8 +19,8 @@ from facevalue.types import Status
 from facevalue.view.opened import RunState
 
 Places = npt.NDArray[np.signedinteger[Any]]
-_AT_ONCE = 16
-"""Shards that are read together: some hundred thousand answers."""
+_AT_ONCE, _BYTES = 16, 8 * 2**20
+"""Shards that are read together at most: some hundred thousand answers, or fewer with long replies."""
 _TRIALS = 500_000
 """Trials of which levels are taken together."""
 WAITING = "The answers are being indexed: a few seconds for some million."
@@ -154,7 +154,7 @@ class AnswerIndex:
         """
         for start, rows in self._some_rows(meets.fill_null(value=False)):
             first = int(self._starts[start])
-            places = np.flatnonzero((self._stored >= first) & (self._stored < first + rows.len())).astype(np.int32)
+            places = places_where((self._stored >= first) & (self._stored < first + rows.len()))
             yield first + rows.len(), int(self._starts[-1]), places[rows.to_numpy()[self._stored[places] - first]]
 
     def order(self, column: str) -> Places:
@@ -174,12 +174,14 @@ class AnswerIndex:
 
     def _some_rows(self, of: pl.Expr) -> Iterator[tuple[int, pl.Series]]:
         """Something of the stored rows of some shards at a time, with the place of the first of these."""
-        folder = self.run.folder
-        for start in range(0, len(self._shards), _AT_ONCE):
+        start = 0
+        while start < len(self._shards):
             with _unmerged():
-                shards = self._shards[start : start + _AT_ONCE]
-                rows = scan_stored(folder, timed=True, among=shards, columns=of.meta.root_names())
-                yield start, collected(folder, rows.select(of.alias("value")))["value"]
+                sizes = np.cumsum([path.stat().st_size for path in self._shards[start : start + _AT_ONCE]])
+                shards = self._shards[start : start + max(int((sizes <= _BYTES).sum()), 1)]
+                rows = scan_stored(self.run.folder, timed=True, among=shards, columns=of.meta.root_names())
+                yield start, collected(self.run.folder, rows.select(of.alias("value")))["value"]
+            start += len(shards)
 
     def places_of(self, keys: pl.DataFrame) -> Places:
         """Places of stored requests; `keys`: their `trial` and `repeat`."""
@@ -190,6 +192,12 @@ class AnswerIndex:
         """These places in the order of the shards that hold their rows, so that neighbours are read together."""
         shards = np.searchsorted(self._starts, self._stored[places], side="right")
         return places[np.argsort(shards.astype(np.int32), kind="stable")]
+
+    def as_stored(self, at_once: int) -> Iterator[Places]:
+        """Places of all requests in the order of the shards that hold their rows, up to so many at a time."""
+        for first, last in zip(self._starts[:-1], self._starts[1:], strict=True):
+            places = places_where((self._stored >= first) & (self._stored < last))
+            yield from (places[start : start + at_once] for start in range(0, places.size, at_once))
 
     def shards_of(self, places: Places) -> list[Path]:
         """Shards in which the rows of requests lie."""
@@ -248,6 +256,17 @@ def _by_key(key: npt.NDArray[np.integer[Any]]) -> tuple[Places, npt.NDArray[np.i
     halves[0::2], halves[1::2] = np.arange(key.size, dtype=np.uint32), key
     pairs.sort()
     return halves[0::2].astype(np.int32 if key.size < 2**31 else np.int64), halves[1::2].astype(np.uint32)
+
+
+def places_where(chosen: npt.NDArray[np.bool_]) -> Places:
+    """Places that are chosen; some at a time, as wider copies are made of them."""
+    out: Places = np.empty(np.count_nonzero(chosen), np.int32 if chosen.size < 2**31 else np.int64)
+    filled = 0
+    for start in range(0, chosen.size, _TRIALS):
+        places = np.flatnonzero(chosen[start : start + _TRIALS])
+        out[filled : filled + places.size] = places + start
+        filled += places.size
+    return out
 
 
 def _counts(codes: npt.NDArray[Any], weights: npt.NDArray[Any] | None, size: int) -> npt.NDArray[np.int64]:

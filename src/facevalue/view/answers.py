@@ -19,7 +19,15 @@ from facevalue.runs.reply_words import said
 from facevalue.runs.stored import StoredRun
 from facevalue.thinking import spoken
 from facevalue.types import Question
-from facevalue.view.answer_index import STATUSES, AnswerIndex, Places, counted_index_of, factor_names, stored_rows
+from facevalue.view.answer_index import (
+    STATUSES,
+    AnswerIndex,
+    Places,
+    counted_index_of,
+    factor_names,
+    places_where,
+    stored_rows,
+)
 from facevalue.view.estimates import ColumnTitle, FacetLevel
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef, listed
@@ -78,7 +86,7 @@ def answers(state: RunState, query: Query) -> AnswersPage:
     searching = _looked_for(state, index, request)
     chosen = _is_wanted(index, request)
     places = _ordered(
-        state, index, request, np.flatnonzero(chosen) if searching is None else _sorted(searching.places, chosen)
+        state, index, request, places_where(chosen) if searching is None else _sorted(searching.places, chosen)
     )
     searched, pending = (None, False) if searching is None else (searching.searched, searching.pending)
     if request.reason and not pending:
@@ -90,7 +98,7 @@ def answers(state: RunState, query: Query) -> AnswersPage:
         for name in request.levels:  # levels beside the chosen one, too
             if name in facets:
                 of_others = _is_wanted(index, request, without=name)
-                others = np.flatnonzero(of_others) if searching is None else _sorted(searching.places, of_others)
+                others = places_where(of_others) if searching is None else _sorted(searching.places, of_others)
                 facets[name] = _levels(state, name, index.counted([name], others)[name])
     facets["answer"] = _kinds_of_answers(state)
     rows = answer_rows(state, index, places[start : start + count])

@@ -7,13 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.clusters import UNITS
-from facevalue.measures.terms import EstimateTerm, TermRecord, terms_kept
 from facevalue.protocol.lookup import Estimate
 from facevalue.report.formatting import number
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored import StoredRun
 from facevalue.view.opened import RunState
+from facevalue.view.unit_sums import EstimateSums, RunSums, sums_of
 
 CLOSE = 1e-9
 """How far what the sums give may lie from the estimate, of the larger of it and 1."""
@@ -27,64 +26,40 @@ NOT_SUMS = (
 )
 TOO_MANY = "The run has more sums than are kept to show."
 FAILED = "The sums behind the estimates could not be added up"
-_CHUNK = 100_000
-"""Answers that are understood at a time: the process that serves pages has little memory to spare."""
 WAITING = "They are being added up."
 
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """Terms of an estimate, checked against it.
+    """Sums behind an estimate that give its value.
 
     Attributes
     ----------
-    term:
-        What it is made of.
-    names:
-        Units with answers behind it; numbers where they have no names.
-    added:
-        What the estimate would move by without each of them; NaN where nothing would be left.
+    of:
+        The sums.
     means:
-        Mean of each alone; NaN where the estimate is no mean over units.
-    sums, counts:
-        Sums and counts of each; empty where it takes several columns of them.
-    value:
-        The estimate, from the totals.
+        Mean of each unit alone; NaN where the estimate is no mean over units.
     """
 
-    term: EstimateTerm
-    names: tuple[str, ...]
-    added: npt.NDArray[np.float64]
+    of: EstimateSums
     means: npt.NDArray[np.float64]
-    sums: npt.NDArray[np.float64]
-    counts: npt.NDArray[np.float64]
-    value: float
 
     @classmethod
-    def of(cls, term: EstimateTerm, e: Estimate) -> "Arithmetic | None":
+    def checked(cls, of: EstimateSums, e: Estimate) -> "Arithmetic | None":
         """The arithmetic of an estimate; None where the sums do not give its value, as after a further step."""
-        value = term.value()
-        if e.value is None or not abs(value - e.value) <= CLOSE * max(1.0, abs(e.value)):
+        if e.value is None or not abs(of.value - e.value) <= CLOSE * max(1.0, abs(e.value)):
             return None
-        used: list[int] = np.flatnonzero(term.used()).tolist()
-        names = term.of.names or [f"unit {place + 1}" for place in range(term.of.sums.shape[0])]
-        sums, counts = term.sums() or (np.full(0, np.nan), np.full(0, np.nan))
-        means = np.full(len(used), np.nan)
-        if sums.size:
-            sums, counts = sums[used], counts[used]
-            means = sums / counts * term.factor - term.less
-        with np.errstate(invalid="ignore", divide="ignore"):
-            added = value - term.without_each()[used]
-        return cls(term, tuple(str(names[at]) for at in used), added, means, sums, counts, value)
+        means = of.sums / of.counts * of.factor - of.less if of.total else np.full(len(of.units), np.nan)
+        return cls(of, means)
 
     def ranked(self) -> npt.NDArray[np.int64]:
         """Units in the order of what they add; those without which nothing is left come first."""
-        size = np.where(np.isfinite(self.added), np.abs(self.added), np.inf)
+        size = np.where(np.isfinite(self.of.added), np.abs(self.of.added), np.inf)
         return np.lexsort((np.arange(size.size), -size))
 
 
-def terms_of_run(state: RunState) -> TermRecord:
-    """Terms of a run's estimates, which the first call begins to add up.
+def sums_of_run(state: RunState) -> RunSums:
+    """Sums behind a run's estimates, which the first call begins to add up.
 
     Raises
     ------
@@ -93,37 +68,24 @@ def terms_of_run(state: RunState) -> TermRecord:
     DataError
         They cannot be added up.
     """
-    return state.soon("terms", lambda: _taken_again(state.whole), FAILED, WAITING)
+    return state.soon("sums", lambda: sums_of(state.run), FAILED, WAITING)
 
 
-def _taken_again(run: StoredRun) -> TermRecord:
-    """Take the estimates of a run again, values alone, and keep their terms."""
-    with values_only(), terms_kept() as record:
-        run.study.analyse({run.model: answers(run, at_once=_CHUNK)})
-        return record
-
-
-def term_of(record: TermRecord, e: Estimate, intervention: str | None) -> EstimateTerm | None:
-    """Terms of an estimate; None where its estimator has none."""
-    return record.terms.get((e.measure, intervention, frozenset(e.labels.items())))
-
-
-def lines(of: Arithmetic, e: Estimate, *, signed: bool) -> tuple[str, list[tuple[str, ...]]]:
+def lines(arithmetic: Arithmetic, e: Estimate, *, signed: bool) -> tuple[str, list[tuple[str, ...]]]:
     """The totals in words, and a row for each of the first units: sum, count, mean."""
-    term = of.term
-    total_sums, total_counts = (float(totals[term.column]) for totals in term.of.total)
-    steps = [f"{figures(total_sums)} / {figures(total_counts)} = {figures(total_sums / total_counts)}"]
-    if term.factor != 1.0:
-        steps.append(f"times {figures(term.factor)}")
-    if term.less:
-        steps.append(f"less {figures(term.less)}")
-    if term.unsigned:
+    of = arithmetic.of
+    total_sum, total_count = of.total or (np.nan, np.nan)
+    steps = [f"{figures(total_sum)} / {figures(total_count)} = {figures(total_sum / total_count)}"]
+    if of.factor != 1.0:
+        steps.append(f"times {figures(of.factor)}")
+    if of.less:
+        steps.append(f"less {figures(of.less)}")
+    if of.unsigned:
         steps.append("without its sign")
     text = f"{', '.join(steps)}: {figures(of.value)}, which is {number(e.value, e.written, signed=signed)}."
-    order = of.ranked()[:_LINES]
     rows: list[tuple[str, ...]] = [
-        (of.names[at], *map(figures, (of.sums[at], of.counts[at], of.means[at])), _moves(float(of.added[at])))
-        for at in order
+        (of.units[at], *map(figures, (of.sums[at], of.counts[at], arithmetic.means[at])), _moves(float(of.added[at])))
+        for at in arithmetic.ranked()[:_LINES]
     ]
     return text, rows
 

@@ -13,9 +13,9 @@ from facevalue.report.blocks.view import View
 from facevalue.report.findings import sampled_units
 from facevalue.report.formatting import DASH
 from facevalue.report.verdict import MEANINGS, verdict_of
-from facevalue.view.arithmetic import NOT_SUMS, TOO_MANY, Arithmetic, figures, lines, term_of, terms_of_run, unit_column
+from facevalue.view.arithmetic import NOT_SUMS, TOO_MANY, Arithmetic, figures, lines, sums_of_run, unit_column
 from facevalue.view.background import NotYetError
-from facevalue.view.estimates import INTERVENTION, ViewedEstimate, rows_of
+from facevalue.view.estimates import ViewedEstimate, rows_of
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef
 from facevalue.view.query import Query
@@ -100,23 +100,22 @@ def cell_of(state: RunState, key: str) -> CellPage:
     rows = rows_of(state)
     e, row = rows.row_of(key)
     view = rows.view
-    record, waiting, failure = None, "", ""
+    run_sums, arithmetic, waiting, failure = None, None, "", ""
     try:
-        record = terms_of_run(state)
+        run_sums = sums_of_run(state)
+        if (of := run_sums.of(key)) is not None:
+            arithmetic = Arithmetic.checked(of, e)
     except NotYetError as error:
         waiting = str(error)
     except DataError as error:
         failure = str(error)
-    change = row.labels[INTERVENTION].level if INTERVENTION in row.labels else None
-    term = None if record is None else term_of(record, e, change)
-    arithmetic = None if term is None else Arithmetic.of(term, e)
     steps = _steps(view, e)
     if arithmetic is not None:
         steps = [*_sums(view, e, arithmetic), *steps]
     elif failure:
         steps = [Step("Sums", failure), *steps]
-    elif record is not None and e.value is not None:
-        steps = [Step("Sums", TOO_MANY if record.is_full else NOT_SUMS), *steps]
+    elif run_sums is not None and e.value is not None:
+        steps = [Step("Sums", TOO_MANY if run_sums.is_full else NOT_SUMS), *steps]
     return CellPage(
         row,
         _definition(view, e),
@@ -129,13 +128,14 @@ def cell_of(state: RunState, key: str) -> CellPage:
 def _sums(view: View, e: Estimate, arithmetic: Arithmetic) -> Sequence[Step]:
     """Steps from the sums of units to the value."""
     signed = view.signed(e.measure)
-    units = f"{len(arithmetic.names):,} {_unit_name(view, e)}"
-    if not arithmetic.sums.size:
-        text = f"From the sums of {units}: {figures(arithmetic.value)}, which is {view.value(e)}."
+    of = arithmetic.of
+    units = f"{len(of.units):,} {_unit_name(view, e)}"
+    if of.total is None:
+        text = f"From the sums of {units}: {figures(of.value)}, which is {view.value(e)}."
         return [Step("Value", text)]
     text, rows = lines(arithmetic, e, signed=signed)
     heads = (_unit_name(view, e), "sum", "count", "mean", "moves it by")
-    first = f"The first {len(rows)} of {units}, by what they add." if len(rows) < len(arithmetic.names) else units
+    first = f"The first {len(rows)} of {units}, by what they add." if len(rows) < len(of.units) else units
     return [Step("Sums of each", first, StepTable(heads, tuple(rows))), Step("All together", text)]
 
 
@@ -151,25 +151,25 @@ def _clusters(
     name = _unit_name(view, e)
     if arithmetic is None:
         return CellClusters(name, e.clusters or 0, bool(waiting), waiting, ())
-    order = arithmetic.ranked()[:_CLUSTERS]
-    column = unit_column(state.run, arithmetic.term.of.names)
-    trials = {} if column is None else trials_of_units(state, column, [arithmetic.names[at] for at in order], row)
+    of, order = arithmetic.of, arithmetic.ranked()[:_CLUSTERS]
+    column = unit_column(state.run, of.units if of.are_named else ())
+    trials = {} if column is None else trials_of_units(state, column, [of.units[at] for at in order], row)
     pictures = pictures_of_trials(state, [number for numbers in trials.values() for number in numbers])
     signed = view.signed(e.measure)
     out = []
     for at in order:
-        unit, added = arithmetic.names[at], _finite(arithmetic.added[at])
+        unit, added = of.units[at], _finite(of.added[at])
         numbers = tuple(trials.get(unit, ()))
         text = "all of it" if added is None else formatting.number(added, _apart(e), signed=True)
         out.append(
             ClusterRow(
                 unit, unit if column is None else state.titles.get(column, unit), _finite(arithmetic.means[at]), added,
-                float(arithmetic.counts[at]) if arithmetic.counts.size else None, text, numbers,
+                float(of.counts[at]) if of.total else None, text, numbers,
                 tuple(picture for number in numbers for picture in pictures.get(number, ())),
             )
         )  # fmt: skip
     note = f"What the estimate{'' if signed else ', which has no sign,'} would move by without each."
-    return CellClusters(name, len(arithmetic.names), False, note, tuple(out))
+    return CellClusters(name, len(of.units), False, note, tuple(out))
 
 
 def _apart(e: Estimate) -> str:

@@ -125,20 +125,18 @@ def _query(state: RunState, dimension: str, group: str) -> str | None:
 
 def _examples(run: StoredRun, index: AnswerIndex, reason_count: int) -> dict[str, list[MissingReply]]:
     """Replies of each reason, from the first answers that were stored."""
-    places_by_shard = index.by_shard(np.arange(index.trial.size, dtype=np.int32))
-    examples = pl.DataFrame(schema={"na": pl.String, "trial": pl.Int64})
-    for start in range(0, min(places_by_shard.size, _LOOKED_AT), _AT_ONCE):
-        rows = parsed(run, index, places_by_shard[start : start + _AT_ONCE]).filter(
-            _IS_REPLY, pl.col("na").is_not_null()
-        )
+    examples, looked_at = pl.DataFrame(schema={"na": pl.String, "trial": pl.Int64}), 0
+    for places in index.as_stored(_AT_ONCE):
+        rows = parsed(run, index, places).filter(_IS_REPLY, pl.col("na").is_not_null())
         pieces = [examples, rows.select(pl.col("na").cast(pl.String), pl.col("trial").cast(pl.Int64))]
         examples = pl.concat(pieces).group_by("na", maintain_order=True).head(_EXAMPLES)
-        if examples.height == reason_count * _EXAMPLES:
+        looked_at += places.size
+        if examples.height == reason_count * _EXAMPLES or looked_at >= _LOOKED_AT:
             break
     if not examples.height:
         return {}
-    places = [index.places_of_trial(trial) for trial in examples["trial"].unique(maintain_order=True)]
-    answered = parsed(run, index, np.concatenate(places)).filter(_IS_REPLY).with_columns(reply=pl.col("repeat"))
+    of_trials = [index.places_of_trial(trial) for trial in examples["trial"].unique(maintain_order=True)]
+    answered = parsed(run, index, np.concatenate(of_trials)).filter(_IS_REPLY).with_columns(reply=pl.col("repeat"))
     if run.study.draws.reasks:
         answered = first_valid(answered, run.study.repeats)
     na = answered.filter(pl.col("na").is_not_null()).group_by("na", maintain_order=True).head(_EXAMPLES)

@@ -2,7 +2,7 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
@@ -17,11 +17,12 @@ from facevalue.report.formatting import Titles
 from facevalue.report.of_runs import collected
 from facevalue.report.sections import page_of
 from facevalue.runs.in_place import brought, opened_in_place
-from facevalue.runs.kept_estimates import taken
+from facevalue.runs.kept_estimates import keep, kept, read_kept
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.store.manifest import read_manifest
 from facevalue.store.ranges import is_in_place, release
 from facevalue.store.shards import shard_paths
+from facevalue.view.apart import apart
 from facevalue.view.background import Background
 
 T = TypeVar("T")
@@ -107,10 +108,10 @@ class RunState:
         return self.once("whole", lambda: brought(self.run))
 
     @property
-    def taken(self) -> tuple[pl.DataFrame, Mapping[str, ReplyTally]]:
+    def taken(self) -> tuple[pl.DataFrame, ReplyTally]:
         """Estimates, and the tally of replies."""
         waiting = BRINGING if is_in_place(self.run.folder) else WAITING
-        return self.soon("taken", lambda: taken([self.whole]), FAILED, waiting)
+        return self.soon("taken", lambda: _taken(self.run), FAILED, waiting)
 
     @property
     def are_taken(self) -> bool:
@@ -121,14 +122,14 @@ class RunState:
     @property
     def tally(self) -> ReplyTally:
         """Numbers of replies."""
-        (tally,) = self.taken[1].values()
-        return tally
+        return self.taken[1]
 
     @property
     def data(self) -> ReportData:
         """What its report says, without stored answers."""
-        estimates, tallies = self.taken
-        return self.once("data", lambda: collected([self.whole], estimates, tallies, with_answers=False).data)
+        estimates, tally = self.taken
+        tallies = {str(self.run.folder): tally}
+        return self.once("data", lambda: collected([self.run], estimates, tallies, with_answers=False).data)
 
     @property
     def answer(self) -> PageAnswer:
@@ -188,13 +189,19 @@ class ViewedRun:
                 again = opened_in_place(run.url) if run.url else run.reopened()
                 state = RunState(again, self._number, self._patience)
                 if shard_paths(again.folder):
-                    state.once("taken", lambda: Background(lambda: taken([again]), FAILED)).is_ready(None)
+                    state.once("taken", lambda: Background(lambda: _taken(again), FAILED)).is_ready(None)
                 self._state, self._marks = state, marks
                 release(self._former)  # who is still answered of the run that was just left has it for one round more
                 self._former = run.folder
         finally:
             self._looked_at = time.monotonic()
             self._cost = self._looked_at - begun
+
+
+def _taken(run: StoredRun) -> tuple[pl.DataFrame, ReplyTally]:
+    """Estimates of a run, read where they are kept, else taken apart."""
+    stored = kept(run)
+    return read_kept(apart(keep, run), run) if stored is None else stored
 
 
 def _marks(run: StoredRun) -> tuple[object, ...]:

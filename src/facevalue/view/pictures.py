@@ -98,8 +98,10 @@ def asked_question(state: RunState) -> AskedQuestion | None:
     DataError
         It cannot be found.
     """
-    trials, (estimates, _) = index_of(state).trials, state.taken
-    return state.soon("asked", lambda: asked_first(state.whole, estimates, trials), _FAILED, _WAITING)
+    index, (estimates, _) = index_of(state), state.taken
+    return state.soon(
+        "asked", lambda: asked_first(state.run, estimates, index.trials, index.rows_of), _FAILED, _WAITING
+    )
 
 
 def asked(state: RunState, question: AskedQuestion | None) -> tuple[PictureRef, ...]:

@@ -1,6 +1,6 @@
 """Trials of units that were sampled, at the labels of an estimate, and their pictures."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -13,6 +13,8 @@ from facevalue.view.pictures import PictureRef, listed
 
 _TRIALS = 4
 """Trials of a unit, without those beside them."""
+_UNITS = 10
+"""Units of which all trials are looked through together."""
 
 
 def trials_of_units(state: RunState, column: str, units: Sequence[str], row: ViewedEstimate) -> dict[str, list[int]]:
@@ -24,9 +26,18 @@ def trials_of_units(state: RunState, column: str, units: Sequence[str], row: Vie
     index, study = index_of(state), state.run.study
     levels = {name: label.level for name, label in row.labels.items() if name in study.design.columns}
     prompt_factors = [name for name in prompt_columns(study) if name != column]
-    factors = study.design.trials(
-        index.trials_at(column, units), list(dict.fromkeys([column, *levels, *prompt_factors]))
-    )
+    columns = list(dict.fromkeys([column, *levels, *prompt_factors]))
+    out: dict[str, list[int]] = {}
+    for start in range(0, len(units), _UNITS):
+        trials = index.trials_at(column, units[start : start + _UNITS])
+        out |= _of_units(study.design.trials(trials, columns), column, levels, prompt_factors)
+    return out
+
+
+def _of_units(
+    factors: pl.DataFrame, column: str, levels: Mapping[str, str], prompt_factors: Sequence[str]
+) -> dict[str, list[int]]:
+    """The same, of all trials of some units with their factors."""
     at_levels = [pl.col(name).cast(pl.String) == level for name, level in levels.items()]
     frame = factors.with_columns(
         unit=pl.col(column).cast(pl.String), is_at=pl.all_horizontal(True, *at_levels).fill_null(value=False)

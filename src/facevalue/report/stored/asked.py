@@ -37,11 +37,12 @@ def question_of(
     view: View,
     examples: Callable[[], Sequence[AnyExample]],
     trials: npt.NDArray[np.int64] | None = None,
+    rows_of: Callable[[int], pl.DataFrame] | None = None,
 ) -> AskedQuestion | None:
     """A stored question about what the clearest finding is of, or the first one; None where none was answered.
 
     `examples`: what finds stored answers that the page shows. The first with a picture serves where pictures are no
-    sets. `trials`: those with a stored row, where they are known.
+    sets. `trials`, `rows_of`: those with a stored row, and what is stored of one, where that is known.
     """
     study = run.study
     trials = trials_stored(run.folder, study.design.size) if trials is None else trials
@@ -61,7 +62,7 @@ def question_of(
     pictures: list[tuple[str, bytes]] = []
     reason = ""
     for caption, trial in zip(_captions(rows, clearest, view.titles, _controls(page)) or [""], numbers, strict=True):
-        look = shown(run, trial)
+        look = shown(run, trial, rows_of(trial) if rows_of else None)
         reason = look.why
         small = [picture for image in look.images if (picture := smaller(image.data, _SIDE)) is not None]
         pictures += [(caption if at == 0 else "", picture) for at, picture in enumerate(small)]
