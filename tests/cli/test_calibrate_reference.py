@@ -7,7 +7,7 @@ import pytest
 
 from facevalue.calibration import learned
 from facevalue.models.reference import adapter
-from facevalue.studies.stylisticbias import planted as of_reference
+from facevalue.studies.stylisticbias import calibration as of_reference
 from tests.cli.conftest import Command
 from tests.studies.planted_model import PlantedModel
 
