@@ -68,10 +68,12 @@ class Scripted(ModelAPI):
     dropped: ClassVar[tuple[str, ...]] = ()
     made: ClassVar[int] = 0
     seconds: ClassVar[float] = 0.0
+    arguments: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, model_name: str, base_url: str | None = None, api_key: str | None = None, **more: Any) -> None:
         super().__init__(model_name, base_url, api_key or "sk-Scripted/Secret+Key", ["SCRIPTED_API_KEY"])
         type(self).made += 1
+        type(self).arguments = {name: value for name, value in more.items() if name != "config"}
 
     async def generate(
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig

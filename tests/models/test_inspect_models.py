@@ -11,6 +11,7 @@ from typing import Any
 import inspect_ai.model as inspect_model
 import pytest
 
+import facevalue as fv
 from facevalue.errors import DependencyError, FaceValueError, ModelError
 from facevalue.hashing import model_hash
 from facevalue.models import load
@@ -309,6 +310,48 @@ def test_who_is_asked_hangs_on_provider_name_and_address_alone(make: Any, monkey
         assert "key=secret" not in str(error.value)
 
 
+def test_arguments_of_the_provider_are_part_of_who_is_asked(make: Any) -> None:
+    model = make(model_args=("region=eu-west-1", "tier=2", "streaming=false"))
+    assert Scripted.arguments == {"region": "eu-west-1", "tier": 2, "streaming": False}
+    assert answer(model).status is Status.OK
+    assert Scripted.arguments["tier"] == 2, "the client of another event loop has them too"
+    assert model.settings()["model_args"] == '{"region": "eu-west-1", "streaming": false, "tier": 2}'
+    hashes = {model_hash("m", make(model_args=args).settings()) for args in ((), ("tier=2",), ("tier=3",))}
+    assert len(hashes) == 3
+    assert pickle.loads(pickle.dumps(model)).settings() == model.settings()
+    assert fv.model("inspect/scripted/m", model_args={"tier": 2}).settings() == make(model_args=("tier=2",)).settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("tier", "write NAME=VALUE"),
+        ("=3", "write NAME=VALUE"),
+        ("a b=3", "write NAME=VALUE"),
+        ("a=\x07", "write NAME=VALUE"),
+        ("memoize=true", "is no argument of a provider"),
+        ("api_key=hush", "set the provider's variable instead"),
+        ("aws_secret_access_key=hush", "set the provider's variable instead"),
+        ('headers={"Authorization": "hush"}', "set the provider's variable instead"),
+        ("url=https://ann:hush@host", "set the provider's variable instead"),
+    ],
+)
+def test_arguments_that_are_refused(make: Any, text: str, message: str) -> None:
+    with pytest.raises(ModelError, match=r"^[^\n]*$") as error:
+        make(model_args=(text,))
+    assert message in str(error.value)
+    assert "hush" not in str(error.value)
+
+
+def test_arguments_are_for_providers_and_given_once(make: Any) -> None:
+    with pytest.raises(ModelError, match="--model-arg tier is given twice"):
+        make(model_args=("tier=1", "tier=2"))
+    with pytest.raises(ModelError, match="--model-arg is for Inspect's providers"):
+        load("sim/default", ModelOptions(model_args=("tier=1",)))
+    with pytest.raises(ModelError, match="model_args are numbers, texts, lists and mappings"):
+        fv.model("inspect/scripted/m", model_args={"client": object()})
+
+
 def test_no_key_is_pickled(make: Any) -> None:
     model = make(concurrency=3)
     packed = pickle.dumps(model)
@@ -428,7 +471,10 @@ def test_who_is_to_run_a_model_is_no_part_of_its_name() -> None:
 # --- batches --------------------------------------------------------------------------------------------------------
 
 
-def test_requests_go_out_in_batches_of_the_size_that_was_said(make: Any, capfd: pytest.CaptureFixture[str]) -> None:
+def test_requests_go_out_in_batches_of_the_size_that_was_said(
+    make: Any, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
     model = make("inspect/batched/m", batch=4, concurrency=2)
     assert model.capabilities.images_per_request == 2
     assert Batched.Answers.created == [], "no probe waits in a batch"
@@ -437,6 +483,12 @@ def test_requests_go_out_in_batches_of_the_size_that_was_said(make: Any, capfd: 
     assert [answer.text for answer in answers] == [QUESTION.prompt] * 10
     assert sorted(Batched.Answers.created) == [2, 4, 4]
     assert model.findings()["batch"] == 4
+    assert "under way when this process ends is lost" in model.notes[-1]
+    assert [record.message for record in caplog.records if "Created batch" in record.message] == [
+        "Created batch batch-1 with 4 requests",
+        "Created batch batch-2 with 4 requests",
+        "Created batch batch-3 with 2 requests",
+    ]
     assert "batch" not in model.settings(), "what a model says does not hang on it"
     assert capfd.readouterr().out == ""
 

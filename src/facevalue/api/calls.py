@@ -1,11 +1,12 @@
 """Functions of the Python API: model, run, open_run."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
 from facevalue.api.rehearsed import rehearse
 from facevalue.api.run import Run
@@ -14,6 +15,7 @@ from facevalue.arguments import checked, checked_path
 from facevalue.errors import DataError, ModelError, RunError, UnknownNameError
 from facevalue.models.base import EFFORTS, Model, ModelOptions, checked_model
 from facevalue.models.function import FunctionModel
+from facevalue.models.inspect.arguments import argument_texts
 from facevalue.models.registry import load
 from facevalue.places import is_url
 from facevalue.prompts.variants import Variant
@@ -47,6 +49,7 @@ def model(
     reasoning_effort: str | None = None,
     reasoning_tokens: int | None = None,
     batch: int | None = None,
+    model_args: Mapping[str, Any] | None = None,
 ) -> Model:
     """Load a model, or reach one.
 
@@ -68,6 +71,8 @@ def model(
         how many tokens it may spend on that.
     batch:
         Requests that are sent together as a batch, which is answered later for less (inspect/PROVIDER/NAME).
+    model_args:
+        Arguments of such a provider, by its names for them; no keys.
 
     Raises
     ------
@@ -89,10 +94,9 @@ def model(
     if reasoning_effort is not None and reasoning_effort not in EFFORTS:
         raise UnknownNameError("reasoning effort", reasoning_effort, EFFORTS)
     reach = ModelOptions(concurrency, timeout, retries, rpm, tpm, dtype, device, threads, compile, batch=batch)
-    return load(
-        spec,
-        replace(reach, max_tokens=max_tokens, reasoning_effort=reasoning_effort, reasoning_tokens=reasoning_tokens),
-    )
+    thinking = replace(reach, reasoning_effort=reasoning_effort, reasoning_tokens=reasoning_tokens)
+    arguments = argument_texts(dict(model_args or {}))
+    return load(spec, replace(thinking, max_tokens=max_tokens, model_args=arguments))
 
 
 @checked

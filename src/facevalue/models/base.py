@@ -204,6 +204,8 @@ class ModelOptions:
     batch:
         Requests that are sent together to a provider's interface for batches, which answers later for less; None to
         send each by itself.
+    model_args:
+        Arguments of one of Inspect's providers, each NAME=VALUE.
     """
 
     concurrency: int = 16
@@ -220,6 +222,7 @@ class ModelOptions:
     reasoning_effort: str | None = None
     reasoning_tokens: int | None = None
     batch: int | None = None
+    model_args: tuple[str, ...] = ()
 
 
 @runtime_checkable

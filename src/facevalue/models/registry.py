@@ -45,6 +45,8 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
     _check_vllm(spec, options)
     if options.batch is not None and not is_provided:
         raise ModelSpecError(f"--batch is for Inspect's providers (inspect/PROVIDER/NAME); {spec} is of none.")
+    if options.model_args and not is_provided:
+        raise ModelSpecError(f"--model-arg is for Inspect's providers (inspect/PROVIDER/NAME); {spec} is of none.")
     if is_provided:
         _check_remote(spec, options)
         return _of_inspect(spec, options)

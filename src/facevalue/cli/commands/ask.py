@@ -57,6 +57,9 @@ def reach_options() -> tuple[click.Parameter, ...]:
         click.Option(["--rpm"], type=NumberWithin(0, min_open=True), help="At most this many requests a minute."),
         click.Option(["--batch"], type=click.IntRange(1, 100_000), metavar="N",
                      help="inspect/PROVIDER/NAME: send N requests as one batch, which is answered later for less."),
+        click.Option(["--model-arg", "-M", "model_args"], multiple=True, metavar="NAME=VALUE",
+                     help="inspect/PROVIDER/NAME: an argument of the provider, such as region=eu-west-1; no key. "
+                     "May be given again."),
         click.Option(["--tpm"], type=NumberWithin(0, min_open=True), help="At most this many tokens a minute."),
         *CLUSTER,
         click.Option(["--log"], type=click.Path(path_type=Path, dir_okay=False),

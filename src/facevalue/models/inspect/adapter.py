@@ -1,6 +1,7 @@
 """Inspect's providers as models: any of them, under our runner, hashes, retries and budgets."""
 
 import asyncio
+import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -16,6 +17,7 @@ from facevalue.models._served import EncodedRequest, Manner, Served
 from facevalue.models._structured import JSON_TOKENS, Way, schema, wanted
 from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.models.inspect import calls, failures, replies
+from facevalue.models.inspect.arguments import provider_arguments
 from facevalue.models.inspect.messages import messages
 from facevalue.models.inspect.providers import (
     BATCHING,
@@ -28,6 +30,10 @@ from facevalue.types import Image
 
 _CONNECTIONS = 2**20
 """Requests that Inspect may have in flight: how many there are is for us to say."""
+_LOST = (
+    "A batch that is under way when this process ends is lost: the provider charges for it, and the next session asks "
+    "its requests again. Batches of 'facevalue requests' are not, as 'facevalue import' brings their answers in."
+)
 
 
 class InspectModel(Served[calls.Client, str]):
@@ -49,7 +55,8 @@ class InspectModel(Served[calls.Client, str]):
         if options.batch is not None:
             options = replace(options, concurrency=max(options.concurrency, options.batch))
         super().__init__(spec, spec, options, waits)
-        self._next: Model | None = calls.made(spec, self._provider, self._model)
+        self._arguments = provider_arguments(options.model_args)
+        self._next: Model | None = calls.made(spec, self._provider, self._model, self._arguments)
         self._api = self._next.api
         self._endpoint = self._address()
         if options.batch is not None and not any("batcher" in name for name in vars(self._api)):
@@ -64,9 +71,16 @@ class InspectModel(Served[calls.Client, str]):
         return type(self), (self._spec, self._options)
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
-        """Return provider, name, the address where it is known, and what is sent otherwise than a study says."""
-        endpoint = {"endpoint": self._endpoint} if self._endpoint else {}
-        return {"api": "inspect", "provider": self._provider, "model": self._model, **endpoint, **self._stated()}
+        """Return provider, name, address and arguments where there are any, and what is sent otherwise than asked."""
+        settings = {"api": "inspect", "provider": self._provider, "model": self._model, "endpoint": self._endpoint}
+        if self._arguments:
+            settings["model_args"] = json.dumps(self._arguments, sort_keys=True)
+        return {**{name: text for name, text in settings.items() if text}, **self._stated()}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say also what is lost of batches, as Inspect keeps their numbers in memory alone."""
+        return super().notes if self._options.batch is None else (*super().notes, _LOST)
 
     def findings(self) -> Mapping[str, str | int | float | bool]:
         """Say also which version of Inspect asked, and in batches of how many."""
@@ -91,7 +105,7 @@ class InspectModel(Served[calls.Client, str]):
 
     def _resource(self) -> AbstractAsyncContextManager[calls.Client]:
         """A client of its own for each event loop, as connections belong to one."""
-        model = self._next or calls.made(self._spec, self._provider, self._model)
+        model = self._next or calls.made(self._spec, self._provider, self._model, self._arguments)
         self._next = None
         return calls.client(model)
 

@@ -77,8 +77,10 @@ class BackgroundTasks:
             self.failure.set_result(error)
 
 
-def made(spec: str, provider: str, name: str) -> Model:
+def made(spec: str, provider: str, name: str, arguments: Mapping[str, Any]) -> Model:
     """Make a client; no request is sent.
+
+    `arguments`: of the provider's own.
 
     Raises
     ------
@@ -92,7 +94,7 @@ def made(spec: str, provider: str, name: str) -> Model:
             raise ModelSpecError(str(UnknownNameError("provider of Inspect", provider, names)))
     hook = sys.excepthook
     try:
-        return get_model(f"{provider}/{name}", memoize=False)
+        return get_model(f"{provider}/{name}", memoize=False, **arguments)
     except PrerequisiteError as error:
         raise ModelSpecError(prerequisite(spec, str(error.message))) from None
     except ImportError as error:
