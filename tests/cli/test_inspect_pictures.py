@@ -80,3 +80,21 @@ def test_a_mistake_is_one_sentence(facevalue: Command, made: Path, arguments: tu
     assert done.status in (1, 2, 3)
     assert message in done.err
     assert "Traceback" not in done.err
+
+
+def test_an_inspection_goes_on_where_its_pictures_were_moved(facevalue: Command, made: Path) -> None:
+    Path("first").mkdir()
+    for path in (*Path().glob("*.png"), made):
+        path.rename(Path("first") / path.name)
+    assert facevalue("inspect-pictures", "first/list.csv").status == 0
+    Path("first").rename("second")
+    again = facevalue("inspect-pictures", "second/list.csv")
+    assert again.status == 0
+    assert "4 of 4 requests are stored already" in again.err
+    assert facevalue("report", "second/checks").status == 0
+    picture = next(Path("second").glob("*.png"))
+    picture.write_bytes(next(path for path in Path("second").glob("*.png") if path != picture).read_bytes())
+    Path("second").rename("third")
+    other = facevalue("inspect-pictures", "third/list.csv")
+    assert other.status == 1
+    assert "An image or prompt has changed since third/checks was begun: 2 of 4 stored answers" in other.err

@@ -33,7 +33,7 @@ from facevalue.runs.tally import SessionCounts
 from facevalue.runs.trials import TrialNumbers
 from facevalue.runs.units import Fact
 from facevalue.runs.unparsed import ENOUGH, LOOKED_AT, unparsed_of
-from facevalue.store.files import MANIFEST, PREREGISTRATION, STIMULI, make_folder, write_whole
+from facevalue.store.files import LISTS, MANIFEST, PREREGISTRATION, ROOTS, STIMULI, make_folder, write_whole
 from facevalue.store.integrity import check_stimuli
 from facevalue.store.journal import recover
 from facevalue.store.lock import RunLock
@@ -120,11 +120,17 @@ def begun(study: Study, model: str, facts: Mapping[str, Fact], folder: Path, set
         if settings.preregistration:
             write_whole(folder / PREREGISTRATION, settings.preregistration.text.encode())
         return replace(manifest, id=secrets.token_hex(8), stimuli=hashlib.sha256(table).hexdigest())
-    stored = read_manifest(folder)
+    stored = _at_new_places(read_manifest(folder), study)
     check_same_run(stored, manifest, folder, "folder")
     check_stimuli(folder, stored)
     check_stimuli_table(study, folder)
     return replace(stored, name=settings.name or stored.name)
+
+
+def _at_new_places(stored: RunManifest, study: Study) -> RunManifest:
+    """A run whose pictures or lists were moved since it began; what these are is compared by table and digests."""
+    places = [name for name in (*ROOTS, *LISTS) if stored.options.get(name) and study.options.get(name)]
+    return replace(stored, options={**stored.options, **{name: study.options[name] for name in places}})
 
 
 def _findings(model: Model) -> Mapping[str, Fact]:
