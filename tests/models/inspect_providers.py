@@ -136,7 +136,7 @@ class Batched(Scripted):
             return await super().generate(input, tools, tool_choice, config)
         if self._batcher is None:
             retries = batch_admin_retry_config(self.model_name, config, self.should_retry)
-            quick = config.batch.model_copy(update={"tick": 0.01, "send_delay": 0.05})
+            quick = config.batch.model_copy(update={"tick": 0.01, "send_delay": 1.0})
             self._batcher = _Answers(quick, retries, 50_000, 100)
         return await self._batcher.generate_for_request({"text": input[-1].text})
 

