@@ -105,3 +105,14 @@ def test_what_lies_beyond_an_axis_lies_at_its_end() -> None:
     drawn = charts.chart("<b>", [charts.Row("a & b", 0.5, 0.2, 0.7)], charts.Axis((0, 1), (0, 0.1)))
     assert "&lt;b&gt;" in drawn
     assert "a &amp; b: 0.500 [0.200, 0.700]" in drawn
+
+
+def test_long_labels_and_numbers_are_within_the_picture() -> None:
+    long = charts.Row(
+        "a label of a benchmark that is longer than what is usual", 2, 2, 2, text="304.7 pictures/s (>= 300) " * 2
+    )
+    drawn = charts.chart("Times", [long], charts.Axis((1, 10), (1, 10)))
+    left, _, width, _ = (float(number) for number in re.search(r'viewBox="([^"]+)"', drawn)[1].split())  # type: ignore[index]
+    assert left <= charts.LABELS - 10 - 6 * len(long.label)
+    assert left + width >= charts.LABELS + charts.PLOT + 8 + 6 * len(long.text)
+    assert "line: interval" not in drawn

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from textwrap import shorten
 
 from tools.site.charts import Axis, Row, chart
 
@@ -16,7 +17,8 @@ def page() -> str:
         if cases:
             margin, one = min(cases, key=lambda case: case[0])
             text = f"{one['value']:,g} {one['unit']} ({one['target']})"
-            rows.append(Row(f"{path.stem}: {one['case']}"[:52], margin, margin, margin, text=text))
+            label = shorten(f"{path.stem}: {one['case']}", 52, placeholder=" …")
+            rows.append(Row(label, margin, margin, margin, text=text))
     return chart(
         "Times better than promised: of each benchmark, its nearest case",
         rows,

@@ -6,7 +6,9 @@ from html import escape
 from math import log10
 
 LABELS, PLOT, NUMBERS, LINE = 300, 360, 130, 22
-"""Widths of the parts of a chart, and height of a row, in pixels."""
+"""Least widths of the parts of a chart, and height of a row, in pixels."""
+LETTER = 6.6
+"""Width of a letter at most, on average over a label, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +55,13 @@ def chart(title: str, rows: Sequence[Row], axis: Axis, beside: str = "") -> str:
         What the hollow marks are, where rows have such a value.
     """
     height = LINE * len(rows) + 34
+    left = max(0.0, max(LETTER * len(row.label) + 16 for row in rows) - LABELS)
+    right = max(NUMBERS, *(LETTER * len(_number(row)) + 16 for row in rows))
+    box = f"{-left:.0f} 0 {left + LABELS + PLOT + right:.0f} {height}"
     parts = [
         f'<figure class="chart"><figcaption>{escape(title)}</figcaption>',
         f'<div tabindex="0" role="group" aria-label="{escape(title)}">',
-        f'<svg viewBox="0 0 {LABELS + PLOT + NUMBERS} {height}" role="img" aria-label="{escape(title)}">',
+        f'<svg viewBox="{box}" role="img" aria-label="{escape(title)}">',
     ]
     start, end = (axis.x(value) for value in axis.promised)
     parts.append(f'<rect class="promised" x="{start:.1f}" y="0" width="{end - start:.1f}" height="{height - 26}"/>')
@@ -67,14 +72,19 @@ def chart(title: str, rows: Sequence[Row], axis: Axis, beside: str = "") -> str:
     for number, row in enumerate(rows):
         parts += _row(row, axis, LINE * number + LINE / 2)
     parts.append("</svg></div>")
-    keys = ["shaded: promised", "line: interval", *([f"hollow: {beside}"] if beside else ())]
+    intervals = any(row.low < row.high for row in rows)
+    keys = ["shaded: promised", *(["line: interval"] if intervals else ()), *([f"hollow: {beside}"] if beside else ())]
     parts.append(f"<p>{escape('; '.join(keys))}.</p></figure>")
     return "\n".join(["```{raw} html", *parts, "```", ""])
 
 
+def _number(row: Row) -> str:
+    return row.text or f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]"
+
+
 def _row(row: Row, axis: Axis, y: float) -> list[str]:
     low, high, at = axis.x(row.low), axis.x(row.high), axis.x(row.value)
-    text = row.text or f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]"
+    text = _number(row)
     parts = [
         f'<text class="label" x="{LABELS - 10}" y="{y + 4}">{escape(row.label)}</text>',
         f'<line class="interval" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>',
