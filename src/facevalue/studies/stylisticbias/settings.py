@@ -6,7 +6,10 @@ from facevalue.studies.stylisticbias.tables import attribute_titles, grid, scena
 
 NAME = "stylisticbias"
 TITLE = "StylisticBias: one face, one attribute changed. Which cue moves the judgment, and how far?"
-CITATION = "StylisticBias: A Few Human Visual Cues Drive Most Social Biases in MLLMs (arXiv 2606.20527, 2026)"
+CITATION = (
+    "Kolli, Cavelius, Nikeghbal, Dalal and Diesner, StylisticBias: A Few Human Visual Cues Drive Most Social Biases in "
+    "MLLMs (arXiv 2606.20527)"
+)
 
 OWN = ("manifest", "folders")
 """Settings that show pictures which are not drawn."""
