@@ -62,7 +62,7 @@ def follow(page: str, facevalue: Command, *, strict: bool = True) -> int:
             continue  # an overview of what follows
         elif kind == "console":
             said = ""
-            for line in text.splitlines():
+            for line in text.replace("\\\n", " ").splitlines():
                 if line.startswith("$ facevalue "):
                     runs = [str(folder) for folder in Path().glob("runs/*")]  # of whatever model
                     command = line.replace("$PWD", str(Path.cwd())).removesuffix(" ; echo $?")
