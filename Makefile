@@ -20,7 +20,7 @@ GATED := stylisticbias --faces 12 --attributes eyewear,accessories,hair_color --
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test gate coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-making bench-gate bench-profile bench-view bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds calibration-editor calibration-stopping reference lock upgrade format clean check-formats docs docs-links
+.PHONY: help demo test gate coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-making bench-gate bench-profile bench-view bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds calibration-editor calibration-stopping reference lock upgrade format clean check-formats docs docs-look docs-links
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -73,6 +73,9 @@ gallery: .venv/.dev ## pages of every kind of run in Chromium: build/gallery/ind
 docs: .venv/.docs ## the documentation site in build/docs; a warning is an error
 	$(SPHINX) -b html docs build/docs
 	@echo "build/docs/index.html"
+
+docs-look: docs ## every page of the site in Chromium, wide, dark and on a phone, with what axe finds; half an hour
+	$(BIN)/python -m tests.site.look build/docs
 
 docs-links: .venv/.docs ## links of the documents to other places, each asked; needs the network
 	$(SPHINX) -b linkcheck docs build/docs-links

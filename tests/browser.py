@@ -17,8 +17,8 @@ from typing import Any
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
 )
-PATIENCE = 120
-"""Seconds that a page may take; axe looks at each of its elements."""
+PATIENCE = 300
+"""Seconds that a page may take; axe looks at each of its elements, of which the longest page of the site has 50,000."""
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--remote-debugging-pipe",
@@ -26,7 +26,7 @@ FLAGS = (
 
 
 _FOUND = """
-axe.run(document, {resultTypes: ["violations"]}).then((found) => found.violations.map(
+axe.run(document, {resultTypes: ["violations"], iframes: FRAMES}).then((found) => found.violations.map(
   (rule) => `${rule.id}, ${rule.nodes.length}: ${rule.help}: ${rule.nodes[0].html.slice(0, 200)}`))
 """
 
@@ -133,10 +133,13 @@ class Browser:
             assert time.monotonic() < end, (condition, self.run("document.body.innerText.slice(0, 600)"))
             time.sleep(0.03)
 
-    def axe(self) -> list[str]:
-        """What axe finds wrong on the page that is shown: each rule with how often, and the first place."""
+    def axe(self, *, frames: bool = True) -> list[str]:
+        """What axe finds wrong on the page that is shown: each rule with how often, and the first place.
+
+        It cannot look into `frames` that are sandboxed, and fails there.
+        """
         self.run(f"{_axe()}; 0")
-        return list(self.run(_FOUND))
+        return list(self.run(_FOUND.replace("FRAMES", str(frames).lower())))
 
     def screenshot(self, target: Path, longest: int = 16_000) -> None:
         """Save a picture of the whole page, down to so many pixels."""
