@@ -12,7 +12,6 @@ from facevalue.measures.missing_data_bounds import averaged, shift_bounds, size_
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.measures.table_entries import values
 from facevalue.measures.wanted import takes
-from facevalue.protocol.analysis import Statistic
 from facevalue.protocol.estimation import Estimator
 from facevalue.protocol.shifts import SEED, derived
 from facevalue.protocol.spreads import DEALT
@@ -22,61 +21,49 @@ ALPHA = 0.05
 CUE = ("attribute", "variation")
 
 
-def cohens_d(by: tuple[str, ...]) -> Statistic:
+@takes(m.COHENS_D)
+def cohens_d(table: EstimateTable, model: Estimator, by: tuple[str, ...]) -> None:
     """Cohen's d of the faces' mean shifts (Table 7)."""
-
-    @takes(m.COHENS_D)
-    def add(table: EstimateTable, model: Estimator) -> None:
-        cells = model.values.cells(*model.cut(by))
-        means = cluster_bootstrap.ratio(cells.sums, cells.counts)
-        n = np.isfinite(means).sum(axis=0)
-        d = shift.cohens_d(means)
-        low, high = shift.cohens_d_interval(d, n)
-        method = np.full(d.size, "large-sample standard error over face means", dtype=object)
-        table.add(m.COHENS_D, cells.labels, Estimates(d, low, high, n, n, method), keep=cells.shown > 0)
-
-    return add
+    cells = model.values.cells(*model.cut(by))
+    means = cluster_bootstrap.ratio(cells.sums, cells.counts)
+    n = np.isfinite(means).sum(axis=0)
+    d = shift.cohens_d(means)
+    low, high = shift.cohens_d_interval(d, n)
+    method = np.full(d.size, "large-sample standard error over face means", dtype=object)
+    table.add(m.COHENS_D, cells.labels, Estimates(d, low, high, n, n, method), keep=cells.shown > 0)
 
 
-def over_groups(dimension: str) -> Statistic:
+@takes(m.SBS_GROUPS)
+def over_groups(table: EstimateTable, model: Estimator, dimension: str) -> None:
     """Mean of the groups' SBS, so that each weighs the same, whatever its number of faces (Table 3)."""
+    attribute, groups = (model.cut([name])[0] for name in ("attribute", dimension))
 
-    @takes(m.SBS_GROUPS)
-    def add(table: EstimateTable, model: Estimator) -> None:
-        attribute, groups = (model.cut([name])[0] for name in ("attribute", dimension))
+    def statistic(sums: Array, counts: Array) -> Array:
+        return _mean(_by_row(cluster_bootstrap.ratio(sums, counts), attribute))
 
-        def statistic(sums: Array, counts: Array) -> Array:
-            return _mean(_by_row(cluster_bootstrap.ratio(sums, counts), attribute))
-
-        cells = model.values.cells(attribute * groups)
-        labels = {**attribute.labels, "dimension": [dimension] * len(attribute)}
-        n = _by_row(cells.counts.sum(axis=0), attribute).sum(axis=1)
-        derived(table, m.SBS_GROUPS, labels, cells, statistic, n)
-
-    return add
+    cells = model.values.cells(attribute * groups)
+    labels = {**attribute.labels, "dimension": [dimension] * len(attribute)}
+    n = _by_row(cells.counts.sum(axis=0), attribute).sum(axis=1)
+    derived(table, m.SBS_GROUPS, labels, cells, statistic, n)
 
 
-def reversal(dimension: str) -> Statistic:
+@takes(m.REVERSAL)
+def reversal(table: EstimateTable, model: Estimator, dimension: str) -> None:
     """How far SBS is positive in one group and negative in another, at least."""
+    variation, groups = (model.cut(names)[0] for names in (CUE, [dimension]))
 
-    @takes(m.REVERSAL)
-    def add(table: EstimateTable, model: Estimator) -> None:
-        variation, groups = (model.cut(names)[0] for names in (CUE, [dimension]))
+    def statistic(sums: Array, counts: Array) -> Array:
+        by_group = _by_row(cluster_bootstrap.ratio(sums, counts), variation)
+        seen = np.isfinite(by_group)
+        top = np.where(seen, by_group, -np.inf).max(axis=-1)
+        bottom = np.where(seen, by_group, np.inf).min(axis=-1)
+        return np.where(seen.sum(axis=-1) > 1, np.minimum(top, -bottom), np.nan)
 
-        def statistic(sums: Array, counts: Array) -> Array:
-            by_group = _by_row(cluster_bootstrap.ratio(sums, counts), variation)
-            seen = np.isfinite(by_group)
-            top = np.where(seen, by_group, -np.inf).max(axis=-1)
-            bottom = np.where(seen, by_group, np.inf).min(axis=-1)
-            return np.where(seen.sum(axis=-1) > 1, np.minimum(top, -bottom), np.nan)
-
-        cells = model.values.cells(variation * groups)
-        labels = {**variation.labels, "dimension": [dimension] * len(variation)}
-        n = _by_row(cells.counts.sum(axis=0), variation).sum(axis=1)
-        floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
-        derived(table, m.REVERSAL, labels, cells, statistic, n, floor=floor)
-
-    return add
+    cells = model.values.cells(variation * groups)
+    labels = {**variation.labels, "dimension": [dimension] * len(variation)}
+    n = _by_row(cells.counts.sum(axis=0), variation).sum(axis=1)
+    floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
+    derived(table, m.REVERSAL, labels, cells, statistic, n, floor=floor)
 
 
 @takes(m.STEPS_80)
@@ -124,40 +111,32 @@ def shares(table: EstimateTable, model: Estimator) -> None:
             table.add(measure, cells.labels, estimates, floor=floor, keep=cells.shown > 0)
 
 
-def corrected_strength(dimension: str) -> Statistic:
+@takes(m.VS_CORRECTED)
+def corrected_strength(table: EstimateTable, model: Estimator, dimension: str) -> None:
     """VS without what chance adds: the same true spread, so the same interval."""
-
-    @takes(m.VS_CORRECTED)
-    def add(table: EstimateTable, model: Estimator) -> None:
-        base, groups, spreads = model.spread(dimension)
-        sums, counts = group_spread.with_squares(base, groups.codes, len(groups))
-        statistic = group_spread.corrected_strength(len(groups), base.shape[1])
-        value, _, _, se = cluster_bootstrap.jackknife(sums, counts, statistic)
-        n = np.array([np.isfinite(base[groups.codes >= 0]).sum()])
-        clusters = np.array([int((counts.sum(axis=1) > 0).sum())])
-        low, high = np.fmin(spreads.low[-1:], value), np.fmax(spreads.high[-1:], value)
-        low, high = (np.where(np.isfinite(spreads.low[-1:]), end, np.nan) for end in (low, high))
-        estimates = Estimates(value, low, high, n, clusters, np.array([DEALT], dtype=object), se)
-        table.add(m.VS_CORRECTED, {"dimension": [dimension]}, estimates)
-
-    return add
+    base, groups, spreads = model.spread(dimension)
+    sums, counts = group_spread.with_squares(base, groups.codes, len(groups))
+    statistic = group_spread.corrected_strength(len(groups), base.shape[1])
+    value, _, _, se = cluster_bootstrap.jackknife(sums, counts, statistic)
+    n = np.array([np.isfinite(base[groups.codes >= 0]).sum()])
+    clusters = np.array([int((counts.sum(axis=1) > 0).sum())])
+    low, high = np.fmin(spreads.low[-1:], value), np.fmax(spreads.high[-1:], value)
+    low, high = (np.where(np.isfinite(spreads.low[-1:]), end, np.nan) for end in (low, high))
+    estimates = Estimates(value, low, high, n, clusters, np.array([DEALT], dtype=object), se)
+    table.add(m.VS_CORRECTED, {"dimension": [dimension]}, estimates)
 
 
-def significant_share(dimension: str) -> Statistic:
+@takes(m.SIGNIFICANT)
+def significant_share(table: EstimateTable, model: Estimator, dimension: str) -> None:
     """In how many scenarios the groups differ by the paper's tests (Table 11)."""
-
-    @takes(m.SIGNIFICANT)
-    def add(table: EstimateTable, model: Estimator) -> None:
-        base, groups, _ = model.spread(dimension)
-        q = adjust(group_spread.group_tests(base, groups.codes, len(groups)), "bh")
-        tested = np.isfinite(q)
-        share = np.array([np.mean(q[tested] < ALPHA) if tested.any() else np.nan])
-        method = f"count of q < {ALPHA:g}; a tally of tests has no interval"
-        clusters = np.array([int(((groups.codes >= 0) & (model.breakdown.sets.base >= 0)).sum())])
-        tally = values(share, np.array([tested.sum()]), clusters, method)
-        table.add(m.SIGNIFICANT, {"dimension": [dimension]}, tally)
-
-    return add
+    base, groups, _ = model.spread(dimension)
+    q = adjust(group_spread.group_tests(base, groups.codes, len(groups)), "bh")
+    tested = np.isfinite(q)
+    share = np.array([np.mean(q[tested] < ALPHA) if tested.any() else np.nan])
+    method = f"count of q < {ALPHA:g}; a tally of tests has no interval"
+    clusters = np.array([int(((groups.codes >= 0) & (model.breakdown.sets.base >= 0)).sum())])
+    tally = values(share, np.array([tested.sum()]), clusters, method)
+    table.add(m.SIGNIFICANT, {"dimension": [dimension]}, tally)
 
 
 @takes(m.FRAMING)

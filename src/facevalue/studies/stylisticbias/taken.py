@@ -50,14 +50,14 @@ def takes(faces: Faces) -> Iterator[Take | Statistic]:
     ):
         yield _sbs(by, family=family, size=True, rank_test=by == CUE)
         if family in ("overall", "variations", "attributes"):
-            yield paper.cohens_d(by)  # Table 7
+            yield partial(paper.cohens_d, by=by)  # Table 7
     for dimension in faces.dimensions:
         yield _sbs((*CUE, dimension), family="variations x groups (Table 12)", rank_test=True)
     for dimension in faces.dimensions:
         for by in ((dimension,), (dimension, "scenario"), ("attribute", dimension)):
             yield _sbs(by, tested=False)
-        yield paper.over_groups(dimension)  # Table 3
-        yield paper.reversal(dimension)  # Table 5
+        yield partial(paper.over_groups, dimension=dimension)  # Table 3
+        yield partial(paper.reversal, dimension=dimension)  # Table 5
     yield paper.concentration  # Figure 2
     yield paper.shares  # Table 7
     for by in ((), ("category",), ("scenario",)):
@@ -67,8 +67,8 @@ def takes(faces: Faces) -> Iterator[Take | Statistic]:
         yield Take(SPREAD, ("scenario",), dimension, name=m.VS_SCENARIO.name, rank_test=True,
                    family=f"scenarios, {dimension} (Table 11)")  # fmt: skip
         yield Take(SPREAD, (), dimension, name=m.VS.name, family=f"dimensions, {m.VS.name}")  # Table 2
-        yield paper.corrected_strength(dimension)
-        yield paper.significant_share(dimension)  # Table 11
+        yield partial(paper.corrected_strength, dimension=dimension)
+        yield partial(paper.significant_share, dimension=dimension)  # Table 11
     yield paper.framing
     for dimension in faces.dimensions:
         yield Take(

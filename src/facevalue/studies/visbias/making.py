@@ -12,10 +12,12 @@ from facevalue.prompts.articles import with_article
 from facevalue.protocol.edits import SEED, in_form
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.settings import Setting, chosen, names, whole
+from facevalue.stimuli.chosen import narrowed
 from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings, worker_svg
 from facevalue.stimuli.noto.colours import TONES
 from facevalue.stimuli.portraits.streams import Stream
 from facevalue.studies.visbias import tables
+from facevalue.studies.visbias.pictures import photographs
 from facevalue.types import OptionValue
 
 PROMPT = "A photograph of {a_person} at work, with their face visible."
@@ -36,24 +38,15 @@ SETTINGS = (
 
 def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     """The pictures, by occupation, race and gender in the paper's order."""
-    count, table = whole(options, "per_group", 1, 10_000), pl.DataFrame({"number": [""]}).drop("number")
-    titles = {}
-    for name in ("occupation", "race", "gender"):
-        levels_chosen = chosen(name, names(options, name), _names(name))
-        levels = [level for level in _FACTORS[name]() if not levels_chosen or level.name in levels_chosen]
-        titles[name] = {level.name: level.title for level in levels}
-        column = pl.DataFrame({name: [level.name for level in levels]})
-        table = column if not table.width else table.join(column, how="cross", maintain_order="left_right")
+    levels = {name: chosen(name, names(options, name), _names(name)) for name in _FACTORS}
+    table = narrowed(photographs(whole(options, "per_group", 1, 10_000)), levels)
+    titles = {level.name: level.title for level in tables.races()} | {"ceo": "CEO"}
     prompts = [
-        PROMPT.format(
-            a_person=with_article(f"{titles['race'][race]} {gender} {'CEO' if occupation == 'ceo' else occupation}")
-        )
-        for occupation, race, gender in table.iter_rows()
+        PROMPT.format(a_person=with_article(f"{titles[race]} {gender} {titles.get(occupation, occupation)}"))
+        for race, gender, occupation in table.select("race", "gender", "occupation").iter_rows()
     ]
-    table = table.with_columns(pl.Series("prompt", prompts))
-    table = table.join(pl.DataFrame({"number": range(1, count + 1)}), how="cross", maintain_order="left_right")
-    place = pl.format("{}/{}_{}/{}", "occupation", "race", "gender", "number").str.replace_all(" ", "-")
-    table = in_form(table.with_columns(image=place), options, "occupation", "race", "gender")
+    place = pl.col("image").str.replace_all(" ", "-")
+    table = in_form(table.with_columns(place, prompt=pl.Series(prompts)), options, "occupation", "race", "gender")
     return PicturePlan(table=table, unit="image", groups=("race", "gender", "occupation"), drawn=_drawn(table))
 
 

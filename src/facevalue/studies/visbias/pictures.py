@@ -106,18 +106,18 @@ def spelled_out(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
     return out
 
 
-def published() -> pl.DataFrame:
-    """The images of the paper: five races, two genders, seven occupations, ten photographs of each (section 2.1).
+def photographs(each: int = tables.photographs()) -> pl.DataFrame:
+    """Images as the paper has them: of five races, two genders and seven occupations, so many each (section 2.1).
 
     Examples
     --------
-    >>> published().height
+    >>> photographs().height
     700
     """
     rows = [
         (f"{job.name}/{race.name}_{gender.name}/{number}", race.name, gender.name, job.name)
         for job, race, gender in product(tables.occupations(), tables.races(), tables.genders())
-        for number in range(1, tables.photographs() + 1)
+        for number in range(1, each + 1)
     ]
     columns = ("image", "race", "gender", "occupation")
     return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")

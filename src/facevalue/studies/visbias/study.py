@@ -20,7 +20,7 @@ from facevalue.studies.visbias import parsing
 from facevalue.studies.visbias.design import PEOPLE, SPECIES, layout
 from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.measures import LABELS, MEASURES, RENAMED
-from facevalue.studies.visbias.pictures import PeoplePictures, published, read_pictures, source, spelled_out
+from facevalue.studies.visbias.pictures import PeoplePictures, photographs, read_pictures, source, spelled_out
 from facevalue.studies.visbias.prompts import PromptBuilder
 from facevalue.studies.visbias.settings import CITATION, NAME, TITLE, Selection, sampling, selection
 from facevalue.studies.visbias.tables import ORDERED, choice_questions, genders, occupations, races
@@ -143,7 +143,7 @@ def _protocol(options: Mapping[str, OptionValue], forms: tuple[Form, ...], chose
     """The paper's 700 photographs, where drawings show only a part of them."""
     if options["folder"] or options["manifest"] or chosen.races or chosen.genders or chosen.occupations:
         return None
-    return layout([(PEOPLE, published())], ("race", "gender"), _filled(forms), chosen).design
+    return layout([(PEOPLE, photographs())], ("race", "gender"), _filled(forms), chosen).design
 
 
 def _titles() -> Mapping[str, Mapping[str, str]]:
