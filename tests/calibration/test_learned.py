@@ -96,10 +96,8 @@ def test_drawn_replies_are_as_frequent_as_in_a_run_of_the_model_through_the_stud
     seeds = 80
     study = STUDY.study({**REFERENCE.settings, **FEW, "seeds": [str(seed) for seed in range(1, seeds + 1)]})
     run(study, ReferenceModel(), tmp_path / "run", RunSettings(check=False))
-    real = collect(
-        answers(StoredRun.open(tmp_path / "run")), Faces(study.manifest), REFERENCE.items(study),
-        [ordering.name for ordering in ORDERINGS], seeds,
-    )  # fmt: skip
+    stored = answers(StoredRun.open(tmp_path / "run"))
+    real = collect(stored, Faces(study.manifest), REFERENCE.items(study), seeds)
     valid = real.by_prompt(real.mass).sum(axis=-1)
     favourable = np.nansum(real.by_prompt(real.weights), axis=-1)
 

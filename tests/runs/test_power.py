@@ -127,7 +127,7 @@ def test_the_faces_that_a_plan_names_find_the_shift_in_the_report_of_a_simulated
     hits = 0
     for audit in range(40):
         answers = audits.answers(planted, 1, audit)
-        phi = collect(iter([answers]), faces, names, ["1", "2", "3", "4"], 1).phi
+        phi = collect(iter([answers]), faces, names, 1).phi
         estimates = judged(estimator(faces, phi, names)).filter(variation="full-beard")
         hits += estimates["verdict"].to_list() == [Verdict.DIFFERENCE]
     assert 26 <= hits <= 39  # .65 to .975: two standard errors beyond .75 to .90

@@ -12,4 +12,4 @@ from facevalue.studies.stylisticbias.aggregate import Faces
 
 def estimator(faces: Faces, phi: npt.NDArray[np.float64], scenarios: Sequence[str]) -> Estimator:
     """Of scores of shape (pictures, scenarios)."""
-    return taken.program(faces, scenarios, ("1", "2", "3", "4")).estimator(taken.SCORE, phi)
+    return taken.program(faces, scenarios).estimator(taken.SCORE, phi)

@@ -7,12 +7,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.prompts import ORDERINGS
 from facevalue.protocol import aggregate
 from facevalue.protocol.aggregate import Aggregate, Axes, level_codes
 from facevalue.protocol.sets import Sets
 from facevalue.stimuli.drawn import CONTROL, FULL_BODY
 from facevalue.studies.stylisticbias.folders import known_attribute
 from facevalue.studies.stylisticbias.measures import UNIT
+
+ORDERS = [ordering.name for ordering in ORDERINGS]
+"""Levels of `ordering`."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +32,11 @@ class Faces(Sets):
         return known_attribute(level) in FULL_BODY
 
 
-def collect(
-    chunks: Iterable[pl.DataFrame], faces: Faces, scenarios: list[str], orderings: list[str], repeats: int
-) -> Aggregate:
-    """Scatter answers into arrays (`aggregate.collect`); levels in the order of the arrays."""
+def collect(chunks: Iterable[pl.DataFrame], faces: Faces, scenarios: list[str], repeats: int) -> Aggregate:
+    """Scatter answers into arrays (`aggregate.collect`); scenarios in the order of the arrays."""
 
     def items(chunk: pl.DataFrame) -> npt.NDArray[np.int64]:
         return level_codes(chunk["scenario"], scenarios)
 
-    axes = Axes(faces.manifest["image"].to_list(), items, orderings, repeats, len(scenarios))
+    axes = Axes(faces.manifest["image"].to_list(), items, ORDERS, repeats, len(scenarios))
     return aggregate.collect(chunks, axes)["weight"]

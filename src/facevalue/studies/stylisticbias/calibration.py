@@ -119,8 +119,8 @@ def _scenarios(study: Study) -> list[str]:
 
 
 def _gathered(study: Study, chunks: Iterator[pl.DataFrame]) -> tuple[Faces, Aggregate]:
-    faces, orderings = Faces(study.manifest), [ordering.name for ordering in ORDERINGS]
-    return faces, collect(chunks, faces, _scenarios(study), orderings, study.repeats)
+    faces = Faces(study.manifest)
+    return faces, collect(chunks, faces, _scenarios(study), study.repeats)
 
 
 def _planted(study: Study, effects: PlantedEffects) -> Array:

@@ -13,6 +13,7 @@ from facevalue.errors import UnknownNameError
 from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.protocol import settings
+from facevalue.protocol.aggregate import level_codes
 from facevalue.protocol.expected_precision import Precision, Spread
 from facevalue.protocol.offers import Later
 from facevalue.protocol.respondents import Respondents
@@ -22,7 +23,7 @@ from facevalue.protocol.study import About, Draws, Estimated, Planned, Study, Wa
 from facevalue.protocol.unit_spreads import units_asked, variation_spread
 from facevalue.stimuli.drawn import CONTROL
 from facevalue.studies.stylisticbias import tables
-from facevalue.studies.stylisticbias.aggregate import Faces, collect
+from facevalue.studies.stylisticbias.aggregate import ORDERS, Faces, collect
 from facevalue.studies.stylisticbias.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.stylisticbias.pictures import SOURCES, pictures
 from facevalue.studies.stylisticbias.settings import CITATION, NAME, TITLE
@@ -60,13 +61,12 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     seeds = settings.seeds(options)
     design = designed(frame, [scenario.name for scenario in scenarios])
     faces = Faces(frame)
-    orderings = [ordering.name for ordering in ORDERINGS]
     names = [scenario.name for scenario in scenarios]
     questions = _questions(scenarios, str(options["prompts"]))
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
-        scores = {model: collect(chunks, faces, names, orderings, len(seeds)) for model, chunks in answers.items()}
-        return Later(__package__, "taken").analyse(scores, faces, names, orderings)
+        scores = {model: collect(chunks, faces, names, len(seeds)) for model, chunks in answers.items()}
+        return Later(__package__, "taken").analyse(scores, faces, names)
 
     return Study(
         name=NAME,
@@ -81,14 +81,14 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
             reasks=2 if options["prompts"] == "released" else 0,
         ),
         source=show_pictures(SOURCES, options, frame),
-        ask=_ask(questions, names, orderings),
+        ask=lambda frame: [questions[code] for code in _codes(frame, names).tolist()],
         sample=WholeUnits(
-            design, faces, {"": (len(names), len(orderings))}, WHOLE, "Choose fewer variations, or fewer seeds."
+            design, faces, {"": (len(names), len(ORDERS))}, WHOLE, "Choose fewer variations, or fewer seeds."
         ),
-        answer=_answer(questions, names, orderings),
+        answer=_answer(questions, names),
         analyse=analyse,
         estimates=Estimated(measures=MEASURES, labels=LABELS, renamed=RENAMED, lead=("variations",)),
-        planned=Planned(precision=_precision(design, faces, names, orderings, len(seeds)), left_out=left_out),
+        planned=Planned(precision=_precision(design, faces, names, len(seeds)), left_out=left_out),
         asked_together=TOGETHER,
         watched=Watched(
             missing_by=MissingBy(
@@ -108,7 +108,7 @@ def _scenarios(names: list[str]) -> tuple[tables.Scenario, ...]:
 
 def designed(manifest: pl.DataFrame, names: list[str]) -> Design:
     """One block per attribute (and gender, where the manifest has it): the units in which the paper counts images."""
-    prompt = (Factor("scenario", tuple(names)), Factor("ordering", tuple(o.name for o in ORDERINGS)))
+    prompt = (Factor("scenario", tuple(names)), Factor("ordering", tuple(ORDERS)))
     split = ["gender", "attribute"] if "gender" in manifest.columns else ["attribute"]
     carried = [c for c in manifest.columns if c not in ("image", "path", "seed", *split)]
     blocks = []
@@ -135,25 +135,18 @@ def _questions(scenarios: tuple[tables.Scenario, ...], wording: str) -> list[Que
     return out
 
 
-def _codes(frame: pl.DataFrame, names: list[str], orderings: list[str]) -> npt.NDArray[np.int64]:
-    scenario = frame["scenario"].cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
-    ordering = frame["ordering"].cast(pl.Enum(orderings)).to_physical().to_numpy().astype(np.int64)
-    return scenario * len(orderings) + ordering
+def _codes(frame: pl.DataFrame, names: list[str]) -> npt.NDArray[np.int64]:
+    """Number of the question of each row."""
+    return level_codes(frame["scenario"], names) * len(ORDERS) + level_codes(frame["ordering"], ORDERS)
 
 
-def _ask(questions: list[Question], names: list[str], orderings: list[str]) -> Callable[[pl.DataFrame], list[Question]]:
-    return lambda frame: [questions[code] for code in _codes(frame, names, orderings).tolist()]
-
-
-def _answer(
-    questions: list[Question], names: list[str], orderings: list[str]
-) -> Callable[[pl.DataFrame], pl.DataFrame]:
+def _answer(questions: list[Question], names: list[str]) -> Callable[[pl.DataFrame], pl.DataFrame]:
     """The favourable pole's weight, whatever its letter and place."""
     options: list[tuple[Option, ...]] = [question.options for question in questions]
     favourable = np.array([[option.level == LEVELS[0] for option in q.options].index(True) for q in questions])
 
     def answer(frame: pl.DataFrame) -> pl.DataFrame:
-        codes = _codes(frame, names, orderings)
+        codes = _codes(frame, names)
         coded = frame.with_columns(pl.Series("question", codes.astype(np.uint16)))
         place = pl.Series("place", favourable[codes])
         parsed = parse_column(coded, "text", "question", options)
@@ -171,13 +164,13 @@ def _answer(
     return answer
 
 
-def _precision(design: Design, faces: Faces, names: list[str], orderings: list[str], repeats: int) -> Precision:
+def _precision(design: Design, faces: Faces, names: list[str], repeats: int) -> Precision:
     """Say how precisely so many faces and scenarios measure the shift of one variation."""
     rows = faces.slicing(faces.varied, "attribute", "variation")
     faces_of = [np.unique(faces.identity[faces.varied][rows.codes == code]).size for code in range(len(rows))]
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
-        phi = collect(chunks, faces, names, orderings, repeats).phi
+        phi = collect(chunks, faces, names, repeats).phi
         return variation_spread(phi, faces, source, GROWTH)
 
     return Precision(
@@ -189,7 +182,7 @@ def _precision(design: Design, faces: Faces, names: list[str], orderings: list[s
         item="scenarios",
         units=units_asked(design, ["identity", "scenario"]),
         spread=spread,
-        default=Respondents(replies=len(orderings) * repeats),
+        default=Respondents(replies=len(ORDERS) * repeats),
         shares=tuple(_share(count, len(faces.identities)) for count in faces_of),
     )
 

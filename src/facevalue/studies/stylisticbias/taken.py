@@ -90,31 +90,26 @@ def broken_down(faces: Faces, scenarios: Sequence[str]) -> Breakdown:
     return Breakdown(faces, (prompts,), shared=True)
 
 
-def program(faces: Faces, scenarios: Sequence[str], orderings: Sequence[str]) -> Program:
+def program(faces: Faces, scenarios: Sequence[str]) -> Program:
     """What is estimated: of each model, of several together, and between them (Figures 7 and 8)."""
     breakdown = broken_down(faces, scenarios)
     return Program(
         NAME, m.LABELS, breakdown, (SCORE,), {measure.name: measure for measure in m.MEASURES}, tuple(takes(faces)),
-        partial(judge_instrument, breakdown=breakdown, orderings=orderings), across_models.compare,
+        partial(judge_instrument, breakdown=breakdown), across_models.compare,
     )  # fmt: skip
 
 
-def analyse(
-    answers: Mapping[str, Aggregate], faces: Faces, scenarios: Sequence[str], orderings: Sequence[str]
-) -> pl.DataFrame:
+def analyse(answers: Mapping[str, Aggregate], faces: Faces, scenarios: Sequence[str]) -> pl.DataFrame:
     """Estimate everything."""
-    return program(faces, scenarios, orderings).estimate({name: {SCORE.name: a} for name, a in answers.items()})
+    return program(faces, scenarios).estimate({name: {SCORE.name: a} for name, a in answers.items()})
 
 
-def judge_instrument(
-    table: EstimateTable, answers: Mapping[str, Aggregate], breakdown: Breakdown, orderings: Sequence[str]
-) -> None:
+def judge_instrument(table: EstimateTable, answers: Mapping[str, Aggregate], breakdown: Breakdown) -> None:
     """How far the instrument itself can be trusted: position and letter bias, replies without an answer."""
     scores, faces = answers[SCORE.name], breakdown.sets
-    per = scores.weights.shape[2] // len(orderings)
-    by_name = {ordering.name: ordering for ordering in ORDERINGS}
-    first = np.array([by_name[name].first == 0 for name in orderings]).repeat(per)
-    letter = np.array([by_name[name].labels[by_name[name].first] == "(a)" for name in orderings]).repeat(per)
+    per = scores.weights.shape[2] // len(ORDERINGS)
+    first = np.array([ordering.first == 0 for ordering in ORDERINGS]).repeat(per)
+    letter = np.array([ordering.labels[ordering.first] == "(a)" for ordering in ORDERINGS]).repeat(per)
     for measure, favourable in ((m.POSITION, first), (m.LETTER, letter)):
         place = np.where(favourable, scores.weights, 1 - scores.weights)
         add_overall(table, faces, measure, balanced(place, np.where(favourable, 0, 1)) - 0.5)
