@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.design import Design
-from facevalue.studies.counterfactuals.analysis import Least, estimates
+from facevalue.studies.counterfactuals.analysis import estimates
 from facevalue.studies.counterfactuals.design import OPEN, layout
 from facevalue.studies.counterfactuals.parts import parts
 from facevalue.studies.counterfactuals.texts import word_lists
@@ -79,4 +79,4 @@ def measured(
     """Estimates of answers in chunks; of several models where several are given."""
     chunks = {f"model {at}": iter([own[i : i + 500] for i in range(0, own.height, 500)])
               for at, own in enumerate(answers)}  # fmt: skip
-    return estimates(chunks, parts(design), word_lists(words), Least(frequency, sets), longest=longest)
+    return estimates(chunks, parts(design), word_lists(words), frequency, sets, longest=longest)

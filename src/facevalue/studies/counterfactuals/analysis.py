@@ -1,7 +1,6 @@
 """Analysis: every measure of counterfactual sets, on the aggregated answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
@@ -36,43 +35,36 @@ Asked = npt.NDArray[np.bool_]
 UNREAD_REFUSALS = "refused replies were not scored; run annotate again"
 
 
-@dataclass(frozen=True, slots=True)
-class Least:
-    """From how much on something is told: occurrences of a word in a group's texts, and sets of an occupation."""
-
-    frequency: int = 10
-    sets: int = 35
-
-
 def estimates(
     answers: Mapping[str, Iterator[pl.DataFrame]],
     blocks: Sequence[Part],
     lists: Lists,
-    least: Least | None = None,
+    frequency: int = 10,
+    sets: int = 35,
     audits: Mapping[str, pl.DataFrame] | None = None,
     longest: int = 512,
 ) -> pl.DataFrame:
     """Estimate everything, from the answers of each model in chunks, and the audits of scorers by name.
 
+    `frequency`, `sets`: how often a group's texts have a word, and how many sets an occupation has, before it is told.
     `longest`: the most words that a reply can have: no more than tokens were allowed.
     """
-    least = least or Least()
     tables = []
     for model, chunks in answers.items():
         gathered = SetAnswers(blocks, chunks, lists)
         table = EstimateTable(STUDY, model, m.LABELS)
-        of_blocks = (_of_block(block, gathered, least, longest) for block in blocks if gathered.were_asked(block))
+        of_blocks = (_of_block(block, gathered, sets, longest) for block in blocks if gathered.were_asked(block))
         of_scorers = (_of_scorer(scorer, audit) for scorer, audit in (audits or {}).items())
-        for row in chain(*of_blocks, of_scorers, of_words(blocks, gathered, lists, least.frequency, least.sets)):
+        for row in chain(*of_blocks, of_scorers, of_words(blocks, gathered, lists, frequency, sets)):
             enter(table, *row)
         tables.append(table.frame())
     return pl.concat(tables) if tables else EstimateTable(STUDY, "", m.LABELS).frame()
 
 
-def _of_block(block: Part, gathered: SetAnswers, limits: Least, longest: int) -> Iterator[Row]:
+def _of_block(block: Part, gathered: SetAnswers, sets: int, longest: int) -> Iterator[Row]:
     for at in range(len(block.prompts)):
         yield from _of_prompt(block, gathered, at, longest)
-    yield from of_occupations(block, gathered, limits.sets)
+    yield from of_occupations(block, gathered, sets)
 
 
 def _of_prompt(block: Part, gathered: SetAnswers, at: int, longest: int) -> Iterator[Row]:

@@ -387,7 +387,7 @@ def _below_average_salary(cell: Printed) -> Cell:
     values = _ratings(cell.table)[cell.column, SALARY]
     if not values:
         return cell.claim("-", None)
-    salary, mean = values["Indian female"], sum(values.values()) / len(values)
+    salary, mean = values["Indian female"], _mean(values)
     return cell.claim(f"{salary:,.2f}, the mean {mean:,.2f}", salary < mean)
 
 

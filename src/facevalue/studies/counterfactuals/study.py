@@ -83,7 +83,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         return {
             "blocks": Later(__package__, "parts").parts(placed.design, pictures.partial),
             "lists": Later(__package__, "texts").word_lists(str(options["words"]), str(options["words_variant"])),
-            "least": _ANALYSIS.Least(choice.min_frequency, choice.min_sets),
+            "frequency": choice.min_frequency,
+            "sets": choice.min_sets,
             "audits": {s.name: audited(s, words) for s in scores},
             "longest": sampling(options).max_tokens,
         }

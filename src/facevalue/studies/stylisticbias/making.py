@@ -10,12 +10,12 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.errors import DataError
 from facevalue.generators.base import NULL_EDIT
 from facevalue.protocol.edits import EDIT, EXISTING, SEED, existing, in_form, null_edit, with_edits
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.picture_questions import PictureQuestions
-from facevalue.protocol.settings import Options, Setting, face_counts, names, whole
+from facevalue.protocol.settings import Options, Setting, chosen, face_counts, names, whole
 from facevalue.stimuli.drawn import CONTROL, change_and_framing
 from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
 from facevalue.stimuli.portraits import SKIN_TONES, Identity, svg
@@ -121,11 +121,8 @@ def _edits(gender: str | None, options: Options) -> pl.DataFrame:
     fates = ("kept",) if options["grid"] == "kept" else ("kept", "plausibility", "curation")
     variations = [] if options["grid"] == "none" else [v for v in grid() if _fates(v, gender).intersection(fates)]
     for name, level in (("attribute", "attribute"), ("variation", "name")):
-        levels_chosen = names(options, f"{name}s")
-        levels = [getattr(variation, level) for variation in grid()]
-        for text in levels_chosen:
-            if text not in levels:
-                raise UnknownNameError(name, text, dict.fromkeys(levels))
+        levels = list(dict.fromkeys(getattr(variation, level) for variation in grid()))
+        levels_chosen = chosen(name, names(options, f"{name}s"), levels)
         variations = [v for v in variations if not levels_chosen or getattr(v, level) in levels_chosen]
     rows = [(gender, f"{v.attribute}={v.name}", v.attribute, v.name, prompt_of(v, gender)) for v in variations]
     if options["fashion_base"] == "full-body" and any(v.attribute == "fashion_style" for v in variations):

@@ -47,7 +47,6 @@ COLUMNS = (
     *(Column(name, f"{name} as perceived", levels=partial(folders.spellings, name)) for name in folders.PEOPLE),
 )
 """What is read of a manifest."""
-_GRID = pl.DataFrame([(v.attribute, v.name) for v in grid()], ["attribute", "variation"], orient="row")
 _WHY = {
     "plausibility": "Dropped by the paper's plausibility pass",
     "curation": "Dropped by the paper's curation pass",
@@ -111,9 +110,8 @@ def _fate(
 
 
 def _portraits(options: Options) -> Listing:
-    attributes, chosen = settings.names(options, "attributes"), settings.names(options, "variations")
-    for column, names in (("attribute", attributes), ("variation", chosen)):
-        narrowed(_GRID, {column: names}, always=pl.lit(value=False))  # refuses names that are not in it
+    attributes = settings.chosen("attribute", settings.names(options, "attributes"), list(folders.ATTRIBUTES))
+    chosen = settings.chosen("variation", settings.names(options, "variations"), list(folders.VARIATIONS))
     counts = face_counts(str(options["faces"]))
     changes: dict[str, list[tuple[str, str]]] = {}
     for gender in counts:

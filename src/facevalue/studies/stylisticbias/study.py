@@ -9,7 +9,6 @@ import polars as pl
 from facevalue.answers import parse_column
 from facevalue.answers.exact import exact_or_drawn
 from facevalue.design import Block, Design, Factor
-from facevalue.errors import UnknownNameError
 from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.protocol import settings
@@ -57,11 +56,12 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     """Build the study."""
     options = settings.located(options, ("folders",), ("manifest",))
     frame, left_out = pictures(options) if manifest is None else (manifest, ())
-    scenarios = _scenarios(settings.names(options, "scenarios"))
+    by_name = {scenario.name: scenario for scenario in tables.scenarios()}
+    names = list(settings.chosen("scenario", settings.names(options, "scenarios"), list(by_name)) or by_name)
+    scenarios = [by_name[name] for name in names]
     seeds = settings.seeds(options)
-    design = designed(frame, [scenario.name for scenario in scenarios])
+    design = designed(frame, names)
     faces = Faces(frame)
-    names = [scenario.name for scenario in scenarios]
     questions = _questions(scenarios, str(options["prompts"]))
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
@@ -98,14 +98,6 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-def _scenarios(names: list[str]) -> tuple[tables.Scenario, ...]:
-    by_name = {scenario.name: scenario for scenario in tables.scenarios()}
-    for name in names:
-        if name not in by_name:
-            raise UnknownNameError("scenario", name, by_name)
-    return tuple(s for s in tables.scenarios() if not names or s.name in names)
-
-
 def designed(manifest: pl.DataFrame, names: list[str]) -> Design:
     """One block per attribute (and gender, where the manifest has it): the units in which the paper counts images."""
     prompt = (Factor("scenario", tuple(names)), Factor("ordering", tuple(ORDERS)))
@@ -124,7 +116,7 @@ def designed(manifest: pl.DataFrame, names: list[str]) -> Design:
     return Design(tuple(blocks))
 
 
-def _questions(scenarios: tuple[tables.Scenario, ...], wording: str) -> list[Question]:
+def _questions(scenarios: list[tables.Scenario], wording: str) -> list[Question]:
     """Every question, scenarios outermost."""
     out = []
     for scenario in scenarios:

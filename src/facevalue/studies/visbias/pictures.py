@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol.settings import chosen as matching
 from facevalue.protocol.settings import located
 from facevalue.protocol.sources import PictureSource, files, list_pictures, own_manifest, show_pictures
 from facevalue.protocol.study import LeftOut
@@ -22,7 +23,7 @@ from facevalue.stimuli.patterns import Levels, read_folder
 from facevalue.stimuli.sets import Listing
 from facevalue.studies.visbias import tables
 from facevalue.studies.visbias.design import PEOPLE, SPECIES, SWAPPED
-from facevalue.studies.visbias.settings import DRAWN, GROUPS, Selection, levels
+from facevalue.studies.visbias.settings import DRAWN, GROUPS, Selection
 from facevalue.types import OptionValue
 
 _COLUMNS = ("image", "path", "identity", "set")
@@ -147,8 +148,8 @@ def _selected(frame: pl.DataFrame, chosen: Selection) -> pl.DataFrame:
             continue
         if column not in frame.columns:
             raise UnknownNameError("factor of the pictures", column, _factors(frame))
-        kept_levels = levels(column, names, frame[column].drop_nulls().unique(maintain_order=True).to_list())
-        frame = frame.filter(pl.col(column).is_in(list(kept_levels)))
+        levels = frame[column].drop_nulls().unique(maintain_order=True).to_list()
+        frame = frame.filter(pl.col(column).is_in(matching(column, names, levels)))
     if frame.is_empty():
         raise DataError("No image is left: none has all of the race, gender and occupation that were chosen.")
     return frame

@@ -1,6 +1,6 @@
 """Settings of VisBias, read and checked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from facevalue.protocol.settings import Setting, chosen, names, temperature, whole
@@ -164,8 +164,3 @@ def sampling(options: Mapping[str, OptionValue], task: str) -> Sampling:
     return Sampling(
         temperature(options, "description_temperature" if task == "description" else "temperature"), 1.0, limit
     )
-
-
-def levels(kind: str, names: Sequence[str], allowed: Sequence[str]) -> tuple[str, ...]:
-    """Find the levels that were asked for among those of the pictures, in the pictures' order; all if none were."""
-    return chosen(kind, names, allowed) if names else tuple(allowed)
