@@ -101,12 +101,14 @@ def _tables(built: Profile, condition: Condition) -> Iterator[RenderableType]:
     """Groups of which something is found, a table for each study: a terminal has no room for all side by side."""
     rows = built.rows(condition)
     columns = columns_of(rows)
+    measured = {cell.study for cell in built.cells if cell.condition == condition and cell.estimate.value is not None}
     for study in dict.fromkeys(column.study for column in columns):
         of_study = [column for column in columns if column.study == study]
         members = [row for row in rows if any(column in row.squares for column in of_study)]
         telling = [row for row in members if any(row.squares[c].found for c in of_study if c in row.squares)]
         if not telling:
-            yield Text(f"{condition.name}, {study}: nothing found of {len(members):,} groups.")
+            verb = "found" if study in measured else "measured"
+            yield Text(f"{condition.name}, {study}: nothing {verb} of {len(members):,} groups.")
             continue
         further = len(members) - len(telling[:_ROWS])
         title = f"{condition.name}, {study}" + (f" ({further:,} more groups)" if further else "")

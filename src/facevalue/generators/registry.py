@@ -108,7 +108,9 @@ def checked_generator(candidate: Any) -> PictureGenerator:
         )
     name = candidate.name
     if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST or printable(name) != name:
-        raise ModelError(f"The name of a generator is a text of up to {_LONGEST} characters, not {quoted(name)}.")
+        raise ModelError(
+            f"The name of a generator is a text of up to {_LONGEST} printable characters, not {quoted(name)}."
+        )
     if not isinstance(candidate.capabilities, GeneratorCapabilities):
         raise ModelError(f"The capabilities of {name} are {quoted(candidate.capabilities)}.")
     generator: PictureGenerator = candidate

@@ -137,7 +137,7 @@ def checked_model(candidate: Any) -> Model:
         )
     name = candidate.name
     if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST or printable(name) != name:
-        raise ModelError(f"The name of a model is a text of up to {_LONGEST} characters, not {quoted(name)}.")
+        raise ModelError(f"The name of a model is a text of up to {_LONGEST} printable characters, not {quoted(name)}.")
     model: Model = candidate
     return model
 

@@ -9,6 +9,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from facevalue.measures.base import Measure
+from facevalue.measures.missing_answers import SHARE
 from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex
 from facevalue.protocol.page import Page
 from facevalue.report import formatting
@@ -52,7 +53,7 @@ def summary(
     measures_by_name = {m.name: m for m in measures}
     models = [*numbers.models, *([POOLED] if numbers.pooled else [])]
     if none := unanswered(replies):  # all else would say "not measurable" of everything
-        rates = [name for rate in page.rates for name in rate.of.measures]
+        rates = [*(name for rate in page.rates for name in rate.of.measures), SHARE.name]
         return Group(
             Text(none.sentence, style="bold yellow"), Text(""), _wholes(numbers, measures_by_name, models, rates)
         )

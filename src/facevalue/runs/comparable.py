@@ -39,6 +39,14 @@ def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple
     return tuple(measures[name] for name in names), compared
 
 
+def directed(measures: Sequence[Measure], tables: Sequence[pl.DataFrame]) -> tuple[Measure, ...]:
+    """Those of these measures that can rise and fall: no spreads, nor what stands beside a floor as noise makes it."""
+    beside_floor = {
+        name for table in tables for name in table.filter(pl.col("floor").is_not_null())["measure"].unique()
+    }
+    return tuple(m for m in measures if not m.norm and (m.signed or m.name not in beside_floor))
+
+
 def _leading(
     study: Study, measures: dict[str, Measure], tables: tuple[pl.DataFrame, pl.DataFrame]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -190,7 +190,9 @@ class StoredRun:
 def checked_name(name: str) -> str:
     """A name for a run."""
     if not name.strip() or len(name) > _LONGEST or printable(name) != name or "\n" in name or name.startswith("("):
-        raise SettingError(f"A run's name is a text of up to {_LONGEST} characters, not {printable(name[:100])!r}.")
+        raise SettingError(
+            f"A run's name is a text of up to {_LONGEST} printable characters, not {printable(name[:100])!r}."
+        )
     return name.strip()
 
 

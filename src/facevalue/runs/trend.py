@@ -19,7 +19,7 @@ from facevalue.measures.paired_changes import estimate_keys, reduced
 from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.study import Study
-from facevalue.runs.comparable import cells_of, comparable, finest, rows_compared
+from facevalue.runs.comparable import cells_of, comparable, directed, finest, rows_compared
 from facevalue.runs.compare import kept_answers, model_estimates, with_first
 from facevalue.runs.compared_cells import enter_cells
 from facevalue.runs.comparison import run_names
@@ -167,7 +167,7 @@ def contrasts_of(models: Sequence[KeptAnswers], days: Array) -> _Contrasts:
     together = model_estimates(models, with_first(len(models)))
     study, tables = models[0].study, together.tables
     measures, compared = comparable(study, (tables[0], tables[-1]))
-    measures = tuple(measure for measure in measures if measure.signed and not measure.norm)
+    measures = directed(measures, tables)
     names = [measure.name for measure in measures]
     cells, _ = finest(cells_of(tables[0], compared), cells_of(tables[-1], compared), compared)
     reduced_tables = [

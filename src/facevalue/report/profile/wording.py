@@ -26,8 +26,12 @@ POOLED = (
 
 def answer(profile: Profile) -> list[str]:
     """The profile in a few sentences: what holds among all comparisons, what disagrees, and what waits."""
-    compared = sum(not cell.mirrored and cell.estimate.value is not None for cell in profile.cells)
-    scope = f"{compared:,} comparisons of {counted(len(profile.studies), 'study', 'studies')}"
+    compared = [cell.study for cell in profile.cells if not cell.mirrored and cell.estimate.value is not None]
+    unmeasured = [study.name for study in profile.studies if study.name not in compared]
+    without = f"Nothing of {listed(unmeasured)} could be compared: the report of a run says why." if unmeasured else ""
+    if not compared:
+        return [without, *profile.waiting]
+    scope = f"{len(compared):,} comparisons of {counted(len({*compared}), 'study', 'studies')}"
     many = counted(len(profile.models), "model", "models")
     scope += f" and {many}" if len(profile.models) > 1 else ""
     findings = [cell for cell in profile.found if cell.column is not None]
@@ -40,12 +44,14 @@ def answer(profile: Profile) -> list[str]:
     if on_page := len(profile.on_page):
         verb = "difference is" if on_page == 1 else "differences are"
         sentences.append(f"{on_page:,} more {verb} found on their study's own page, and not among all.")
-    return [*sentences, *_disagreement(profile), *profile.waiting]
+    return [*filter(None, [*sentences, without]), *_disagreement(profile), *profile.waiting]
 
 
 def level(profile: Profile) -> str:
     """What the level of the whole is over."""
     families = sum(study.families for study in profile.studies)
+    if not families:
+        return "Nothing was tested."
     if families == 1:
         return (
             "One family of tests leads, so that the level is that of the study's page: if the model had no bias, a "
