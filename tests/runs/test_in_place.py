@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 from facevalue.annotations.scores import ANNOTATIONS
 from facevalue.errors import RunError
 from facevalue.runs import RunSettings, kept_estimates
-from facevalue.runs.in_place import brought, opened_in_place
+from facevalue.runs.in_place import brought, opened_in_place, unchecked
 from facevalue.runs.kept_estimates import digest_of_run, taken
 from facevalue.runs.mirror import mirrored
 from facevalue.runs.remote_run import drive
@@ -22,7 +22,7 @@ from facevalue.runs.unit_worker import LocalWorkers, UnitWorker
 from facevalue.runs.units import Job
 from facevalue.store import ranges
 from facevalue.store.files import ESTIMATES, RESPONSES_FOLDER
-from facevalue.store.objects import Objects
+from facevalue.store.objects import ListedObject, Objects
 from facevalue.store.reader import read_responses, scan_stored
 from facevalue.store.remote import unit_digest
 from facevalue.store.shards import shard_paths
@@ -129,7 +129,10 @@ def test_the_next_who_looks_reads_the_estimates_beside_the_run(
     monkeypatch.setattr(kept_estimates, "estimate", lambda *_: pytest.fail("they were taken again"))
     transferred.clear()
     runs = OpenedRuns([opened_in_place(URL)])
-    assert plain(document(runs, "lead", [])) == page
+    lead = plain(document(runs, "lead", []))
+    assert "of its 8 files came whole" in lead["cautions"][0]
+    assert "facevalue verify s3://audit/run" in lead["cautions"][0]
+    assert {**lead, "cautions": lead["cautions"][1:]} == page
     assert sum(transferred) < size_of_run() / 3
     assert not (tmp_path / "elsewhere" / "facevalue" / "runs").exists(), "nothing is mirrored"
     assert_frame_equal(runs.at("0").taken[0], estimates, check_exact=True)
@@ -147,7 +150,9 @@ def test_where_nothing_may_be_written_estimates_are_kept_here(
     monkeypatch.setattr(Objects, "overwrite", refuse)
     page = plain(document(OpenedRuns([opened_in_place(URL)]), "lead", []))
     monkeypatch.setattr(kept_estimates, "estimate", lambda *_: pytest.fail("they were taken again"))
-    assert plain(document(OpenedRuns([opened_in_place(URL)]), "lead", [])) == page
+    again = plain(document(OpenedRuns([opened_in_place(URL)]), "lead", []))
+    assert again["sentences"] == page["sentences"]
+    assert len(again["cautions"]) == len(page["cautions"]) - 1, "a mirror that is whole is read, which is checked"
 
 
 def test_estimates_beside_a_run_are_not_those_of_other_answers_or_scores(transferred: list[int]) -> None:
@@ -195,6 +200,50 @@ def test_a_unit_that_was_replaced_is_named(transferred: list[int]) -> None:
             opened_in_place(URL)
     finally:
         objects.overwrite(unit.key, stored[0])
+
+
+def damaged(data: bytes) -> bytes:
+    """The same with one bit of a text flipped, which only its digest can tell."""
+    at = len(data) // 2
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+
+def test_a_unit_that_is_read_whole_is_compared_with_its_digest(transferred: list[int]) -> None:
+    objects = Objects.at(URL)
+    first, *_ = objects.list(RESPONSES_FOLDER)
+    stored = objects.get(first.key)
+    assert stored is not None
+    objects.overwrite(first.key, damaged(stored[0]))
+    try:
+        run = opened_in_place(URL)
+        assert ranges.checked_units(run.folder) == (0, 8)
+        with pytest.raises(RunError, match="is damaged: its content is not what was written"):
+            read_responses(run.folder)
+        assert "of its 8 files came whole" in unchecked(run)
+    finally:
+        objects.overwrite(first.key, stored[0])
+    run = opened_in_place(URL)
+    read_responses(run.folder)
+    assert ranges.checked_units(run.folder) == (8, 8)
+    assert unchecked(run) == ""
+
+
+def test_what_was_damaged_on_its_way_is_read_again(transferred: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    run = opened_in_place(URL)
+    part, times = Objects.part, []
+
+    def cut(objects: Objects, listed: ListedObject, start: int, stop: int) -> bytes:
+        times.append(start)
+        data = part(objects, listed, start, stop)
+        return damaged(data) if len(times) == 1 else data
+
+    monkeypatch.setattr(Objects, "part", cut)
+    first, *others = shard_paths(run.folder)
+    scan_stored(run.folder, among=[first]).collect()
+    assert times == [0, 0]
+    assert ranges.checked_units(run.folder) == (1, 8)
+    document(OpenedRuns([run]), "answers", [("q", "I am sorry"), ("n", "1")])
+    assert ranges.checked_units(run.folder)[0] < len(others), "a search reads parts"
 
 
 def test_a_page_of_answers_is_that_of_a_mirror(transferred: list[int]) -> None:

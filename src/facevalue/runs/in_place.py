@@ -9,19 +9,33 @@ from pathlib import Path
 from facevalue.places import cache_folder
 from facevalue.runs.mirror import bring_tables, current_mirror, listed_run, number_of_unit
 from facevalue.runs.stored import StoredRun
+from facevalue.shell_commands import shell_command
 from facevalue.store.files import RESPONSES_FOLDER, make_folder
 from facevalue.store.manifest import write_manifest
 from facevalue.store.objects import ListedObject
-from facevalue.store.ranges import RunRanges, is_in_place, read_in_place
+from facevalue.store.ranges import RunRanges, checked_units, is_in_place, read_in_place
 from facevalue.store.remote import unit_facts_of
 
 
 def opened_in_place(url: str, pictures: Path | None = None) -> StoredRun:
     """Open a run in object storage where it lies, or its mirror, should that hold all of it already.
 
-    No digest of a unit can be compared with a part of it; it is read only while its tag is that of the listing.
+    No digest of a unit can be compared with a part of it; it is read only while its tag is that of the listing. What is
+    read whole is compared (`unchecked`).
     """
     return StoredRun.open(url, pictures=pictures, bring=_laid)
+
+
+def unchecked(run: StoredRun) -> str:
+    """What was not compared with its digest of a run that is read in place, in a sentence; empty if all was."""
+    whole, units = checked_units(run.folder)
+    if whole == units:
+        return ""
+    return (
+        f"The run is read where it lies: {whole:,} of its {units:,} files came whole so far and are as they were "
+        "stored; of the others only parts are read, which have no digest to be compared with. To check all: "
+        f"{shell_command('verify', run.url)}"
+    )
 
 
 def brought(run: StoredRun) -> StoredRun:
@@ -39,7 +53,7 @@ def _laid(url: str) -> Path:
         return mirror
     make_folder(cache_folder())
     folder = Path(tempfile.mkdtemp(prefix="in-place-", dir=cache_folder()))
-    ranges = RunRanges(objects)
+    ranges = RunRanges(objects, run.id)
     weakref.finalize(ranges, shutil.rmtree, folder, ignore_errors=True)
     make_folder(folder / RESPONSES_FOLDER)
     bring_tables(objects, folder, run)

@@ -34,7 +34,7 @@ _LONGEST, _PAUSE = 8.0, 0.2  # seconds between two tries
 LARGEST, _LARGEST_TEXT = 2**30, 2**26
 """Bytes of an object, and of a text."""
 _MOST_KEYS = 1_000_000
-_READS = 3
+READS = 3
 """How often an object is read that does not come as it was written, before it counts as damaged."""
 _ENDPOINTS = (
     "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT", "GOOGLE_BASE_URL", "AZURE_STORAGE_ENDPOINT",
@@ -147,7 +147,7 @@ class Objects:
                 raise ConnectionError("more or fewer bytes came than the store had said")
             return bytes(data), _tag(reply.meta)
 
-        for left in reversed(range(_READS)):
+        for left in reversed(range(READS)):
             content = self._ask(key, "read", get, missing=None)
             try:
                 if content is not None:

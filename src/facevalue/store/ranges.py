@@ -1,7 +1,8 @@
 """Ranges of stored units: files that hold only what was asked for of objects that stay where they are.
 
 A unit's file here has its object's size and its end, by which Parquet finds everything else; columns are brought, by
-their row groups, before they are scanned. What lies here is bounded: files that were not scanned for longest go first.
+their row groups, before they are scanned. A unit of which all columns are wanted is brought whole, and compared with
+its digest. What lies here is bounded: files that were not scanned for longest go first.
 """
 
 import time
@@ -15,7 +16,8 @@ from typing import Any
 
 from facevalue.errors import RunError
 from facevalue.parquet import footer_size
-from facevalue.store.objects import LARGEST, ListedObject, Objects
+from facevalue.store.objects import LARGEST, READS, ListedObject, Objects
+from facevalue.store.remote import checked
 
 MOST_BYTES = 256 * 2**20
 """Bytes of a run that are here at a time."""
@@ -51,9 +53,11 @@ class _Unit:
     """Which of the chunks are here."""
     used_at: float = 0.0
     """When it was last scanned, or about to be."""
+    is_checked: bool = False
+    """Whether it came whole, with the digest that it was stored with."""
 
     @property
-    def bytes(self) -> int:
+    def size(self) -> int:
         """Bytes of the chunks that are here."""
         return sum(self.chunks[number].stop - self.chunks[number].start for number in self.brought)
 
@@ -75,13 +79,21 @@ class _Unit:
 
     def empty(self) -> None:
         """Write the file anew without any chunk; whoever reads the one before still has it."""
+        self._write(self.object.size - len(self.end), self.end)
+        self.brought = set()
+
+    def fill(self, data: bytes) -> None:
+        """Write the file anew with all of the unit, which was compared with its digest."""
+        self._write(0, data)
+        self.brought, self.is_checked = set(range(len(self.chunks))), True
+
+    def _write(self, start: int, data: bytes) -> None:
         aside = self.path.with_name(f".{self.path.name}.aside")
         with aside.open("wb") as file:
             file.truncate(self.object.size)
-            file.seek(self.object.size - len(self.end))
-            file.write(self.end)
+            file.seek(start)
+            file.write(data)
         aside.replace(self.path)
-        self.brought = set()
 
 
 class RunRanges:
@@ -91,16 +103,23 @@ class RunRanges:
     ----------
     objects:
         Where they lie.
+    run:
+        Id of the run.
     limit:
         Bytes of them that are here at a time.
     """
 
-    def __init__(self, objects: Objects, limit: int = MOST_BYTES) -> None:
-        self._objects, self._limit = objects, limit
+    def __init__(self, objects: Objects, run: str, limit: int = MOST_BYTES) -> None:
+        self._objects, self._run, self._limit = objects, run, limit
         self._units: OrderedDict[Path, _Unit] = OrderedDict()
         self._lock, self._count = Lock(), Lock()
         self.bytes = 0
         """Bytes that were brought."""
+
+    @property
+    def checked(self) -> tuple[int, int]:
+        """How many units came whole, with the digest that they were stored with, and of how many."""
+        return sum(unit.is_checked for unit in self._units.values()), len(self._units)
 
     def add(self, units: Sequence[ListedObject], place: Callable[[ListedObject, bytes], Path]) -> None:
         """Bring the ends of units, and lay files for them; `place`: where, by what a unit says at its end."""
@@ -141,6 +160,9 @@ class RunRanges:
             return not can_spare
 
     def _fill(self, unit: _Unit, numbers: Sequence[int]) -> None:
+        if numbers and len(numbers) + len(unit.brought) == len(unit.chunks):
+            unit.fill(self._whole(unit.object))
+            return
         for start, stop in _joined(sorted((unit.chunks[number].start, unit.chunks[number].stop) for number in numbers)):
             data = self._part(unit.object, start, stop)
             with unit.path.open("r+b") as file:
@@ -148,13 +170,26 @@ class RunRanges:
                 file.write(data)
         unit.brought.update(numbers)
 
+    def _whole(self, listed: ListedObject) -> bytes:
+        """All of a unit, read again where it does not come with its digest: it may have been damaged on its way."""
+        for left in reversed(range(READS)):
+            data = self._part(listed, 0, listed.size)
+            try:
+                checked(data, listed.key, self._objects.called(listed.key), self._run)
+            except RunError:
+                if not left:
+                    raise
+            else:
+                break
+        return data
+
     def _let_go(self, now: float) -> None:
         """Empty the files that were not scanned for longest while there are too many bytes here."""
-        size = sum(unit.bytes for unit in self._units.values())
+        size = sum(unit.size for unit in self._units.values())
         for unit in self._units.values():
             if size <= self._limit or now <= unit.used_at + _IN_USE:
                 return
-            size -= unit.bytes
+            size -= unit.size
             unit.empty()
 
     def _part(self, listed: ListedObject, start: int, stop: int) -> bytes:
@@ -205,6 +240,12 @@ def read_in_place(folder: Path, ranges: RunRanges) -> None:
 def is_in_place(folder: Path) -> bool:
     """Whether the shards of a folder hold only what was asked for."""
     return folder in _BY_FOLDER
+
+
+def checked_units(folder: Path) -> tuple[int, int]:
+    """How many shards of a folder came whole, with the digest that they were stored with, and of how many in place."""
+    ranges = _BY_FOLDER.get(folder)
+    return (0, 0) if ranges is None else ranges.checked
 
 
 def release(folder: Path) -> None:

@@ -17,6 +17,7 @@ from facevalue.report.findings import upper
 from facevalue.report.first_facts import facts_of
 from facevalue.report.formatting import number
 from facevalue.report.html import cautions_of, verdict_class
+from facevalue.runs.in_place import unchecked
 from facevalue.runs.model_names import names_for_people
 from facevalue.store.reader import collected, scan_stored
 from facevalue.store.shards import shard_paths
@@ -180,7 +181,7 @@ def _missing(state: RunState) -> tuple[GroupMissing, ...]:
 def lead(state: RunState) -> Lead:
     """The first screen of a run: what was asked, the answer, what must be read with it."""
     data, answer = state.data, state.answer.answer
-    notes = [PROVISIONAL] if not state.is_complete else []
+    notes = filter(None, (PROVISIONAL if not state.is_complete else "", unchecked(state.run)))
     return Lead(
         _asked(state, tuple(facts_of(data))),
         upper(answer.verdict.value),
