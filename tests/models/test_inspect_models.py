@@ -137,7 +137,7 @@ def test_a_provider_without_them_is_seen_to_have_none(make: Any) -> None:
             "The model declined.",
         ),
         (say("x", "model_length", usage=None), Status.ERROR, None, "The prompt is longer than the model takes: x"),
-        (say("x", "unknown"), Status.ERROR, None, "broken off (stop reason 'unknown')"),
+        (say("x", "unknown"), Status.ERROR, None, "broken off ('unknown')"),
         (inspect_model.ModelOutput(model="m"), Status.ERROR, None, "no choices"),
         (
             say(fallback=inspect_model.ModelFallback(model="m", fallback_model="n")),

@@ -132,7 +132,7 @@ CASES: list[tuple[dict[str, Any], str, str | None, str | None]] = [
         "refused", "no", "A content filter withheld the reply: Content filtered: hate",
     ),
     ({"output": choice("(a)", "unknown")}, "error", None,
-     "log.eval: the reply was broken off (stop reason 'unknown')"),
+     "log.eval: the reply was broken off ('unknown')"),
     ({"output": {**choice("Your prompt is too long: (a)", "model_length"), "usage": None}}, "error", None,
      "log.eval: The prompt is longer than the model takes: Your prompt is too long: (a)"),
     ({"output": {**choice("(a) was flagged"), "error": "flagged"}}, "refused", None,

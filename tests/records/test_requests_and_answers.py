@@ -71,6 +71,7 @@ def lmms(request: Request, response: Response) -> Line:
     return {
         "doc_id": 3, "target": name(request), "filtered_resps": [response.text], "resps": [[response.text]],
         "doc_hash": "x", "input": "?", "exact_match": 0.0,
+        "token_counts": [{"input_tokens": 9, "output_tokens": 2}],
     }  # fmt: skip
 
 
@@ -126,8 +127,7 @@ def test_answers_come_back_to_their_requests(asked: Asking, tmp_path: Path, tool
     if tool == "openai":
         estimates = [run.estimates().drop("model") for run in (theirs, ours)]
         assert_frame_equal(*(table.filter(~pl.col("measure").str.contains("drift")) for table in estimates))
-    if tool != "lmms":
-        assert theirs.answers(limit=1)["prompt_tokens"].to_list() == [9]
+    assert theirs.answers(limit=1)["prompt_tokens"].to_list() == [9]
 
 
 def test_what_is_written_for_openai(asked: Asking, tmp_path: Path) -> None:
@@ -216,17 +216,29 @@ OUTCOMES: list[tuple[str, Callable[[Line], Line], str, str | None]] = [
     ("anthropic", message(stop_reason="refusal"), "refused", "The model declined."),
     ("anthropic", message(stop_reason="max_tokens"), "truncated", None),
     ("anthropic", message(stop_reason="pause_turn"), "error",
-     "a.jsonl: the reply was broken off (stop_reason 'pause_turn')"),
+     "a.jsonl: the reply was broken off ('pause_turn')"),
     ("anthropic", result(type="expired"), "error", "a.jsonl: expired"),
     ("anthropic", result(type="errored", error={"type": "error", "error": {"message": "too large"}}), "error",
      "a.jsonl: errored: too large"),
     ("anthropic", message(content="(a)"), "error", "a.jsonl: the content of a message is '(a)', not a list."),
     ("lmms", lambda line: {**line, "resps": [[3]]}, "error", "a.jsonl: the sample has no reply that is a text"),
+    ("lmms", lambda line: {**line, "resps": [["(a)", "(b)"]]}, "error",
+     "a.jsonl: the sample has 2 replies, and one was asked"),
+    ("lmms", lambda line: {**line, "resps": "[LMMS_EVAL_REQUEST_FAILED after 3 retries] (a)"}, "error",
+     "a.jsonl: the request failed: [LMMS_EVAL_REQUEST_FAILED after 3 retries] (a)"),
+    ("lmms", lambda line: {**line, "resps": [[" "]]}, "error", "a.jsonl: the request failed: its reply is empty"),
     ("lmms", lambda line: {key: value for key, value in line.items() if key != "resps"}, "ok", None),
     ("promptfoo", response(error="Rate limit"), "error", "a.json: Rate limit"),
     ("promptfoo", response(isRefusal=True), "refused", "The model declined."),
     ("promptfoo", response(finishReason="length"), "truncated", None),
     ("promptfoo", response(output={"a": 1}), "error", None),
+    ("promptfoo", response(finishReason="MAX_TOKENS"), "truncated", None),
+    ("promptfoo", response(finishReason="pause_turn"), "error",
+     "a.json: the reply was broken off ('pause_turn')"),
+    ("promptfoo", response(guardrails={"flagged": True}), "refused", "The model declined."),
+    ("promptfoo", response(error="filtered", guardrails={"flagged": True}), "refused", "The model declined."),
+    ("promptfoo", lambda line: {**line, "latencyMs": 10**400}, "ok", None),
+    ("anthropic", message(stop_reason="model_context_window_exceeded"), "truncated", None),
 ]  # fmt: skip
 
 
@@ -306,7 +318,7 @@ def test_mistakes_are_one_sentence(asked: Asking, tmp_path: Path, monkeypatch: p
     path = tmp_path / "a.jsonl"
     assert "holds requests, not answers" in refused(sent, run)
     assert "a second answer to" in refused(save(path, [good[0], good[0]], "openai"), run)
-    for other in ("task-1", 7, None, "1-2", "1-999-" + "0" * 16, "9" * 19 + "-0-" + "0" * 16):
+    for other in ("task-1", 7, None, "1-2", "1-999-" + "0" * 16, "\u0661-0-" + "0" * 16, "9" * 19 + "-0-" + "0" * 16):
         bad = save(path, [good[0], {**good[1], "custom_id": other}], "openai")
         assert "a.jsonl, line 2: " in refused(bad, run)
         assert "is no id of a request that FaceValue wrote" in refused(bad, run)

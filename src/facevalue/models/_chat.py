@@ -18,9 +18,8 @@ from facevalue.thinking import THOUGHT, after_thinking
 from facevalue.types import Image, Question, Sampling, Status
 
 _WHOLE = frozenset({"stop", "eos", "eos_token", "end_turn", "stop_sequence", "tool_calls", "function_call", "complete"})
-_CUT = frozenset({"length", "max_tokens", "model_length"})
+_CUT = frozenset({"length", "max_tokens", "model_length", "model_context_window_exceeded"})
 _WITHHELD = frozenset({"content_filter", "safety", "recitation", "prohibited_content", "refusal"})
-"""Words in which servers say why a reply ended (`finish_reason`). With any other one the reply was broken off."""
 
 _THOUGHTS = ("reasoning_content", "reasoning")
 """Fields of a message in which servers give what the model thought before it replied."""
@@ -183,6 +182,22 @@ class ServerReply:
     """Tokens of the prompt that the server had in its cache; None if it doesn't say."""
 
 
+def status_of(ended: str) -> Status:
+    """Say what became of a reply, by the word in which a server says why it ended (`finish_reason`, `stop_reason`).
+
+    Raises
+    ------
+    ValueError
+        The reply was broken off.
+    """
+    word = ended.lower()
+    if word in _WITHHELD:
+        return Status.REFUSED
+    if word not in _WHOLE | _CUT:
+        raise ValueError(f"the reply was broken off ({ended[:40]!r})")
+    return Status.TRUNCATED if word in _CUT else Status.OK
+
+
 def without_cut_thinking(reply: ServerReply) -> ServerReply:
     """Return the reply of a model that was to think, without a text that may be thinking which was cut off.
 
@@ -205,18 +220,14 @@ def read(payload: Mapping[str, object]) -> ServerReply:
     text, refusal, finish = message.get("content"), message.get("refusal"), choice.get("finish_reason")
     if not isinstance(text, str | None) or not isinstance(refusal, str | None) or not isinstance(finish, str | None):
         raise ValueError("content, refusal or finish_reason is not text")
-    ended = (finish or "stop").lower()
-    if ended not in _WHOLE | _CUT | _WITHHELD:
-        raise ValueError(f"the reply was broken off (finish_reason {ended[:40]!r})")
+    status, note = status_of(finish or "stop"), None
     text, refusal = writable(text), writable(refusal)
-    status, note = Status.OK, None
-    if refusal or ended in _WITHHELD:
+    if refusal or status is Status.REFUSED:
         status = Status.REFUSED
         text = text or refusal
         note = "The model declined." if refusal else "A content filter withheld the reply."
     else:
         text = text or ""
-        status = Status.TRUNCATED if ended in _CUT else Status.OK
     usage = payload.get("usage")
     counts = usage if isinstance(usage, dict) else {}
     thought = any(isinstance(message.get(name), str) and message[name] for name in _THOUGHTS) or _thinking_tokens(

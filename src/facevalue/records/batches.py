@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from facevalue.errors import DataError
-from facevalue.models._chat import ServerReply
+from facevalue.models._chat import ServerReply, status_of
 from facevalue.models._chat import read as read_completion
 from facevalue.models._recorded import digest
 from facevalue.records.base import Record, RecordedReply
@@ -16,14 +16,6 @@ from facevalue.types import Status
 
 OPENAI, ANTHROPIC = "OpenAI batch", "Anthropic batch"
 _WITHHELD = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
-_ENDS = {
-    "end_turn": Status.OK,
-    "stop_sequence": Status.OK,
-    "max_tokens": Status.TRUNCATED,
-    "model_context_window_exceeded": Status.TRUNCATED,
-    "refusal": Status.REFUSED,
-}
-"""Why a message of Anthropic's ended; with any other reason it was broken off."""
 
 
 def openai_batch(path: Path) -> Record:
@@ -66,15 +58,15 @@ def _message(line: Mapping[str, Any], name: str) -> RecordedReply | str:
         inner = error.get("error") if isinstance(error, Mapping) and isinstance(error.get("error"), Mapping) else error
         return f"{name}: {kind[:20]}{': ' if inner else ''}{_error(inner)}"
     message = checked_dict(result.get("message"), f"{name}: a message")
-    ended = text_of(message.get("stop_reason")) or "none"
-    if ended not in _ENDS:
-        return f"{name}: the reply was broken off (stop_reason {ended[:40]!r})"
+    try:
+        status = status_of(text_of(message.get("stop_reason")) or "none")
+    except ValueError as error:
+        return f"{name}: {error}"
     blocks = checked_list(message.get("content"), f"{name}: the content of a message")
     text_blocks = [block for block in blocks if isinstance(block, Mapping) and block.get("type") == "text"]
     texts = [text_of(block.get("text")) for block in text_blocks]
     if None in texts:
         raise DataError(f"{name}: a text of a message is none.")
-    status = _ENDS[ended]
     usage = message.get("usage")
     counts = usage if isinstance(usage, Mapping) else {}
     prompt_counts = [count_of(counts.get(f"{kind}input_tokens")) for kind in ("", "cache_read_", "cache_creation_")]

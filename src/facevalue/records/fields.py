@@ -1,6 +1,5 @@
 """Fields of strangers' JSON, each looked at before it is believed."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +8,7 @@ from facevalue.errors import DataError
 from facevalue.printable import short
 
 _MOST_TOKENS = 2**32 - 1
-_SLOWEST = 1e12  # seconds
+_SLOWEST = 1e12
 
 
 def checked_dict(value: object, place: str) -> Mapping[str, Any]:
@@ -36,8 +35,8 @@ def count_of(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS else None
 
 
-def milliseconds(seconds: object) -> float:
-    """Seconds as milliseconds; 0 for what is no time."""
-    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds <= _SLOWEST:
+def milliseconds(time: object, each: float = 1000.0) -> float:
+    """A time as milliseconds, of which a unit is so many; 0 for what is no time."""
+    if not isinstance(time, int | float) or isinstance(time, bool) or not 0 <= time <= _SLOWEST:
         return 0.0
-    return float(seconds) * 1000 if math.isfinite(seconds) else 0.0
+    return float(time) * each

@@ -15,7 +15,7 @@ from facevalue.types import Request
 
 LINE = 16 * 2**20
 """Most bytes of a line."""
-_ID = re.compile(r"(\d{1,19})-(\d{1,3})-([0-9a-f]{16})")
+_ID = re.compile(r"(\d{1,19})-(\d{1,3})-([0-9a-f]{16})", re.ASCII)
 
 
 class CustomId(NamedTuple):

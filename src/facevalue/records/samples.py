@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from facevalue.errors import DataError
-from facevalue.models._chat import ServerReply
+from facevalue.models._chat import ServerReply, status_of
 from facevalue.models._recorded import digest
 from facevalue.records.base import Fact, Key, Record, RecordedReply
 from facevalue.records.fields import checked_dict, checked_list, count_of, milliseconds, text_of
@@ -15,8 +15,8 @@ from facevalue.store.manifest import RECORDED_BY
 from facevalue.types import Status
 
 LMMS_EVAL, PROMPTFOO = "lmms-eval", "promptfoo"
-_CUT = frozenset({"length", "max_tokens"})
-_WITHHELD = frozenset({"content_filter", "refusal", "safety"})
+_FAILED = "[LMMS_EVAL_"
+"""What lmms-eval writes in place of a reply begins so; some of its models write nothing."""
 
 
 def lmms_samples(path: Path) -> Record:
@@ -33,12 +33,20 @@ def _target(line: Mapping[str, Any]) -> object:
 
 def _sample(line: Mapping[str, Any], name: str) -> RecordedReply | str:
     reply = line.get("resps", line.get("filtered_resps"))
-    for _ in range(2):  # one answer is a list, or a list of one
-        reply = reply[0] if isinstance(reply, list) and reply else reply
+    while isinstance(reply, list) and len(reply) == 1:
+        reply = reply[0]
+    if isinstance(reply, list):
+        return f"{name}: the sample has {len(reply):,} replies, and one was asked"
     text = text_of(reply)
     if text is None:
         return f"{name}: the sample has no reply that is a text"
-    return RecordedReply(ServerReply(Status.OK, text, None, None, None, None))
+    if not text.strip() or text.startswith(_FAILED):
+        return f"{name}: the request failed: {text[:200].strip() or 'its reply is empty'}"
+    listed = line.get("token_counts")
+    first = listed[0] if isinstance(listed, list) and listed else None
+    counts = first if isinstance(first, Mapping) else {}
+    tokens = (count_of(counts.get("input_tokens")), count_of(counts.get("output_tokens")))
+    return RecordedReply(ServerReply(Status.OK, text, None, *tokens, None))
 
 
 def promptfoo_output(path: Path, document: Mapping[str, Any]) -> list[Record]:
@@ -82,23 +90,25 @@ def _result(name: str, place: tuple[Mapping[str, Any], CustomId]) -> RecordedRep
     response = row.get("response")
     answer = response if isinstance(response, Mapping) else {}
     output = answer.get("output")
-    refused = answer.get("isRefusal") is True or answer.get("finishReason") in _WITHHELD
+    guardrails = answer.get("guardrails")
+    flagged = isinstance(guardrails, Mapping) and guardrails.get("flagged") is True
+    try:
+        status = status_of(text_of(answer.get("finishReason")) or "stop")
+    except ValueError as broken:
+        return f"{name}: {broken}"
+    status = Status.REFUSED if flagged or answer.get("isRefusal") is True else status
     error = text_of(answer.get("error")) or (None if isinstance(output, str) else text_of(row.get("error")))
-    if error and not refused:
-        return f"{name}: {error.strip()[:500]}"
     text = text_of(output)
-    if text is None and not refused:
-        return f"{name}: the answer to {custom_id} is no text"
-    status = Status.REFUSED if refused else Status.TRUNCATED if answer.get("finishReason") in _CUT else Status.OK
+    if status is not Status.REFUSED and (error or text is None):
+        return f"{name}: {error.strip()[:500] if error else f'the answer to {custom_id} is no text'}"
     usage = answer.get("tokenUsage") or row.get("tokenUsage")
     counts = usage if isinstance(usage, Mapping) else {}
-    latency = row.get("latencyMs")
     return RecordedReply(
         ServerReply(
             status, text, None, count_of(counts.get("prompt")), count_of(counts.get("completion")),
-            "The model declined." if refused else None,
+            "The model declined." if status is Status.REFUSED else None,
         ),
-        milliseconds(latency / 1000 if isinstance(latency, int | float) else None),
+        milliseconds(row.get("latencyMs"), each=1.0),
         content=custom_id.content,
     )  # fmt: skip
 

@@ -3,18 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from facevalue.models._chat import CUT_THINKING, ServerReply
+from facevalue.models._chat import CUT_THINKING, ServerReply, status_of
 from facevalue.models._toplogprobs import read_positions
 from facevalue.servers.payload import count, writable
 from facevalue.thinking import after_thinking
 from facevalue.types import Status
 
-_ENDS = {
-    "stop": Status.OK,
-    "tool_calls": Status.OK,
-    "max_tokens": Status.TRUNCATED,
-    "model_length": Status.TRUNCATED,
-}
 _LONGEST_NAME = 100
 _ATTACHED = "attachment://"
 
@@ -53,9 +47,7 @@ def reply_of(
     if ended == "model_length" and is_error:
         raise PromptLengthError(f"The prompt is longer than the model takes: {error or text}")
     note = _refusal(choice, blocks, error)
-    if note is None and ended not in _ENDS:
-        raise ValueError(f"the reply was broken off (stop reason {ended[:40]!r})")
-    status = _ENDS[ended] if note is None else Status.REFUSED
+    status = status_of(ended) if note is None else Status.REFUSED
     withheld = note is not None and is_error
     counts = usage if isinstance(usage, Mapping) else {}
     thought = any(block.get("type") == "reasoning" for block in blocks) or bool(count(counts.get("reasoning_tokens")))
