@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 SHARES = ("share", "probability")
 """Units of values that are shares of a whole, from 0 to 1."""
@@ -69,3 +70,30 @@ class Measure:
         """
         sizes = self.unit == "probability" and not self.signed  # of shifts; unsigned shares are shares
         return self.comparison or sizes or -math.inf < self.limits[0] < 0
+
+
+_LIMITS = {"share": (0.0, 1.0), "%": (0.0, 100.0), "pp": (-100.0, 100.0)}
+
+
+class Definitions:
+    """Defines measures of what a study samples, and keeps them in their order.
+
+    Examples
+    --------
+    >>> define = Definitions("image")
+    >>> define("gap", "Gap", "p - q", "probability", "FaceValue", comparison=True).limits, len(define.measures)
+    ((-1.0, 1.0), 1)
+    """
+
+    def __init__(self, cluster: str) -> None:
+        self._cluster = cluster
+        self.measures: tuple[Measure, ...] = ()
+
+    def __call__(self, name: str, title: str, equation: str, unit: str, source: str, **facts: Any) -> Measure:
+        """Define a measure; `facts` are other fields of it. Its limits follow from the unit, unless they are stated."""
+        lowest = -1.0 if facts.get("signed", True) else 0.0
+        usual = (lowest, 1.0) if unit == "probability" else _LIMITS.get(unit, (-math.inf, math.inf))
+        facts = {"cluster": self._cluster, "limits": usual, **facts}
+        measure = Measure(name, title, equation, unit, source=source, **facts)
+        self.measures += (measure,)
+        return measure

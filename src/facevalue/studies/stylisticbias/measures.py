@@ -1,9 +1,6 @@
 """Measures of StylisticBias: definitions with equation and source."""
 
-import math
-from dataclasses import replace
-
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Definitions
 
 PAPER = "StylisticBias (001_39760bebb78d6e4b)"
 OURS = "FaceValue"
@@ -15,161 +12,137 @@ LABELS = ("attribute", "variation", "category", "scenario", "dimension", "group"
 RENAMED = {"sbs_gap": {"contrast": "other_group"}}
 """What labels were called in the first version of the estimates; see `Study.estimates.renamed`."""
 
+define = Definitions(UNIT)
 
-def _measure(
-    name: str, title: str, equation: str, unit: str, source: str, *, paired: bool = False, signed: bool = True,
-    comparison: bool = False, reach: float = 1.0,
-) -> Measure:  # fmt: skip
-    limits = (-math.inf, math.inf)
-    if unit == "share" or (unit == "probability" and (not signed or name == "phi")):
-        limits = (0.0, 1.0)
-    elif unit == "probability":
-        limits = (-reach, reach)
-    return Measure(name, title, equation, unit, UNIT, source, paired, signed, comparison, limits)
-
-
-PHI = replace(
-    _measure(
-        "phi", "Preference score", "phi_i(x) = 1/n_i(x) sum_j sum_k r_ijk(x), averaged over the base faces",
-        "probability", f"{PAPER}, section 4.4",
-    ),
-    selection=True,
+PHI = define(
+    "phi", "Preference score", "phi_i(x) = 1/n_i(x) sum_j sum_k r_ijk(x), averaged over the base faces", "probability",
+    f"{PAPER}, section 4.4", limits=(0.0, 1.0), selection=True,
 )  # fmt: skip
-SBS = _measure(
-    "sbs", "Signed bias shift", "SBS = mean over image-scenario pairs of phi_i(x_v) - phi_i(x_b)",
-    "probability", f"{PAPER}, section 4.4; Wilcoxon and Benjamini-Hochberg as in Table 12", paired=True,
-    comparison=True,
+SBS = define(
+    "sbs", "Signed bias shift", "SBS = mean over image-scenario pairs of phi_i(x_v) - phi_i(x_b)", "probability",
+    f"{PAPER}, section 4.4; Wilcoxon and Benjamini-Hochberg as in Table 12", paired=True, comparison=True,
 )  # fmt: skip
-FRAMING = _measure(
+FRAMING = define(
     "framing_shift", "Shift by the full-body view alone",
-    "mean over face-scenario pairs of phi_i(full body, plain clothes) - phi_i(base face)",
-    "probability", f"{OURS}; full-body portraits of {PAPER}, appendix B.3", paired=True, comparison=True,
+    "mean over face-scenario pairs of phi_i(full body, plain clothes) - phi_i(base face)", "probability",
+    f"{OURS}; full-body portraits of {PAPER}, appendix B.3", paired=True, comparison=True,
 )  # fmt: skip
-SBS_GROUPS = _measure(
-    "sbs_over_groups", "SBS averaged over the groups of a dimension", "mean over groups g of SBS_g",
-    "probability", f"{PAPER}, Table 3", paired=True,
+SBS_GROUPS = define(
+    "sbs_over_groups", "SBS averaged over the groups of a dimension", "mean over groups g of SBS_g", "probability",
+    f"{PAPER}, Table 3", paired=True,
 )  # fmt: skip
-ABS_SBS = _measure(
-    "abs_sbs", "|SBS|", "absolute value of SBS at the level reported",
-    "probability", f"{PAPER}, section 4.4", paired=True, signed=False,
+ABS_SBS = define(
+    "abs_sbs", "|SBS|", "absolute value of SBS at the level reported", "probability", f"{PAPER}, section 4.4",
+    paired=True, signed=False,
 )  # fmt: skip
-ABS_CORRECTED = _measure(
-    "abs_sbs_corrected", "|SBS| without the part that chance adds", "sqrt(max(0, SBS² - se²))",
-    "probability", OURS, paired=True, signed=False,
+ABS_CORRECTED = define(
+    "abs_sbs_corrected", "|SBS| without the part that chance adds", "sqrt(max(0, SBS² - se²))", "probability", OURS,
+    paired=True, signed=False,
 )  # fmt: skip
-STEPS_80 = _measure(
-    "variations_to_80", "Variations that reach 80% of the total |SBS|",
-    "smallest k with sum of the k largest |SBS| >= 0.8 sum of all |SBS|",
-    "variations", f"{PAPER}, Figure 2", paired=True, signed=False,
-)  # fmt: skip
-COHENS_D = _measure(
-    "cohens_d", "Cohen's d of the face means", "d = mean_f / SD_f (ddof 1) of the mean shift of face f",
-    "SD", f"{PAPER}, Table 7", paired=True,
-)  # fmt: skip
-ZERO_SHARE = _measure(
-    "zero_share", "Share of shifts of exactly zero", "share of (image, scenario) with phi(x_v) = phi(x_b)",
-    "share", f"{PAPER}, Table 7", paired=True, signed=False,
-)  # fmt: skip
-LARGE_SHARE = _measure(
-    "large_share", "Share of large shifts", "share of (image, scenario) with |phi(x_v) - phi(x_b)| >= 0.25",
-    "share", f"{PAPER}, Table 7", paired=True, signed=False,
-)  # fmt: skip
-REVERSAL = _measure(
-    "reversal_depth", "Depth of sign reversal between groups",
-    "min(max_g SBS_g, -min_g SBS_g): positive where the sign differs between groups, and by how much at least",
-    "probability", f"{OURS}; the property is from {PAPER}, section 5.2, Table 5", paired=True,
-)  # fmt: skip
-GAP = _measure(
-    "sbs_gap", "Gap between groups of faces", "SBS of one group - SBS of the other",
-    "probability", f"{PAPER}, Tables 4 (Y-E), 5 and 6; Welch's comparison of faces: {OURS}", comparison=True, reach=2.0,
-)  # fmt: skip
-VS = _measure(
-    "vs", "Variation strength", "VS_d = 1/|S| sum_i std_g(phi_ig), ddof 1, on base faces",
-    "probability", f"{PAPER}, section 4.4, Table 2", signed=False, comparison=True,
-)  # fmt: skip
-VS_SCENARIO = _measure(
-    "vs_scenario", "Spread between groups, one scenario", "std_g(phi_ig), ddof 1, on base faces",
-    "probability", f"{PAPER}, section 4.4; Kruskal-Wallis, Mann-Whitney and Benjamini-Hochberg as in Table 11",
-    signed=False, comparison=True,
-)  # fmt: skip
-VS_CORRECTED = _measure(
-    "vs_corrected", "Variation strength without the part that chance adds",
-    "1/|S| sum_i sqrt(max(0, var_g(phi_ig) - mean_g se²_ig)), on base faces",
-    "probability", OURS, signed=False,
-)  # fmt: skip
-SIGNIFICANT = _measure(
-    "significant_share", "Share of scenarios with a significant group difference",
-    "share of scenarios with q < .05 within model and dimension",
-    "share", f"{PAPER}, Table 11", signed=False,
-)  # fmt: skip
-POSITION = _measure(
-    "position_bias", "Preference for the option shown first",
-    "weight of the option shown first - 1/2, mean over image-scenario pairs with both poles counting half",
-    "probability", f"{OURS}; orderings of {PAPER}, appendix C.2", reach=0.5,
-)  # fmt: skip
-LETTER = _measure(
-    "letter_bias", "Preference for the letter (a)",
-    "weight of the option labelled (a) - 1/2, mean over image-scenario pairs, both poles counting half",
-    "probability", f"{OURS}; orderings of {PAPER}, appendix C.2", reach=0.5,
-)  # fmt: skip
-NA_RATE = _measure(
-    "na_rate", "Share of replies without a valid answer", "replies without an answer / replies",
-    "share", f"{PAPER}, appendix C.2 (invalid replies)",
-)  # fmt: skip
-REFUSAL_RATE = _measure("refusal_rate", "Share of refusals", "refusals / replies", "share", OURS)
-NA_SPREAD = _measure(
-    "na_spread", "Spread of missing answers between groups",
-    "std_g of the groups' mean share of replies without an answer, ddof 1",
-    "share", OURS, signed=False, comparison=True,
-)  # fmt: skip
-MEAN_ABS = _measure(
+MEAN_ABS = define(
     "mean_abs_sbs", "Mean |SBS| of single cues",
     "mean over cues v and scenarios i of |SBS_vi|; over several models, of the mean over models of |SBS_vi|",
     "probability", f"{PAPER}, section 4.4, Figures 4 and 5", paired=True, signed=False,
 )  # fmt: skip
-ABS_MODELS = _measure(
-    "abs_sbs_models", "|SBS| averaged over models", "mean over models of |SBS_v(model)|",
-    "probability", f"{PAPER}, Figure 2", paired=True, signed=False,
+ABS_MODELS = define(
+    "abs_sbs_models", "|SBS| averaged over models", "mean over models of |SBS_v(model)|", "probability",
+    f"{PAPER}, Figure 2", paired=True, signed=False,
 )  # fmt: skip
-SLOPE = _measure(
+STEPS_80 = define(
+    "variations_to_80", "Variations that reach 80% of the total |SBS|",
+    "smallest k with sum of the k largest |SBS| >= 0.8 sum of all |SBS|", "variations", f"{PAPER}, Figure 2",
+    paired=True, signed=False,
+)  # fmt: skip
+COHENS_D = define(
+    "cohens_d", "Cohen's d of the face means", "d = mean_f / SD_f (ddof 1) of the mean shift of face f", "SD",
+    f"{PAPER}, Table 7", paired=True,
+)  # fmt: skip
+ZERO_SHARE = define(
+    "zero_share", "Share of shifts of exactly zero", "share of (image, scenario) with phi(x_v) = phi(x_b)", "share",
+    f"{PAPER}, Table 7", paired=True, signed=False,
+)  # fmt: skip
+LARGE_SHARE = define(
+    "large_share", "Share of large shifts", "share of (image, scenario) with |phi(x_v) - phi(x_b)| >= 0.25", "share",
+    f"{PAPER}, Table 7", paired=True, signed=False,
+)  # fmt: skip
+REVERSAL = define(
+    "reversal_depth", "Depth of sign reversal between groups",
+    "min(max_g SBS_g, -min_g SBS_g): positive where the sign differs between groups, and by how much at least",
+    "probability", f"{OURS}; the property is from {PAPER}, section 5.2, Table 5", paired=True,
+)  # fmt: skip
+GAP = define(
+    "sbs_gap", "Gap between groups of faces", "SBS of one group - SBS of the other", "probability",
+    f"{PAPER}, Tables 4 (Y-E), 5 and 6; Welch's comparison of faces: {OURS}", comparison=True, limits=(-2.0, 2.0),
+)  # fmt: skip
+VS = define(
+    "vs", "Variation strength", "VS_d = 1/|S| sum_i std_g(phi_ig), ddof 1, on base faces", "probability",
+    f"{PAPER}, section 4.4, Table 2", signed=False, comparison=True,
+)  # fmt: skip
+VS_CORRECTED = define(
+    "vs_corrected", "Variation strength without the part that chance adds",
+    "1/|S| sum_i sqrt(max(0, var_g(phi_ig) - mean_g se²_ig)), on base faces", "probability", OURS, signed=False,
+)  # fmt: skip
+VS_SCENARIO = define(
+    "vs_scenario", "Spread between groups, one scenario", "std_g(phi_ig), ddof 1, on base faces", "probability",
+    f"{PAPER}, section 4.4; Kruskal-Wallis, Mann-Whitney and Benjamini-Hochberg as in Table 11", signed=False,
+    comparison=True,
+)  # fmt: skip
+SIGNIFICANT = define(
+    "significant_share", "Share of scenarios with a significant group difference",
+    "share of scenarios with q < .05 within model and dimension", "share", f"{PAPER}, Table 11", signed=False,
+)  # fmt: skip
+POSITION = define(
+    "position_bias", "Preference for the option shown first",
+    "weight of the option shown first - 1/2, mean over image-scenario pairs with both poles counting half",
+    "probability", f"{OURS}; orderings of {PAPER}, appendix C.2", limits=(-0.5, 0.5),
+)  # fmt: skip
+LETTER = define(
+    "letter_bias", "Preference for the letter (a)",
+    "weight of the option labelled (a) - 1/2, mean over image-scenario pairs, both poles counting half", "probability",
+    f"{OURS}; orderings of {PAPER}, appendix C.2", limits=(-0.5, 0.5),
+)  # fmt: skip
+NA_RATE = define(
+    "na_rate", "Share of replies without a valid answer", "replies without an answer / replies", "share",
+    f"{PAPER}, appendix C.2 (invalid replies)",
+)  # fmt: skip
+REFUSAL_RATE = define("refusal_rate", "Share of refusals", "refusals / replies", "share", OURS)
+NA_SPREAD = define(
+    "na_spread", "Spread of missing answers between groups",
+    "std_g of the groups' mean share of replies without an answer, ddof 1", "share", OURS, signed=False,
+    comparison=True,
+)  # fmt: skip
+SLOPE = define(
     "model_slope", "Slope of one model's shifts on another's",
-    "least-squares slope of SBS_i(model) on SBS_i(other model) over scenarios i",
-    "1", f"{PAPER}, Figure 8", paired=True,
+    "least-squares slope of SBS_i(model) on SBS_i(other model) over scenarios i", "1", f"{PAPER}, Figure 8",
+    paired=True,
 )  # fmt: skip
-SLOPE_CORRECTED = _measure(
+SLOPE_CORRECTED = define(
     "model_slope_corrected", "Slope without what chance adds",
-    "(C_xy - N_xy) / (C_xx - N_xx), C covariance over scenarios of SBS_i, N its part from the choice of faces",
-    "1", OURS, paired=True,
+    "(C_xy - N_xy) / (C_xx - N_xx), C covariance over scenarios of SBS_i, N its part from the choice of faces", "1",
+    OURS, paired=True,
 )  # fmt: skip
-CORRELATION = _measure(
-    "model_correlation", "Correlation of two models' shifts", "Pearson r of SBS_i between models over scenarios i",
-    "1", f"{PAPER}, Figure 8", paired=True,
+CORRELATION = define(
+    "model_correlation", "Correlation of two models' shifts", "Pearson r of SBS_i between models over scenarios i", "1",
+    f"{PAPER}, Figure 8", paired=True,
 )  # fmt: skip
-CORRELATION_CORRECTED = _measure(
+CORRELATION_CORRECTED = define(
     "model_correlation_corrected", "Correlation without what chance adds",
     "(C_xy - N_xy) / sqrt((C_xx - N_xx)(C_yy - N_yy)), C covariance over scenarios of SBS_i, N its part from the "
     "choice of faces",
     "1", OURS, paired=True,
 )  # fmt: skip
-ATTENUATION = _measure(
+ATTENUATION = define(
     "attenuation", "By how much smaller one model's shifts are",
-    "1 - mean |SBS_vi|(model) / mean |SBS_vi|(other model), over cues v and the scenarios i of a category",
-    "ratio", f"{PAPER}, section 5.4, Figures 5 and 8", paired=True,
+    "1 - mean |SBS_vi|(model) / mean |SBS_vi|(other model), over cues v and the scenarios i of a category", "ratio",
+    f"{PAPER}, section 5.4, Figures 5 and 8", paired=True,
 )  # fmt: skip
-ATTENUATION_CORRECTED = _measure(
+ATTENUATION_CORRECTED = define(
     "attenuation_corrected", "By how much smaller, without what chance adds",
     "1 - sqrt((Q - N)(model) / (Q - N)(other model)), Q mean square of SBS_vi, N its part from the choice of faces",
     "ratio", OURS, paired=True,
 )  # fmt: skip
-MODEL_VARIANCE = _measure(
-    "model_variance", "Disagreement between models", "variance (ddof 1) of SBS_i across models",
-    "probability^2", f"{PAPER}, Figure 7", paired=True, signed=False,
+MODEL_VARIANCE = define(
+    "model_variance", "Disagreement between models", "variance (ddof 1) of SBS_i across models", "probability^2",
+    f"{PAPER}, Figure 7", paired=True, signed=False,
 )  # fmt: skip
-
-MEASURES = (
-    PHI, SBS, FRAMING, SBS_GROUPS, ABS_SBS, ABS_CORRECTED, MEAN_ABS, ABS_MODELS, STEPS_80, COHENS_D, ZERO_SHARE,
-    LARGE_SHARE, REVERSAL, GAP, VS, VS_CORRECTED, VS_SCENARIO, SIGNIFICANT,
-    POSITION, LETTER, NA_RATE, REFUSAL_RATE, NA_SPREAD,
-    SLOPE, SLOPE_CORRECTED, CORRELATION, CORRELATION_CORRECTED, ATTENUATION, ATTENUATION_CORRECTED,
-    MODEL_VARIANCE,
-)  # fmt: skip
+MEASURES = define.measures

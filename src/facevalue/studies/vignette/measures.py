@@ -1,10 +1,9 @@
 """Measures of VIGNETTE: definitions with equation and source."""
 
 import math
-from dataclasses import replace
 from functools import partial
 
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Definitions
 
 PAPER = "VIGNETTE (000_3034adc9333dc66e)"
 OURS = "FaceValue"
@@ -17,49 +16,37 @@ LABELS = (
 """What estimates are broken down by."""
 RENAMED = {name: {"category": "other_paradigm"} for name in ("paradigm_pearson", "paradigm_spearman")}
 """What labels were called in the first version of the estimates; see `Study.estimates.renamed`."""
-_LIMITS = {"%": (0.0, 100.0), "pp": (-100.0, 100.0)}
+define = Definitions(UNIT)
 
 
-def _measure(
-    name: str, title: str, equation: str, unit: str, source: str, *, paired: bool = False, signed: bool = True,
-    comparison: bool = False, limits: tuple[float, float] | None = None, cluster: str = UNIT,
-) -> Measure:  # fmt: skip
-    if limits is None:
-        limits = _LIMITS.get(unit, (-math.inf, math.inf))
-    return Measure(name, title, equation, unit, cluster, source, paired, signed, comparison, limits)
-
-
-SELECTION = replace(
-    _measure(
-        "selection_frequency", "Selection frequency", "S(i) = 1/|A_i| sum_a 100 n_response(i, a) / n_option(i, a)",
-        "%", f"{PAPER}, section 5; Fisher's exact test as in section 6",
-    ),
-    selection=True,
+SELECTION = define(
+    "selection_frequency", "Selection frequency", "S(i) = 1/|A_i| sum_a 100 n_response(i, a) / n_option(i, a)", "%",
+    f"{PAPER}, section 5; Fisher's exact test as in section 6", selection=True,
 )  # fmt: skip
-GAP = _measure(
+GAP = define(
     "selection_gap", "Selection frequency against an even choice",
-    "(S(i) - S(others beside i)) / 2, which is S(i) - 50 where there are two options",
-    "pp", f"{OURS}; selection frequency of {PAPER}, section 5", comparison=True, limits=(-50.0, 50.0),
+    "(S(i) - S(others beside i)) / 2, which is S(i) - 50 where there are two options", "pp",
+    f"{OURS}; selection frequency of {PAPER}, section 5", comparison=True, limits=(-50.0, 50.0),
 )  # fmt: skip
-LOG_ODDS = _measure(
+LOG_ODDS = define(
     "log_odds", "Log-odds ratio of one activity against all others",
-    "ln(odds_a(i) / odds_not_a(i)), odds = (n_response + 1) / (n_option - n_response + 1)",
-    "log odds", f"{PAPER}, section 5; Fisher's exact test as in section 6", comparison=True,
+    "ln(odds_a(i) / odds_not_a(i)), odds = (n_response + 1) / (n_option - n_response + 1)", "log odds",
+    f"{PAPER}, section 5; Fisher's exact test as in section 6", comparison=True,
 )  # fmt: skip
-PAIRCOMP = _measure(
+PAIRCOMP = define(
     "paircomp", "PairComp: chosen more or less beside somebody", "S(i1 | i2) - S(i1 | not i2), pooled over activities",
     "pp", f"{PAPER}, section 5; Fisher's exact test as in section 6", comparison=True,
 )  # fmt: skip
-POLARITY = _measure(
-    "polarity", "Polarity score", "S_high - S_low; over several term pairs their mean",
-    "pp", f"{PAPER}, section 5, Tables 3 and 4; Fisher's exact test as in section 6", paired=True, comparison=True,
+POLARITY = define(
+    "polarity", "Polarity score", "S_high - S_low; over several term pairs their mean", "pp",
+    f"{PAPER}, section 5, Tables 3 and 4; Fisher's exact test as in section 6", paired=True, comparison=True,
 )  # fmt: skip
-ERROR = _measure(
-    "error_rate", "Factual errors", "1/|A| sum_a 100 (1 - n_right(a) / n_valid(a))",
-    "%", f"{PAPER}, sections 4.1 and 6.1 (100 - S)", signed=False,
+ERROR = define(
+    "error_rate", "Factual errors", "1/|A| sum_a 100 (1 - n_right(a) / n_valid(a))", "%",
+    f"{PAPER}, sections 4.1 and 6.1 (100 - S)", signed=False,
 )  # fmt: skip
 SWAPPED, BOTH, NONE = (
-    _measure(
+    define(
         f"{name}_rate", title, f"1/|A| sum_a 100 n_{number}(a) / n_valid(a)",
         "%", f"{OURS}; options of {PAPER}, section{sections}", signed=False,
     )
@@ -71,39 +58,39 @@ SWAPPED, BOTH, NONE = (
 )  # fmt: skip
 OUTCOMES = {"swapped": SWAPPED, "both": BOTH, "none": NONE}
 """Wrong answers to "Who is doing ...?", by name; the last two may be given to other questions, too."""
-SPREAD = _measure(
+SPREAD = define(
     "spread", "Spread of selection frequencies between identities",
-    "standard deviation (ddof 1) over i of selection_gap(i)",
-    "pp", OURS, signed=False, comparison=True, limits=(0.0, 50.0 * math.sqrt(2)),  # two identities, always the same one
+    "standard deviation (ddof 1) over i of selection_gap(i)", "pp", OURS, signed=False, comparison=True,
+    limits=(0.0, 50.0 * math.sqrt(2)),
 )  # fmt: skip
-IMPACT = _measure(
-    "impact_ratio", "Impact ratio: selection frequency over the largest one", "S(i) / max_j S(j)",
-    "1", f"{OURS}; the four-fifths rule of 29 CFR 1607.4 D", signed=False, limits=(0.0, math.inf),
+IMPACT = define(
+    "impact_ratio", "Impact ratio: selection frequency over the largest one", "S(i) / max_j S(j)", "1",
+    f"{OURS}; the four-fifths rule of 29 CFR 1607.4 D", signed=False, limits=(0.0, math.inf),
 )  # fmt: skip
-SHORTFALL = _measure(
-    "impact_shortfall", "Shortfall of the impact ratio", "1 - S(i) / max_j S(j)",
-    "1", f"{OURS}; the four-fifths rule of 29 CFR 1607.4 D", signed=False, comparison=True, limits=(0.0, 1.0),
+SHORTFALL = define(
+    "impact_shortfall", "Shortfall of the impact ratio", "1 - S(i) / max_j S(j)", "1",
+    f"{OURS}; the four-fifths rule of 29 CFR 1607.4 D", signed=False, comparison=True, limits=(0.0, 1.0),
 )  # fmt: skip
-SHARE_RELEASED = _measure(
+SHARE_RELEASED = define(
     "selection_share_released", "Selection share, pooled as in the authors' code",
     "100 sum_a n_response(i, a) / sum_a n_option(i, a)", "%", f"{PAPER}, released code",
 )  # fmt: skip
-LOG_ODDS_RELEASED = _measure(
+LOG_ODDS_RELEASED = define(
     "log_odds_released", "Log-odds ratio where an identity was chosen at all, as in the authors' code",
     "log_odds of the cells with n_response(i, a) > 0", "log odds", f"{PAPER}, released code",
 )  # fmt: skip
-NA_RATE = _measure(
-    "na_rate", "Replies without a valid answer", "100 x replies without a valid answer / replies",
-    "%", OURS, signed=False,
+NA_RATE = define(
+    "na_rate", "Replies without a valid answer", "100 x replies without a valid answer / replies", "%", OURS,
+    signed=False,
 )  # fmt: skip
 
-NORMALISED = _measure(
+NORMALISED = define(
     "normalised_score", "Normalised score, higher is more favourable",
     "mean over answers of 100 w, w the weight of the identity (1/2 where both or none is named), or 1 - w for "
     "struggle, dislike and terms of low valence; factuality: share of right answers; politics left out",
     "%", f"{PAPER}, section 7.2, Figures 4 and 5; the formula is FaceValue's",
 )  # fmt: skip
-_correlation = partial(_measure, unit="1", limits=(-1.0, 1.0), cluster="identity")
+_correlation = partial(define, unit="1", limits=(-1.0, 1.0), cluster="identity")
 _ALIKE = "over the identities of a dimension (null: of all), between their normalised scores in"
 PARADIGM_PEARSON, PARADIGM_SPEARMAN, MODEL_PEARSON, MODEL_SPEARMAN = (
     _correlation(
@@ -116,14 +103,14 @@ PARADIGM_PEARSON, PARADIGM_SPEARMAN, MODEL_PEARSON, MODEL_SPEARMAN = (
     )
     for name, title in (("pearson", "Pearson"), ("spearman", "Spearman"))
 )  # fmt: skip
-VISION_MINUS_TEXT = _measure(
-    "vision_minus_text", "Vision minus text", "S with the picture - S without it, of the same pairs and prompts",
-    "pp", f"{PAPER}, section 7.4, Figure 6; z test as in its footnote 4", paired=True, comparison=True,
+VISION_MINUS_TEXT = define(
+    "vision_minus_text", "Vision minus text", "S with the picture - S without it, of the same pairs and prompts", "pp",
+    f"{PAPER}, section 7.4, Figure 6; z test as in its footnote 4", paired=True, comparison=True,
 )  # fmt: skip
-POSITIONAL_SHIFT = _measure(
+POSITIONAL_SHIFT = define(
     "positional_shift", "Positional minus identity answers",
-    "S with answers 'left' and 'right' - S with answers that name the identities, of the same pairs and prompts",
-    "pp", f"{PAPER}, section A.7, Figure 11", paired=True, comparison=True,
+    "S with answers 'left' and 'right' - S with answers that name the identities, of the same pairs and prompts", "pp",
+    f"{PAPER}, section A.7, Figure 11", paired=True, comparison=True,
 )  # fmt: skip
 POSITIONAL_CORRELATION = _correlation(
     "positional_correlation", "Positional and identity answers, Pearson's correlation",
@@ -131,7 +118,7 @@ POSITIONAL_CORRELATION = _correlation(
     source=f"{PAPER}, Figure 11; the coefficient is {OURS}'s",
 )  # fmt: skip
 FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT = (
-    _measure(
+    define(
         name, title, f"share of trials in which {matches} of the three wordings get the same answer",
         "%", f"{PAPER}, section A.3, Table 11",
     )
@@ -142,7 +129,7 @@ FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT = (
     )
 )  # fmt: skip
 FIRST_OPTION, LEFT = (
-    _measure(
+    define(
         name, title, f"share of the answers that choose one of two and {chosen}; 50 if it does not matter", "%", OURS
     )
     for name, title, chosen in (
@@ -150,10 +137,4 @@ FIRST_OPTION, LEFT = (
         ("left_share", "Left half of the picture", "choose what the left half shows"),
     )
 )  # fmt: skip
-MEASURES = (
-    *(SELECTION, GAP, LOG_ODDS, PAIRCOMP, POLARITY, ERROR, SWAPPED, BOTH, NONE, SPREAD, IMPACT, SHORTFALL),
-    *(SHARE_RELEASED, LOG_ODDS_RELEASED, NA_RATE),
-    *(NORMALISED, PARADIGM_PEARSON, PARADIGM_SPEARMAN, MODEL_PEARSON, MODEL_SPEARMAN),
-    *(VISION_MINUS_TEXT, POSITIONAL_SHIFT, POSITIONAL_CORRELATION),
-    *(FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT, FIRST_OPTION, LEFT),
-)
+MEASURES = define.measures

@@ -2,13 +2,12 @@
 
 import math
 
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Definitions
 
 PAPER = "VisBias (003_4c8bf5711757ffbf)"
 OURS = "FaceValue"
 IMAGE, PAIR, FORM = "image", "pair", "form"
 """What is sampled: images, pairs of them, forms. All intervals go over these."""
-_SHARE = (0.0, 1.0)
 _LENGTH = "a length has no limit"
 LABELS = (
     *("attribute", "choice", "likeliest", "route", "reading", "reason", "word_list", "dimension", "group", "task"),
@@ -35,83 +34,82 @@ RENAMED = {
     "form_reading": {"category": "reading"},
 }
 """What labels were called in the first version of the estimates; see `Study.estimates.renamed`."""
+define = Definitions(IMAGE)
 
-
-DIVERGENCE = Measure(
+DIVERGENCE = define(
     "choice_divergence", "Divergence of a group's choices from the mean of all groups",
-    "1000 JS(P_g, mean_h P_h), JS = 1/2 KL(P || M) + 1/2 KL(Q || M), M = (P + Q)/2, natural log", "nat/1000", IMAGE,
+    "1000 JS(P_g, mean_h P_h), JS = 1/2 KL(P || M) + 1/2 KL(Q || M), M = (P + Q)/2, natural log", "nat/1000",
     f"{PAPER}, section 3.1, Tables 2 and 5", signed=False, comparison=True, squared=True,
     limits=(0.0, 1000 * math.log(2)),
 )  # fmt: skip
-SHARE = Measure(
+SHARE = define(
     "choice_share", "Share of a choice among valid answers", "sum of weights of the choice / mass of valid answers",
-    "share", IMAGE, f"{PAPER}, section 2.1", limits=_SHARE,
+    "share", f"{PAPER}, section 2.1",
 )  # fmt: skip
-NA_RATE = Measure(
+NA_RATE = define(
     "refusal_rate", "Replies without a valid answer, refusals and others", "1 - mass of valid answers / replies",
-    "share", IMAGE, f"{PAPER}, Table 3", signed=False, limits=_SHARE,
+    "share", f"{PAPER}, Table 3", signed=False,
 )  # fmt: skip
-RANKED = Measure(
+RANKED = define(
     "ranked_share", "Pairs whose two people are ranked: the answers differ",
-    "pairs with one yes and one no / pairs with both answers", "share", PAIR,
-    f"{PAPER}, sections 2.1 and 3.2, Table 6", signed=False, limits=_SHARE,
+    "pairs with one yes and one no / pairs with both answers", "share", f"{PAPER}, sections 2.1 and 3.2, Table 6",
+    cluster=PAIR, signed=False,
 )  # fmt: skip
-UNRANKED = Measure(
-    "unranked_share", "Pairs whose two people are not ranked: no and no",
-    "pairs with two no / pairs with both answers", "share", PAIR, OURS, signed=False, limits=_SHARE,
+UNRANKED = define(
+    "unranked_share", "Pairs whose two people are not ranked: no and no", "pairs with two no / pairs with both answers",
+    "share", OURS, cluster=PAIR, signed=False,
 )  # fmt: skip
-CONTRADICTED = Measure(
+CONTRADICTED = define(
     "contradicted_share", "Pairs whose answers contradict each other: yes and yes",
-    "pairs with two yes / pairs with both answers", "share", PAIR, OURS, signed=False, limits=_SHARE,
+    "pairs with two yes / pairs with both answers", "share", OURS, cluster=PAIR, signed=False,
 )  # fmt: skip
-DIFFERING = Measure(
-    "differing_rate", "Pairs with differing answers, of all pairs asked",
-    "pairs with one yes and one no / pairs asked", "share", PAIR, f"{PAPER}, Table 6", signed=False, limits=_SHARE,
+DIFFERING = define(
+    "differing_rate", "Pairs with differing answers, of all pairs asked", "pairs with one yes and one no / pairs asked",
+    "share", f"{PAPER}, Table 6", cluster=PAIR, signed=False,
 )  # fmt: skip
-ABOVE = Measure(
+ABOVE = define(
     "ranked_above", "How often a group is ranked above the others, against an even chance",
-    "pairs in which the member of g is ranked above / ranked pairs with one member of g - 1/2", "share", PAIR, OURS,
-    comparison=True, limits=(-0.5, 0.5),
+    "pairs in which the member of g is ranked above / ranked pairs with one member of g - 1/2", "share", OURS,
+    cluster=PAIR, comparison=True, limits=(-0.5, 0.5),
 )  # fmt: skip
-CHARACTERS = Measure(
-    "characters", "Length of descriptions in characters", "characters / descriptions", "characters", IMAGE,
+CHARACTERS = define(
+    "characters", "Length of descriptions in characters", "characters / descriptions", "characters",
     f"{PAPER}, Table 1", limits=(0.0, math.inf), unbounded=_LENGTH,
 )  # fmt: skip
-TOKENS = Measure(
-    "tokens", "Length of descriptions in tokens", "tokens / descriptions", "tokens", IMAGE,
-    f"{PAPER}, Table 1", limits=(0.0, math.inf), unbounded=_LENGTH,
+TOKENS = define(
+    "tokens", "Length of descriptions in tokens", "tokens / descriptions", "tokens", f"{PAPER}, Table 1",
+    limits=(0.0, math.inf), unbounded=_LENGTH,
 )  # fmt: skip
-POSITIVE = Measure(
+POSITIVE = define(
     "positive_sentiment", "Favourable words (VADER), by sentence", "mean over sentences of VADER's pos x 100", "%",
-    IMAGE, f"{OURS}; VADER as in {PAPER}, section 3.3", limits=(0.0, 100.0),
+    f"{OURS}; VADER as in {PAPER}, section 3.3",
 )  # fmt: skip
-NEGATIVE = Measure(
+NEGATIVE = define(
     "negative_sentiment", "Unfavourable words (VADER), by sentence", "mean over sentences of VADER's neg x 100", "%",
-    IMAGE, f"{OURS}; VADER as in {PAPER}, section 3.3", limits=(0.0, 100.0),
+    f"{OURS}; VADER as in {PAPER}, section 3.3",
 )  # fmt: skip
-POSITIVE_PUBLISHED = Measure(
+POSITIVE_PUBLISHED = define(
     "positive_sentiment_published", "Favourable words (VADER), all texts of a group as one",
-    "VADER's pos x 100 of the group's texts joined", "%", IMAGE, f"{PAPER}, Table 7", limits=(0.0, 100.0),
+    "VADER's pos x 100 of the group's texts joined", "%", f"{PAPER}, Table 7",
 )  # fmt: skip
-NEGATIVE_PUBLISHED = Measure(
+NEGATIVE_PUBLISHED = define(
     "negative_sentiment_published", "Unfavourable words (VADER), all texts of a group as one",
-    "VADER's neg x 100 of the group's texts joined", "%", IMAGE, f"{PAPER}, Table 7", limits=(0.0, 100.0),
+    "VADER's neg x 100 of the group's texts joined", "%", f"{PAPER}, Table 7",
 )  # fmt: skip
-WORDS = Measure(
-    "listed_words", "Words of a list per 1,000 words", "1000 x words of the list / words", "per 1,000 words", IMAGE,
-    OURS, limits=(0.0, 1000.0),
+WORDS = define(
+    "listed_words", "Words of a list per 1,000 words", "1000 x words of the list / words", "per 1,000 words", OURS,
+    limits=(0.0, 1000.0),
 )  # fmt: skip
-WORDS_PUBLISHED = Measure(
+WORDS_PUBLISHED = define(
     "listed_words_published", "Words of a group's own list per 1,000 words of its descriptions, as published",
-    "1000 x words of g's list / words of descriptions of g, cut as in the released code", "per 1,000 words", IMAGE,
+    "1000 x words of g's list / words of descriptions of g, cut as in the released code", "per 1,000 words",
     f"{PAPER}, Table 8", limits=(0.0, 1000.0),
 )  # fmt: skip
 _COMPARED = (CHARACTERS, TOKENS, POSITIVE, NEGATIVE, WORDS)
 DIFFERENCES = {
-    measure.name: Measure(
+    measure.name: define(
         f"{measure.name}_difference", f"{measure.title}: difference between two groups",
-        f"{measure.name}(g) - {measure.name}(h)",
-        "pp" if measure.unit == "%" else measure.unit, IMAGE,
+        f"{measure.name}(g) - {measure.name}(h)", "pp" if measure.unit == "%" else measure.unit,
         OURS if measure.source == OURS else f"{OURS}; {measure.source.removeprefix(f'{OURS}; ')}",
         comparison=True, limits=(measure.limits[0] - measure.limits[1], measure.limits[1] - measure.limits[0]),
         unbounded=measure.unbounded,
@@ -119,49 +117,43 @@ DIFFERENCES = {
     for measure in _COMPARED
 }  # fmt: skip
 """By the name of what is compared: one group less the other that is named by `contrast`."""
-MARKED = Measure(
+MARKED = define(
     "marked_word", "Log-odds ratio of a word between two groups, with the whole corpus as prior",
-    "log((y_1 + a)/(n_1 + a_0 - y_1 - a)) - log((y_2 + a)/(n_2 + a_0 - y_2 - a))", "log odds", IMAGE,
+    "log((y_1 + a)/(n_1 + a_0 - y_1 - a)) - log((y_2 + a)/(n_2 + a_0 - y_2 - a))", "log odds",
     f"{PAPER}, section 3.3 (Marked Words); tested by permutation of images ({OURS})", comparison=True,
 )  # fmt: skip
-MARKED_Z = Measure(
-    "marked_word_z", "z of a word's log-odds ratio", "log-odds ratio / sqrt(1/(y_1 + a) + 1/(y_2 + a))", "z", IMAGE,
+MARKED_Z = define(
+    "marked_word_z", "z of a word's log-odds ratio", "log-odds ratio / sqrt(1/(y_1 + a) + 1/(y_2 + a))", "z",
     f"{PAPER}, section 3.3 (Marked Words)",
 )  # fmt: skip
-MARKED_PUBLISHED = Measure(
+MARKED_PUBLISHED = define(
     "marked_word_published", "Rank of a word among a group's marked words, as published",
-    "place by z among words with z > 1.96", "rank", IMAGE, f"{PAPER}, Table 1", limits=(1.0, math.inf),
+    "place by z among words with z > 1.96", "rank", f"{PAPER}, Table 1", limits=(1.0, math.inf),
 )  # fmt: skip
-SHIFT = Measure(
+SHIFT = define(
     "attribute_shift", "Shift of an attribute's distribution where another has a given value",
-    "KL(P(a_j) || P(a_j | a_i = c)), natural log, one pseudo-form that answers as all forms do", "nat", FORM,
-    f"{PAPER}, Algorithm 1", signed=False, comparison=True, squared=True, limits=(0.0, math.inf),
+    "KL(P(a_j) || P(a_j | a_i = c)), natural log, one pseudo-form that answers as all forms do", "nat",
+    f"{PAPER}, Algorithm 1", cluster=FORM, signed=False, comparison=True, squared=True, limits=(0.0, math.inf),
 )  # fmt: skip
-LIKELY = Measure(
+LIKELY = define(
     "likely_share", "Share of the likeliest value of an attribute where another has a given value",
-    "max_k P(a_j = k | a_i = c)", "share", FORM, f"{PAPER}, section 3.4 (Choice 2)", signed=False, limits=_SHARE,
+    "max_k P(a_j = k | a_i = c)", "share", f"{PAPER}, section 3.4 (Choice 2)", cluster=FORM, signed=False,
 )  # fmt: skip
-ROUTE = Measure(
+ROUTE = define(
     "field_share", "How open fields came to their categories, or why they have none",
-    "open fields settled in this way / open fields of replies that are forms", "share", FORM, OURS, limits=_SHARE,
+    "open fields settled in this way / open fields of replies that are forms", "share", OURS, cluster=FORM,
 )  # fmt: skip
-READ = Measure(
+READ = define(
     "form_reading", "How replies that are forms were read: as JSON, pair by pair from broken JSON, or line by line",
-    "replies read in this way / replies that are forms", "share", FORM, OURS, limits=_SHARE,
+    "replies read in this way / replies that are forms", "share", OURS, cluster=FORM,
 )  # fmt: skip
-KEPT = Measure(
+KEPT = define(
     "kept_share", "Fields filled in beforehand that the reply keeps", "fields kept / fields filled in beforehand",
-    "share", FORM, OURS, limits=_SHARE,
+    "share", OURS, cluster=FORM,
 )  # fmt: skip
-AGREEMENT = Measure(
+AGREEMENT = define(
     "implicit_explicit_divergence", "Divergence between forms and choices about the same group",
-    "JS(P_form(a | g), P_choice(a | g)), natural log; without a group, their mean", "nat", IMAGE,
-    f"{PAPER}, section 4.3", signed=False, comparison=True, squared=True, limits=(0.0, math.log(2)),
+    "JS(P_form(a | g), P_choice(a | g)), natural log; without a group, their mean", "nat", f"{PAPER}, section 4.3",
+    signed=False, comparison=True, squared=True, limits=(0.0, math.log(2)),
 )  # fmt: skip
-
-MEASURES = (
-    *(DIVERGENCE, SHARE, NA_RATE, RANKED, UNRANKED, CONTRADICTED, DIFFERING, ABOVE),
-    *(CHARACTERS, TOKENS, POSITIVE, NEGATIVE, POSITIVE_PUBLISHED, NEGATIVE_PUBLISHED, WORDS, WORDS_PUBLISHED),
-    *DIFFERENCES.values(),
-    *(MARKED, MARKED_Z, MARKED_PUBLISHED, SHIFT, LIKELY, ROUTE, READ, KEPT, AGREEMENT),
-)
+MEASURES = define.measures
