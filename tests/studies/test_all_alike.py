@@ -1,5 +1,6 @@
 """What one study's readers are told, those of the next are told, too: each promise is kept by every study."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,11 @@ import polars as pl
 import pytest
 
 import facevalue as fv
+from facevalue.protocol.look import Of
+from facevalue.protocol.replies import choice
+from facevalue.protocol.take_wording import findings_of
+from facevalue.protocol.takes import Take
+from facevalue.report.formatting import writing
 from facevalue.runs.comparable import comparable, directed
 from facevalue.runs.stored import StoredRun
 from tests.cli.conftest import Command, facevalue
@@ -38,6 +44,28 @@ categories = { warm = "Warm", cold = "Cold" }
 [[take]]
 measure = "gap"
 of = "gender"
+"""
+SCORED = """
+name = "scored"
+[pictures]
+kind = "portraits"
+people = "4"
+[task.years.prompt]
+text = "How old is this person?"
+[task.years.answer]
+kind = "number"
+unit = ""
+low = 0
+high = 100
+[task.able.prompt]
+text = "Is this person able? {options}"
+[task.able.answer]
+kind = "choice"
+options = ["no", "maybe", "yes"]
+scores = { no = -1, maybe = 0, yes = 1 }
+[[take]]
+measure = "mean"
+by = ["gender"]
 """
 
 
@@ -75,3 +103,21 @@ def test_a_profile_of_what_waits_for_a_judge_compares_nothing_and_says_so(faceva
     both = fv.profile(run, other).answer
     assert " of 1 study" in both
     assert "Nothing of tone could be compared" in both
+
+
+@pytest.mark.parametrize("values", [(-1, 0, 1), (0, 1), (-2, 2), (0, 3), (1, 7)])
+def test_a_score_is_told_in_what_tables_have_it_in(values: tuple[int, ...]) -> None:
+    reply = choice({f"option {n}": f"option {n}" for n in values}, {f"option {n}": n for n in values})
+    told = findings_of(Take("gap", of="gender"), reply.scores[0], Of("gap", ("gender",)), several=False)
+    assert told.per == writing("points").per
+    assert told.unit == ("scale points" if values[0] < 0 or values[-1] == 1 else f"of {values[-1]}")
+
+
+@pytest.mark.usefixtures("few_groups")
+def test_units_of_differences_between_runs_are_words(facevalue: Command, tmp_path: Path) -> None:
+    (tmp_path / "scored.toml").write_text(SCORED)
+    for number in (1, 2):
+        fv.run(fv.study("scored.toml"), f"sim/strong@{number}", f"run{number}", progress=False)
+    said = " ".join(facevalue("compare", "run1", "run2").out.split())
+    (limits,) = re.findall(r"differs by more than \(95%\): (.*?)\. ", said)
+    assert re.fullmatch(r"mean_years by [\d.]+; mean_able by [\d.]+ scale points", limits)

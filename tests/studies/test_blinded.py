@@ -82,9 +82,9 @@ def test_it_is_planned_run_measured_and_reported(applicants: Path, tmp_path: Pat
 def test_nothing_is_found_where_nothing_is_planted(applicants: Path, tmp_path: Path) -> None:
     study = fv.study("blinded", manifest=applicants, kind="illustrated", seeds=["1"])
     estimates = fv.run(study, "sim/null", tmp_path / "run").estimates()
-    halo = estimates.filter(pl.col("family") == "halos")
-    assert (halo["low"] < 0.6).all()
-    assert (halo["value"].abs() < 1.2).all()
+    halo = estimates.filter(pl.col("family").str.starts_with("halos"))
+    assert halo.height
+    assert not halo.filter(verdict="difference found").height, "an application without a picture is nobody's"
 
 
 @pytest.mark.usefixtures("few_groups")

@@ -108,10 +108,13 @@ class Respondent:
             if not sd:
                 continue
             people = np.array([_word(p.seed, key, f.get(key) or "") for f in factors], dtype=np.uint64)
+            nobody = np.array(
+                [f.get(key) is None and f.get("shown") == "text" for f in factors]
+            )  # one for all otherwise
             questions = np.array([[_word(p.seed, key, s, o) for o in options] for s in scenarios], dtype=np.uint64)
             with np.errstate(over="ignore"):
                 words = mix(mix(people)[:, None, None] + questions[None])
-            out += sd / np.sqrt(2.0) * ndtri(_unit(words))
+            out += np.where(nobody[:, None, None], 0.0, sd / np.sqrt(2.0) * ndtri(_unit(words)))
         return out
 
     def preferences(self) -> Preferences:

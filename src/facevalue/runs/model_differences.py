@@ -77,7 +77,10 @@ def digits_of(agreement: "RunAgreement", row: Mapping[str, Any]) -> int:
 
 def unit_of(measure: "Measure") -> str:
     """Unit of differences in a measure, for people."""
-    return "percentage points" if measure.unit in ("%", "pp") else measure.unit
+    return _UNITS.get(measure.unit, measure.unit)
+
+
+_UNITS = {"%": "percentage points", "pp": "percentage points", "points": "scale points", "1": ""}
 
 
 def _size(value: float, measure: "Measure", digits: int | None = None) -> str:
@@ -85,7 +88,7 @@ def _size(value: float, measure: "Measure", digits: int | None = None) -> str:
     is_share = measure.unit in SHARES
     size, unit = (100 * value, "points") if is_share else (value, unit_of(measure))
     text = f"{size:g}" if digits is None else f"{size:.{max(digits - 2 * is_share, 0)}f}"
-    return f"{text} {unit}"
+    return f"{text} {unit}".strip()
 
 
 def answer(agreement: "RunAgreement", names: tuple[str, str]) -> str:
