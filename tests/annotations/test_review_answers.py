@@ -109,7 +109,8 @@ def test_a_rater_is_read_once(tmp_path: Path) -> None:
         ("{}", "does not say of which packet it is"),
         ('{"packet": "../../etc"}', "does not say of which packet it is"),
         ("[]", "does not say of which packet it is"),
-        ('[{"data": 1}]', "does not say of which packet it is"),
+        ('[{"data": 1}]', "has no 'data': export it from Label Studio as JSON"),
+        ('[{"packet": "05fda56a01", "item": "r-1", "answer": "Yes", "annotator": 1}]', "not as JSON-MIN or CSV"),
         ('{"packet": ' + "1" * 5_000 + "}", "is not valid JSON"),
     ],
 )

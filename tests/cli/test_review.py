@@ -104,6 +104,7 @@ def test_the_parser_is_held_against_people_and_the_run_keeps_what_they_say(asked
     told = asked("review", str(RUN), *given).out
     assert "in place of" in told
     assert "by most people as" in told
+    assert "Against what most people say" in told
     assert asked("verify", str(RUN)).status == 0
     assert asked("report", str(RUN)).status == 0
     page = (RUN / "report.html").read_text(encoding="utf-8")

@@ -11,9 +11,11 @@ from starlette.testclient import TestClient
 
 from facevalue.annotations.review_cards import is_check
 from facevalue.annotations.review_page import ordered
-from facevalue.runs.review import ReviewSettings, collect, packet_for, write_review
-from facevalue.runs.review_desk import kept_packet, raters_of
+from facevalue.cli.review import review as review_command
+from facevalue.runs.review import ReviewSettings, collect, keep_review, packet_for, write_review
+from facevalue.runs.review_desk import kept_key, kept_packet, raters_of
 from facevalue.runs.stored import StoredRun
+from facevalue.view.documents import plain
 from facevalue.view.opened import OpenedRuns
 from facevalue.view.server import Viewer
 from tests.browser import CHROMIUM, chromium
@@ -63,6 +65,43 @@ def test_a_packet_is_rated_saved_at_each_answer_and_collected(desk: TestClient, 
     assert sent(again, f"{packet['address']}ann", {"answers": {}})["answers"] == {second: 1}
     outcome = collect(run, list(raters_of(run.folder, packet["packet"]).values()))
     assert outcome.counts.raters["rater"].to_list() == [f"{packet['packet']}-{rater}" for rater in ("ann", "ben")]
+
+
+def test_what_people_said_is_collected_as_the_command_does_and_sways_nobody_who_still_answers(
+    desk: TestClient, run: StoredRun
+) -> None:
+    packet = sent(desk, "review/0", {"task": "parse", "sample": 12})
+    address, items = packet["address"].rstrip("/"), list(kept_key(run.folder, packet["packet"]).choices())
+    assert "Name the files" in sent(desk, address, {}, 400)["error"]
+    sent(desk, f"{address}/ann", {"answers": dict.fromkeys(items, 1), "spent": 60})
+    sent(desk, f"{address}/ben", {"answers": dict.fromkeys(items[:-3], 1), "spent": 60})
+    (listed,) = desk.get("/api/reviews").json()["packets"]
+    assert [rater["done"] for rater in listed["raters"]] == [True, False]
+    for body in ({}, {"close": []}, {"close": ["ann"]}):
+        assert "ben did not answer all" in sent(desk, address, body, 400)["error"]
+    for wrong in ({"close": "ben"}, {"close": ["ben"], "all": 1}):
+        assert "takes a list" in sent(desk, address, wrong, 400)["error"]
+    assert not (run.folder / "annotations/ratings").exists(), "nothing is kept, and nobody closed, until then"
+    sent(desk, f"{address}/ben", {"answers": {}})
+
+    document = sent(desk, address, {"close": ["ben"]})
+    files = tuple(raters_of(run.folder, packet["packet"]).values())
+    output = review_command(run.folder, "parse", None, files, None, 3, "html", None, None, None, "", None, 0.5, 0, None)
+    printed = plain(output.document)
+    assert document["result"] == {**printed, "replaced": 0}
+    assert printed["replaced"] > 0
+    names = [row["coefficient"] for row in document["result"]["agreement"]]
+    assert names[0] == "Krippendorff's alpha"
+    tables = {table["title"]: table for table in document["texts"] if isinstance(table, dict)}
+    assert [row[0] for row in tables["How far people agree"]["rows"]] == names
+    assert tables["Against what most people say"]["rows"][0][:2] == ["all", "accuracy"]
+    for refused in (desk.get(f"/{address}/ben"), desk.post(f"/{address}/ben", json={"answers": {}}, headers=JSON)):
+        assert "is closed to ben" in refused.json()["error"]
+    raters = desk.get("/api/reviews").json()["packets"][0]["raters"]
+    assert [(rater["done"], rater["address"] == "") for rater in raters] == [(True, False), (True, True)]
+    assert len(json.loads(files[1].read_text())["answers"]) == len(items) - 3, "what was answered stays"
+    sent(desk, f"{address}/cat", {"answers": {items[0]: 1}})
+    assert "cat did not answer all" in sent(desk, address, {}, 400)["error"], "who begins later is not swayed, either"
 
 
 def test_a_packet_for_files_is_the_same_in_the_viewer(desk: TestClient, run: StoredRun, tmp_path: Path) -> None:
@@ -198,8 +237,37 @@ def test_in_a_browser_nothing_is_lost_in_two_tabs_and_when_it_closes(run: Stored
         browser.run("document.getElementById('begin').click()")
         assert browser.run("document.querySelector('.now h1').textContent") == f"4 of {len(cards)}"
         assert browser.axe() == []
+        browser.visit("about:blank")
+        browser.visit(f"{viewer.address.partition('?')[0]}#/review?run=0")
+        browser.until("document.querySelector('.count button')?.innerText === 'Count, and close it to r1'")
+        browser.run("document.querySelector('.count button').click()")
+        browser.until("document.querySelector('.results table, .packets [role=alert]') !== null")
+        assert browser.run("document.querySelector('.packets [role=alert]')?.innerText") is None
+        browser.until("document.querySelector('.raters li').innerText.endsWith('closed')")
+        assert browser.axe() == []
         complaints = [e for e in browser.events if e.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")]
         assert complaints == []
     saved = json.loads(raters_of(run.folder, drawn.name)["r1"].read_text())["answers"]
     assert saved == {items[0]: 1, items[1]: 2, items[2]: 1}
     assert any(map(is_check, items))
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: no packet was rated in a browser")
+def test_who_begins_before_the_viewer_answers_skips_no_page(run: StoredRun, tmp_path: Path) -> None:
+    packet, key, _ = packet_for(run, ReviewSettings(sample=6), lambda: pytest.fail("no findings are asked about"))
+    keep_review(run, packet, key)
+    viewer = Viewer(OpenedRuns([run]))
+    Thread(target=viewer.serve, kwargs={"browser": False}, daemon=True).start()
+    slow = "const f = fetch; window.fetch = (...a) => new Promise((r) => setTimeout(r, 400)).then(() => f(...a))"
+    with chromium(tmp_path / "profile") as browser:
+        browser.visit(viewer.address)
+        browser.until("document.querySelector('main') !== null")
+        browser.call("Page.addScriptToEvaluateOnNewDocument", source=slow)
+        browser.visit(f"{viewer.address.partition('?')[0]}review/0/{packet.name}/r1")
+        browser.run("document.getElementById('begin').click()")
+        browser.press("1")
+        saved = "document.getElementById('progress').textContent === '1 of {} answered, saved'"
+        browser.until(saved.format(len(ordered(packet, "r1"))))
+        browser.run("new Promise((done) => setTimeout(done, 900))")
+        browser.press("n")
+        assert str(browser.run("document.querySelector('.now h1').textContent")).startswith("2 of")

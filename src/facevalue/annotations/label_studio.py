@@ -66,11 +66,15 @@ def _attribute(text: str) -> str:
     return escape(printable(text), {'"': "&quot;", "\n": " "})  # XML has no controls
 
 
-def packet_of(document: Sequence[Any]) -> Any:
-    """Name of the packet of the first task of an export; None where there is none."""
-    task = document[0] if document else None
-    data = task.get("data") if isinstance(task, dict) else None
-    return data.get("packet") if isinstance(data, dict) else None
+def packet_of(document: Sequence[Any], name: str) -> Any:
+    """Name of the packet of the first task of an export; None where there is none.
+
+    Raises
+    ------
+    DataError
+        It is another export than "JSON".
+    """
+    return _part(document[0], "data", dict, f"{name}: task 1").get("packet") if document else None
 
 
 def read_export(

@@ -34,7 +34,7 @@ def packet_of(path: Path) -> str:
     """
     if path.suffix == ".json":
         document = _document(path)
-        name = label_studio.packet_of(document) if isinstance(document, list) else document.get("packet")
+        name = label_studio.packet_of(document, path.name) if isinstance(document, list) else document.get("packet")
     else:
         name = packet_in(path)
     if not isinstance(name, str) or re.fullmatch(r"[0-9a-f]{10}", name) is None:

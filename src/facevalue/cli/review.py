@@ -7,11 +7,15 @@ from typing import ClassVar
 
 import click
 from rich.console import RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
 
 from facevalue.cli.output import Document, Output
-from facevalue.cli.schema import Row
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
+from facevalue.runs.review_results import ReviewResult, review_result, table_of
+from facevalue.runs.review_texts import TextTable, review_texts
 from facevalue.shell_commands import shell_command
 from facevalue.store.files import write_whole
 
@@ -32,47 +36,11 @@ class ReviewPacketDocument(Document):
     """Command to give once the answers are there."""
 
 
-@dataclass(frozen=True, slots=True)
-class RatersAgreement:
-    """How far raters agree. Null where that cannot be known; `method` says why."""
-
-    coefficient: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    """Ratings, or items that both of two raters rated."""
-    items: int
-    method: str
-
-
 @dataclass(frozen=True)
-class ReviewDocument(Document):
+class ReviewDocument(ReviewResult, Document):
     """What people said of a packet (`review --collect`)."""
 
     FORMAT: ClassVar[str] = "review"
-    task: str
-    packet: str
-    raters: Sequence[Row]
-    """Each rater: answers, time in seconds, checks of attention failed, and whether the rater counts."""
-    agreement: tuple[RatersAgreement, ...]
-    accuracy: Sequence[Row]
-    """Of replies: precision and recall of each label of the parser, or the judge, against what most people say."""
-    items: Sequence[Row]
-    """Each reply, or statement, with what people say of it."""
-    questions: Sequence[Row]
-    """Of pictures: each question with the share of answers that speak for a picture, how far raters agree, and what was
-    printed."""
-    groups: Sequence[Row]
-    """Of pictures: the same share by each factor that says who is shown."""
-    source: str
-    """Where printed numbers are from; empty where there are none."""
-    notes: tuple[str, ...]
-    """Who and what is left out."""
-    folder: str
-    """Where the answers are kept."""
-    replaced: int
-    """Answers that the same raters gave before, in place of which these are."""
 
 
 def review(
@@ -119,38 +87,30 @@ def _collected(
 ) -> Output[ReviewPacketDocument | ReviewDocument]:
     if out is not None and out.suffix != ".csv":
         raise SettingError(f"{out.name} is not a .csv file.")
-    from facevalue.cli import review_tables  # noqa: PLC0415 - slow to import
-    from facevalue.runs.ratings import FOLDER  # noqa: PLC0415
-    from facevalue.runs.review import collect  # noqa: PLC0415
+    from facevalue.runs.review import collect  # noqa: PLC0415 - slow to import
     from facevalue.runs.stored import StoredRun  # noqa: PLC0415
 
     opened = StoredRun.open(run, pictures=pictures)
     outcome = collect(opened, paths, threshold)
     if out is not None:
-        write_whole(out, csv_bytes(review_tables.table_of(outcome)))
-    tables = review_tables.rows_of(opened, outcome)
-    document = ReviewDocument(
-        task=outcome.key.task,
-        packet=outcome.key.packet,
-        raters=outcome.counts.raters.to_dicts(),
-        agreement=tuple(RatersAgreement(**row) for row in review_tables.agreement_rows(outcome)),
-        accuracy=tables.accuracy,
-        items=tables.items,
-        questions=tables.questions,
-        groups=tables.groups,
-        source=tables.source,
-        notes=(
-            *outcome.counts.notes,
-            *(outcome.rated.said if outcome.rated is not None else ()),
-            *(outcome.reader.notes if outcome.reader is not None else ()),
-        ),
-        folder=str(opened.folder / FOLDER),
-        replaced=outcome.replaced,
-    )
+        write_whole(out, csv_bytes(table_of(outcome)))
+    result = review_result(opened, outcome)
     instead = f", in place of {outcome.replaced:,} given before" if outcome.replaced else ""
 
     def text() -> Iterator[RenderableType]:
-        yield from review_tables.text(opened, outcome, document.notes)
-        yield f"Kept in {opened.folder / FOLDER}{instead}: {shell_command('report', run)}"
+        for item in review_texts(opened, outcome, result):
+            yield Text(item) if isinstance(item, str) else _table(item)
+        yield f"Kept in {result.folder}{instead}: {shell_command('report', run)}"
 
-    return Output(document, text())
+    return Output(ReviewDocument(**vars(result)), text())
+
+
+def _table(of: TextTable) -> Table:
+    """A table as terminals show it."""
+    table = Table(title=of.title, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for at, head in enumerate(of.heads):
+        is_words = at in of.words
+        table.add_column(head, justify="left" if is_words else "right", no_wrap=not is_words)
+    for row in of.rows:
+        table.add_row(*map(escape, row))
+    return table

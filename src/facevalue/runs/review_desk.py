@@ -89,6 +89,32 @@ def answers_of(run_folder: Path, key: ReviewKey, rater: str) -> RaterAnswers:
     return RaterAnswers({item: number for _, item, number, _ in rows}, int(rows[0][3] or 0) if rows else 0)
 
 
+def is_closed(run_folder: Path, packet: str, rater: str) -> bool:
+    """Whether a rater takes no part any more: what others said was shown before the rater was done."""
+    return _closed(run_folder, packet, rater).is_file()
+
+
+def close_to(run_folder: Path, packet: str, rater: str) -> None:
+    """Close a packet to a rater, whose answers so far count."""
+    write_whole(_closed(run_folder, packet, rater), b"")
+
+
+def _closed(run_folder: Path, packet: str, rater: str) -> Path:
+    return _path(run_folder, packet, rater).with_suffix(".closed")
+
+
+def check_open(run_folder: Path, packet: str, rater: str) -> None:
+    """Refuse a rater to whom a packet was closed.
+
+    Raises
+    ------
+    DataError
+        It was.
+    """
+    if is_closed(run_folder, packet, rater):
+        raise DataError(f"Packet {packet} is closed to {rater}: it was counted, and what others said was shown.")
+
+
 def save_answers(
     run_folder: Path, key: ReviewKey, rater: str, changes: Mapping[str, object], spent: float
 ) -> RaterAnswers:
@@ -99,7 +125,7 @@ def save_answers(
     Raises
     ------
     DataError
-        An answer that there is not.
+        An answer that there is not, or the packet is closed to the rater.
     SettingError
         No name of a rater.
     RunError
@@ -114,6 +140,7 @@ def save_answers(
             raise DataError(f"The answer to {item} is a number from 1 to {len(choices[item])}, not {short(number)}.")
     path = _path(run_folder, key.packet, rater)
     with _SAVING, RunLock(path.parent):
+        check_open(run_folder, key.packet, rater)
         before = answers_of(run_folder, key, rater)
         answers = {
             **before.answers,

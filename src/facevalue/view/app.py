@@ -23,7 +23,7 @@ from facevalue.view.opened import OpenedRuns
 from facevalue.view.page import MISSING, STATIC, built_file, page
 from facevalue.view.page import POLICY as PAGE_POLICY
 from facevalue.view.pictures import picture_bytes
-from facevalue.view.reviews import begin, rating_page, save
+from facevalue.view.reviews import begin, collected, rating_page, save
 
 COOKIE = "facevalue"
 POLICY = f"{PAGE_POLICY}; frame-ancestors 'none'"
@@ -144,6 +144,7 @@ def application(runs: OpenedRuns, token: str, port: int) -> Guard:
         Route("/api/{kind}", _answering(partial(_document, runs))),
         Route("/picture/{run}/{name}", _answering(partial(_picture, runs))),
         Route("/review/{run}", _sent_to(partial(_begun, runs)), methods=["POST"]),
+        Route("/review/{run}/{packet}", _sent_to(partial(_collected, runs)), methods=["POST"]),
         Route("/review/{run}/{packet}/{rater}", _answering(partial(_rating_page, runs)), methods=["GET"]),
         Route("/review/{run}/{packet}/{rater}", _sent_to(partial(_saved, runs)), methods=["POST"]),
     ]
@@ -200,6 +201,11 @@ def _sent_to(make: Callable[[Request, dict[str, Any]], Response]) -> Callable[[R
 
 def _begun(runs: OpenedRuns, request: Request, body: dict[str, Any]) -> Response:
     return _json(begin(runs.at(request.path_params["run"]), body))
+
+
+def _collected(runs: OpenedRuns, request: Request, body: dict[str, Any]) -> Response:
+    path = request.path_params
+    return _json(collected(runs.at(path["run"]), path["packet"], body))
 
 
 def _saved(runs: OpenedRuns, request: Request, body: dict[str, Any]) -> Response:

@@ -9,10 +9,13 @@ from facevalue.annotations.review_page import ReviewPage, review_page
 from facevalue.errors import DataError, FaceValueError, SettingError
 from facevalue.printable import short
 from facevalue.report.found_statements import found_statements
-from facevalue.runs.review import SAMPLE, TASKS, ReviewSettings, keep_review, packet_for
+from facevalue.runs.review import SAMPLE, TASKS, ReviewSettings, collect, keep_review, packet_for
 from facevalue.runs.review_desk import (
     RaterAnswers,
     answers_of,
+    check_open,
+    close_to,
+    is_closed,
     kept_key,
     kept_keys,
     kept_packet,
@@ -20,6 +23,8 @@ from facevalue.runs.review_desk import (
     save_answers,
 )
 from facevalue.runs.review_keys import ReviewKey
+from facevalue.runs.review_results import ReviewResult, review_result
+from facevalue.runs.review_texts import TextTable, review_texts
 from facevalue.shell_commands import shell_command
 from facevalue.view.opened import RunState
 from facevalue.view.query import Query
@@ -34,8 +39,10 @@ class RaterProgress:
 
     rater: str
     answered: int
+    done: bool
+    """Whether all is answered, or the packet was closed to the rater."""
     address: str
-    """Of the page on which the rater goes on."""
+    """Of the page on which the rater goes on; empty where it was closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,16 @@ class PacketProgress:
     raters: tuple[RaterProgress, ...]
     command: str
     """What counts the answers that are there; empty where there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedPacket:
+    """What people said of a packet."""
+
+    result: ReviewResult
+    """As `facevalue review --collect --json` prints it."""
+    texts: tuple[str | TextTable, ...]
+    """The same for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +92,46 @@ def reviews(state: RunState, _query: Query) -> ReviewDesk:
 def _progress(state: RunState, key: ReviewKey) -> PacketProgress:
     folder, raters = state.run.folder, raters_of(state.run.folder, key.packet)
     address = f"review/{state.number}/{key.packet}/"
-    rows = []
+    choices, rows = key.choices(), []
     for rater in raters:
         try:
             answers: Mapping[str, int] = answers_of(folder, key, rater).answers
         except FaceValueError:
             answers = {}  # the file was changed: the page, and collecting, say so
-        rows.append(RaterProgress(rater, sum(not is_check(item) for item in answers), f"{address}{rater}"))
+        closed = is_closed(folder, key.packet, rater)
+        answered = sum(not is_check(item) for item in answers)
+        done = closed or len(answers) == len(choices)
+        rows.append(RaterProgress(rater, answered, done, "" if closed else f"{address}{rater}"))
     files = [argument for path in raters.values() for argument in ("--collect", path)]
     collecting = shell_command("review", state.run.place, *files) if files else ""
-    questions = sum(not is_check(item) for item in key.choices())
+    questions = sum(not is_check(item) for item in choices)
     return PacketProgress(key.packet, key.task, questions, address, tuple(rows), collecting)
+
+
+def collected(state: RunState, packet: str, body: Mapping[str, Any]) -> CollectedPacket:
+    """Collect what people said of a packet, as `facevalue review --collect` does.
+
+    What others said is not shown to who still answers: `close` names raters who are not done, to whom the packet is
+    closed from then on.
+
+    Raises
+    ------
+    DataError
+        Nobody has answered, somebody is not done and not named, or answers cannot count; it says why.
+    """
+    folder, key = state.run.folder, kept_key(state.run.folder, packet)
+    close = body.get("close", [])
+    if set(body) - {"close"} or not isinstance(close, list):
+        raise DataError("Collecting takes a list of raters to close the packet to.")
+    raters = _progress(state, key).raters
+    if left := [rater.rater for rater in raters if not rater.done and rater.rater not in close]:
+        raise DataError(f"{', '.join(left)} did not answer all questions yet: reload the page to see how far each is.")
+    outcome = collect(state.run, tuple(raters_of(folder, packet).values()))
+    result = review_result(state.run, outcome)
+    for rater in raters:
+        if not rater.done:
+            close_to(folder, packet, rater.rater)
+    return CollectedPacket(result, tuple(review_texts(state.run, outcome, result)))
 
 
 def begin(state: RunState, body: Mapping[str, Any]) -> PacketProgress:
@@ -116,6 +162,7 @@ def begin(state: RunState, body: Mapping[str, Any]) -> PacketProgress:
 
 def rating_page(state: RunState, packet: str, rater: str) -> ReviewPage:
     """The page on which a rater goes on."""
+    check_open(state.run.folder, packet, rater)
     answers_of(state.run.folder, kept_key(state.run.folder, packet), rater)  # refuses what is no rater, or was changed
     return review_page(kept_packet(state.run.folder, packet), rater, served=True)
 

@@ -1,9 +1,11 @@
 /** Review by people: packets of a run, and the way to the page on which a rater goes on. */
 
 import { useState } from "preact/hooks";
-import type { Packet, Reviews, Run } from "../documents";
+import type { Collected, Packet, Reviews, Run, TextTable } from "../documents";
 import { Copy } from "../parts/Copy";
 import { Problem, Ready } from "../parts/State";
+import { Said } from "../parts/Text";
+import { href } from "../route";
 import { Failure } from "../source";
 import { count, several } from "../text";
 import { useDocument, useSource, useTitle } from "../use";
@@ -29,6 +31,8 @@ export function ReviewPage({ run }: { run: Run }) {
 
 function Desk({ document, run }: { document: Reviews; run: Run }) {
   const [drawn, setDrawn] = useState<Packet[]>([]);
+  const source = useSource();
+  const refresh = () => void source.document("reviews", new URLSearchParams({ run: run.run })).then((now) => setDrawn(now.packets), () => undefined);
   const packets = [...drawn, ...document.packets.filter(({ packet }) => !drawn.some((each) => each.packet === packet))];
   return (
     <>
@@ -36,31 +40,37 @@ function Desk({ document, run }: { document: Reviews; run: Run }) {
       <section aria-labelledby="packets">
         <h2 id="packets">Packets</h2>
         {packets.length === 0 && <p class="quiet">None yet. Those that `facevalue review RUN --out DIR` writes stand here, too.</p>}
-        <ol class="packets">{packets.map((packet) => <One key={packet.packet} of={packet} />)}</ol>
+        <ol class="packets">{packets.map((packet) => <One key={packet.packet} of={packet} run={run} refresh={refresh} />)}</ol>
       </section>
     </>
   );
 }
 
-function Draw({ document, run, add }: { document: Reviews; run: Run; add: (packet: Packet) => void }) {
+/** Send what changes the run; what comes back goes to `then`. */
+function useSending<T>() {
   const source = useSource();
-  const [task, setTask] = useState(document.tasks[0] ?? "");
-  const [sample, setSample] = useState(document.sample);
-  const [state, setState] = useState<{ busy: boolean; error: string }>({ busy: false, error: "" });
-  const draw = async () => {
+  const [state, setState] = useState({ busy: false, error: "" });
+  const send = async (address: string, body: object, then: (document: T) => void) => {
     setState({ busy: true, error: "" });
     try {
-      add((await source.send(`review/${run.run}`, { task, sample })) as Packet);
+      then((await source.send(address, body)) as T);
       setState({ busy: false, error: "" });
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       setState({ busy: false, error: error.message });
     }
   };
+  return { ...state, send };
+}
+
+function Draw({ document, run, add }: { document: Reviews; run: Run; add: (packet: Packet) => void }) {
+  const [task, setTask] = useState(document.tasks[0] ?? "");
+  const [sample, setSample] = useState(document.sample);
+  const { busy, error, send } = useSending<Packet>();
   return (
-    <form class="draw" aria-busy={state.busy} onSubmit={(event) => {
+    <form class="draw" aria-busy={busy} onSubmit={(event) => {
       event.preventDefault();
-      void draw();
+      void send(`review/${run.run}`, { task, sample }, add);
     }}>
       <fieldset>
         <legend>Draw a packet</legend>
@@ -75,17 +85,17 @@ function Draw({ document, run, add }: { document: Reviews; run: Run; add: (packe
             <span>Of these, at most</span>
             <input type="number" min={1} max={5000} value={sample} onChange={(event) => setSample(Number(event.currentTarget.value))} />
           </label>
-          <button type="submit" class="primary" disabled={state.busy}>{state.busy ? "Drawing…" : "Draw"}</button>
+          <button type="submit" class="primary" disabled={busy}>{busy ? "Drawing…" : "Draw"}</button>
         </div>
       </fieldset>
-      {state.error && <Problem text={state.error} />}
+      {error && <Problem text={error} />}
     </form>
   );
 }
 
 const NAME = "[A-Za-z0-9._\\-]{1,60}";
 
-function One({ of }: { of: Packet }) {
+function One({ of, run, refresh }: { of: Packet; run: Run; refresh: () => void }) {
   const [rater, setRater] = useState(`r${of.raters.length + 1}`);
   return (
     <li>
@@ -93,7 +103,9 @@ function One({ of }: { of: Packet }) {
       {of.raters.length > 0 && (
         <ul class="raters">
           {of.raters.map(({ rater: name, answered, address }) => (
-            <li key={name}><a data-row href={address}>{name}</a> <span class="quiet">{count(answered)} of {count(of.questions)} answered</span></li>
+            <li key={name}>
+              {address ? <a data-row href={address}>{name}</a> : name} <span class="quiet">{count(answered)} of {count(of.questions)} answered{!address && ", closed"}</span>
+            </li>
           ))}
         </ul>
       )}
@@ -108,12 +120,61 @@ function One({ of }: { of: Packet }) {
         </label>
         <button type="submit" class="primary">Rate</button>
       </form>
-      {of.command && (
-        <>
-          <p class="quiet small">This counts the answers that are there:</p>
-          <Copy text={of.command} />
-        </>
-      )}
+      {of.raters.length > 0 && <Count of={of} run={run} refresh={refresh} />}
     </li>
+  );
+}
+
+/** What people said of a packet, once it is asked for; not while a rater who would see it still answers. */
+function Count({ of, run, refresh }: { of: Packet; run: Run; refresh: () => void }) {
+  const [collected, setCollected] = useState<Collected | null>(null);
+  const { busy, error, send } = useSending<Collected>();
+  const open = of.raters.filter(({ done }) => !done).map(({ rater }) => rater);
+  const names = open.join(", ");
+  if (collected) return <Results of={collected} run={run} />;
+  return (
+    <>
+      {open.length > 0 && <p class="quiet small">What people said would sway {names}, who left questions open. Counting closes the packet to {names}; the answers so far count.</p>}
+      <p class="count">
+        <button type="button" disabled={busy} onClick={() => void send(`review/${run.run}/${of.packet}`, { close: open }, (document) => {
+          setCollected(document);
+          if (open.length > 0) refresh();
+        })}>{busy ? "Counting…" : open.length ? `Count, and close it to ${names}` : "Count the answers"}</button>
+      </p>
+      {error && <Problem text={error} />}
+      <details class="small">
+        <summary>In the terminal, with files that raters handed back</summary>
+        <Copy text={of.command} />
+      </details>
+    </>
+  );
+}
+
+function Results({ of, run }: { of: Collected; run: Run }) {
+  return (
+    <div class="results" role="status">
+      {of.texts.map((text) => (typeof text === "string" ? <p key={text}><Said text={text} /></p> : <Numbers key={text.title} of={text} run={run} />))}
+      <p class="quiet small">Kept in the run: reports show it.</p>
+    </div>
+  );
+}
+
+function Numbers({ of: { title, heads, rows, words }, run }: { of: TextTable; run: Run }) {
+  const trial = heads.indexOf("trial");
+  const kind = (at: number) => (words.includes(at) ? undefined : "num");
+  return (
+    <div class="scroll" tabindex={0} role="group" aria-label={title}>
+      <table class="plain">
+        <caption>{title}</caption>
+        <thead><tr>{heads.map((head, at) => <th key={at} scope="col" class={kind(at)}>{head}</th>)}</tr></thead>
+        <tbody>
+          {rows.map((row, place) => (
+            <tr key={place}>{row.map((text, at) => (
+              <td key={at} class={kind(at)}>{at === trial && text !== "-" ? <a href={href("trial", { run: run.run, trial: text })}>{text}</a> : <Said text={text} />}</td>
+            ))}</tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -168,7 +168,7 @@
     try { put(JSON.parse(localStorage.getItem(place) ?? "{}") ?? {}); } catch { /* what another page left there is no answer */ }
     await send();
     const open = pages.findIndex((page) => [...page.querySelectorAll("fieldset[data-item]")].some((question) => !chosen(question)));
-    if (Object.keys(saved).length > 0) {
+    if (Object.keys(saved).length > 0 && $("bar").hidden) {  // else the rater has begun meanwhile, and would skip a page
       at = open < 0 ? pages.length - 1 : open;
       $("begin").textContent = "Go on where you were";
     }
