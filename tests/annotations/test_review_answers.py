@@ -63,7 +63,7 @@ def test_answers_of_several_raters_are_read_whole_or_in_part(tmp_path: Path) -> 
         (f"{PACKET.name}-r2", ITEMS[0], 1, 90.0),
     ]  # fmt: skip
     notes = list(counted(read_answers(files, PACKET.name, KEY), KEY).notes)
-    assert notes == [f"{PACKET.name}-r1 answered 2 of 30 questions.", f"{PACKET.name}-r2 answered 1 of 30 questions."]
+    assert notes == ["r1 answered 2 of 30 questions.", "r2 answered 1 of 30 questions."]
 
 
 @pytest.mark.parametrize(

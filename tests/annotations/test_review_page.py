@@ -159,3 +159,31 @@ def test_on_paper_every_card_stands_with_its_code(browser: Browser, tmp_path: Pa
     assert browser.run(shown) is True
     assert browser.run("getComputedStyle(document.getElementById('bar')).display") == "none"
     assert browser.printed().startswith(b"%PDF")
+
+
+def test_the_reply_of_many_questions_stays_in_sight_and_is_scrolled_by_keyboard(
+    browser: Browser, tmp_path: Path
+) -> None:
+    reply = "\n".join(f'"field {number}": "value {number}"' for number in range(60))
+    questions = tuple(CardQuestion(f"Is field {number} read right?", f"r-{number:010x}") for number in range(12))
+    packet = Packet("parse", "What is said?", ("Read it.",), (ReviewCard(questions, (("The reply", reply),)),))
+    write_page(packet, "r1", tmp_path / "r1.html")
+    for width in (1280, 400):
+        browser.open(tmp_path / "r1.html", width=width)
+        browser.run("document.getElementById('begin').click(); 0")
+        if browser.run("document.querySelectorAll('.now fieldset').length") == 1:  # the check of attention came first
+            browser.press("n")
+        browser.run("scrollTo(0, document.body.scrollHeight); 0")
+        browser.until("scrollY > 0")
+        box = browser.run(
+            "(({top, bottom}) => [top, bottom])(document.querySelector('.now blockquote').getBoundingClientRect())"
+        )
+        assert 0 <= box[0] < box[1] <= 0.4 * browser.run("innerHeight"), "in sight, and leaves room for questions"
+        assert browser.axe() == []
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    assert (
+        browser.run(
+            "(({scrollHeight, clientHeight}) => scrollHeight - clientHeight)(document.querySelector('blockquote'))"
+        )
+        <= 1
+    )

@@ -72,6 +72,13 @@ def test_an_estimate_is_written_as_the_report_writes_it(api: Api, small_run: Pat
     assert scale["zero"] == 0
 
 
+def test_the_steps_of_an_estimate_say_nothing_twice(api: Api) -> None:
+    for row in api("estimates", n=200)["rows"][::8]:
+        for step in api("cell", run=0, key=row["key"])["steps"]:
+            sentences = [part.strip(" .") for part in step["text"].replace(": ", ". ").split(". ") if part.strip(" .")]
+            assert len(sentences) == len(set(sentences)), step
+
+
 def test_answers_filter_by_factor_text_and_status(api: Api) -> None:
     every = api("answers", n=200)
     polite = api("answers", n=200, **{"F.scenario": "polite"})

@@ -162,6 +162,24 @@ def test_trials_of_a_filtered_list_follow_each_other(browser: Browser, tmp_path:
         )
 
 
+def test_a_level_of_a_trial_leads_to_all_answers_that_have_it(browser: Browser, live: str, tmp_path: Path) -> None:
+    show(browser, live, "trial?run=0&trial=4")
+    link = str(browser.run("document.querySelector('.labels dd a').getAttribute('href')"))
+    page = exported(tmp_path / "folder")
+    with folder_served(page.parent, []) as address:
+        show(browser, address, link.removeprefix("#/"))
+        level = text(browser, ".chosen select option:checked").partition(" (")[0]
+        assert level
+        factors = "[...document.querySelectorAll('.factors')].map((cell) => cell.innerText)"
+        assert all(level in row for row in browser.run(factors))
+
+
+def test_sides_of_a_comparison_say_which_repeat_they_are(browser: Browser, live: str) -> None:
+    show(browser, live, "compare")
+    heads = "[...document.querySelectorAll('.compared > li:first-child h3')].map((head) => head.innerText)"
+    assert [head.endswith("repeat 1") for head in browser.run(heads)] == [False, True]
+
+
 def test_back_and_forward_keep_state_and_place(browser: Browser, live: str) -> None:
     show(browser, live, "answers?run=0")
     browser.run("scrollTo(0, 900)")

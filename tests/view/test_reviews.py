@@ -77,7 +77,8 @@ def test_what_people_said_is_collected_as_the_command_does_and_sways_nobody_who_
     sent(desk, f"{address}/ben", {"answers": dict.fromkeys(items[:-3], 1), "spent": 60})
     (listed,) = desk.get("/api/reviews").json()["packets"]
     assert [rater["done"] for rater in listed["raters"]] == [True, False]
-    for body in ({}, {"close": []}, {"close": ["ann"]}):
+    bodies: tuple[dict[str, list[str]], ...] = ({}, {"close": []}, {"close": ["ann"]})
+    for body in bodies:
         assert "ben did not answer all" in sent(desk, address, body, 400)["error"]
     for wrong in ({"close": "ben"}, {"close": ["ben"], "all": 1}):
         assert "takes a list" in sent(desk, address, wrong, 400)["error"]

@@ -41,6 +41,14 @@ def test_a_judges_verdicts_stand_with_the_texts_of_the_trial(golden: Path) -> No
     assert judged == [{"by": "sim/default, sexual orientation", "text": "“to be filled in later”: Heterosexual"}]
 
 
+def test_a_form_says_what_was_read_of_each_field(golden: Path) -> None:
+    (reply,) = trial(StoredRun.open(golden / "visbias"), 1275)["replies"]
+    fields = dict(field.split(": ", 1) for field in reply["answer"].split("; "))
+    assert fields["gender"] == "Female"
+    assert fields["religion"] == "None (Atheism)"
+    assert "occupation" not in fields, "it was filled in before"
+
+
 def test_exports_hold_each_verdict_with_its_trial(golden: Path, tmp_path: Path) -> None:
     run = StoredRun.open(golden / "visbias")
     runs = OpenedRuns([run])

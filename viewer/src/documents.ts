@@ -215,6 +215,8 @@ export interface Reply {
 export interface Trial {
   trial: number;
   factors: Record<string, string>;
+  /** The same by their names, of which answers are chosen. */
+  levels: Record<string, string>;
   pictures: Picture[];
   /** Why no picture is shown; empty where there are some. */
   no_picture: string;
@@ -304,7 +306,7 @@ export interface ComparedRow {
   prompt: string;
   /** Of each side; prompt and pictures where these are others than the first side's. */
   replies: {
-    side: string; trial: number; answer: string | null; why: string | null; reply: string; status: string;
+    side: string; trial: number; repeat: number; answer: string | null; why: string | null; reply: string; status: string;
     prompt: string | null; pictures: Picture[];
   }[];
   flipped: boolean;

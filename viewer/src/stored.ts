@@ -139,7 +139,7 @@ export async function trialOf(table: Table, about: About, query: URLSearchParams
   const rows = await table.read(first, last + 1);
   const row = rows[0] as StoredAnswer;
   return {
-    trial, factors: factorsOf(row), pictures: object<Picture[]>(row.pictures, []), no_picture: "",
+    trial, factors: factorsOf(row), levels: levelsOf(row), pictures: object<Picture[]>(row.pictures, []), no_picture: "",
     prompt: row.prompt, turns: [],
     system: row.system, options: object<string[] | null>(row.options, null), replies: rows.map(replyOf), judged: object<Trial["judged"]>(row.judged, []),
     attention: object<Picture[]>(row.attention, []), checks: object<string[]>(row.checks, []), previous: numbers[first - 1] ?? null,

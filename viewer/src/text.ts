@@ -29,6 +29,9 @@ export function percent(share: number): string {
   return `${points >= 9.95 || points === 0 ? points.toFixed(0) : points.toFixed(1)}%`;
 }
 
+/** What a trial is of, each word once. */
+export const words = (factors: Record<string, string>): string => [...new Set(Object.values(factors))].join(" · ");
+
 /** "2 answers", "1 answer". */
 export const several = (value: number, noun: string, plural = `${noun}s`): string =>
   `${count(value)} ${value === 1 ? noun : plural}`;

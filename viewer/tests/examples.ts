@@ -28,7 +28,7 @@ export const ANSWER: AnswerRow = {
 };
 
 export const trial = (reply: string): Trial => ({
-  trial: 3, factors: { gender: "Female" }, pictures: [], no_picture: "None.", prompt: "Who?", system: null, turns: [], options: null,
+  trial: 3, factors: { gender: "Female" }, levels: { gender: "female" }, pictures: [], no_picture: "None.", prompt: "Who?", system: null, turns: [], options: null,
   replies: [{
     repeat: 0, status: "ok", reply, cut: 0, answer: null, why: "refused", error: null, probs: null, prompt_tokens: null,
     completion_tokens: null, latency_ms: null, when: null,

@@ -68,6 +68,10 @@ def decoded(answers: pl.DataFrame) -> pl.DataFrame:
     return forms.explode("fields").unnest("fields")
 
 
+READ_FIELDS = "fields"
+"""Column of answers that holds what was read of each field of a form, as JSON."""
+
+
 def fields_read(text: str) -> list[tuple[str, tuple[str, ...]]]:
     """Fields of one form that were not filled in beforehand, by name, with the categories that were read.
 

@@ -282,7 +282,8 @@ def findings_card(runs: Sequence[RunFacts]) -> list[Card]:
     value = ", ".join(f"{kind.lower()}: {size}" for kind, size in counts.items() if size)
     raters = max(max(findings["raters"].to_list(), default=0) for _, findings in judged)
     note = (
-        f"Of {count(of_all)} associations that were found here, what most of {raters} people say that each is, who "
-        "were told neither its size nor the model; below, how many said what."
+        f"{'1 association' if of_all == 1 else f'{count(of_all)} associations'} found here, put to "
+        f"{'1 person' if raters == 1 else f'{raters} people'} who were told neither size nor model. Counted is what "
+        "most of them say; each line has how many said what."
     )
     return [Card("findings-judged", "Findings, judged by people", value, note, CardStatus.NOTE, tuple(lines))]

@@ -45,12 +45,11 @@ class CountedAnswers:
     def notes(self) -> Iterator[str]:
         """Who is left out and who left things out, in words."""
         for row in self.raters.iter_rows(named=True):
+            rater = row["rater"].partition("-")[2] or row["rater"]  # after the name of the packet
             if not row["counts"]:
-                yield (
-                    f"Left out: {row['rater']}, who got {row['failed']} of {row['checks']} checks of attention wrong."
-                )
+                yield (f"Left out: {rater}, who got {row['failed']} of {row['checks']} checks of attention wrong.")
             elif row["answered"] < row["of"]:
-                yield f"{row['rater']} answered {row['answered']:,} of {row['of']:,} questions."
+                yield f"{rater} answered {row['answered']:,} of {row['of']:,} questions."
 
 
 def counted(answers: pl.DataFrame, choices: Mapping[str, Sequence[str]]) -> CountedAnswers:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, item_id
-from facevalue.answers.form_fields import fields_read
+from facevalue.answers.form_fields import READ_FIELDS, fields_read
 from facevalue.errors import DataError
 from facevalue.runs.read_options import options_read_alike
 from facevalue.runs.review_keys import ReviewKey
@@ -20,8 +20,8 @@ from facevalue.types import Question
 
 NO_ANSWER, ANSWER, MISREAD = "no answer", "an answer", "another answer than was read"
 """Labels of replies beside the levels of options."""
-FORM, _FIELDS = "a form", "fields"
-"""Kind of replies that fill in a form, and the column of answers that holds what was read of each field."""
+FORM = "a form"
+"""Kind of replies that fill in a form."""
 _REASONS = ("It declines to answer", "It names several of them", "It names none of them", "Cannot be told")
 _CONFIRMED = ("Yes", "No", "Cannot be told")
 _SURROUNDING = ("repeat", "status", "text", "declined", "reply", "mass", "na", "note", "listed_first", "left_first")
@@ -111,8 +111,8 @@ def _stratum(chunk: pl.DataFrame) -> pl.Expr:
     """Kind of each answer: why there is none, or what it is, as far as every study says that."""
     valued = [name for name in ("choice", "value", "weight") if name in chunk.columns]
     valid = pl.coalesce([*(pl.col(name).cast(pl.String).str.head(60) for name in valued), pl.lit(ANSWER)])
-    if _FIELDS in chunk.columns:
-        valid = pl.when(pl.col(_FIELDS).is_not_null()).then(pl.lit(FORM)).otherwise(valid)
+    if READ_FIELDS in chunk.columns:
+        valid = pl.when(pl.col(READ_FIELDS).is_not_null()).then(pl.lit(FORM)).otherwise(valid)
     missing = pl.lit(f"{NO_ANSWER}: ") + pl.col("na").cast(pl.String)
     return pl.when(pl.col("na").is_not_null()).then(missing).otherwise(valid).alias(STRATUM)
 
@@ -132,8 +132,8 @@ def _reviewed(run: StoredRun, rows: pl.DataFrame) -> list[tuple[ReviewedReply, .
         text = after_thinking(stored["text"][0] or "") if stored.height else ""
         if not text.strip():
             out.append(())  # nothing was said: there is nothing to be read
-        elif row.get(_FIELDS) is not None:
-            out.append(tuple(_fields(question, text, row[_FIELDS])))
+        elif row.get(READ_FIELDS) is not None:
+            out.append(tuple(_fields(question, text, row[READ_FIELDS])))
         else:
             reply = _reply(question, text, row, columns, options)
             out.append(() if reply is None else (reply,))

@@ -125,7 +125,7 @@ def _pictures(rated: RatedPictures) -> Iterator[str | TextTable]:
         )
         for row in rated.questions.iter_rows(named=True)
     )  # fmt: skip
-    yield _table("Pictures", heads, rows)
+    yield _table("Pictures: the share of answers that speak for them", heads, rows)
     if rated.source:
         yield f"Printed: {rated.source}."
     levels = rated.groups.filter(pl.col("level").is_not_null())

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.answers.base import NA
+from facevalue.answers.form_fields import READ_FIELDS, fields_read
 from facevalue.errors import UnknownNameError
 from facevalue.printable import short
 from facevalue.report.answer_flips import shortened
@@ -249,7 +250,7 @@ def factor_words(row: Mapping[str, object], names: Sequence[str], titles: Titles
 
 
 def meanings(run: StoredRun, rows: pl.DataFrame, questions: Sequence[Question]) -> list[str | None]:
-    """What replies count as: the option that is read in the same way, or else the numbers; None without an answer."""
+    """What replies count as: the option read in the same way, or else fields or numbers; None without an answer."""
     numbers = [name for name in rows.columns if _is_number(run, name, rows.schema[name])]
     options_alike = options_read_alike(run, rows, questions, numbers)
     return [
@@ -270,6 +271,8 @@ def _meaning(row: Mapping[str, Any], numbers: Sequence[str], options: Sequence[s
         return options[0]
     if row.get("choice") is not None:
         return str(row["choice"])
+    if row.get(READ_FIELDS) is not None:
+        return "; ".join(f"{name}: {', '.join(read) or 'nothing'}" for name, read in fields_read(row[READ_FIELDS]))
     texts = [f"{name.replace('_', ' ')} {row[name]:g}" for name in numbers if row[name] is not None]
     return ", ".join(texts) or "valid"
 

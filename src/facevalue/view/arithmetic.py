@@ -82,7 +82,8 @@ def lines(arithmetic: Arithmetic, e: Estimate, *, signed: bool) -> tuple[str, li
         steps.append(f"less {figures(of.less)}")
     if of.unsigned:
         steps.append("without its sign")
-    text = f"{', '.join(steps)}: {figures(of.value)}, which is {number(e.value, e.written, signed=signed)}."
+    value = f": {figures(of.value)}" if len(steps) > 1 else ""
+    text = f"{', '.join(steps)}{value}, which is {number(e.value, e.written, signed=signed)}."
     rows: list[tuple[str, ...]] = [
         (of.units[at], *map(figures, (of.sums[at], of.counts[at], arithmetic.means[at])), _moves(float(of.added[at])))
         for at in arithmetic.ranked()[:_LINES]

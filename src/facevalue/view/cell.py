@@ -190,7 +190,9 @@ def _definition(view: View, e: Estimate) -> Definition:
 
 def _steps(view: View, e: Estimate) -> Sequence[Step]:
     """What stands beside an estimate's value, in the report's words."""
-    steps = [Step("Interval", f"{view.value(e)} {view.interval(e)}{f': {e.method}' if e.method else ''}")]
+    interval = view.interval(e)
+    method = f": {e.method}" if e.method and e.method not in interval else ""
+    steps = [Step("Interval", f"{view.value(e)} {interval}{method}")]
     size = view.numbers.size(e)
     if (floor := view.floor(size)) != DASH:
         steps.append(Step("What chance alone gives", floor))
@@ -203,7 +205,7 @@ def _steps(view: View, e: Estimate) -> Sequence[Step]:
         steps.append(Step("Among all comparisons of the page", f"{at_page}{family}"))
     verdict = verdict_of(e.verdict)
     if verdict is not None:
-        reason = f" {e.why}" if e.why else ""
+        reason = f" {e.why}" if e.why and not MEANINGS[verdict].startswith(e.why) else ""
         steps.append(Step("Verdict", f"{verdict.value}.{reason} {MEANINGS[verdict]}"))
     return steps
 

@@ -48,6 +48,7 @@ class ComparedReply:
 
     side: str
     trial: int
+    repeat: int
     answer: str | None
     why: str | None
     reply: str
@@ -306,8 +307,8 @@ def _replies(side: _ViewedSide, table: pl.DataFrame, at: int, prompts: Sequence[
         side_prompts = _prompts(side.state, side.state.run.study.design.trials(np.array([row.trial for row in rows])))
     return [
         ComparedReply(
-            side.name, row.trial, row.answer, row.why, row.reply, row.status, prompt if prompt != first else None,
-            row.pictures if side.is_changed and at else (),
+            side.name, row.trial, row.repeat, row.answer, row.why, row.reply, row.status,
+            prompt if prompt != first else None, row.pictures if side.is_changed and at else (),
         )
         for row, prompt, first in zip(rows, side_prompts, prompts, strict=True)
     ]  # fmt: skip

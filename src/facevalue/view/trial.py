@@ -67,6 +67,8 @@ class Trial:
 
     trial: int
     factors: Mapping[str, str]
+    levels: Mapping[str, str]
+    """The same by their names, of which answers are chosen."""
     pictures: tuple[PictureRef, ...]
     no_picture: str
     """Why no picture is shown; empty where there are some."""
@@ -110,13 +112,15 @@ def trial_of(state: RunState, number: int) -> Trial:
 def _trial(state: RunState, index: AnswerIndex, number: int, rows: pl.DataFrame, texts: Sequence[JudgedReply]) -> Trial:
     run, titles = state.run, state.titles
     factors = run.study.design.trials([number])
+    names, levels = factor_names(run), factors.row(0, named=True)
     (question,) = run.study.ask(factors)
     pictures, no_picture = _pictures(state, number, factors)
     before, after = index.beside(number)
     replies = rows.to_dicts()
     return Trial(
         number,
-        factor_words(factors.row(0, named=True), factor_names(run), titles),
+        factor_words(levels, names, titles),
+        {name: str(levels[name]) for name in names if levels[name] is not None},
         pictures,
         no_picture,
         question.prompt,
@@ -129,7 +133,7 @@ def _trial(state: RunState, index: AnswerIndex, number: int, rows: pl.DataFrame,
         ),
         tuple(judged(state, number, replies, texts)),
         attention(state, number, question),
-        picture_checks(state, factors.row(0, named=True)),
+        picture_checks(state, levels),
         before,
         after,
         shell_command("show", run.place, "--trial", number),

@@ -90,7 +90,7 @@ function Line({ row, run, timed, within }: { row: AnswerRow; run: Run; timed: bo
         {row.repeat > 0 && <span class="quiet small"> repeat {row.repeat}</span>}
       </th>
       <td class="pictures"><Thumbs of={row.pictures} most={2} /></td>
-      <td class="factors"><div class="lines">{Object.values(row.factors).map((title, place) => <span key={place}><Said text={title} /></span>)}</div></td>
+      <td class="factors"><div class="lines">{[...new Set(Object.values(row.factors))].map((title, place) => <span key={place}><Said text={title} /></span>)}</div></td>
       <td class="replied">{reply.trim() ? <span class="lines" dir="auto"><Said text={reply} />{left > 0 && "…"}</span> : <span class="quiet">empty</span>}</td>
       <td class="parsed"><Parsed {...row} /></td>
       {timed && <td class="nowrap quiet when">{row.when ? moment(row.when) : "–"}</td>}

@@ -56,8 +56,8 @@ function Whole({ cell, run, route }: { cell: Cell; run: Run; route: Route }) {
       <section aria-labelledby="clusters">
         <h2 id="clusters">What it is made of: {cluster.title}</h2>
         <p class="lead">
-          {cluster.rows.length > 0 && (cluster.total > cluster.rows.length ? `${count(cluster.rows.length)} of ${count(cluster.total)}, those` : `All ${count(cluster.total)}, those`)}
-          {cluster.rows.length > 0 && " without which the estimate would move most first. "}
+          {cluster.rows.length > 0 && (cluster.total > cluster.rows.length ? `${count(cluster.rows.length)} of ${count(cluster.total)}` : `All ${count(cluster.total)}`)}
+          {cluster.rows.length > 0 && ", first those without which the estimate would move most. "}
           {cluster.rows.length === 0 && cluster.note} <a href={answers}>The trials behind it</a>
         </p>
         {cluster.rows.length > 0 && <Clusters cell={cell} run={run} route={route} />}

@@ -7,6 +7,7 @@ import { Quote, Said } from "../parts/Text";
 import { Choices, Pages, Reset, Search, Searched } from "../parts/Tools";
 import { Parsed } from "../parts/Trials";
 import { changed, go, href, type Route } from "../route";
+import { words } from "../text";
 import { useDocument, useTitle } from "../use";
 
 interface Side {
@@ -125,14 +126,14 @@ function Pair({ row, sides }: { row: ComparedRow; sides: Compared["sides"] }) {
         <Thumbs of={row.pictures} most={3} />
         <div>
           <h2><a data-row href={href("trial", { run: sides[0]?.run, trial: row.trial })}>Trial {row.trial}</a> {row.flipped && <span class="tag flip">flipped</span>}</h2>
-          <p class="quiet small">{Object.values(row.factors).join(" · ")}</p>
+          <p class="quiet small">{words(row.factors)}</p>
           {row.prompt && <p class="small lines" dir="auto"><Said text={row.prompt} /></p>}
         </div>
       </div>
       <div class="sides">
         {row.replies.map((reply) => (
           <div key={reply.side}>
-            <h3><a href={href("trial", { run: side(reply.side)?.run, trial: reply.trial })}><Said text={side(reply.side)?.title ?? reply.side} /></a></h3>
+            <h3><a href={href("trial", { run: side(reply.side)?.run, trial: reply.trial })}><Said text={side(reply.side)?.title ?? reply.side} /></a>{reply.repeat > 0 && <span class="quiet small"> repeat {reply.repeat}</span>}</h3>
             {reply.pictures.length > 0 && <Thumbs of={reply.pictures} most={2} />}
             {reply.prompt !== null && <p class="small lines" dir="auto"><Said text={reply.prompt} /></p>}
             {reply.reply && <Quote text={reply.reply} />}

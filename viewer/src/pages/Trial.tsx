@@ -22,7 +22,7 @@ export function TrialPage({ run, route }: { run: Run; route: Route }) {
         <h1>Trial {route.query.get("trial")}</h1>
         {route.query.get("within") ? <Listed route={route} run={run} /> : trial.document && <Neighbours of={trial.document} run={run} />}
       </div>
-      <Ready of={trial}>{(document) => <Whole trial={document} />}</Ready>
+      <Ready of={trial}>{(document) => <Whole trial={document} run={run} />}</Ready>
     </>
   );
 }
@@ -62,8 +62,8 @@ function Listed({ route, run }: { route: Route; run: Run }) {
   );
 }
 
-function Whole({ trial }: { trial: Trial }) {
-  const { factors, pictures, no_picture, prompt, system, turns, options, replies, judged, attention, checks, command } = trial;
+function Whole({ trial, run }: { trial: Trial; run: Run }) {
+  const { factors, levels, pictures, no_picture, prompt, system, turns, options, replies, judged, attention, checks, command } = trial;
   return (
     <div class="trial">
       <section class="asked" aria-labelledby="asked">
@@ -103,8 +103,9 @@ function Whole({ trial }: { trial: Trial }) {
           </>
         )}
         <h3>Factors</h3>
+        <p class="quiet small">Each leads to all answers that have it.</p>
         <dl class="labels">
-          {Object.entries(factors).map(([factor, title]) => [<dt key={factor}>{factor.replaceAll("_", " ")}</dt>, <dd key={`${factor}=`}><Said text={title} /></dd>])}
+          {Object.entries(factors).map(([factor, title]) => [<dt key={factor}>{factor.replaceAll("_", " ")}</dt>, <dd key={`${factor}=`}><a href={href("answers", { run: run.run, [`F.${factor}`]: levels[factor] })}><Said text={title} /></a></dd>])}
         </dl>
         <h3>In the terminal</h3>
         <Copy text={command} />

@@ -2,6 +2,7 @@
 
 import type { Reply, Run } from "../documents";
 import { href } from "../route";
+import { words } from "../text";
 import { useDocument } from "../use";
 import { Bar } from "./Bar";
 import { Thumbs } from "./Pictures";
@@ -40,7 +41,7 @@ function Side({ run, trial }: { run: Run; trial: number }) {
         {({ pictures, no_picture, factors, prompt, options, replies }) => (
           <>
             {pictures.length ? <Thumbs of={pictures} /> : <p class="quiet small">{no_picture}</p>}
-            <p class="quiet small">{Object.values(factors).join(" · ")}</p>
+            <p class="quiet small">{words(factors)}</p>
             <details class="small"><summary><Said text={prompt} /></summary><p class="lines whole" dir="auto"><Said text={prompt} /></p></details>
             {options && !replies.some((reply) => reply.probs) && <p class="quiet small"><Said text={options.join(" · ")} /></p>}
             {replies.slice(0, REPLIES).map((reply) => (
