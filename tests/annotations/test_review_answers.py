@@ -1,5 +1,6 @@
 """Answers to packets: what pages, sheets and Label Studio write is read, and what cannot count is refused in words."""
 
+import base64
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from facevalue.annotations.review_page import ordered
 from facevalue.errors import DataError
 from facevalue.runs.review_keys import ReviewKey
 from facevalue.runs.review_outcomes import counted
+from facevalue.stimuli.images import read_header
 
 CHOICES = ("(a) kind", "(b) cruel", "Cannot be told")
 PACKET = Packet(
@@ -216,6 +218,10 @@ def test_every_task_has_all_pictures_that_the_interface_shows(tmp_path: Path) ->
     ]  # fmt: skip
     assert all(task[name].startswith("data:image/") for task in tasks for name in ("picture_1", "picture_2"))
     assert tasks[0]["item"][0] == "d"  # pairs come first
+    assert tasks[0]["text"] == "Pictures, from above: A, B"
+    lines = {task["picture_2"] for task in tasks if task["item"] == "p-a"}
+    (header,) = (read_header(base64.b64decode(line.partition(",")[2]), "a line") for line in lines)
+    assert (header.width, header.height) == (512, 16), "a picture that is not there takes little room"
 
 
 @pytest.mark.parametrize(

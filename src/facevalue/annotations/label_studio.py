@@ -15,8 +15,12 @@ from facevalue.store.files import write_whole
 FILES = ("label-studio.json", "label-studio.xml")
 """Tasks to import, and the labelling interface of the project."""
 _ANSWER = "answer"
-_PIXEL = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
-"""A transparent picture, where a card has none."""
+_LINE = (
+    "data:image/png;place={};base64,iVBORw0KGgoAAAANSUhEUgAAAgAAAAAQAQAAAABISvrlAAAAGElEQVR42mP8z0AZYGIYNWDUgFEDhokBAFA9A"
+    "R9xeGV0AAAAAElFTkSuQmCC"
+)
+"""A white line, 512 pixels by 16, where a card has no picture: a square would take as much room as one. Each place has an
+address of its own, as Label Studio loads none twice."""
 MOST_TASKS = 100_000
 
 
@@ -34,9 +38,11 @@ def write_project(packet: Packet, tasks_file: Path, config_file: Path) -> None:
 def _tasks(packet: Packet, shown_pictures: int) -> Iterator[dict[str, Any]]:
     for card in ordered(packet, "label-studio"):
         text = "\n\n".join(f"{heading}:\n{bounded(text)}" for heading, text in card.texts)
+        if labels := ", ".join(label for _, label in card.pictures if label):
+            text = f"Pictures, from above: {labels}\n\n{text}".strip()
         addresses = [packet.views[name].address for name, _ in card.pictures]
         # a task has all pictures that the interface shows, or is refused
-        addresses += [_PIXEL] * (shown_pictures - len(addresses))
+        addresses += [_LINE.format(place) for place in range(len(addresses), shown_pictures)]
         pictures = {f"picture_{place}": address for place, address in enumerate(addresses, start=1)}
         for question in card.questions:
             for item, thing in question.items:
@@ -52,7 +58,7 @@ def _config(packet: Packet, pictures: int) -> str:
     lines += [
         f'  <Header size="5" value="{_attribute(text)}"/>' for text in (packet.note, *packet.instructions) if text
     ]
-    lines += [f'  <Image name="picture_{at}" value="$picture_{at}"/>' for at in range(1, pictures + 1)]
+    lines += [f'  <Image name="picture_{at}" value="$picture_{at}" maxWidth="512px"/>' for at in range(1, pictures + 1)]
     lines += [
         '  <Text name="text" value="$text"/>',
         '  <Header value="$question"/>',
