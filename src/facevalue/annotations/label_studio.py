@@ -19,8 +19,8 @@ _LINE = (
     "data:image/png;place={};base64,iVBORw0KGgoAAAANSUhEUgAAAgAAAAAQAQAAAABISvrlAAAAGElEQVR42mP8z0AZYGIYNWDUgFEDhokBAFA9A"
     "R9xeGV0AAAAAElFTkSuQmCC"
 )
-"""A white line, 512 pixels by 16, where a card has no picture: a square would take as much room as one. Each place has an
-address of its own, as Label Studio loads none twice."""
+"""A white line, 512 pixels by 16, where a card has no picture: a square would take as much room as one. Each place has
+an address of its own, as Label Studio loads none twice."""
 MOST_TASKS = 100_000
 
 
