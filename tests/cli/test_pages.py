@@ -36,6 +36,11 @@ CLUSTER = " --cluster local"
 BLOCK = re.compile(r"```(\w+)(?: ([\w./-]+))?\n(.*?)```", re.DOTALL)
 
 
+@pytest.fixture(autouse=True)
+def fewer_groups() -> None:
+    """What a page shows is what users see: intervals of changes are of all groups here."""
+
+
 def spelled_out(text: str) -> list[str]:
     """What braces stand for, as in a shell."""
     found = re.search(r"\{([^{}]*)\}", text)
