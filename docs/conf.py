@@ -89,9 +89,15 @@ def list_the_rest(app: Sphinx, docname: str, source: list[str]) -> None:
     source[0] = re.sub(r"^\*$", "\n".join(rest), source[0], flags=re.MULTILINE)
 
 
+def link_pages(app: Sphinx, what: str, name: str, owner: object, options: object, lines: list[str]) -> None:
+    """Make the paths of pages that a docstring names links to them."""
+    lines[:] = [re.sub(r"\bdocs/([\w/-]+)\.md", r":doc:`/\1`", line) for line in lines]
+
+
 def setup(app: Sphinx) -> None:
     """Register what is ours."""
     app.add_directive("generated", Generated)
     app.add_lexer("csv", TextLexer)
     app.connect("source-read", leave)
     app.connect("source-read", list_the_rest)
+    app.connect("autodoc-process-docstring", link_pages)
