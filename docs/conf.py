@@ -89,7 +89,7 @@ def list_the_rest(app: Sphinx, docname: str, source: list[str]) -> None:
     source[0] = re.sub(r"^\*$", "\n".join(rest), source[0], flags=re.MULTILINE)
 
 
-def link_pages(app: Sphinx, what: str, name: str, owner: object, options: object, lines: list[str]) -> None:
+def link_pages(_app: Sphinx, _what: str, _name: str, _owner: object, _options: object, lines: list[str]) -> None:
     """Make the paths of pages that a docstring names links to them."""
     lines[:] = [re.sub(r"\bdocs/([\w/-]+)\.md", r":doc:`/\1`", line) for line in lines]
 
