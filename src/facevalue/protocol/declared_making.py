@@ -11,7 +11,6 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError, placed
 from facevalue.generators.base import NULL_EDIT
-from facevalue.measures.estimates import FIXED, TYPED
 from facevalue.protocol.declared_drawings import drawings
 from facevalue.protocol.edits import (
     ATTEMPT,
@@ -39,7 +38,7 @@ LONGEST_PROMPT = 4_000
 """Most characters of a prompt or an edit."""
 _CHOICES = ("sets", "draws", *(setting.name for setting in EXISTING), SEED.name, "edit")
 _COLUMNS = (IMAGE, PATH, ATTEMPT, "identity", "set", "template", "unit", *MAKING)
-_TAKEN = RESERVED | frozenset(FIXED) | frozenset(TYPED) | frozenset(_COLUMNS) | frozenset(_CHOICES)
+_TAKEN = RESERVED | frozenset(_COLUMNS) | frozenset(_CHOICES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +121,9 @@ class DeclaredMaking:
     def _check_column(self, name: str) -> None:
         if not re.fullmatch("[a-z][a-z0-9_]{0,39}", name):
             raise DataError(f"The column {name!r} is not made of small letters, digits and underscores.")
-        if name in _TAKEN:
+        from facevalue.measures.estimates import FIXED, TYPED  # noqa: PLC0415 - few files say what is made
+
+        if name in _TAKEN or name in FIXED or name in TYPED:
             raise DataError(f"No factor of pictures can be called {name!r}, which means something else: rename it.")
 
     def _check_texts(self) -> None:

@@ -2,8 +2,6 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -111,6 +109,9 @@ def draw_all(manifest: pl.DataFrame, folder: Path) -> Iterator[int]:
 
     Yields 1 for each, as it is drawn.
     """
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - a study that is read draws nothing
+    from multiprocessing import get_context  # noqa: PLC0415
+
     source = PortraitSource(manifest)
     rows = manifest.iter_rows(named=True)
     jobs = [(source.identity(row), *change_and_framing(row["attribute"], row["variation"])) for row in rows]
