@@ -3,7 +3,7 @@
 import os
 import platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -136,7 +136,7 @@ def _text(document: DoctorDocument) -> "Iterator[RenderableType]":
     for heading in ("extra", "for", "packages"):
         table.add_column(heading, overflow="fold")
     for extra in document.extras:
-        state = ", ".join(map(_words, extra.packages)) or "unknown to this installation"
+        state = _state(extra.packages) or "unknown to this installation"
         table.add_row(
             escape(extra.name), escape(extra.purpose), escape(state), style="" if extra.complete else "yellow"
         )
@@ -154,6 +154,19 @@ def _gpu_line(gpu: Gpu) -> str:
         f"GPU {gpu.name}: {gpu.free_gb:g} of {gpu.memory_gb:g} GB free; models of up to about {gpu.largest_model:g} "
         f"billion weights in {gpu.dtype}"
     )
+
+
+def _state(packages: Sequence[Package]) -> str:
+    """Packages of an extra as a cell lists them, those that are missing first.
+
+    Examples
+    --------
+    >>> _state([Package("torch", "2.8", None, "missing"), Package("pillow", "", "11.3", "there")])
+    'missing: torch; pillow 11.3'
+    """
+    missing = ", ".join(package.name for package in packages if package.state == "missing")
+    installed = ", ".join(_words(package) for package in packages if package.state != "missing")
+    return "; ".join(part for part in (missing and f"missing: {missing}", installed) if part)
 
 
 def _words(package: Package) -> str:
