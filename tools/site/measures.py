@@ -13,6 +13,8 @@ from tools.site.markdown import plain, table
 
 LABELS = {"cluster": "interval over", "paired": "paired within it", "signed": "has a sign"}
 """Labels that are said otherwise where there is room."""
+SHORT = 50
+"""Most characters of a fact that shares a line with others."""
 
 
 def page() -> str:
@@ -31,12 +33,14 @@ def _measures(measures: Sequence[Measure]) -> Iterator[str]:
     for measure in measures:
         definition = explained(measures, measure.name)
         yield from (f"### {plain(measure.name)}", "", plain(measure.title) + ".", "")
+        facts = []
         for label, text in definition_lines(definition):
-            yield from (
-                ("```{code-block} text", ":class: equation", "", text, "```", "")
-                if label == "equation"
-                else (f"- *{LABELS.get(label, label)}*: {plain(text)}",)
-            )
+            if label == "equation":
+                yield from ("```{code-block} text", ":class: equation", "", text, "```", "")
+            else:
+                facts.append(f"*{LABELS.get(label, label)}*: {plain(text)}")
+        short = [fact for fact in facts if len(fact) <= SHORT]
+        yield from ("; ".join(short), "", *(f"- {fact}" for fact in facts if fact not in short))
         yield ""
 
 
