@@ -5,8 +5,9 @@ anybody. Where nothing is planted, only chance makes texts of groups differ.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, ItemsView, Mapping, Sequence
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ Utilities = Callable[[Sequence[Mapping[str, str | None]], Sequence[str], Sequenc
 """From factors, scenarios and options to utilities, of shape (factors, scenarios, options)."""
 Uniforms = Callable[[Codes, Codes, int], Array]
 """From trials, repeats and the number of a stream to uniform draws."""
+_Key = TypeVar("_Key", bound=Hashable)
 
 YES_NO = ("no", "yes")
 FIELDS = "form_fields"
@@ -110,10 +112,9 @@ class Writer:
     def keywords(self, requests: Sequence[Request]) -> list[str]:
         """Name keywords, one of each list, chosen by what is planted."""
         out = [""] * len(requests)
-        rows_of: dict[tuple[str, str], list[int]] = {}
-        for at, request in enumerate(requests):
-            rows_of.setdefault((request.question.factors[KEYWORDS] or "[]", scenario_of(request)), []).append(at)
-        for (text, scenario), rows in rows_of.items():
+        for (text, scenario), rows in _alike(
+            requests, lambda r: (r.question.factors[KEYWORDS] or "[]", scenario_of(r))
+        ):
             lists: list[list[str]] = json.loads(text)
             chosen = self._words(
                 [requests[at] for at in rows], [(f"{scenario} {number}", words) for number, words in enumerate(lists)]
@@ -124,85 +125,88 @@ class Writer:
 
     def forms(self, requests: Sequence[Request]) -> list[str]:
         """Complete forms: what is filled in stays, and shifts what is put in the other fields."""
-        trial, repeat = _numbers(requests)
-        styles = self._uniforms(trial, repeat, 3)
-        out = []
-        for row, request in enumerate(requests):
-            fields = self._form(request.question.factors.get(FIELDS) or "{}")
-            before: dict[str, str] = json.loads(request.stimulus.factors.get(FILLED) or "{}")
-            planted = {**before, "image": request.stimulus.key}
-            values = dict(before)
+        out = [""] * len(requests)
+        for form, rows in _alike(requests, lambda r: r.question.factors.get(FIELDS) or "{}"):
+            group = [requests[at] for at in rows]
+            trial, repeat = _numbers(group)
+            values: list[dict[str, str]] = [json.loads(r.stimulus.factors.get(FILLED) or "{}") for r in group]
+            planted = [{**before, "image": r.stimulus.key} for before, r in zip(values, group, strict=True)]
+            fields = self._form(form)
             for number, (field, choices) in enumerate(fields.items()):
-                if field in before:
-                    continue
-                utilities = ASSOCIATION * self._utilities([planted], [field], choices)[:, 0]
-                chosen_levels = self._drawn(utilities, trial[row : row + 1], repeat[row : row + 1], _STREAM + number)
-                values[field] = choices[int(chosen_levels[0])]
-                if self._uniforms(trial[row : row + 1], repeat[row : row + 1], _STREAM + 64 + number)[0] < 0.02:
-                    values[field] = _OPEN
-            text = json.dumps({field: values[field] for field in fields}, indent=2)
-            out.append(f"```json\n{text}\n```" if styles[row] < 0.7 else f"Here is the completed form:\n{text}")
+                utilities = ASSOCIATION * self._utilities(planted, [field], choices)[:, 0]
+                levels = self._drawn(utilities, trial, repeat, _STREAM + number).tolist()
+                is_open = (self._uniforms(trial, repeat, _STREAM + 64 + number) < 0.02).tolist()
+                for row, level, left_open in zip(values, levels, is_open, strict=True):
+                    row.setdefault(field, _OPEN if left_open else choices[level])
+            for at, style, row in zip(rows, self._uniforms(trial, repeat, 3).tolist(), values, strict=True):
+                text = json.dumps({field: row[field] for field in fields}, indent=2)
+                out[at] = f"```json\n{text}\n```" if style < 0.7 else f"Here is the completed form:\n{text}"
         return out
 
     def statements(self, requests: Sequence[Request]) -> list[str]:
         """State numbers and choices: a number moves with what is planted, and from reply to reply."""
-        trial, repeat = _numbers(requests)
-        out = []
-        for row, request in enumerate(requests):
-            ranges: dict[str, list[str] | list[float]] = json.loads(request.question.factors.get(STATED) or "{}")
-            values: dict[str, str | float] = {}
-            row_slice = slice(row, row + 1)
+        out = [""] * len(requests)
+        for (text, scenario), rows in _alike(
+            requests, lambda r: (r.question.factors.get(STATED) or "{}", scenario_of(r))
+        ):
+            ranges: dict[str, list[str] | list[float]] = json.loads(text)
+            group = [requests[at] for at in rows]
+            trial, repeat = _numbers(group)
+            columns: list[list[str] | list[int]] = []
             for number, (field, choices) in enumerate(ranges.items()):
-                scenario = f"{scenario_of(request)} {field}".strip()
+                slot = f"{scenario} {field}".strip()
                 stream = _STATED_STREAM + number
                 names = [choice for choice in choices if isinstance(choice, str)]
                 if names:
-                    utilities = self._utilities([request.stimulus.factors], [scenario], names)[:, 0]
-                    values[field] = names[int(self._drawn(utilities, trial[row_slice], repeat[row_slice], stream)[0])]
+                    chosen = self._drawn(self._planted(group, slot, names), trial, repeat, stream)
+                    columns.append([names[choice] for choice in chosen.tolist()])
                     continue
                 low, high = (float(choice) for choice in choices)
-                planted = self._utilities([request.stimulus.factors], [scenario], ("more",))[0, 0, 0]
-                noise = self._uniforms(trial[row_slice], repeat[row_slice], stream)[0] - 0.5
-                share = 0.5 + _SCALE * (planted + 2 * noise)
-                values[field] = round(low + (high - low) * float(np.clip(share, 0.0, 1.0)))
-            out.append(f"About {values['']}." if "" in values else json.dumps(values))
+                noise = self._uniforms(trial, repeat, stream) - 0.5
+                share = 0.5 + _SCALE * (self._planted(group, slot, ("more",))[:, 0] + 2 * noise)
+                columns.append([round(value) for value in (low + (high - low) * np.clip(share, 0.0, 1.0)).tolist()])
+            for number, at in enumerate(rows):
+                stated = {field: column[number] for field, column in zip(ranges, columns, strict=True)}
+                out[at] = f"About {stated['']}." if "" in stated else json.dumps(stated)
         return out
 
     def lists(self, requests: Sequence[Request]) -> list[str]:
         """Name several options, each by what is planted for it, in one of several ways of writing lists."""
-        trial, repeat = _numbers(requests)
-        styles = self._uniforms(trial, repeat, 3)
-        out = []
-        for row, request in enumerate(requests):
-            options, fewest, greatest = json.loads(request.question.factors.get(LISTED) or "[[], 0, 20]")
+        out = [""] * len(requests)
+        for (text, scenario), rows in _alike(
+            requests, lambda r: (r.question.factors.get(LISTED) or "[[], 0, 20]", scenario_of(r))
+        ):
+            options, fewest, greatest = json.loads(text)
             words: list[str] = options or [word for _, listed in SENTENCES for word in listed]
-            planted = self._utilities([request.stimulus.factors], [scenario_of(request)], words)[0, 0]
-            row_slice = slice(row, row + 1)
-            draws = np.array(
-                [
-                    self._uniforms(trial[row_slice], repeat[row_slice], _LISTED_STREAM + at)[0]
-                    for at in range(len(words))
-                ]
-            )
+            group = [requests[at] for at in rows]
+            trial, repeat = _numbers(group)
+            draws = np.stack([self._uniforms(trial, repeat, _LISTED_STREAM + at) for at in range(len(words))], axis=1)
             # The logit of naming an option: its utility, from a share that all have without any
-            margin = planted + np.log(SHARE_LISTED / (1 - SHARE_LISTED)) - np.log(draws / (1 - draws))
-            many = int(np.clip((margin > 0).sum(), fewest, min(greatest, len(words))))
-            names = [words[at] for at in sorted(np.argsort(-margin, kind="stable")[:many])]
-            out.append(_listed(names, float(styles[row])))
+            margin = self._planted(group, scenario, words) + np.log(SHARE_LISTED / (1 - SHARE_LISTED))
+            margin -= np.log(draws / (1 - draws))
+            counts = np.clip((margin > 0).sum(axis=1), fewest, min(greatest, len(words))).tolist()
+            ranked = np.argsort(-margin, axis=1, kind="stable").tolist()
+            styles = self._uniforms(trial, repeat, 3).tolist()
+            for at, order, count, style in zip(rows, ranked, counts, styles, strict=True):
+                out[at] = _listed([words[word] for word in sorted(order[:count])], style)
         return out
 
-    def _words(self, requests: Sequence[Request], slots: Sequence[tuple[str, Sequence[str]]]) -> Codes:
-        """Draw a word for each (scenario, words), of shape (requests, slots)."""
+    def _planted(self, requests: Sequence[Request], scenario: str, options: Sequence[str]) -> Array:
+        """Utilities of options of a scenario, (requests, options), computed once for each stimulus."""
         places: dict[str, int] = {}
         factors: list[Mapping[str, str | None]] = []
         for request in requests:
             if places.setdefault(request.stimulus.key, len(places)) == len(factors):
                 factors.append(request.stimulus.factors)
-        at = np.array([places[request.stimulus.key] for request in requests])
+        at = [places[request.stimulus.key] for request in requests]
+        return self._utilities(factors, [scenario], options)[at, 0]
+
+    def _words(self, requests: Sequence[Request], slots: Sequence[tuple[str, Sequence[str]]]) -> Codes:
+        """Draw a word for each (scenario, words), of shape (requests, slots)."""
         trial, repeat = _numbers(requests)
         return np.stack(
             [
-                self._drawn(self._utilities(factors, [scenario], words)[at, 0], trial, repeat, _STREAM + slot)
+                self._drawn(self._planted(requests, scenario, words), trial, repeat, _STREAM + slot)
                 for slot, (scenario, words) in enumerate(slots)
             ],
             axis=1,
@@ -251,6 +255,14 @@ def _listed(names: Sequence[str], style: float) -> str:
     if style < 0.8:
         return ", ".join(names)
     return json.dumps(list(names)) if style < 0.9 else "\n".join(f"- **{name}**" for name in names)
+
+
+def _alike(requests: Sequence[Request], key: Callable[[Request], _Key]) -> ItemsView[_Key, list[int]]:
+    """Places of the requests that are written at once, by what they have in common."""
+    rows_of: dict[_Key, list[int]] = {}
+    for at, request in enumerate(requests):
+        rows_of.setdefault(key(request), []).append(at)
+    return rows_of.items()
 
 
 def _fields(text: str) -> dict[str, tuple[str, ...]]:
