@@ -159,7 +159,7 @@ def enough_worlds(evidence: float, variance: Array, df: Array, groups: int, seed
     return worlds
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=128)
 def _worlds(variance: tuple[float, ...], df: tuple[float, ...], groups: int, draws: int, seed: int) -> Worlds:
     """Draw worlds of the groups that do not stand apart for sure, of `groups`."""
     rng = np.random.default_rng(seed)

@@ -371,10 +371,12 @@ class _Replies:
         times = max(1, -(-_REPLICATES // self.sets))
         for pool in self._pools:
             flat = pool.reshape(pool.shape[0], -1)
-            for _ in range(times):
-                order = np.argpartition(rng.random(flat.shape, dtype=np.float32), self._images - 1, axis=1)
-                draws = np.take_along_axis(flat, order[:, : self._images], axis=1)
-                yield draws.max(axis=1) - draws.min(axis=1)
+            step = max(1, _BLOCK // flat.size)
+            for start in range(0, times, step):
+                keys = rng.random((min(step, times - start), *flat.shape), dtype=np.float32)
+                order = np.argpartition(keys, self._images - 1, axis=2)[:, :, : self._images]
+                draws = np.take_along_axis(flat[None], order, axis=2)
+                yield (draws.max(axis=2) - draws.min(axis=2)).ravel()
 
 
 def _divided(x: float, y: float) -> float:
