@@ -57,7 +57,7 @@ test-vllm: .vllm/.done ## a real vLLM on the CPU with a tiny model: an environme
 check: .venv/.dev ## formatting, lint and types only
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 
 .PHONY: viewer
 viewer: viewer/node_modules/.package-lock.json ## check, test and build the page of `facevalue view` into the package; needs Node 20 and npm

@@ -97,12 +97,19 @@ def wrong_imports(own: str, tree: ast.AST) -> list[str]:
     return wrong
 
 
+def dotted(function: ast.expr) -> str:
+    """A function as it is called: print, click.echo; of what is no name, the end alone (.write_csv)."""
+    if isinstance(function, ast.Attribute):
+        return f"{dotted(function.value)}.{function.attr}"
+    return function.id if isinstance(function, ast.Name) else ""
+
+
 def printers(tree: ast.AST) -> list[str]:
     """Prints and CSV that let texts from strangers through; see facevalue.terminal and facevalue.csv_text."""
     wrong = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            called = ast.unparse(node.func)
+            called = dotted(node.func)
             first = ast.unparse(node.args[0]) if called == "click.echo" and node.args else ""
             safe = first.startswith(("json.dumps(", "printable("))
             if (called in ("Console", "print", "click.echo") and not safe) or called.endswith(".write_csv"):
@@ -122,7 +129,7 @@ def unsafe_calls(tree: ast.AST) -> list[str]:
     wrong = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            called = ast.unparse(node.func)
+            called = dotted(node.func)
             if called in ("eval", "exec", "yaml.load", "yaml.unsafe_load", "__import__"):
                 wrong.append(f"line {node.lineno}: {called}")
             if called in PATTERNS and not takes_names(node):
@@ -162,6 +169,8 @@ STUDIES = ("stylisticbias", "vignette", "visbias", "modscan")
 
 def named_studies(source: str) -> list[str]:
     """Names of studies in strings and identifiers; docstrings and the papers' own titles are no code."""
+    if not any(name in source for name in STUDIES):
+        return []
     tree = ast.parse(source)
     prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     said = []
@@ -206,6 +215,8 @@ KNOWS_STUDIES = ("report/sections.py", "report/stylisticbias/", "report/vignette
 
 def studies_named(source: str) -> list[str]:
     """Published studies by name, in strings and imports; docstrings may show examples."""
+    if not PUBLISHED.search(source):
+        return []
     tree = ast.parse(source)
     docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     texts = [

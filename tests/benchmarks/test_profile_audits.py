@@ -12,6 +12,7 @@ from benchmarks.profile_audits import EFFECTS, NOTHING, Makers, counted, summary
 from facevalue.calibration.shares import clopper_pearson
 
 
+@pytest.mark.slow
 def test_one_audit_of_the_reference_model_shows_what_was_planted_in_three_protocols() -> None:
     rows = pl.DataFrame(profile_reference.audit(1))
     found = rows.filter("found", pl.col("planted").abs() > 0.2)  # less is learned less well of two people

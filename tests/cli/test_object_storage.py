@@ -249,6 +249,7 @@ def _certificate(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_an_audit_in_a_bucket_grows_from_its_pilot_to_its_budget(
     server: Server, facevalue: Command, tmp_path: Path
 ) -> None:

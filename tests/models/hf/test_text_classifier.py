@@ -95,9 +95,9 @@ def test_a_text_longer_than_the_window_has_the_highest_score_of_its_pieces(tmp_p
     assert [found.scores["calm"][1], found.scores["hostile"][1]] == pytest.approx(by_piece.amax(0).tolist(), abs=1e-5)
 
 
-def test_a_text_of_a_megabyte_and_an_empty_one_are_no_errors(tmp_path: Path) -> None:
+def test_a_text_of_a_quarter_megabyte_and_an_empty_one_are_no_errors(tmp_path: Path) -> None:
     classifier = load_classifier(write(tmp_path, window=512, kind="Roberta"))
-    found = classifier.scores(["", "Yes. " * 200_000])
+    found = classifier.scores(["", "Yes. " * 50_000])
     assert found.cut == {1}
     assert found.scores["calm"][0] == float("-inf")  # no score: this tokenizer makes nothing of it
 

@@ -89,6 +89,7 @@ def test_income_has_no_common_scale_and_says_so(found: pl.DataFrame) -> None:
     assert row["method"] == "not measurable: the income ranges of the form and of the question share no bound"
 
 
+@pytest.mark.slow
 def test_the_cut_of_the_answers_changes_nothing(found: pl.DataFrame) -> None:
     study = build(**SMALL, species="drawn")
     answers = answered(study, "default")
