@@ -11,7 +11,8 @@ from facevalue.errors import RunError
 from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.terms import terms_kept
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.course import Followed
+from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.view import arithmetic
 from facevalue.view.arithmetic import NOT_SUMS
 from facevalue.view.documents import document, plain
@@ -28,14 +29,17 @@ MEASURES = {
     "hiring-screen": {"shift", "gap", "shift_gap", "mean"},
     "caption-assistant": {"shift_warmth", "gap_warmth", "mean_warmth"},
 }  # fmt: skip
-"""Measures of which every estimate has its sums."""
+"""Measures of which every estimate has its sums, beside those of missing answers."""
 
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_sums_give_the_estimates_of_every_study(golden: Path, name: str) -> None:
     run = StoredRun.open(golden / name)
     with values_only(), terms_kept() as record:
-        run.study.analyse({run.model: answers(run)})
+        seen = Followed.of([run])
+        run.study.analyse({run.model: seen.passing(run, ReplyTally())})
+        seen.missing.estimates(run.study.name, run.model)
+    expected = MEASURES[name] | {"missing_share", "missing_gap"}
     table = pl.read_parquet(GOLDEN / f"{name}.parquet").filter(pl.col("value").is_not_null())
     labels = [label for label in label_columns(table) if label != "intervention"]
     measured = set()
@@ -45,9 +49,9 @@ def test_sums_give_the_estimates_of_every_study(golden: Path, name: str) -> None
         if term is not None:
             measured.add(row["measure"])
             assert term.value() == pytest.approx(row["value"], rel=1e-9, abs=1e-9), (row["measure"], levels)
-        elif row["measure"] in MEASURES[name] and row["intervention"] is None:
+        elif row["measure"] in expected and row["intervention"] is None:
             pytest.fail(f"{row['measure']} has no sums at {levels}")
-    assert measured >= MEASURES[name]
+    assert measured >= expected
 
 
 def cell_of(get: Any, key: str) -> Any:
@@ -79,6 +83,22 @@ def test_the_page_of_an_estimate_ends_in_it_and_ranks_units(api: Api) -> None:
     assert first["pictures"]
     identities = {api("trial", trial=trial)["factors"]["identity"].lower() for trial in first["trials"]}
     assert identities == {first["cluster"]}
+
+
+def test_someone_on_either_side_of_pairs_is_shown_by_name(golden: Path) -> None:
+    runs = OpenedRuns([StoredRun.open(golden / "modscan")])
+    rows = plain(document(runs, "estimates", [("measure", "group_share"), ("n", "50")]))["rows"]
+    row = next(row for row in rows if row["value"] and "Vision" in row["title"] and "Gender" in row["title"])
+    cell = cell_of(lambda key: plain(document(runs, "cell", [("key", key)])), row["key"])
+    sides: dict[str, set[str]] = {"person_1": set(), "person_2": set()}
+    for unit in cell["cluster"]["rows"]:
+        assert unit["pictures"], unit
+        for trial in unit["trials"]:
+            factors = runs.at("0").run.study.design.trials([trial]).row(0, named=True)
+            for side in sides:
+                sides[side] |= {factors[side]} & {unit["cluster"]}
+    assert all(sides.values())
+    assert sides["person_1"] | sides["person_2"] == {unit["cluster"] for unit in cell["cluster"]["rows"]}
 
 
 def test_an_estimator_without_sums_says_so(golden: Path) -> None:

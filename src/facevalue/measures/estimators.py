@@ -20,7 +20,7 @@ from facevalue.measures.interval_method import NONE
 from facevalue.measures.missing_data_bounds import Bounds, Replies, filled, phi_bounds, unbounded
 from facevalue.measures.proportions import effective_size, score_p, wilson
 from facevalue.measures.selection import to_array
-from facevalue.measures.terms import changed, terms_of
+from facevalue.measures.terms import changed, named, terms_of
 
 WILSON = "Wilson, effective sample size over units"
 NO_ANSWER = f"{NOT_MEASURABLE}: no valid answer"
@@ -92,14 +92,16 @@ class Sums:
         What was sampled, as numbers: `unit` and, of pairs, `person_1` and `person_2`.
     labels:
         Levels of each label, and the number of each row's; -1 is null.
-    names:
-        What the units are called, in the order of their numbers; empty where they are numbers alone.
+    names, people:
+        What the units, and the people of pairs, are called, in the order of their numbers; empty where they are numbers
+        alone.
     """
 
     numbers: Mapping[str, Array]
     units: Mapping[str, Codes]
     labels: Mapping[str, tuple[Sequence[str], Codes]]
     names: Sequence[str] = ()
+    people: Sequence[str] = ()
 
     @classmethod
     def of(cls, frame: pl.DataFrame, labels: Sequence[str], units: Sequence[str] = UNIT) -> "Sums":
@@ -115,7 +117,7 @@ class Sums:
             {name: to_array(frame[name]) for name in numbers if frame[name].dtype.is_numeric()},
             {name: coded(frame[name])[1] for name in units},
             {name: coded(frame[name]) for name in labels},
-            coded(frame[UNIT[0]])[0] if UNIT[0] in units and frame[UNIT[0]].dtype == pl.String else (),
+            *(_named(frame[name]) if name in units else () for name in PEOPLE[:2]),
         )
 
     def counting(self, **numbers: Array) -> "Sums":
@@ -129,7 +131,7 @@ class Sums:
         twice[label] = levels, np.concatenate([codes, np.full(codes.size, -1)])
         numbers = {name: np.concatenate([values, values]) for name, values in self.numbers.items()}
         units = {name: np.concatenate([unit, unit]) for name, unit in self.units.items()}
-        return Sums(numbers, units, twice, self.names)
+        return Sums(numbers, units, twice, self.names, self.people)
 
 
 def coded(column: pl.Series) -> tuple[tuple[str, ...], Codes]:
@@ -145,6 +147,11 @@ def coded(column: pl.Series) -> tuple[tuple[str, ...], Codes]:
         text = text.cast(pl.Enum(text.drop_nulls().unique(maintain_order=True)))
     assert isinstance(text.dtype, pl.Enum)
     return tuple(text.dtype.categories), text.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+
+
+def _named(units: pl.Series) -> tuple[str, ...]:
+    """What units are called; nothing where they are numbers."""
+    return () if units.dtype.is_numeric() else coded(units)[0]
 
 
 Cells = tuple[Mapping[str, Sequence[Level]], Inference]
@@ -200,7 +207,7 @@ def shares(hits: Array, size: Array, names: Sequence[str] = ()) -> Estimates:
     value, se = ratio(hits.sum(axis=0), total), cluster_bootstrap.standard_error(hits, size)
     low, high = wilson(value, effective_size(value, se, clusters), clusters - 1)
     method = np.where(clusters > 1, WILSON, NONE).astype(object)
-    n, terms = np.rint(total).astype(np.int64), terms_of(hits, size, names=names)
+    n, terms = np.rint(total).astype(np.int64), named(terms_of(hits, size), names)
     return Estimates(value, low, high, n, clusters.astype(np.int64), method, se, terms=terms)
 
 
@@ -230,7 +237,8 @@ def _totals(values: npt.NDArray[Any], cell: Codes, cells: int) -> Array:
 def _pair_shares(sums: Sums, hits: Array, size: Array, cell: Codes, cells: int) -> dyads.PairShares:
     total = _totals(size, cell, cells)
     pair_shares = dyads.shares(hits, size, (sums.units["person_1"], sums.units["person_2"]), cell, cells)
-    return replace(pair_shares, method=np.where(total > 0, pair_shares.method, NO_ANSWER))
+    terms = named(pair_shares.terms, sums.people)
+    return replace(pair_shares, method=np.where(total > 0, pair_shares.method, NO_ANSWER), terms=terms)
 
 
 def nothing(reason: str) -> Inference:

@@ -13,14 +13,15 @@ import polars as pl
 from scipy import special
 
 from facevalue.answers import NA
-from facevalue.measures import proportions
+from facevalue.measures import missing_terms, proportions
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, only_values
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.labels import Deals
 from facevalue.measures.missing_by import MissingBy
 from facevalue.measures.resampled import FIRST, Shuffled, by_shuffles
 from facevalue.measures.sum_table import PART, SumTable
+from facevalue.measures.terms import Terms, record
 from facevalue.prompts.variants import PLAIN
 
 SHARE = Measure(
@@ -74,6 +75,8 @@ class MissingAnswers:
 
     by: MissingBy
     _cells: SumTable = field(default_factory=lambda: SumTable(_KEYS, _SUMS, thinned=True))
+    _names: dict[int, str] = field(default_factory=dict)
+    """What units are called, by their hash; empty unless terms of estimates are kept."""
 
     def take(self, answers: pl.DataFrame, unit: pl.Series) -> None:
         """Take a chunk of answers, and the unit of each that is asked together, over which totals are."""
@@ -86,9 +89,18 @@ class MissingAnswers:
         )
         nobody = pl.lit(None, pl.String)
         self._add(rows, nobody, nobody, pl.col("(unit)"))
+        if record() is not None:
+            called = unit.cast(pl.String).str.replace(r"^[^\x1f]*\x1f", "")  # without the name of the column
+            self._call(rows["(unit)"], "stimulus " + called if unit.dtype.is_numeric() else called)
         for groups in self.by.groups:
             for dimension, group, whose in groups.columns(answers.columns):
                 self._add(rows, dimension, group, whose.hash(1))
+                if record() is not None:
+                    self._call(rows.select(whose.hash(1)).to_series(), rows.select(whose).to_series())
+
+    def _call(self, codes: pl.Series, names: pl.Series) -> None:
+        """Note what units are called."""
+        self._names |= dict(pl.DataFrame({"code": codes, "name": names}).unique().iter_rows())
 
     def _add(self, rows: pl.DataFrame, dimension: pl.Expr, group: pl.Expr, unit: pl.Expr) -> None:
         """Add up rows by their columns as they are, and these by what they say."""
@@ -116,26 +128,26 @@ class MissingAnswers:
             table = EstimateTable(study, model, LABELS, None if name == PLAIN else name)
             of_intervention = cells.filter(pl.col("intervention") == name) if cells.height else cells
             if of_intervention.height:
-                _add_estimates(table, of_intervention, self._cells.one_of > 1)
+                _add_estimates(table, of_intervention, self._cells.one_of > 1, self._names)
             tables.append(table.frame())
         return pl.concat(tables)
 
 
-def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool) -> None:
+def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool, names: Mapping[int, str]) -> None:
     """Shares of all, of prompts, of groups and of groups by prompt, and the gaps of these last two."""
     for reason, column in ((None, "missing"), (NA.REFUSED.value, "refused")):
         kind = cells.with_columns(missing=column)
         if reason and not kind.select((pl.col("missing") > 0).any()).item():
             continue
         overall = kind.filter(pl.col("dimension").is_null())
-        _add_shares(table, overall, [], reason)
+        _add_shares(table, overall, [], reason, names)
         if overall["prompt"].n_unique() > 1:
-            _add_shares(table, overall.drop_nulls("prompt"), ["prompt"], reason)
+            _add_shares(table, overall.drop_nulls("prompt"), ["prompt"], reason, names)
         grouped = kind.filter(pl.col("dimension").is_not_null())
-        _add_shares(table, grouped, ["dimension", "group"], reason)
+        _add_shares(table, grouped, ["dimension", "group"], reason, names)
         short = grouped.filter((pl.col("missing").sum() > 0).over("dimension", "prompt"))
         if grouped["prompt"].n_unique() > 1:
-            _add_shares(table, short.drop_nulls("prompt"), ["dimension", "group", "prompt"], reason)
+            _add_shares(table, short.drop_nulls("prompt"), ["dimension", "group", "prompt"], reason, names)
     gaps = [
         (reason, rows)
         for reason, column in ((None, "missing"), (NA.REFUSED.value, "refused"))
@@ -145,7 +157,7 @@ def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool) -> N
     compared = [_Excess.of(rows, reason) for reason, rows in gaps]
     compared = [excess for excess in compared if excess.size]
     if compared:
-        _add_gaps(table, compared, partly)
+        _add_gaps(table, compared, partly, names)
 
 
 def _apart(refused: pl.DataFrame) -> bool:
@@ -153,7 +165,9 @@ def _apart(refused: pl.DataFrame) -> bool:
     return bool(refused.select(((pl.col("all") - pl.col("missing")) > _NOTHING).any()).item())
 
 
-def _add_shares(table: EstimateTable, cells: pl.DataFrame, by: list[str], reason: str | None) -> None:
+def _add_shares(
+    table: EstimateTable, cells: pl.DataFrame, by: list[str], reason: str | None, names: Mapping[int, str]
+) -> None:
     """Shares with Wilson's intervals over units."""
     if not cells.height:
         return
@@ -169,7 +183,8 @@ def _add_shares(table: EstimateTable, cells: pl.DataFrame, by: list[str], reason
     low, high = proportions.wilson(share, proportions.effective_size(share, se, size), np.maximum(size - 1, 1))
     method = np.where(size > 1, proportions.WILSON, "no interval: one unit only").astype(object)
     labels = {name: out[name].to_list() for name in by}
-    estimates = Estimates(share, low, high, x["a"].astype(np.int64), size.astype(np.int64), method, se)
+    n, terms = x["a"].astype(np.int64), missing_terms.of_shares(units, by, names)
+    estimates = Estimates(share, low, high, n, size.astype(np.int64), method, se, terms=terms)
     table.add(SHARE, {**labels, "reason": [reason] * share.size}, estimates)
 
 
@@ -177,6 +192,8 @@ def _add_shares(table: EstimateTable, cells: pl.DataFrame, by: list[str], reason
 class _Excess:
     """Groups of one dimension: what each unit's replies about each group are short of, or beyond, by prompt."""
 
+    cells: pl.DataFrame
+    """Replies and missing answers by unit, group and prompt, and the block of each unit: 0 for those of one group."""
     dimension: str
     reason: str | None
     groups: list[str]
@@ -242,7 +259,7 @@ class _Excess:
         crossed = bool(cells.select((pl.col("block") > 0).any()).item())
         dimension = cells["dimension"][0] if cells.height else ""
         return cls(
-            dimension, reason, groups, prompts, excess, pair, weight, replies.astype(np.int64), label, block,
+            cells, dimension, reason, groups, prompts, excess, pair, weight, replies.astype(np.int64), label, block,
             Deals(label, unit), int(unit.max(initial=-1)) + 1, crossed,
         )  # fmt: skip
 
@@ -333,7 +350,7 @@ def _by(place: npt.NDArray[np.int64], values: Array, places: int = 0) -> Array:
     return np.stack([np.bincount(place, weights=column, minlength=places) for column in values.T], axis=-1)
 
 
-def _add_gaps(table: EstimateTable, compared: Sequence[_Excess], partly: bool) -> None:
+def _add_gaps(table: EstimateTable, compared: Sequence[_Excess], partly: bool, names: Mapping[int, str]) -> None:
     """One family over all dimensions, groups and prompts: labels dealt anew, and the largest compared (max-T)."""
     rng = np.random.default_rng(_SEED)
     work = sum(e.label.size * e.excess.shape[1] for e in compared)
@@ -341,17 +358,20 @@ def _add_gaps(table: EstimateTable, compared: Sequence[_Excess], partly: bool) -
         np.concatenate([e.observed() for e in compared]),
         lambda shuffles: np.concatenate([e.dealt(shuffles, rng) for e in compared], axis=1),
         signed=True,
-        most=int(np.clip(_WORK / max(work, 1), FIRST, _MOST)),
+        most=FIRST if only_values() else int(np.clip(_WORK / max(work, 1), FIRST, _MOST)),
         labelings=max(e.deals.distinct for e in compared),
     )
     start = 0
     for e in compared:
         rows_of_one = slice(start, start + e.size)
         start += e.size
-        _add_gap(table, e, tested, rows_of_one, partly)
+        terms = missing_terms.of_gaps(e.cells, e.groups, e.prompts, names)
+        _add_gap(table, e, tested, rows_of_one, partly, terms)
 
 
-def _add_gap(table: EstimateTable, excess: _Excess, tested: Shuffled, rows: slice, partly: bool) -> None:
+def _add_gap(
+    table: EstimateTable, excess: _Excess, tested: Shuffled, rows: slice, partly: bool, terms: Terms | None
+) -> None:
     """Add the gaps of one dimension, with the interval that has the p-value of the shuffles.
 
     Equation
@@ -394,7 +414,7 @@ def _add_gap(table: EstimateTable, excess: _Excess, tested: Shuffled, rows: slic
     method = (_WITHIN if excess.crossed else _BETWEEN) + (f", {PART}" if partly else "")
     estimates = Estimates(
         value, low, high, np.tile(excess.replies, len(excess.groups)), np.full(weight.size, excess.units),
-        np.full(weight.size, method, dtype=object), se,
+        np.full(weight.size, method, dtype=object), se, terms=terms,
     )  # fmt: skip
     table.add(
         GAP, labels, estimates, p=p, q=tested.q[rows], p_least=tested.p_least[rows], family=FAMILY, keep=weight > 0

@@ -228,11 +228,11 @@ def _mean_of_shares(sums: Array, counts: Array) -> Array:
 
 
 def named(terms: Terms | None, names: Sequence[str]) -> Terms | None:
-    """The terms with names of their units, where there are as many."""
+    """The terms with names of their units, in the order of their numbers; there may be more than there are units."""
     if terms is None or not names:
         return terms
-    of = {id(term.of): replace(term.of, names=names) for term in terms if term and len(names) == term.of.sums.shape[0]}
-    return tuple(None if term is None else replace(term, of=of.get(id(term.of), term.of)) for term in terms)
+    of = {id(term.of): replace(term.of, names=names[: term.of.sums.shape[0]]) for term in terms if term}
+    return tuple(None if term is None else replace(term, of=of[id(term.of)]) for term in terms)
 
 
 def changed(

@@ -107,16 +107,15 @@ def _moves(added: float) -> str:
     return f"{added:+.6g}" if np.isfinite(added) else "all of it"
 
 
-def unit_column(run: StoredRun, names: Sequence[str]) -> str | None:
-    """Factor of the trials whose levels these units are; None where there is none."""
+def unit_columns(run: StoredRun, names: Sequence[str]) -> tuple[str, ...]:
+    """Factor of the trials whose levels these units are, or those of either side of a pair; empty where there is none."""
     if not names:
-        return None
-    columns = run.study.design.columns
-    candidates = dict.fromkeys(["identity", "set", *(name for of in UNITS.values() for name in of), *columns])
+        return ()
     first = run.study.design.trials([0])
-    for name in candidates:
-        if name not in columns or not isinstance(dtype := first.schema[name], pl.Enum):
-            continue
-        if set(names) <= set(dtype.categories):
-            return name
-    return None
+    levels = {name: set(dtype.categories) for name, dtype in first.schema.items() if isinstance(dtype, pl.Enum)}
+    candidates = dict.fromkeys(["identity", "set", *(name for of in UNITS.values() for name in of), *levels])
+    sides = [(name, f"{name[:-1]}2") for name in levels if name.endswith("_1")]
+    for columns in (*((name,) for name in candidates), *sides):
+        if set(names) <= set().union(*(levels.get(name, ()) for name in columns)):
+            return columns
+    return ()

@@ -13,7 +13,7 @@ from facevalue.report.blocks.view import View
 from facevalue.report.findings import sampled_units
 from facevalue.report.formatting import DASH
 from facevalue.report.verdict import MEANINGS, verdict_of
-from facevalue.view.arithmetic import NOT_SUMS, TOO_MANY, Arithmetic, figures, lines, sums_of_run, unit_column
+from facevalue.view.arithmetic import NOT_SUMS, TOO_MANY, Arithmetic, figures, lines, sums_of_run, unit_columns
 from facevalue.view.background import NotYetError
 from facevalue.view.estimates import ViewedEstimate, rows_of
 from facevalue.view.opened import RunState
@@ -152,8 +152,10 @@ def _clusters(
     if arithmetic is None:
         return CellClusters(name, e.clusters or 0, bool(waiting), waiting, ())
     of, order = arithmetic.of, arithmetic.ranked()[:_CLUSTERS]
-    column = unit_column(state.run, of.units if of.are_named else ())
-    trials = {} if column is None else trials_of_units(state, column, [of.units[at] for at in order], row)
+    columns = unit_columns(state.run, of.units if of.are_named else ())
+    trials: dict[str, list[int]] = {}
+    for column in columns:  # of a pair someone may be on either side
+        trials = trials_of_units(state, column, [of.units[at] for at in order], row) | trials
     pictures = pictures_of_trials(state, [number for numbers in trials.values() for number in numbers])
     signed = view.signed(e.measure)
     out = []
@@ -163,7 +165,7 @@ def _clusters(
         text = "all of it" if added is None else formatting.number(added, _apart(e), signed=True)
         out.append(
             ClusterRow(
-                unit, unit if column is None else state.titles.get(column, unit), _finite(arithmetic.means[at]), added,
+                unit, state.titles.get(columns[0], unit) if columns else unit, _finite(arithmetic.means[at]), added,
                 float(of.counts[at]) if of.total else None, text, numbers,
                 tuple(picture for number in numbers for picture in pictures.get(number, ())),
             )

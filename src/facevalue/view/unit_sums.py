@@ -19,8 +19,9 @@ from facevalue.errors import DataError
 from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.terms import TermRecord, terms_kept
 from facevalue.parquet import parquet_bytes, read_metadata, scan_tables
+from facevalue.runs.course import Followed
 from facevalue.runs.kept_estimates import digest_of_run
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.seals import digest_of
 from facevalue.store.files import write_whole
 from facevalue.store.remote_lists import cached_folder, make_private
@@ -125,7 +126,9 @@ def sums_of(run: StoredRun) -> RunSums:
 def added_up(run: StoredRun, folder: Path, of: str) -> Path:
     """Add up the sums of a run, and keep them in place of those of another digest; returns where."""
     with values_only(), terms_kept() as record:
-        run.study.analyse({run.model: answers(run)})
+        seen = Followed.of([run])
+        run.study.analyse({run.model: seen.passing(run, ReplyTally())})
+        seen.missing.estimates(run.study.name, run.model)
     rows = pl.DataFrame(list(_rows(record)), pl.Schema(_COLUMNS), orient="row").sort("key")
     data = parquet_bytes(rows, {_FULL: "1"} if record.is_full else None, together=_TOGETHER)
     path = folder / f"{of}-{digest_of(data)}.parquet"

@@ -96,7 +96,11 @@ class AskedBlock:
         units = {name: column[row] for name, column in replies.units.items()}
         reply = np.tile(self._replies.row, self.options)
         first = np.unique(self._chosen.row, return_index=True)[1]
-        return Sums({}, units, labels), row, reply[first] * size + self._chosen.sums.labels["group"][1]
+        return (
+            Sums({}, units, labels, replies.names, replies.people),
+            row,
+            reply[first] * size + self._chosen.sums.labels["group"][1],
+        )
 
     def sums(self, answers: "TrialAnswers", only: _Taken | None = None) -> dict[str, Sums]:
         """Tables of sums.
@@ -155,10 +159,7 @@ class _SumRows:
         distinct = about.select(keys).unique(maintain_order=True)
         row = about.join(distinct.with_row_index("_row"), on=keys, how="left", nulls_equal=True, maintain_order="left")
         labels = [name for name in keys if name not in PEOPLE]
-        units = {name: distinct[name].to_numpy() for name in PEOPLE}
-        return cls(
-            replace(Sums.of(distinct, labels, ()), numbers={}, units=units), row["_row"].cast(pl.Int64).to_numpy()
-        )
+        return cls(replace(Sums.of(distinct, labels, PEOPLE), numbers={}), row["_row"].cast(pl.Int64).to_numpy())
 
     def added(self, **columns: Array) -> Sums:
         """Values of answers, added up."""
@@ -184,10 +185,11 @@ def _asked(labels: dict[str, str], trials: slice, design: Design) -> AskedBlock:
     levels = pl.Enum([*listed, *sorted(present.difference(listed)), NO_ANSWER])
     in_block = set(rows["instance"].unique())
     asked_about = pl.Enum([i.name for i in instances() if i.name in in_block])
-    person = pl.concat([rows[name].cast(pl.String) for name in people]).rank("dense").cast(pl.Int64) - 1
+    shown = pl.Enum(rows[stimulus].unique().sort().cast(pl.String))
+    person = pl.Enum(pl.concat([rows[name].cast(pl.String) for name in people]).unique().sort())
     about = rows.select(
-        (pl.col(stimulus).to_physical().rank("dense").cast(pl.Int64) - 1).alias("unit"),
-        person[: rows.height].alias("person_1"), person[rows.height :].alias("person_2"),
+        pl.col(stimulus).cast(pl.String).cast(shown).alias("unit"),
+        *(pl.col(name).cast(pl.String).cast(person).alias(side) for name, side in zip(people, PEOPLE[1:], strict=True)),
         pl.col("instance").cast(asked_about), *(column.cast(levels) for column in groups),
     )  # fmt: skip
     return AskedBlock({name: labels[name] for name in ("modality", "attribute", "scenario_kind")}, trials, about)
