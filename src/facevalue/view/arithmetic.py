@@ -108,7 +108,7 @@ def _moves(added: float) -> str:
 
 
 def unit_columns(run: StoredRun, names: Sequence[str]) -> tuple[str, ...]:
-    """Factor of the trials whose levels these units are, or those of either side of a pair; empty where there is none."""
+    """Factor of trials whose levels these units are, or those of both sides of a pair; empty for none."""
     if not names:
         return ()
     first = run.study.design.trials([0])
