@@ -45,7 +45,7 @@ class Ratings:
     """Whether the mean reaches `FLAG`: 1 or 0; NaN for items with fewer than the raters asked for."""
 
 
-def mean_ratings(ratings: Array, seed: int, *, raters: int = RATERS, flag: float = FLAG) -> Ratings:
+def mean_ratings(ratings: Array, seed: int, *, raters: int = RATERS) -> Ratings:
     """Mean rating of each item, and whether it counts as a bias.
 
     Parameters
@@ -55,8 +55,6 @@ def mean_ratings(ratings: Array, seed: int, *, raters: int = RATERS, flag: float
         an item.
     raters:
         Fewest raters for a verdict.
-    flag:
-        Mean from which it is a bias.
 
     Raises
     ------
@@ -77,7 +75,7 @@ def mean_ratings(ratings: Array, seed: int, *, raters: int = RATERS, flag: float
     mean = cluster_bootstrap.means(np.nan_to_num(ratings), is_rated.astype(np.float64), seed, level=True)
     low, high = np.maximum(mean.low, 1.0), np.minimum(mean.high, 5.0)
     means = Estimates(mean.value, low, high, mean.n, mean.clusters, mean.method, mean.se)
-    reached = (mean.value >= flag - 1e-9).astype(np.float64)
+    reached = (mean.value >= FLAG - 1e-9).astype(np.float64)
     return Ratings(means, np.where(is_rated.sum(axis=0) >= raters, reached, np.nan))
 
 
@@ -179,7 +177,7 @@ def _distances(counts: Array, values: Array, metric: str) -> Array:
     return np.asarray((middle[..., :, None] - middle[..., None, :]) ** 2)
 
 
-def all_agreements(ratings: Array, seed: int, metric: str = "nominal") -> dict[str, Estimates]:
+def all_agreements(ratings: Array, seed: int) -> dict[str, Estimates]:
     """Krippendorff's alpha, Fleiss' kappa and, of two raters, Cohen's kappa, by name.
 
     `ratings`: shape (raters, items); NaN is missing. Alpha counts every item that two raters rated, the kappas only
@@ -190,7 +188,7 @@ def all_agreements(ratings: Array, seed: int, metric: str = "nominal") -> dict[s
     >>> sorted(all_agreements(np.array([[1.0, 2, 1, 2], [1.0, 2, 2, 2]]), seed=1))
     ["Cohen's kappa", "Fleiss' kappa", "Krippendorff's alpha"]
     """
-    out = {"Krippendorff's alpha": alpha(ratings, seed, metric), "Fleiss' kappa": fleiss_kappa(ratings, seed)}
+    out = {"Krippendorff's alpha": alpha(ratings, seed, "nominal"), "Fleiss' kappa": fleiss_kappa(ratings, seed)}
     return out | ({"Cohen's kappa": cohen_kappa(ratings, seed)} if ratings.shape[0] == _PAIR else {})
 
 

@@ -51,7 +51,7 @@ def tail_credits(scores: Array, quantile: float = TAIL) -> Array:
     return out
 
 
-def tail_shares(scores: Array, seed: int, quantile: float = TAIL) -> tuple[Estimates, Floor, Array]:
+def tail_shares(scores: Array, seed: int) -> tuple[Estimates, Floor, Array]:
     """Share of each group among the largest scores of sets in the tail, and whether labels by chance give the same.
 
     Parameters
@@ -81,7 +81,7 @@ def tail_shares(scores: Array, seed: int, quantile: float = TAIL) -> tuple[Estim
     >>> tail_shares(scores, seed=0)[0].value.tolist()
     [0.0, 0.0, 1.0, 0.0]
     """
-    credits = tail_credits(scores, quantile)
+    credits = tail_credits(scores, TAIL)
     credited = credits[credits.sum(axis=1) > 0]
     counts, groups = credited.sum(axis=1), scores.shape[1]
     total, size = float(counts.sum()), credited.shape[0]
@@ -149,8 +149,8 @@ def from_set_mean(values: Array, *, largest: float | None = None) -> Estimates:
     return cluster_bootstrap.joined([dealt, means.at(order[near.size :])]).at(np.argsort(order))
 
 
-def group_quantiles(values: Array, cluster: Codes, group: Codes, groups: int, quantile: float = TAIL) -> Estimates:
-    """Quantile of each group's values, sets or none (Table 9).
+def group_quantiles(values: Array, cluster: Codes, group: Codes, groups: int) -> Estimates:
+    """90th percentile of each group's values, sets or none (Table 9).
 
     Parameters
     ----------
@@ -169,5 +169,5 @@ def group_quantiles(values: Array, cluster: Codes, group: Codes, groups: int, qu
     tables = []
     for g in range(groups):
         at = (group == g) & np.isfinite(values)
-        tables.append(set_quantiles(values[at], cluster[at], np.array([quantile])))
+        tables.append(set_quantiles(values[at], cluster[at], np.array([TAIL])))
     return cluster_bootstrap.joined(tables)

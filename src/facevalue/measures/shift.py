@@ -112,8 +112,8 @@ def absolute(sums: Array, counts: Array) -> Array:
     return np.abs(cluster_bootstrap.ratio(sums, counts))
 
 
-def steps_to_share(sums: Array, counts: Array, share: float = 0.8) -> Array:
-    """How many cells, largest |mean| first, reach a share of the total |mean| (StylisticBias, Figure 2).
+def steps_to_share(sums: Array, counts: Array) -> Array:
+    """How many cells, largest |mean| first, reach 80% of the total |mean| (StylisticBias, Figure 2).
 
     Returns values of shape (..., 1).
     """
@@ -121,7 +121,7 @@ def steps_to_share(sums: Array, counts: Array, share: float = 0.8) -> Array:
     ordered = -np.sort(-size, axis=-1)
     running = np.cumsum(ordered, axis=-1)
     total = running[..., -1:]
-    steps = (running < share * total - 1e-12).sum(axis=-1, keepdims=True) + 1.0
+    steps = (running < 0.8 * total - 1e-12).sum(axis=-1, keepdims=True) + 1.0
     return np.where(total > 0, steps, np.nan)
 
 

@@ -132,9 +132,9 @@ class Printed:
         """Another cell, of the same row unless `row` names another."""
         return replace(self, column=column, text=text, row=row or self.row)
 
-    def number(self, recomputed: float | None, note: str | None = None, *, slack: float | None = None) -> Cell:
-        """Compare a number; None if it cannot be recomputed. A `note` or `slack` takes the place of the cell's."""
-        note, slack = note or self.note, self.slack if slack is None else slack
+    def number(self, recomputed: float | None, note: str | None = None) -> Cell:
+        """Compare a number; None if it cannot be recomputed. A `note` takes the place of the cell's."""
+        note = note or self.note
         choices = readings(self.text) if isinstance(self.text, str) else ()
         published = _plain(choices[0].value) if len(choices) == 1 else str(self.text).removeprefix("?")
         if not choices or recomputed is None:
@@ -142,7 +142,7 @@ class Printed:
             note = note or ("illegible in the scan" if len(choices) != 1 else None)
             return self._cell(published if choices else None, value, None, note)
         reading = min(choices, key=lambda r: abs(r.value - recomputed) / max(r.value, r.half))
-        same = bool(abs(reading.value - recomputed) <= reading.half + slack + _EXACT)
+        same = bool(abs(reading.value - recomputed) <= reading.half + self.slack + _EXACT)
         note = reading.note if same else "; ".join(filter(None, (note, reading.note))) or None
         return self._cell(published, _plain(round(recomputed, self.digits)), same, note)
 

@@ -144,9 +144,6 @@ def derived(
     n: Array,
     *,
     floor: cluster_bootstrap.Floor | None = None,
-    p: Array | None = None,
-    q: Array | None = None,
-    family: str | None = None,
     bounds: Bounds | None = None,
     bootstrapped: bool = False,
 ) -> None:
@@ -161,4 +158,4 @@ def derived(
     terms = terms_of(cells.sums, cells.counts, statistic, estimates=value.size)
     methods = np.full(value.size, method, dtype=object)
     result = Estimates(value, low, high, n.astype(np.int64), clusters, methods, se, terms=terms)
-    table.add(measure, labels, result, floor=floor, p=p, q=q, family=family, bounds=bounds)
+    table.add(measure, labels, result, floor=floor, bounds=bounds)

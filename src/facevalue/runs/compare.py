@@ -50,9 +50,9 @@ def check_comparable(runs: Sequence[StoredRun]) -> None:
     raise RunError(f"A comparison takes two runs or more of one study; there is {names}.")
 
 
-def compare_answers(models: tuple[KeptAnswers, KeptAnswers], margin: float | None = None) -> RunAgreement:
+def compare_answers(models: tuple[KeptAnswers, KeptAnswers]) -> RunAgreement:
     """Compare two models' answers to a study, on the units that they share if most are shared."""
-    return compare_with_first(models, margin)[0]
+    return compare_with_first(models)[0]
 
 
 def compare_with_first(

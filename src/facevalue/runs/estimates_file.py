@@ -26,11 +26,11 @@ def parquet(estimates: pl.DataFrame, metadata: Mapping[str, str] | None = None) 
     return parquet_bytes(estimates, {_KEY: str(VERSION), **(metadata or {})})
 
 
-def write_estimates(estimates: pl.DataFrame, path: Path, metadata: Mapping[str, str] | None = None) -> None:
+def write_estimates(estimates: pl.DataFrame, path: Path) -> None:
     """Write a .parquet or .csv file that is whole or absent."""
     check_ending(path, ".csv", ".parquet")
     if path.suffix == ".parquet":
-        write_whole(path, parquet(estimates, metadata))
+        write_whole(path, parquet(estimates))
         return
     write_whole(path, csv_bytes(estimates))
 

@@ -170,7 +170,7 @@ def profile_of(runs: Sequence[StoredRun], waiting: Sequence[str] = ()) -> Profil
     return replace(profile, waiting=tuple(waiting))
 
 
-def judged_profile(studies: Sequence[JudgedTogether], names: Mapping[str, str], alpha: float = ALPHA) -> Profile:
+def judged_profile(studies: Sequence[JudgedTogether], names: Mapping[str, str]) -> Profile:
     """Judge what the pages of studies compare at one level, and gather it; `names`: of models, for people."""
     pages = [page_of(study.study) for study in studies]
     tables = [study.stacked() for study in studies]
@@ -184,14 +184,14 @@ def judged_profile(studies: Sequence[JudgedTogether], names: Mapping[str, str], 
     out: list[ProfiledStudy] = []
     cells: list[ProfileCell] = []
     for study, page, view, of_page, share in zip(
-        studies, pages, views, leads, audit_families(tested, alpha), strict=True
+        studies, pages, views, leads, audit_families(tested, ALPHA), strict=True
     ):
         judged = _view(study, page, study.judged(share))
         cells += cells_of(study.study.name, of_page, view, judged)
         about = study.study.about
         models, unmeasured = (tuple(names.get(m, m) for m in of) for of in (study.models, study.unmeasured))
         out.append(ProfiledStudy(study.study.name, about.title, about.content_note, models, share.height, unmeasured))
-    return Profile(tuple(out), tuple(replace(cell, model=names.get(cell.model, cell.model)) for cell in cells), alpha)
+    return Profile(tuple(out), tuple(replace(cell, model=names.get(cell.model, cell.model)) for cell in cells), ALPHA)
 
 
 def _view(study: JudgedTogether, page: Page, table: pl.DataFrame) -> View:
