@@ -80,7 +80,7 @@ def groups(subset: str) -> tuple[str, ...]:
     return tuple(map(" ".join, product(*(ATTRIBUTES[name] for name in SUBSETS[subset])))) if subset in SUBSETS else ()
 
 
-located = partial(settings.located, folders=FOLDERS, files=LISTS, others=(*GIVEN, "root"))
+located = partial(settings.located, folders=FOLDERS, files=LISTS, others=(*GIVEN, "root", "words"))
 """The options with folders and files spelled out, so that the study can be built again from anywhere."""
 
 

@@ -102,15 +102,7 @@ class Selection:
 
 
 def selection(options: Mapping[str, OptionValue]) -> Selection:
-    """Read what was chosen.
-
-    Raises
-    ------
-    DataError
-        A number out of bounds.
-    UnknownNameError
-        A prompt that there isn't.
-    """
+    """Read what was chosen."""
     prompts = names(options, "prompt")
     prompt_names = (*_OPEN, *_RATINGS)
     if [name.lower() for name in prompts] == [ALL]:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from hashlib import blake2b
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -50,25 +49,8 @@ _TITLES = {
 
 
 def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
-    """Build the study.
-
-    Parameters
-    ----------
-    options:
-        A value for each of `SETTINGS`.
-    manifest:
-        A stored manifest to use instead of reading or listing pictures anew.
-
-    Raises
-    ------
-    DataError
-        The pictures or settings don't make a study.
-    UnknownNameError
-        A name that doesn't exist.
-    """
+    """Build the study from a value for each of `SETTINGS`; a stored manifest is used as it is."""
     options = located(options)
-    if options["words"]:
-        options["words"] = str(Path(str(options["words"])).resolve())
     choice = selection(options)
     uncounted = _uncounted(options) if manifest is None else ()
     pictures = read_pictures(options, manifest)

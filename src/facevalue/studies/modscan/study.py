@@ -41,11 +41,7 @@ def _shown(side: int) -> Person:
 
 
 def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
-    """Build the study.
-
-    `options`: a value for each of `SETTINGS`. `manifest`: a stored manifest to use instead of reading or listing
-    pictures anew.
-    """
+    """Build the study from a value for each of `SETTINGS`; a stored manifest is used as it is."""
     options = located(options, ("utkface", "composed"), ("manifest", "fairface"), _PATHS)
     chosen = selection(options)
     if chosen.paper:
