@@ -1,6 +1,7 @@
 """Analysis: every measure of counterfactual sets, on the aggregated answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 
@@ -8,17 +9,20 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.measures import missing_data_bounds
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import Inference, Sums, nothing, shares
+from facevalue.measures.estimators import Inference, Sums, joined, nothing, shares
+from facevalue.measures.group_levels import group_levels
+from facevalue.measures.missing_data_bounds import Replies, phi_bounds, spread_bounds
 from facevalue.measures.set_ranges import TAIL, summary, summary_bounds
+from facevalue.measures.set_spread import group_deviation
 from facevalue.measures.set_tails import group_quantiles, tail_shares
 from facevalue.measures.table_entries import enter
 from facevalue.measures.table_entries import values as values_of
 from facevalue.protocol.estimands import Estimand, Row, estimated
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import COUNTED, REFUSED, SCORE, VALUE, WORDS, SetAnswers
-from facevalue.studies.counterfactuals.analysis_occupations import of_occupations
 from facevalue.studies.counterfactuals.analysis_words import of_words
 from facevalue.studies.counterfactuals.contrasts import SEED, contrasts, levels
 from facevalue.studies.counterfactuals.design import OPEN
@@ -29,6 +33,8 @@ from facevalue.studies.counterfactuals.texts import Lists
 STUDY = "counterfactuals"
 QUANTILES = (0.5, 0.75, TAIL, 0.95, 0.99, 1.0)
 """Of set ranges: the whole tail."""
+MOST_OCCUPATIONS = 200
+"""Occupations of a subset whose scores are told, those of the most sets: never chosen by their scores."""
 _PLACE = "no interval: a place among the means of groups"
 Asked = npt.NDArray[np.bool_]
 """Which of the values of some replies were asked for."""
@@ -64,7 +70,7 @@ def estimates(
 def _of_block(block: Part, gathered: SetAnswers, sets: int, longest: int) -> Iterator[Row]:
     for at in range(len(block.prompts)):
         yield from _of_prompt(block, gathered, at, longest)
-    yield from of_occupations(block, gathered, sets)
+    yield from _of_occupations(block, gathered, sets)
 
 
 def _of_prompt(block: Part, gathered: SetAnswers, at: int, longest: int) -> Iterator[Row]:
@@ -164,6 +170,54 @@ def _released(block: Part, released: tuple[Array, bool] | None, about: Mapping[s
     for measure, labels, inference, _ in _scores(block, scores, about, None):
         if measure in m.RELEASED:
             yield m.RELEASED[measure], labels, inference.untested(), None
+
+
+def _of_occupations(block: Part, gathered: SetAnswers, least_sets: int) -> Iterator[Row]:
+    """Each score of each group in each occupation of enough sets, and the spread between groups there.
+
+    Nothing is tested: occupations are told, and groups are judged over all of them together.
+    """
+    requested = [np.isfinite(gathered.number(block, REFUSED, at)) for at in range(len(block.prompts))]
+    answered = [at for at, replies in enumerate(requested) if replies.any()]
+    if block.task != OPEN or not len(block.sets) or not answered:
+        return
+    prompt = block.told_prompt(answered)
+    for name in gathered.scores:
+        scores = block.in_sets(gathered.number(block, f"{SCORE}{name}", prompt))
+        scorer, _, label = name.partition("/")
+        about = {"subset": block.subset, "prompt": block.prompts[prompt], "scorer": scorer, "score": label}
+        yield from _of_scores_by_occupation(block, scores, block.in_sets(requested[prompt]), about, least_sets)
+
+
+def _of_scores_by_occupation(
+    block: Part, scores: Array, are_asked: npt.NDArray[np.bool_], about: Mapping[str, str], least_sets: int
+) -> Iterator[Row]:
+    comparable = np.isfinite(scores).any(axis=2).sum(axis=1) > 1
+    occupation = np.where(comparable, block.set_occupation, -1)
+    sizes = np.bincount(occupation[occupation >= 0], minlength=len(block.occupations))
+    order = np.argsort(-sizes, kind="stable")[:MOST_OCCUPATIONS]
+    reported = order[sizes[order] >= least_sets]
+    if not reported.size:
+        return
+    low, high = m.score_limits(scores) or (float(np.nanmin(scores)), float(np.nanmax(scores)))
+    limits = low, max(high, float(np.nextafter(low, np.inf)))  # all scores may be one
+    spreads, bounds = [], []
+    for number in reported:
+        of_occupation = block.set_occupation == number  # sets without any score are missing, too
+        values, answered = scores[of_occupation], np.isfinite(scores[of_occupation])
+        counts = (count.sum(axis=2).astype(np.float64) for count in (answered, are_asked[of_occupation] | answered))
+        replies = Replies(np.where(answered, values, 0.0).sum(axis=2), *counts)
+        bounds.append(phi_bounds(replies, limits))
+        means = Inference(group_levels(replies.sums, replies.valid, SEED), bounds=bounds[-1])
+        labels = {**about, "occupation": block.occupations[number], "group": block.groups}
+        yield m.SCORE_BY_OCCUPATION, labels, means, None
+        spreads.append(Inference(*group_deviation(values)))
+    spread, of_groups = joined(spreads), missing_data_bounds.joined(bounds)
+    ends = spread_bounds([of_groups.at(slice(group, None, len(block.groups))) for group in range(len(block.groups))])
+    value = spread.estimates.value
+    ends.low[:], ends.high[:] = np.fmin(ends.low, value), np.fmax(ends.high, value)
+    occupations = [block.occupations[number] for number in reported]
+    yield m.SPREAD_BY_OCCUPATION, {**about, "occupation": occupations}, replace(spread.untested(), bounds=ends), None
 
 
 def _of_scorer(scorer: str, audit: pl.DataFrame) -> Row:

@@ -27,7 +27,6 @@ from facevalue.measures.word_limits import METHOD, Limits, listed_limits
 from facevalue.protocol.estimands import Row
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import SetAnswers
-from facevalue.studies.counterfactuals.analysis_occupations import told_prompt
 from facevalue.studies.counterfactuals.contrasts import SEED, contrasts, levels
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Part
@@ -50,7 +49,7 @@ def of_words(blocks: Sequence[Part], gathered: SetAnswers, lists: Lists, frequen
             answered = [at for at, size in enumerate(sizes) if size.any()]
             for prompt in answered:
                 yield from _of_lists(block, gathered, lists, prompt)
-            yield from _of_occupations(block, gathered.texts, lists, told_prompt(block, answered), sets)
+            yield from _of_occupations(block, gathered.texts, lists, block.told_prompt(answered), sets)
 
 
 def _of_prompt(block: Part, cells: Array, prompt: int) -> Array:

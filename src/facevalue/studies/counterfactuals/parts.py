@@ -13,6 +13,8 @@ from facevalue.design import Block, Design, Factor
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimators import Codes, Sums, coded
 
+BY_OCCUPATION = "characteristics"
+"""The prompt that occupations are told for (section 4.3, Figures 5 and 7); the first where it was not asked."""
 Number = TypeVar("Number", np.float64, np.bool_)
 
 
@@ -80,6 +82,10 @@ class Part:
     def of_prompt(self, values: Array, prompt: int) -> Array:
         """Values of trials about one prompt, shape (images, draws)."""
         return values.reshape(self.images, len(self.prompts), self.draws)[:, prompt]
+
+    def told_prompt(self, answered: Sequence[int]) -> int:
+        """Number of the prompt that occupations are told for, of those with an answer."""
+        return next((at for at in answered if self.prompts[at] == BY_OCCUPATION), answered[0])
 
     def by_image(self, numbers: Mapping[str, Array]) -> Sums:
         """Numbers of images as sums by set and group."""
