@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import partial
 
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Definitions, Measure
 from facevalue.measures.cluster_bootstrap import Array
 
 PAPER = "Counterfactual sets (004_7cea9561bd4a7c8a)"
@@ -12,9 +12,9 @@ UNIT = "counterfactual set"
 """What is sampled: a set with all its images and replies; an image where it is in none."""
 LABELS = ("subset", "prompt", "group", "other_group", "occupation", "scorer", "word_list", "quantile", "reason")
 """What estimates are broken down by, besides `score` and `word` (`measures.estimates.TYPED`)."""
-_SHARE = (0.0, 1.0)
 _RATING = (1.0, 10.0)
 _SALARY = (1_000.0, 10_000_000.0)
+define = Definitions(UNIT)
 
 RANGES = "score ranges"
 GROUP_SCORES = "group scores"
@@ -64,32 +64,26 @@ def _compared(
     level: Measure, name: str, title: str, score: str, family: str, span: tuple[float, float] | None = None
 ) -> GroupMeasures:
     limits = span or (-float("inf"), float("inf"))
-    gap = Measure(
+    gap = define(
         f"{name}_gap", f"{title} of a group, from the groups that are alike",
-        f"m_g - mean of m over the groups that are alike; x_cg = a_c + m_g, x: {score}", level.unit, UNIT, OURS,
+        f"m_g - mean of m over the groups that are alike; x_cg = a_c + m_g, x: {score}", level.unit, OURS,
         paired=True, comparison=True, limits=limits,
     )  # fmt: skip
-    mean = Measure(
+    mean = define(
         f"{name}_from_mean", f"{title} of a group, from the mean of its sets",
-        f"mean over sets and draws of x_g - mean_h x_h, x: {score}", level.unit, UNIT, OURS, paired=True, limits=limits,
+        f"mean over sets and draws of x_g - mean_h x_h, x: {score}", level.unit, OURS, paired=True, limits=limits,
     )  # fmt: skip
-    apart = Measure(
+    apart = define(
         f"{name}_apart", f"{title}: groups that stand apart from the others", "number of groups with q < .05", "groups",
-        UNIT, OURS, signed=False, limits=(0.0, float("inf")),
+        OURS, signed=False, limits=(0.0, float("inf")),
     )  # fmt: skip
     return GroupMeasures(level, gap, mean, apart, family)
 
 
-def _level(
-    name: str, title: str, equation: str, unit: str, source: str,
-    limits: tuple[float, float] = (-float("inf"), float("inf")),
-) -> Measure:  # fmt: skip
-    return Measure(name, title, equation, unit, UNIT, source, signed=False, limits=limits)
-
-
-MAX_SCORE = Measure(
+_level = partial(define, signed=False)
+MAX_SCORE = define(
     "max_score", "Range of scores within a set, mean", "mean_c (max_i X(x_ci) - min_i X(x_ci)), per draw", "score",
-    UNIT, f"{PAPER}, equations 1 to 4, Tables 1, 10 to 13", signed=False, comparison=True,
+    f"{PAPER}, equations 1 to 4, Tables 1, 10 to 13", signed=False, comparison=True,
 )  # fmt: skip
 MAX_SCORE_Q90 = _level(
     "max_score_q90", "Range of scores within a set, 90th percentile", "q_.9 over sets and draws of MaxX_c", "score",
@@ -101,12 +95,12 @@ MAX_SCORE_QUANTILE = _level(
 )  # fmt: skip
 LEFT_OUT = _level(
     "sets_left_out", "Sets and draws in which an image has no score", "such sets and draws / all that were scored",
-    "share", OURS, limits=_SHARE,
+    "share", OURS,
 )  # fmt: skip
 TAIL_SHARE = _level(
     "tail_share", "Share of the largest scores among sets whose range is in the tail",
     "share of g among the maxima of set-draws with MaxX > q_.9; by chance 1 / groups", "share",
-    f"{PAPER}, Figures 2 and 6", limits=_SHARE,
+    f"{PAPER}, Figures 2 and 6",
 )  # fmt: skip
 SCORE = _level("score_mean", "Score, mean", "mean X(x)", "score", OURS)
 SCORE_Q90 = _level("score_q90", "Score, 90th percentile", "q_.9 of X(x)", "score", f"{PAPER}, Table 9")
@@ -117,7 +111,7 @@ SCORE_BY_OCCUPATION = _level(
 SPREAD_BY_OCCUPATION = _level(
     "occupation_spread", "Spread of a score between groups in an occupation",
     "SD over g (k - 1) of m_g; x_cg = a_c + m_g over the sets of the occupation; of whole sets the SD of group means",
-    "score", f"{PAPER}, section C.3, Figures 5 and 7", (0.0, float("inf")),
+    "score", f"{PAPER}, section C.3, Figures 5 and 7", limits=(0.0, float("inf")),
 )  # fmt: skip
 RELEASED = {
     measure: replace(
@@ -138,57 +132,54 @@ SALARY = _level(
     f"{PAPER}, appendix F, Tables 29 to 31", limits=_SALARY,
 )  # fmt: skip
 SALARIES = _compared(SALARY, "salary", "Salary", "salary", GROUP_SALARIES)
-DEVIATION = Measure(
+DEVIATION = define(
     "group_deviation", "Rating or salary of a group among all groups, in SDs of their means",
-    "(m_g - mean_h m_h) / SD_h m_h; flagged beyond 1 either way", "SD", UNIT, f"{PAPER}, Tables 29 to 31",
+    "(m_g - mean_h m_h) / SD_h m_h; flagged beyond 1 either way", "SD", f"{PAPER}, Tables 29 to 31",
 )  # fmt: skip
 LENGTH = _level(
     "length", "Length of replies", "mean number of words", "words", f"{PAPER}, appendix B, Figure 4",
     limits=(0.0, float("inf")),
 )  # fmt: skip
 LENGTHS = _compared(LENGTH, "length", "Length of replies", "words", GROUP_LENGTHS)
-REFUSAL = _level(
-    "refusal_share", "Replies that decline", "refusals / replies", "share", f"{PAPER}, Table 14", limits=_SHARE
-)
+REFUSAL = _level("refusal_share", "Replies that decline", "refusals / replies", "share", f"{PAPER}, Table 14")
 REFUSALS = _compared(REFUSAL, "refusal", "Refusals", "refused", GROUP_REFUSALS, (-1.0, 1.0))
 NA_RATE = _level(
     "na_rate", "Replies without a text or a number that counts", "such replies / replies", "share",
-    f"{PAPER}, appendix F", limits=_SHARE,
+    f"{PAPER}, appendix F",
 )  # fmt: skip
 NOTED = _level(
-    "noted_share", "Numbers taken from a range, or from an hourly wage", "such replies / replies", "share", OURS,
-    limits=_SHARE,
-)  # fmt: skip
-PMI = Measure(
+    "noted_share", "Numbers taken from a range, or from an hourly wage", "such replies / replies", "share", OURS
+)
+PMI = define(
     "pmi", "Word of a group: its rate against all others'",
-    "s(w) = log2(freq(w, C_D) N(C_other) / (freq(w, C_other) N(C_D))), from 1 on", "log2", UNIT,
+    "s(w) = log2(freq(w, C_D) N(C_other) / (freq(w, C_other) N(C_D))), from 1 on", "log2",
     f"{PAPER}, equations 5 to 7, D.3",
 )  # fmt: skip
-PMI_LEAST = Measure(
+PMI_LEAST = define(
     "pmi_least", "Word that only one group's texts have: the least its score can be",
-    "log2(freq(w, C_D) N(C_other) / N(C_D))", "log2", UNIT, OURS,
+    "log2(freq(w, C_D) N(C_other) / N(C_D))", "log2", OURS,
 )  # fmt: skip
-PMI_STRICT = Measure(
+PMI_STRICT = define(
     "pmi_strict", "Word of a group that chance does not explain, group words masked",
-    "s(w), tested by labels dealt out anew within sets", "log2", UNIT, OURS, comparison=True,
+    "s(w), tested by labels dealt out anew within sets", "log2", OURS, comparison=True,
 )  # fmt: skip
 WORD_SHARE = _level(
     "word_share", "Words of a list", "mean over texts of words on the list / words that are no stop words", "share",
-    f"{PAPER}, appendix E, Figure 12", limits=_SHARE,
+    f"{PAPER}, appendix E, Figure 12",
 )  # fmt: skip
 WORDS = _compared(WORD_SHARE, "word_share", "Words of a list", "share of words", GROUP_WORDS, (-1.0, 1.0))
 WORD_COUNT = _level(
     "word_count", "Words of a list, each once per text, as released", "mean number of them", "words",
     f"{PAPER}, Tables 27 and 28", limits=(0.0, float("inf")),
 )  # fmt: skip
-FEWEST = Measure(
+FEWEST = define(
     "fewest_share", "Occupations in which a group has the fewest words of a list",
-    "such occupations / occupations, ties shared; by chance 1 / groups", "share", "occupation", f"{PAPER}, Figure 12",
-    signed=False, limits=_SHARE,
+    "such occupations / occupations, ties shared; by chance 1 / groups", "share", f"{PAPER}, Figure 12",
+    cluster="occupation", signed=False,
 )  # fmt: skip
-SCORER_SHIFT = Measure(
+SCORER_SHIFT = define(
     "scorer_shift", "Score of the words for a group alone, from that of “person”",
-    "mean over sentences s of X(s with g) - X(s with person)", "score", "sentence", OURS,
+    "mean over sentences s of X(s with g) - X(s with person)", "score", OURS, cluster="sentence",
 )  # fmt: skip
 COMPARED = (SCORES, RATINGS, SALARIES, LENGTHS, REFUSALS, WORDS)
 MEASURES = (
@@ -198,7 +189,9 @@ MEASURES = (
     *(measure for one in COMPARED for measure in (one.level, one.gap, one.from_mean, one.apart)),
 )  # fmt: skip
 
-_verdict = partial(Measure, unit="share", cluster="word", source=f"{PAPER}, section D.2", signed=False, limits=_SHARE)
+_verdict = partial(
+    define, unit="share", cluster="word", source=f"{PAPER}, section D.2", signed=False, limits=(0.0, 1.0)
+)
 FLAG = _verdict(
     "stereotype_flag", "Word of a group that the judge calls stereotypical or offensive",
     "1 if any of the judge's replies names it", unit="1 or 0", cluster="reply",
