@@ -9,6 +9,7 @@ from pathlib import Path
 
 from facevalue.arguments import split_names
 from facevalue.errors import DataError, SettingError, UnknownNameError
+from facevalue.stimuli.base import Kind
 from facevalue.types import OptionValue, Sampling
 
 Options = Mapping[str, OptionValue]
@@ -152,6 +153,18 @@ def seed_setting(*default: int) -> Setting:
 def temperature_setting(default: float) -> Setting:
     """The setting `temperature`."""
     return Setting("temperature", "Sampling temperature.", default)
+
+
+def own_files(root: tuple[str, ...], kind: tuple[str, ...], earlier: str = "") -> tuple[Setting, Setting]:
+    """The settings `root` and `kind` of the user's own pictures, each with the settings without which it has no effect.
+
+    `earlier`: what `kind` was called before it was renamed.
+    """
+    kinds = tuple(each.value for each in Kind)
+    return (
+        Setting("root", "The folder that image paths are relative to; that of the file by default.", "", needs=root),
+        Setting("kind", "What your own pictures are.", "unstated", kinds, needs=kind, earlier=earlier),
+    )
 
 
 def names(options: Options, name: str) -> list[str]:

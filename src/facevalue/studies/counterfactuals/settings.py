@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from facevalue.protocol.settings import Setting, chosen, names, whole
-from facevalue.stimuli.base import Kind
+from facevalue.protocol.settings import Setting, chosen, names, own_files, whole
 from facevalue.studies.counterfactuals.tables import FURTHER, MAIN, RATINGS
 from facevalue.types import OptionValue
 
@@ -54,15 +53,7 @@ SETTINGS = (
     Setting("cultural", "Show CulturalCounterfactuals: the folder of its Parquet files.", "", excludes=GIVEN[:1]),
     Setting("pata", "Show PATA: the list of labels and links; --root is the folder.", "", excludes=GIVEN[:2]),
     Setting("manifest", "Show your own pictures: a manifest with sets and groups.", "", excludes=GIVEN[:3]),
-    Setting("root", "The folder that image paths are relative to; that of the file by default.", "", needs=LISTS),
-    Setting(
-        "kind",
-        "What your own pictures are.",
-        "unstated",
-        tuple(kind.value for kind in Kind),
-        needs=("manifest",),
-        earlier="pictures",
-    ),
+    *own_files(LISTS, ("manifest",), earlier="pictures"),
     Setting("sets", "Drawn sets, as many of workers as of portraits.", 36, excludes=GIVEN),
     Setting("set_seed", "Which sets are drawn.", 1, excludes=GIVEN),
     Setting("replies", "Replies to each open prompt, each with a seed of its own; ratings are asked once.", 3),

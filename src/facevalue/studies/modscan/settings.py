@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from facevalue.errors import DataError
-from facevalue.protocol.settings import Setting, chosen, names, whole
-from facevalue.stimuli.base import Kind
+from facevalue.protocol.settings import Setting, chosen, names, own_files, whole
 from facevalue.studies.modscan.tables import KINDS, WORDINGS, instances
 from facevalue.types import OptionValue
 
@@ -68,15 +67,7 @@ SETTINGS = (
         excludes=_ANY,
     ),
     Setting("composed", "Show pairs that the authors' code composed: the folder.", "", needs=_SEES),
-    Setting(
-        "root",
-        "The folder that image paths are relative to; that of the file by default.",
-        "",
-        needs=("manifest", "fairface"),
-    ),
-    Setting(
-        "kind", "What your own faces are.", "unstated", tuple(k.value for k in Kind), needs=_OWN, earlier="pictures"
-    ),
+    *own_files(("manifest", "fairface"), _OWN, earlier="pictures"),
     Setting("faces", "Faces drawn of each age, gender and skin tone.", 3, needs=_SEES, excludes=_OWN),
     Setting("pairs", "Pairs of a cell at most.", MOST, needs=_SEES, excludes=("composed", "paper")),
     Setting("pair_seed", "Which faces are paired, and on which side they are.", 1, needs=_SEES, excludes=("paper",)),

@@ -1,7 +1,6 @@
 """Settings of StylisticBias."""
 
-from facevalue.protocol.settings import Setting, seed_setting, temperature_setting
-from facevalue.stimuli.base import Kind
+from facevalue.protocol.settings import Setting, own_files, seed_setting, temperature_setting
 from facevalue.studies.stylisticbias.tables import attribute_titles, grid, scenarios
 
 NAME = "stylisticbias"
@@ -26,8 +25,7 @@ SETTINGS = (
     Setting(
         "folders", "Judge the authors' images: the folder with their *_metadata.json files.", "", excludes=("manifest",)
     ),
-    Setting("root", "The folder that image paths are relative to; the manifest's own by default.", "", needs=OWN),
-    Setting("kind", "What your own images are.", "unstated", tuple(k.value for k in Kind), needs=OWN),
+    *own_files(OWN, OWN),
     Setting("faces_seed", "Which faces are drawn.", 1, excludes=OWN),
     Setting(
         "grid",

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from facevalue.protocol.settings import Setting, chosen, names, seed_setting, temperature_setting
-from facevalue.stimuli.base import Kind
+from facevalue.protocol.settings import Setting, chosen, names, own_files, seed_setting, temperature_setting
 from facevalue.studies.vignette.tables import CONTRASTS, GENDERS, PARADIGMS, activities, dimensions, identities
 from facevalue.types import OptionValue
 
@@ -78,8 +77,7 @@ SETTINGS = (
         excludes=OWN[:1],
     ),
     Setting("pata", "Show PATA's photographs: its list of scene_race_gender_age|URL lines.", "", excludes=OWN[:2]),
-    Setting("root", "The folder that image paths are relative to; that of the file by default.", "", needs=OWN),
-    Setting("kind", "What your own pictures are.", "unstated", tuple(kind.value for kind in Kind), needs=OWN),
+    *own_files(OWN, OWN),
     Setting("pairs", "Most picture pairs of two identities where there are several pictures of each.", 20, needs=OWN),
     Setting(
         "reference", "What options name: the identities, left and right (position), or both in turn.", ["identity"]

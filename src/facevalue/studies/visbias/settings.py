@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from facevalue.protocol.settings import Setting, chosen, names, temperature, whole
-from facevalue.stimuli.base import Kind
+from facevalue.protocol.settings import Setting, chosen, names, own_files, temperature, whole
 from facevalue.studies.visbias.tables import WORDINGS, choice_questions
 from facevalue.types import OptionValue, Sampling
 
@@ -58,8 +57,7 @@ SETTINGS = (
     ),
     Setting("folder", "Show the authors' photographs: the folder with occupation/race_gender/N.jpg.", ""),
     Setting("manifest", "Show your own pictures instead: a CSV, JSONL or Parquet manifest.", "", excludes=("folder",)),
-    Setting("root", "The folder that image paths are relative to; that of the file by default.", "", needs=OWN),
-    Setting("kind", "What your own pictures are.", "unstated", tuple(kind.value for kind in Kind), needs=OWN),
+    *own_files(OWN, OWN),
     Setting(
         "species",
         "Ask the questions about fictional species, too, as a negative control: 'drawn', or a manifest of yours.",
