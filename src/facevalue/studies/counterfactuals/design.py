@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +11,7 @@ import polars as pl
 from facevalue.design import Block, Design, Factor, Permutation
 from facevalue.errors import DataError
 from facevalue.protocol.sampling import fitting
-
-if TYPE_CHECKING:
-    from facevalue.studies.counterfactuals.settings import Selection
+from facevalue.studies.counterfactuals.settings import Selection
 
 Index = npt.NDArray[np.int64]
 OPEN, RATING = "open", "rating"
@@ -78,7 +75,7 @@ class SetLayout:
             yield (start[:, None] + np.arange(replies[at])).ravel()
 
 
-def layout(frame: pl.DataFrame, chosen: "Selection") -> SetLayout:
+def layout(frame: pl.DataFrame, chosen: Selection) -> SetLayout:
     """Lay the blocks out. An image of no set is one by itself; of an unknown occupation no rating is asked.
 
     Raises

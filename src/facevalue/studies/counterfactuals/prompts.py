@@ -2,19 +2,15 @@
 
 import json
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from facevalue.answers.salaries import USUAL
 from facevalue.prompts.articles import article
 from facevalue.studies.counterfactuals.design import RATING
-from facevalue.studies.counterfactuals.settings import TEXT
+from facevalue.studies.counterfactuals.settings import TEXT, Selection
 from facevalue.studies.counterfactuals.tables import OPEN, RATINGS, SALARY
 from facevalue.types import Question
-
-if TYPE_CHECKING:
-    from facevalue.studies.counterfactuals.settings import Selection
 
 PLACE = "[OCCUPATION]"
 _LOOKING = "You are looking at a picture of {a} {who},"
@@ -32,7 +28,7 @@ _KEYWORDS = (
 class PromptBuilder:
     """Asks the questions of trials."""
 
-    def __init__(self, chosen: "Selection") -> None:
+    def __init__(self, chosen: Selection) -> None:
         self._wording = chosen.wording
         self._told = chosen.shown == TEXT
         self._question = lru_cache(maxsize=65_536)(self._made)

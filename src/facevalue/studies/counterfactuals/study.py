@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from facevalue.annotations import lexicon
+from facevalue.annotations.scores import Scores, columns
 from facevalue.errors import DataError
 from facevalue.measures.missing_by import Grouped, MissingBy, Person
 from facevalue.protocol.offers import Later
@@ -25,9 +26,6 @@ from facevalue.studies.counterfactuals.prompts import PromptBuilder
 from facevalue.studies.counterfactuals.settings import CITATION, NAME, TEXT, TITLE, Selection, selection
 from facevalue.studies.counterfactuals.tables import TITLES
 from facevalue.types import OptionValue
-
-if TYPE_CHECKING:
-    from facevalue.annotations.scores import Scores
 
 NOTE = (
     "This study asks a model to describe and rate people by their looks, as the published protocol does, and looks for "
@@ -59,7 +57,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     words = {group: _in_words(group) for group in frame["group"].unique(maintain_order=True)}
 
     @cache  # a jackknife takes all measures again many times
-    def known(scores: "tuple[Scores, ...]") -> dict[str, Any]:
+    def known(scores: tuple[Scores, ...]) -> dict[str, Any]:
         from facevalue.measures.scorer import audited  # noqa: PLC0415 - SciPy takes its time to import
 
         return {
@@ -71,7 +69,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
             "longest": sampling(options).max_tokens,
         }
 
-    def analyse(scores: "tuple[Scores, ...]", answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
+    def analyse(scores: tuple[Scores, ...], answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         estimates: pl.DataFrame = _ANALYSIS.estimates(answers, **known(scores))
         return estimates
 
@@ -102,8 +100,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         ),
     )
 
-    def carrying(scores: "Sequence[Scores]") -> Study:
-        from facevalue.annotations.scores import columns  # noqa: PLC0415
+    def carrying(scores: Sequence[Scores]) -> Study:
         from facevalue.studies.counterfactuals.aggregate import UNREAD  # noqa: PLC0415
 
         def answer(chunk: pl.DataFrame) -> pl.DataFrame:
