@@ -21,6 +21,7 @@ from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
 from facevalue.stimuli.portraits import SKIN_TONES, Identity, svg
 from facevalue.stimuli.portraits.streams import Stream
 from facevalue.studies.stylisticbias import folders
+from facevalue.studies.stylisticbias.pictures import COLUMNS
 from facevalue.studies.stylisticbias.settings import SETTINGS as RUN
 from facevalue.studies.stylisticbias.tables import GENDERS, Variation, attribute_titles, grid, read
 from facevalue.types import OptionValue
@@ -103,8 +104,6 @@ def _evenly(margins: Mapping[str, int], total: int, rng: np.random.Generator) ->
 
 def _sources(options: Options) -> pl.DataFrame:
     """Faces of the user's; of pictures that are variations already none."""
-    from facevalue.studies.stylisticbias.pictures import COLUMNS  # noqa: PLC0415
-
     table = existing(options, [column for column in COLUMNS if column.name not in _CUE])
     if "attribute" in table.columns:
         table = table.filter(pl.col("attribute").is_null())

@@ -7,7 +7,9 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Design
+from facevalue.measures.selection import balanced
 from facevalue.protocol.expected_precision import Precision, Spread
+from facevalue.studies.vignette.aggregate import CONTROL, STIMULUS, collect, complete, sided
 from facevalue.studies.vignette.design import paradigms
 
 LEADING = ("decision", "perception")
@@ -86,8 +88,6 @@ def _of(frame: pl.DataFrame, paradigm: str) -> pl.DataFrame:
 
 def _sides(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """The rows from either side, with the number of their `pair`."""
-    from facevalue.studies.vignette.aggregate import STIMULUS, complete, sided  # noqa: PLC0415 - slow to import
-
     rows = complete(frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)))
     return sided(rows.with_columns(pair=pl.struct(STIMULUS).rank("dense")))
 
@@ -97,9 +97,6 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
 
     Questions of perception are taken one by one; `source` says where the run is.
     """
-    from facevalue.measures.selection import balanced  # noqa: PLC0415 - slow to import
-    from facevalue.studies.vignette.aggregate import CONTROL, collect  # noqa: PLC0415
-
     rows = _of(balanced(collect(chunks).stimuli), paradigm)
     rows = rows.filter((pl.col("n") > 0) & ~pl.col("question").cast(pl.String).str.starts_with(CONTROL))
     if not rows.height:
