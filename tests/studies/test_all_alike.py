@@ -8,8 +8,10 @@ import polars as pl
 import pytest
 
 import facevalue as fv
+from facevalue.protocol.bare_bases import NO_PICTURE
 from facevalue.protocol.look import Of
-from facevalue.protocol.replies import choice
+from facevalue.protocol.replies import choice, yes_or_no
+from facevalue.protocol.sets import Sets
 from facevalue.protocol.take_wording import findings_of
 from facevalue.protocol.takes import Take
 from facevalue.report.formatting import writing
@@ -111,6 +113,32 @@ def test_a_score_is_told_in_what_tables_have_it_in(values: tuple[int, ...]) -> N
     told = findings_of(Take("gap", of="gender"), reply.scores[0], Of("gap", ("gender",)), several=False)
     assert told.per == writing("points").per
     assert told.unit == ("scale points" if values[0] < 0 or values[-1] == 1 else f"of {values[-1]}")
+
+
+@pytest.mark.parametrize(
+    ("measure", "base", "up", "down"),
+    [
+        (
+            "shift",
+            "Emily",
+            "answered “yes” {size} more often than “Emily”",
+            "answered “yes” {size} less often than “Emily”",
+        ),
+        ("shift", NO_PICTURE, "more often than without a picture", "less often than without a picture"),
+        ("shift", None, "answered “yes” {size} more often", "answered “yes” {size} less often"),
+        ("shift", "{size}", "answered “yes” {size} more often", "answered “yes” {size} less often"),
+        ("preference", "cap", "preferred to “cap” by {size}", "passed over for “cap” by {size}"),
+        ("preference", None, "preferred to the base by {size}", "passed over for the base by {size}"),
+    ],
+)
+def test_whom_a_finding_is_beside_is_said_where_that_has_a_name(
+    measure: Any, base: str | None, up: str, down: str
+) -> None:
+    shown = Sets(pl.DataFrame({"first": [base, "Mei"]}), "identity", ("first",), base)
+    take = Take(measure, by=("first",))
+    told = findings_of(take, yes_or_no().scores[0], Of(measure, ("first",)), several=False, base=shown.base_name)
+    assert told.moved[0].endswith(up)
+    assert told.moved[1].endswith(down)
 
 
 @pytest.mark.usefixtures("few_groups")

@@ -178,7 +178,8 @@ def _is_shared(take: Take, tested: Sequence[_Taken]) -> bool:
 def _findings(row: _Taken, *, several: bool, shared: bool) -> Findings:
     """What a page says of a tested take, and whom that is about."""
     facet = facet_of(row.take, row.score, row.task.ask.reply, row.task.breakdown)
-    return replace(findings_of(row.take, row.score, row.of, several=several, shared=shared), facet=facet)
+    base = row.task.breakdown.sets.base_name
+    return replace(findings_of(row.take, row.score, row.of, several=several, shared=shared, base=base), facet=facet)
 
 
 def _unsettled(statuses: Sequence[str], look: Look) -> str:

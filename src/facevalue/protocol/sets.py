@@ -9,6 +9,7 @@ import polars as pl
 
 from facevalue.measures.clusters import UNITS, clusters
 from facevalue.measures.slicing import Slicing
+from facevalue.protocol.bare_bases import NO_PICTURE
 
 Codes = npt.NDArray[np.int64]
 BESIDE = "beside_"
@@ -36,6 +37,13 @@ class Sets:
     @cached_property
     def _clusters(self) -> tuple[Codes, list[str]]:
         return clusters(self.manifest, self.unit)
+
+    @property
+    def base_name(self) -> str:
+        """What the base is called where all is compared with one that has a name; empty elsewhere."""
+        if self.base_level is None or self.control_cue is not None or {*"{}"} & {*self.base_level}:
+            return ""
+        return "without a picture" if self.base_level == NO_PICTURE else f"“{self.base_level}”"
 
     @property
     def identities(self) -> list[str]:

@@ -28,11 +28,11 @@ _EFFECTS = {SHIFT: "shift", LEAN: "lean", PREFERENCE: "preference"}
 _Forms = tuple[str, str]
 
 
-def findings_of(take: Take, score: Score, of: Of, *, several: bool, shared: bool = False) -> Findings:
+def findings_of(take: Take, score: Score, of: Of, *, several: bool, shared: bool = False, base: str = "") -> Findings:
     """What a page says of the differences of a take of one score.
 
     `of`: its estimates. `several`: whether there are other scores. `shared`: whether its family has takes of other
-    factors.
+    factors. `base`: what shifts and preferences are from, where it has a name.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def findings_of(take: Take, score: Score, of: Of, *, several: bool, shared: bool
         TALLY: "shares of questions",
     }
     unit, per = ("of 100 questions", 100.0) if take.measure == TALLY else _told_in(score)
-    subject, moved = _forms(take, quantity, score)
+    subject, moved = _forms(take, quantity, score, base)
     name = f"{take.named()}, by {take.of.replace('_', ' ')}" if shared else take.named()
     return Findings(
         of=(of,),
@@ -65,7 +65,7 @@ def findings_of(take: Take, score: Score, of: Of, *, several: bool, shared: bool
     )
 
 
-def _forms(take: Take, quantity: str, score: Score) -> tuple[str, _Forms]:
+def _forms(take: Take, quantity: str, score: Score, base: str) -> tuple[str, _Forms]:
     """Forms of who a difference is of, and of what is said of it upward and downward."""
     by = ", ".join(f"{{{name}}}" for name in take.by)
     within, peer = f" ({by})" if by else "", f"{{{CONTRAST}:{take.of}}}"
@@ -79,7 +79,8 @@ def _forms(take: Take, quantity: str, score: Score) -> tuple[str, _Forms]:
     if take.measure == PREFERENCE and take.of:
         return group, (f"preferred to {peer} by {{size}}{within}", f"passed over for {peer} by {{size}}{within}")
     if take.measure == PREFERENCE:
-        return by or "What was changed", ("preferred to the base by {size}", "passed over for the base by {size}")
+        beside = base or "the base"
+        return by or "What was changed", (f"preferred to {beside} by {{size}}", f"passed over for {beside} by {{size}}")
     if take.measure == LEAN:
         return by or "All answers", (f"{quantity} up by {{size}}", f"{quantity} down by {{size}}")
     if take.measure == TALLY:
@@ -87,6 +88,8 @@ def _forms(take: Take, quantity: str, score: Score) -> tuple[str, _Forms]:
     if take.measure in UNSIGNED:
         whom = "versions of one unit" if take.measure == RANGE else "groups"
         return factor, (f"{whom} differ by {{size}} in {quantity}{within}",) * 2
+    if take.measure == SHIFT and base:
+        return by or "Overall", (f"{up} than {base}", f"{down} than {base}")
     return by or "Overall", (up, down)
 
 
