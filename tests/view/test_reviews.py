@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -98,6 +99,9 @@ def test_what_people_said_is_collected_as_the_command_does_and_sways_nobody_who_
     assert tables["Against what most people say"]["rows"][0][:2] == ["all", "accuracy"]
     for refused in (desk.get(f"/{address}/ben"), desk.post(f"/{address}/ben", json={"answers": {}}, headers=JSON)):
         assert "is closed to ben" in refused.json()["error"]
+    with ThreadPoolExecutor(4) as pool:  # as from several tabs
+        again = list(pool.map(lambda _: sent(desk, address, {}), range(4)))
+    assert all(document["texts"] == again[0]["texts"] for document in again)
     raters = desk.get("/api/reviews").json()["packets"][0]["raters"]
     assert [(rater["done"], rater["address"] == "") for rater in raters] == [(True, False), (True, True)]
     assert len(json.loads(files[1].read_text())["answers"]) == len(items) - 3, "what was answered stays"

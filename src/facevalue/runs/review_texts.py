@@ -125,7 +125,8 @@ def _pictures(rated: RatedPictures) -> Iterator[str | TextTable]:
         )
         for row in rated.questions.iter_rows(named=True)
     )  # fmt: skip
-    yield _table("Pictures: the share of answers that speak for them", heads, rows)
+    yield "Fine is the share of answers that speak for a picture."
+    yield _table("Pictures", heads, rows)
     if rated.source:
         yield f"Printed: {rated.source}."
     levels = rated.groups.filter(pl.col("level").is_not_null())
@@ -144,7 +145,8 @@ def _pictures(rated: RatedPictures) -> Iterator[str | TextTable]:
         yield _table("By who is shown", ("question", "factor", "level", "fine", "interval", "answers", *more), by_group)
     if left_out := levels.height - groups.height:
         shares = "1 share is" if left_out == 1 else f"{left_out:,} shares are"
-        yield f"{shares} of one {rated.unit} alone, without an interval: --json and --out FILE.csv have them."
+        where = "`facevalue review` has them with --json or --out FILE.csv"
+        yield f"{shares} of one {rated.unit} alone, without an interval: {where}."
 
 
 def _table(title: str, heads: Sequence[str], rows: Iterator[tuple[str, ...]]) -> TextTable:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 from facevalue.annotations.review_cards import is_check
@@ -31,6 +32,8 @@ from facevalue.view.query import Query
 
 QUERY = ("run",)
 MOST_SAMPLE = 5_000
+_COUNTING = Lock()
+"""Packets are counted one after the other, as what people said of each is kept in the same files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,8 @@ def collected(state: RunState, packet: str, body: Mapping[str, Any]) -> Collecte
     raters = _progress(state, key).raters
     if left := [rater.rater for rater in raters if not rater.done and rater.rater not in close]:
         raise DataError(f"{', '.join(left)} did not answer all questions yet: reload the page to see how far each is.")
-    outcome = collect(state.run, tuple(raters_of(folder, packet).values()))
+    with _COUNTING:
+        outcome = collect(state.run, tuple(raters_of(folder, packet).values()))
     result = review_result(state.run, outcome)
     for rater in raters:
         if not rater.done:
