@@ -97,7 +97,7 @@ def test_exact_and_a_simulated_respondent(tmp_path: Path) -> None:
     study = fv.study("stylisticbias", faces="2M,2F", attributes="eyewear", scenarios="wealthy")
     ours = fv.run(study, "reference", tmp_path / "ours", sample=40, exact=True)
     columns = ["trial", "weight", "probs"]
-    # StudyAsked one by one or together, numbers of 32 bits differ in their last places.
+    # Asked one by one or together, numbers of 32 bits differ in their last places.
     assert_frame_equal(theirs.answers().select(columns), ours.answers().select(columns), abs_tol=1e-4)
 
     log = evaluated(tmp_path / "logs", "stylisticbias", "facevalue/sim/default", sample=40, **CHOSEN)

@@ -111,6 +111,11 @@ def test_every_published_study_is_asked_scored_and_estimated(name: str) -> None:
     assert all(value is None or isinstance(value, float) for value in counts.values())
 
 
+def test_a_study_of_ones_own_is_named() -> None:
+    with pytest.raises(PrerequisiteError, match=r"-T file=my-study\.toml"):
+        registry.study()
+
+
 def test_more_epochs_than_seeds_are_an_error() -> None:
     trials = trials_of(document(task_of("stylisticbias", SMALL)))
     with pytest.raises(DataError, match="asks each trial 3 times here"):

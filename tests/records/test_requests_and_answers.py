@@ -329,7 +329,11 @@ def test_mistakes_are_one_sentence(asked: Asking, tmp_path: Path, monkeypatch: p
     path.write_text("\n")
     assert "a.jsonl is empty" in refused(path, run)
     path.write_text('{"x": 1}\n')
-    assert "its first line has x. These are: logs of Inspect" in refused(path, run)
+    assert "it begins with x. These are: logs of Inspect" in refused(path, run)
+    (anthropic_file,) = begin(tmp_path / "other", "anthropic").files
+    assert "holds requests, not answers" in refused(anthropic_file, tmp_path / "other")
+    (tmp_path / "b.json").write_text('{"a": 1}')
+    assert "is no record of answers that is read: it begins with a. These are" in refused(tmp_path / "b.json", run)
     (tmp_path / "b.json").write_text('{"results": {"results": 3}}')
     assert "its results is 3, not a list" in refused(tmp_path / "b.json", run)
     (tmp_path / "b.json").write_text('{"results": {"results": []}}')

@@ -33,7 +33,7 @@ _LONGEST = 256  # tokens of a reply where nothing limits it
 class FaceValueModel(ModelAPI):
     """A model of FaceValue's own: `facevalue/reference`, `facevalue/reference/VARIANT`, `facevalue/sim/NAME`.
 
-    StudyAsked one of FaceValue's tasks it gives what `facevalue run` stores. The reference model may be asked any other
+    Asked one of FaceValue's tasks it gives what `facevalue run` stores. The reference model may be asked any other
     task, too; simulated respondents look at factors, which only FaceValue's tasks have.
     """
 
@@ -76,11 +76,13 @@ class FaceValueModel(ModelAPI):
 
     def _output(self, response: Response) -> ModelOutput:
         used = (response.prompt_tokens or 0, response.completion_tokens or 0)
+        uncounted = response.prompt_tokens is None and response.status is not Status.REFUSED
         message = ChatMessageAssistant(content=response.text or "", model=self.model_name, source="generate")
         return ModelOutput(
             model=self.model_name,
             choices=[ChatCompletionChoice(message=message, stop_reason=_ENDS[response.status])],  # type: ignore[arg-type]
-            usage=None if response.prompt_tokens is None
+            # A reply that was withheld, without tokens counted, is taken for the words of an error.
+            usage=None if uncounted
             else ModelUsage(input_tokens=used[0], output_tokens=used[1], total_tokens=sum(used)),
             metadata=None if response.probs is None else {PROBS: list(response.probs)},
             error=response.error if response.status is Status.REFUSED else None,

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from inspect_ai import Task, task
+from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.model import modelapi
 
 from facevalue.inspect_tasks.providers import FaceValueModel
@@ -42,9 +43,11 @@ def counterfactuals(**options: Any) -> Task:
 
 
 @task
-def study(file: str, **options: Any) -> Task:
+def study(file: str = "", **options: Any) -> Task:
     """Make the task of a study of one's own: `-T file=my-study.toml`, and the options of `facevalue run`."""
-    return task_of(file, options)
+    if not file:
+        raise PrerequisiteError("Say which study of your own is asked: -T file=my-study.toml.")
+    return task_of(str(file), options)
 
 
 @modelapi(name="facevalue")

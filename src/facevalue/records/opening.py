@@ -1,7 +1,8 @@
 """Which reader opens a file of recorded answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from facevalue.errors import DataError
 from facevalue.given import nearest, read_file, to_json
@@ -47,7 +48,8 @@ def opened(paths: Sequence[Path]) -> tuple[list[Record], list[str]]:
             except DataError as error:
                 left_out.append(f"Left out: {error}")
         if len(records) == before:
-            raise DataError(f"{path} holds no log of Inspect that can be imported. {' '.join(left_out)}".strip())
+            reasons = " ".join(left_out) or "Name other records (.json, .jsonl) themselves."
+            raise DataError(f"{path} holds no log of Inspect (.eval) that can be imported. {reasons}")
     return records, left_out
 
 
@@ -62,7 +64,11 @@ def _opened(path: Path) -> list[Record]:
     if ending != ".json":
         raise DataError(f"{path.name} is no record of answers that is read. These are: {READ}.")
     document = checked_dict(to_json(read_file(path, _MOST_JSON, "recorded answers"), path.name), path.name)
-    return [inspect_document(path, document)] if "eval" in document else promptfoo_output(path, document)
+    if "eval" in document:
+        return [inspect_document(path, document)]
+    if "results" not in document:
+        raise _unread(path, document)
+    return promptfoo_output(path, document)
 
 
 def _lines(path: Path) -> Record:
@@ -73,9 +79,14 @@ def _lines(path: Path) -> Record:
         return openai_batch(path)
     if "doc_id" in first:
         return lmms_samples(path)
-    if "custom_id" in first:
-        raise DataError(f"{path.name} holds requests, not answers: import what the batch that they were sent to wrote.")
-    raise DataError(
-        f"{path.name} is no record of answers that is read: its first line has "
-        f"{', '.join(list(first)[:8]) or 'nothing'}. These are: {READ}."
-    )
+    raise _unread(path, first)
+
+
+def _unread(path: Path, first: Mapping[str, Any]) -> DataError:
+    """Say what an object is that is read as nothing: of a file of lines the first."""
+    if "custom_id" in first or "requests" in first:
+        return DataError(
+            f"{path.name} holds requests, not answers: import what the batch that they were sent to wrote."
+        )
+    names = ", ".join(name[:40] for name in list(first)[:8]) or "nothing"
+    return DataError(f"{path.name} is no record of answers that is read: it begins with {names}. These are: {READ}.")
