@@ -17,7 +17,14 @@ from inspect_ai import eval as inspect_eval
 from inspect_ai.log import EvalLog, read_eval_log
 
 from facevalue.inspect_tasks import registry
+from tests.runs.own_studies import study_file
 
+OWN = {
+    "yes-no": ('kind = "yes-no"\nfavourable = "yes"', "gap"),
+    "rating": ('kind = "rating"\nlow = 1\nhigh = 7', "gap"),
+    "text": ('kind = "text"', "gap"),
+}
+"""Answers of own studies as their files declare them, and what is taken of them."""
 CHOSEN = {"faces": "2M,2F", "attributes": "eyewear", "scenarios": "wealthy"}
 
 
@@ -123,6 +130,28 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     exec(code, {})
     import_records((Path("logs"),), Path("runs/in-inspect"), None, outside=False)
     assert fv.open_run("runs/in-inspect").complete
+
+
+@pytest.mark.parametrize("kind", ["yes-no", "rating", "text"])
+def test_a_study_of_ones_own_is_that_of_a_run(tmp_path: Path, kind: str) -> None:
+    file = study_file(tmp_path, "own", 6, traits=2, seeds=2)
+    answer, take = OWN[kind]
+    text = Path(file).read_text().replace('kind = "yes-no"\nfavourable = "yes"', answer).replace('"gap"', f'"{take}"')
+    if kind != "yes-no":
+        text = text.replace(" Answer with only {options}.", "")
+    Path(file).write_text(text)
+    log = evaluated(tmp_path / "logs", "study", "facevalue/sim/default", file=file)
+    theirs = imported(log, tmp_path / "theirs")
+    ours = fv.run(file, "sim/default", tmp_path / "ours", progress=False)
+    columns = ["trial", "repeat", "text", "status", "na"]
+    assert theirs.answers().select(columns).equals(ours.answers().select(columns))
+    estimates = [run.estimates().drop("model") for run in (theirs, ours)]
+    assert_frame_equal(*(table.filter(~pl.col("measure").str.contains("drift")) for table in estimates))
+    assert log.samples is not None
+    values = [sample.scores["reply"].value for sample in log.samples if sample.scores]
+    assert len(values) == ours.answers().height
+    assert all(value == "N" or 0 <= float(str(value)) <= 1 for value in values)
+    assert sum(value != "N" for value in values) == ours.answers()["na"].null_count()
 
 
 def test_every_study_is_a_task() -> None:

@@ -131,8 +131,10 @@ def reply(document: dict[str, Any]) -> Scorer:
             response = Response(request.trial, request.repeat, Status.ERROR, error=recorded)
         else:
             response = response_to(request, recorded)
-        row = trials.understood([response]).row(0, named=True)
-        value: float | str = NOANSWER if row["na"] is not None else 1.0 if row["weight"] is None else row["weight"]
+        answers = trials.understood([response])
+        share = answers.select(pl.coalesce(*trials.study.watched.followed.values(), 1.0)).item()
+        na = answers["na"].item()
+        value: float | str = share if na is None else NOANSWER
         facts: dict[str, Any] = {
             "repeat": response.repeat,
             "status": str(response.status),
@@ -142,7 +144,7 @@ def reply(document: dict[str, Any]) -> Scorer:
         return Score(
             value=value,
             answer=response.text,
-            explanation=row["na"] or response.error,
+            explanation=na or response.error,
             reason="refusal" if response.status is Status.REFUSED else None,
             metadata=facts,
         )
