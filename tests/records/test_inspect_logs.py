@@ -279,6 +279,7 @@ ASKED: list[tuple[dict[str, Any], str]] = [
     ({"options": {"manifest": "s3://bucket/list.csv"}}, "names files or folders of this machine"),
     ({"options": {"interventions": ["{"]}}, "A stored intervention cannot be read"),
     ({"sample": -1}, "what was asked has no 'sample' as FaceValue writes it"),
+    ({"options": {"temperature": 10**400}}, "must be between 0 (greedy) and 2"),
 ]
 
 
@@ -287,6 +288,14 @@ def test_what_was_asked_is_not_believed(asked: Asking, tmp_path: Path, changes: 
     top = head(asked.asked)
     top["eval"]["metadata"]["facevalue"] |= changes
     assert message in raised(write_log(tmp_path / "log.eval", top, samples(asked)), tmp_path / "run")
+
+
+def test_what_was_asked_is_said_whole(asked: Asking, tmp_path: Path) -> None:
+    for name in asked.asked.document():
+        top = head(asked.asked)
+        del top["eval"]["metadata"]["facevalue"][name]
+        message = raised(write_log(tmp_path / "log.eval", top, samples(asked)), tmp_path / "run")
+        assert f"what was asked has no {name!r} as FaceValue writes it" in message
 
 
 def test_the_file_of_a_study_may_name_no_files_either(asked: Asking, tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ def seeds(options: Options) -> tuple[int, ...]:
 def temperature(options: Options, name: str = "temperature") -> float:
     """A sampling temperature; 0 is greedy."""
     value = options[name]
-    if isinstance(value, (list, str)) or not 0 <= float(value) <= HOTTEST:
+    if isinstance(value, (list, str)) or not 0 <= value <= HOTTEST:
         raise SettingError(f"The {name.replace('_', ' ')} is {value}: it must be between 0 (greedy) and {HOTTEST:g}.")
     return float(value)
 

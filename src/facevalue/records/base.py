@@ -54,7 +54,7 @@ class StudyAsked:
         }  # fmt: skip
         for name, kind in kinds.items():
             value = document.get(name)
-            odd = isinstance(value, bool) and kind is not bool
+            odd = name not in document or (isinstance(value, bool) and kind is not bool)
             if odd or not isinstance(value, kind) or (isinstance(value, int) and value < (name == "sample")):
                 raise DataError(f"{place}: what was asked has no {name!r} as FaceValue writes it.")
         options = document["options"]
