@@ -42,6 +42,7 @@ FINE: Mapping[str, Callable[[Any], bool]] = {
     "interventions": lambda v: v in ([], ()),
     "others": lambda v: v in ([], ()),
     "margins": lambda v: v == {},
+    "model_args": lambda v: v == {},
 }
 
 
@@ -71,6 +72,7 @@ def calls(study: fv.Study, run: fv.Run) -> dict[str, tuple[Callable[..., Any], d
         "study": (fv.study, {"protocol": "vignette"}),
         "model": (fv.model, {"spec": "sim/default"}),
         "run": (fv.run, {"study": study, "model": "sim/default", "folder": "fine", "exact": True, "progress": False}),
+        "write_requests": (fv.write_requests, {"study": study, "model": "m", "folder": "asked", "form": "rows"}),
         "open_run": (fv.open_run, {"folder": "fine"}),
         "compare": (fv.compare, {"first": run, "second": run}),
         "Run.answers": (run.answers, {}),
@@ -85,6 +87,7 @@ NAMES = (
     "study",
     "model",
     "run",
+    "write_requests",
     "open_run",
     "compare",
     "Run.answers",

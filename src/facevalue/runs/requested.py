@@ -8,6 +8,7 @@ import numpy as np
 
 from facevalue.design import Order
 from facevalue.errors import SettingError, UnknownNameError
+from facevalue.printable import printable
 from facevalue.protocol.study import Study
 from facevalue.records.base import Fact
 from facevalue.records.requests import FORMS, RequestForm
@@ -23,6 +24,7 @@ from facevalue.store.journal import recover
 from facevalue.store.lock import RunLock
 from facevalue.store.manifest import RECORDED_BY, write_manifest
 
+_LONGEST = 300  # characters of a name
 FOLDER = "requests"
 """Folder of a run in which its requests lie."""
 
@@ -57,6 +59,8 @@ def write_requests(
     """
     if form not in FORMS:
         raise UnknownNameError("form of requests", form, FORMS)
+    if not model.strip() or len(model) > _LONGEST or printable(model) != model:
+        raise SettingError(f"The name of the model that will be asked is a text of up to {_LONGEST} characters.")
     written = FORMS[form]
     check_shown(study)
     _check(study, written, form, settings)
