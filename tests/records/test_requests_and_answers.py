@@ -301,7 +301,7 @@ def test_the_same_from_python(asked: Asking, tmp_path: Path) -> None:
     assert fv.write_requests(study, "gpt-x", tmp_path / "run", form="openai", sample=120, max_tokens=50).requests == 1
     with pytest.raises(FaceValueError, match="Unknown form of requests 'opneai'"):
         fv.write_requests(study, "gpt-x", tmp_path / "other", form="opneai")
-    for name in ("", " ", "a\x07b", "x" * 301):
+    for name in ("", " ", "a\nb", "a\x07b", "x" * 301):
         with pytest.raises(SettingError, match="The name of the model that will be asked is a text"):
             fv.write_requests(study, name, tmp_path / "other", form="openai")
     assert not (tmp_path / "other").exists()

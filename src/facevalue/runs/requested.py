@@ -8,7 +8,6 @@ import numpy as np
 
 from facevalue.design import Order
 from facevalue.errors import SettingError, UnknownNameError
-from facevalue.printable import printable
 from facevalue.protocol.study import Study
 from facevalue.records.base import Fact
 from facevalue.records.requests import FORMS, RequestForm
@@ -59,7 +58,7 @@ def write_requests(
     """
     if form not in FORMS:
         raise UnknownNameError("form of requests", form, FORMS)
-    if not model.strip() or len(model) > _LONGEST or printable(model) != model:
+    if not model.strip() or len(model) > _LONGEST or not model.isprintable():
         raise SettingError(f"The name of the model that will be asked is a text of up to {_LONGEST} characters.")
     written = FORMS[form]
     check_shown(study)
