@@ -101,6 +101,15 @@ def test_someone_on_either_side_of_pairs_is_shown_by_name(golden: Path) -> None:
     assert sides["person_1"] | sides["person_2"] == {unit["cluster"] for unit in cell["cluster"]["rows"]}
 
 
+def test_units_of_pairs_are_people(golden: Path) -> None:
+    runs = OpenedRuns([StoredRun.open(golden / "visbias")])
+    (row,) = plain(document(runs, "estimates", [("measure", "ranked_share"), ("n", "1")]))["rows"]
+    cell = cell_of(lambda key: plain(document(runs, "cell", [("key", key)])), row["key"])
+    assert cell["cluster"]["title"] == cell["steps"][0]["table"]["heads"][0] == "people"
+    assert "people" in cell["steps"][0]["text"]
+    assert all(unit["cluster"].startswith("person ") for unit in cell["cluster"]["rows"])
+
+
 def test_an_estimator_without_sums_says_so(golden: Path) -> None:
     runs = OpenedRuns([StoredRun.open(golden / "stylisticbias")])
 

@@ -165,7 +165,8 @@ def _terms(hits: Array, weight: Array, first: Codes, second: Codes, cell: Codes,
         return alone.reshape(people, cells).astype(np.float64)
 
     s, n = (np.bincount(cell, values, cells).astype(np.float64) for values in (hits, weight))
-    return terms_of(by_person(hits), by_person(weight), totals=(s, n))
+    plural = "people" if apart.any() else ""
+    return terms_of(by_person(hits), by_person(weight), totals=(s, n), plural=plural)
 
 
 def units(weight_share: Array, people: tuple[Codes, Codes]) -> float:

@@ -34,6 +34,8 @@ class UnitSums:
         Totals of sums and counts where these are not the sums over units, as an answer may be of two of them.
     names:
         What the units are called; empty where the estimator knows only numbers.
+    plural:
+        What they are, where that is not what the measure says was sampled, as the people of pairs.
     """
 
     sums: Array
@@ -41,6 +43,7 @@ class UnitSums:
     statistic: Callable[[Array, Array], Array] | None = None
     totals: tuple[Array, Array] | None = None
     names: Sequence[str] = ()
+    plural: str = ""
 
     @property
     def total(self) -> tuple[Array, Array]:
@@ -169,6 +172,7 @@ def terms_of(
     estimates: int | None = None,
     totals: tuple[Array, Array] | None = None,
     names: Sequence[str] = (),
+    plural: str = "",
 ) -> Terms | None:
     """Terms of estimates that follow from these sums; None where nobody asked for them.
 
@@ -176,7 +180,7 @@ def terms_of(
     """
     if _RECORD.get() is None:
         return None
-    of = UnitSums(sums, counts, statistic, totals, names)
+    of = UnitSums(sums, counts, statistic, totals, names, plural)
     return tuple(EstimateTerm(of, column) for column in range(sums.shape[1] if estimates is None else estimates))
 
 

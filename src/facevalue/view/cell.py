@@ -129,12 +129,13 @@ def _sums(view: View, e: Estimate, arithmetic: Arithmetic) -> Sequence[Step]:
     """Steps from the sums of units to the value."""
     signed = view.signed(e.measure)
     of = arithmetic.of
-    units = f"{len(of.units):,} {_unit_name(view, e)}"
+    plural = of.plural or _unit_name(view, e)
+    units = f"{len(of.units):,} {plural}"
     if of.total is None:
         text = f"From the sums of {units}: {figures(of.value)}, which is {view.value(e)}."
         return [Step("Value", text)]
     text, rows = lines(arithmetic, e, signed=signed)
-    heads = (_unit_name(view, e), "sum", "count", "mean", "moves it by")
+    heads = (plural, "sum", "count", "mean", "moves it by")
     first = f"The first {len(rows)} of {units}, by what they add." if len(rows) < len(of.units) else units
     return [Step("Sums of each", first, StepTable(heads, tuple(rows))), Step("All together", text)]
 
@@ -170,6 +171,7 @@ def _clusters(
                 tuple(picture for number in numbers for picture in pictures.get(number, ())),
             )
         )  # fmt: skip
+    name = of.plural or name
     note = f"What the estimate{'' if signed else ', which has no sign,'} would move by without each."
     return CellClusters(name, len(of.units), False, note, tuple(out))
 

@@ -32,7 +32,7 @@ _NUMBERS = pl.List(pl.Float64)
 _COLUMNS: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "key": pl.String,
     "value": pl.Float64, "factor": pl.Float64, "less": pl.Float64, "unsigned": pl.Boolean,
-    "total_sum": pl.Float64, "total_count": pl.Float64,
+    "total_sum": pl.Float64, "total_count": pl.Float64, "plural": pl.String,
     "unit": pl.List(pl.String), "sum": _NUMBERS, "count": _NUMBERS, "added": _NUMBERS,
 }  # fmt: skip
 _TOGETHER = 64
@@ -53,6 +53,8 @@ class EstimateSums:
         The estimate, from the totals: their ratio times `factor`, less `less`, perhaps without its sign.
     total:
         Totals of sums and counts; None where the estimate takes several columns of them.
+    plural:
+        What its units are, where that is not what the measure says was sampled.
     units:
         Units with answers behind it; by numbers where they are not named.
     are_named:
@@ -68,6 +70,7 @@ class EstimateSums:
     less: float
     unsigned: bool
     total: tuple[float, float] | None
+    plural: str
     units: tuple[str, ...]
     are_named: bool
     added: npt.NDArray[np.float64]
@@ -110,7 +113,17 @@ class RunSums:
         are_named = row["unit"] is not None
         units = tuple(row["unit"] if are_named else (f"unit {number + 1}" for number in range(added.size)))
         return EstimateSums(
-            row["value"], row["factor"], row["less"], row["unsigned"], total, units, are_named, added, sums, counts
+            row["value"],
+            row["factor"],
+            row["less"],
+            row["unsigned"],
+            total,
+            row["plural"],
+            units,
+            are_named,
+            added,
+            sums,
+            counts,
         )
 
 
@@ -158,7 +171,7 @@ def _rows(record: TermRecord) -> Iterator[tuple[object, ...]]:
         with np.errstate(invalid="ignore", divide="ignore"):
             added = pl.Series(value - term.without_each()[used])
         key = key_of(measure, intervention, dict(labels))
-        yield key, value, term.factor, term.less, term.unsigned, *total, units, *lists, added
+        yield key, value, term.factor, term.less, term.unsigned, *total, term.of.plural, units, *lists, added
 
 
 def _is_whole(path: Path) -> bool:
