@@ -1,6 +1,6 @@
 """How many images the paper counts for its pairs of people and activities, as blocks.
 
-000_3034adc9333dc66e.txt, Appendix A.2, Table 8: with n identities in a dimension and 75 activities.
+VIGNETTE, Appendix A.2, Table 8: with n identities in a dimension and 75 activities.
 """
 
 from math import comb

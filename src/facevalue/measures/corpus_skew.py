@@ -26,7 +26,7 @@ def corpus_skew(
 
     Equation
     --------
-    S = |m / (m + f) - 1/2| (ModSCAN, section 6 and Table 7, `002_9046da80f63aa965.txt`). Intervals are ours: Wilson's
+    S = |m / (m + f) - 1/2| (ModSCAN, section 6 and Table 7). Intervals are ours: Wilson's
     of m / (m + f), and what |p - 1/2| takes over it, from 0 where it holds 1/2.
 
     Notes

@@ -66,7 +66,7 @@ def bias_scores(choices: GroupChoices, seed: int, resamples: int = RESAMPLES) ->
 
     Equation
     --------
-    S = |R|/|Q| 1/(|L_A| |L_S|) sum_i sum_j |p_ij - b| (ModSCAN, 002_9046da80f63aa965, equation 2). The floor is the
+    S = |R|/|Q| 1/(|L_A| |L_S|) sum_i sum_j |p_ij - b| (ModSCAN, equation 2). The floor is the
     score of shares b + e, e normal with the covariance over people (`dyads.covariance`) of choices as far as they lie
     from b: what an even model's answers would give, that vary as these do. Its upper tail is p. The interval is of the
     score that more people would give: S is in it if neither tail of the score of b + s d + e holds the value that was

@@ -114,7 +114,7 @@ def reading_share(unit: str) -> Measure:
         equation="100 n_kind / N; kinds: decoded, plain, mixed, unable, unreadable",
         unit="%",
         cluster=unit,
-        source="FaceValue; cipher of VisBias (003_4c8bf5711757ffbf), section 2.1",
+        source="FaceValue; cipher of VisBias (Huang et al.), section 2.1",
         signed=False,
         limits=(0.0, 100.0),
     )

@@ -6,7 +6,7 @@ from functools import partial
 from facevalue.measures.base import Definitions, Measure
 from facevalue.measures.cluster_bootstrap import Array
 
-PAPER = "Counterfactual sets (004_7cea9561bd4a7c8a)"
+PAPER = "Counterfactual sets (Howard et al.)"
 OURS = "FaceValue"
 UNIT = "counterfactual set"
 """What is sampled: a set with all its images and replies; an image where it is in none."""

@@ -2,7 +2,7 @@
 
 from facevalue.measures.base import Definitions, Measure
 
-PAPER = "ModSCAN (002_9046da80f63aa965)"
+PAPER = "ModSCAN (Jiang et al.)"
 OURS = "FaceValue"
 UNIT = "person or scene"
 """What is sampled: a person, on either side of the pairs that show them; a scene."""

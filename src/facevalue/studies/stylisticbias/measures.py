@@ -2,7 +2,7 @@
 
 from facevalue.measures.base import Definitions
 
-PAPER = "StylisticBias (001_39760bebb78d6e4b)"
+PAPER = "StylisticBias (Kolli et al.)"
 OURS = "FaceValue"
 UNIT = "identity"
 """What StylisticBias samples: faces. All its intervals go over them."""

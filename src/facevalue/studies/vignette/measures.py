@@ -5,7 +5,7 @@ from functools import partial
 
 from facevalue.measures.base import Definitions
 
-PAPER = "VIGNETTE (000_3034adc9333dc66e)"
+PAPER = "VIGNETTE (Raj et al.)"
 OURS = "FaceValue"
 UNIT = "picture"
 """What VIGNETTE samples: pictures of one person each, or the people in them where one stands in several."""

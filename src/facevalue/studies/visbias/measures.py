@@ -4,7 +4,7 @@ import math
 
 from facevalue.measures.base import Definitions
 
-PAPER = "VisBias (003_4c8bf5711757ffbf)"
+PAPER = "VisBias (Huang et al.)"
 OURS = "FaceValue"
 IMAGE, PAIR, FORM = "image", "pair", "form"
 """What is sampled: images, pairs of them, forms. All intervals go over these."""

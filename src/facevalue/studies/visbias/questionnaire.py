@@ -29,7 +29,7 @@ MOST = 20
 
 
 RATING, AGREEMENT = "human_rating", "rater_agreement"
-_SOURCE = "VisBias (003_4c8bf5711757ffbf), section 3.4"
+_SOURCE = "VisBias (Huang et al.), section 3.4"
 _MEANS = "t over raters"
 _WHO = ("model", "intervention")
 _NAMES = {"attribute": "attribute", "choice": "choice", "other_attribute": "outcome", "likeliest": "likely"}
