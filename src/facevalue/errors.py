@@ -36,6 +36,8 @@ class UnknownNameError(FaceValueError):
         What the user wrote.
     known:
         The names there are.
+    why:
+        A sentence on why it is none of these, where that can be told.
 
     Examples
     --------
@@ -43,14 +45,14 @@ class UnknownNameError(FaceValueError):
     "Unknown study 'stylistcbias'. Did you mean 'stylisticbias'? Known: stylisticbias, vignette."
     """
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], why: str = "") -> None:
         names = sorted(set(known))
         name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..."
         near = get_close_matches(name.lower(), [n.lower() for n in names], n=2, cutoff=0.5)
         near = [n for n in names if n.lower() in near]
         hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
         listed = ", ".join(names[:40]) + (f" and {len(names) - 40} more" if len(names) > 40 else "")
-        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {listed or 'none'}.")
+        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {listed or 'none'}.{why and f' {why}'}")
 
 
 class DataError(FaceValueError):

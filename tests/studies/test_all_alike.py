@@ -149,3 +149,27 @@ def test_units_of_differences_between_runs_are_words(facevalue: Command, tmp_pat
     said = " ".join(facevalue("compare", "run1", "run2").out.split())
     (limits,) = re.findall(r"differs by more than \(95%\): (.*?)\. ", said)
     assert re.fullmatch(r"mean_years by [\d.]+; mean_able by [\d.]+ scale points", limits)
+
+
+@pytest.mark.parametrize("optional", [False, True])
+def test_a_factor_of_one_level_is_refused_as_that(optional: bool, tmp_path: Path) -> None:
+    rows = ", ".join(f'{{ identity = "i{n}", city = "Rome", name = "N{n}" }}' for n in range(4))
+    text = f"""
+name = "one-city"
+[pictures]
+kind = "none"
+unit = "identity"
+rows = [{rows}]
+[prompt]
+text = "Would you invite {{name}}? {{options}}"
+[answer]
+kind = "yes-no"
+[[take]]
+measure = "gap"
+of = "city"
+optional = {str(optional).lower()}
+"""
+    (tmp_path / "one.toml").write_text(text)
+    message = "has no city of two levels or more" if optional else "All that is shown has one level of 'city', 'Rome'"
+    with pytest.raises(fv.errors.FaceValueError, match=message):
+        fv.study(tmp_path / "one.toml")

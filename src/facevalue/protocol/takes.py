@@ -220,11 +220,16 @@ class Breakdown:
         """Factors of the prompt, each with its coarser ones."""
         return list(self._of_items)
 
+    def _why_none(self, name: str) -> str:
+        """Why a column of the list is no factor, if it is that all that is shown has one level of it."""
+        levels = self.sets.levels(name) if name in self.sets.columns else []
+        return f"All that is shown has one level of {name!r}, {levels[0]!r}." if len(levels) == 1 else ""
+
     def check(self, take: Take) -> None:
         """Refuse a take on what there isn't."""
         for name in (*take.by, *take.any, *filter(None, [take.of])):
             if name not in self.factors:
-                raise UnknownNameError(f"factor in a {take.measure}", name, self.factors)
+                raise UnknownNameError(f"factor in a {take.measure}", name, self.factors, self._why_none(name))
         for name, only in take.only.items():
             for level in only:
                 if level not in self.levels(name):

@@ -190,8 +190,8 @@ def allotted(
             with placed(refused[0].where):
                 _of_tasks(refused[0], breakdowns, asks, scores, sides=sides)  # raises what else is unknown
         raise DataError(
-            f"Nothing is left to compare: what is shown has no {' or '.join(missing)}. Name at least one of these in "
-            "a column of its list."
+            f"Nothing is left to compare: what is shown has no {' or '.join(missing)} of two levels or more. Name at "
+            "least one of these in a column of its list."
         )
     for name, of_task in out.items():
         if not of_task:
