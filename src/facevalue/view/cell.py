@@ -154,9 +154,7 @@ def _clusters(
         return CellClusters(name, e.clusters or 0, bool(waiting), waiting, ())
     of, order = arithmetic.of, arithmetic.ranked()[:_CLUSTERS]
     columns = unit_columns(state.run, of.units if of.are_named else ())
-    trials: dict[str, list[int]] = {}
-    for column in columns:  # of a pair someone may be on either side
-        trials = trials_of_units(state, column, [of.units[at] for at in order], row) | trials
+    trials = trials_of_units(state, columns, [of.units[at] for at in order], row) if columns else {}
     pictures = pictures_of_trials(state, [number for numbers in trials.values() for number in numbers])
     signed = view.signed(e.measure)
     out = []

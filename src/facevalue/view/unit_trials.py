@@ -17,35 +17,42 @@ _UNITS = 10
 """Units of which all trials are looked through together."""
 
 
-def trials_of_units(state: RunState, column: str, units: Sequence[str], row: ViewedEstimate) -> dict[str, list[int]]:
+def trials_of_units(
+    state: RunState, columns: Sequence[str], units: Sequence[str], row: ViewedEstimate
+) -> dict[str, list[int]]:
     """Trials of each unit at the levels of an estimate's labels; any where a unit has none there.
+
+    `columns`: the factor whose levels are units, or those of both sides of a pair, on either of which someone may be.
 
     Where a label says what is shown, each is followed by the trial of the same unit that was asked the same about
     something else: the picture without the change first, where there is one.
     """
     index, study = index_of(state), state.run.study
     levels = {name: label.level for name, label in row.labels.items() if name in study.design.columns}
-    prompt_factors = [name for name in prompt_columns(study) if name != column]
-    columns = list(dict.fromkeys([column, *levels, *prompt_factors]))
+    prompt_factors = [name for name in prompt_columns(study) if name not in columns]
+    needed = list(dict.fromkeys([*columns, *levels, *prompt_factors]))
+    cues = [name for name in levels if name not in (*prompt_factors, *columns)]
     out: dict[str, list[int]] = {}
     for start in range(0, len(units), _UNITS):
-        trials = index.trials_at(column, units[start : start + _UNITS])
-        out |= _of_units(study.design.trials(trials, columns), column, levels, prompt_factors)
+        sides = (
+            study.design.trials(index.trials_at(column, units[start : start + _UNITS]), needed).with_columns(
+                unit=pl.col(column).cast(pl.String)
+            )
+            for column in columns
+        )
+        out |= _of_units(pl.concat(sides), levels, prompt_factors, cues)
     return out
 
 
 def _of_units(
-    factors: pl.DataFrame, column: str, levels: Mapping[str, str], prompt_factors: Sequence[str]
+    factors: pl.DataFrame, levels: Mapping[str, str], prompt_factors: Sequence[str], cues: Sequence[str]
 ) -> dict[str, list[int]]:
-    """The same, of all trials of some units with their factors."""
+    """The same, of all trials of some units with their factors; `cues`: labels that say what is shown."""
     at_levels = [pl.col(name).cast(pl.String) == level for name, level in levels.items()]
-    frame = factors.with_columns(
-        unit=pl.col(column).cast(pl.String), is_at=pl.all_horizontal(True, *at_levels).fill_null(value=False)
-    )
+    frame = factors.with_columns(is_at=pl.all_horizontal(True, *at_levels).fill_null(value=False))
     if not frame["is_at"].all():
         frame = frame.with_columns(is_at=pl.col("is_at") | ~pl.col("is_at").any().over("unit"))
     first_trials = frame.filter("is_at").group_by("unit", maintain_order=True).head(_TRIALS)
-    cues = [name for name in levels if name not in prompt_factors and name != column]
     neighbours = _beside(first_trials, frame.filter(~pl.col("is_at")), ["unit", *prompt_factors], cues) if cues else {}
     out: dict[str, list[int]] = {}
     for unit, trial in first_trials.select("unit", "trial").iter_rows():
