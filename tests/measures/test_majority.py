@@ -267,3 +267,16 @@ def test_where_no_set_differs_from_another_missing_values_have_bounds_too() -> N
     np.testing.assert_allclose(found.bounds.low, [0.0, -1 / 6, -1 / 6])
     np.testing.assert_allclose(found.bounds.high, [1 / 3, 0.0, 0.0])
     assert np.isnan(from_majority(values, 0).bounds.low).all(), "without limits nothing is known"
+
+
+@given(seed=st.integers(0, 10_000), levels=st.integers(2, 4), sets=st.integers(2, 12), groups=st.integers(3, 7))
+def test_what_rounding_does_to_equal_numbers_changes_nothing(seed: int, levels: int, sets: int, groups: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, levels, size=(sets, groups, 2)).astype(np.float64)
+    values[rng.random(values.shape) < 0.1] = np.nan
+    exact = from_majority(values, seed=0)
+    rounded = from_majority(values * (1 + 1e-14 * rng.normal(size=values.shape)), seed=0)
+    for column in ("value", "low", "high", "se", "p_zero"):
+        now, before = (getattr(contrasts.estimates, column) for contrasts in (rounded, exact))
+        np.testing.assert_allclose(now, before, rtol=1e-6, atol=1e-6, err_msg=column)
+    np.testing.assert_allclose(rounded.q, exact.q, rtol=1e-6, atol=1e-6)

@@ -19,7 +19,8 @@ _MINORITY, _SHIFT = 0.4, 2.0
 """Share of groups that stand apart in the second kind of worlds, and how far in standard errors: there it errs most."""
 _STEP = 1.5
 """By which factors variances differ that worlds tell apart."""
-_SLACK = 1e-12
+_SLACK, _TIE = 1e-12, 1e-9
+"""What rounding makes of equal numbers: which of two equal explanations holds must not hang on the processor."""
 
 
 def draws_for(groups: int) -> tuple[int, ...]:
@@ -44,7 +45,7 @@ class Explanations:
     """
 
     def __init__(self, mean: Array, variance: Array, groups: int) -> None:
-        order = np.argsort(mean, axis=1, kind="stable")
+        order = np.argsort(np.round(mean / np.sqrt(variance.mean(axis=1, keepdims=True)), 9), axis=1, kind="stable")
         self._at = np.argsort(order, axis=1, kind="stable")
         z = np.take_along_axis(mean, order, axis=1)
         self._middle = z.mean(axis=1, keepdims=True)
@@ -73,7 +74,7 @@ class Explanations:
         for low, high, cost, middle, spread in self._windows():
             best = cost + (self._z - middle) ** 2 / spread
             best = np.minimum(best, cost + _PRICE) if self._without(low, high) else best
-            better = best < lowest
+            better = best <= lowest * (1 + _TIE) + _TIE  # of equal ones the last: the most groups are alike
             lowest = np.where(better, best, lowest)
             centre, error = np.where(better, middle, centre), np.where(better, spread, error)
             first, last = np.where(better, low, first), np.where(better, high, last)
@@ -148,10 +149,10 @@ class Worlds:
 
 def enough_worlds(evidence: float, variance: Array, df: Array, groups: int, seed: int) -> Worlds:
     """Draw worlds, more of them where few have so much evidence."""
-    order = np.argsort(variance, kind="stable")
-    steps = np.rint(np.log(variance[order] / variance.min()) / np.log(_STEP))  # so that many share the same worlds
-    v = tuple(float(x) for x in _STEP**steps)
-    freedom = tuple(float(min(d, 1000.0)) for d in df[order])
+    steps = np.rint(np.log(variance / variance.min()) / np.log(_STEP))  # so that many share the same worlds
+    freedoms = np.round(np.minimum(df, 1000.0), 6)
+    order = np.lexsort((freedoms, steps))
+    v, freedom = (tuple(x.tolist()) for x in (_STEP ** steps[order], freedoms[order]))
     for draws in draws_for(variance.size):
         worlds = _worlds(v, freedom, groups, draws, seed)
         if worlds.p_of_largest(np.array([evidence]))[0] * (1 + draws) > _ENOUGH:

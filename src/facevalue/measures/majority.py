@@ -103,7 +103,8 @@ def group_effects(values: Array) -> GroupEffects:
     for _ in range(k):  # without those that vary more, others may, too
         alike = often & ~wider if (often & ~wider).any() else ~wider
         pooled = weight * max(robust[alike].sum(), 0.0) / weight[alike].sum()
-        before, wider = wider, robust > pooled * (1 + _WIDER * np.sqrt(2 / (many - 1)))
+        limit = pooled * (1 + _WIDER * np.sqrt(2 / (many - 1))) + _SINGULAR * robust.max()  # rounding is no variance
+        before, wider = wider, robust > limit
         if (before == wider).all():
             break
     variance[seen] = np.maximum(np.where(wider, robust, pooled), further.mean())
@@ -235,7 +236,7 @@ def _tested(explained: Explanations, variance: Array, df: Array, seed: int) -> t
     low, high = explained.ends(float(worlds.single[int(np.ceil(LEVEL * (worlds.single.size + 1))) - 1]))
     p_any = float(tail(worlds.spread, explained.spread())[0])
     q, before = np.fmax(p, worlds.p_of_largest(evidence)), 0.0
-    order = np.argsort(-evidence, kind="stable")
+    order = np.argsort(-np.round(evidence, 9), kind="stable")
     for rank, group in enumerate(order):
         if rank and before < q[group] and before < 1 - LEVEL and 2 * (rank + 1) < groups:
             left = order[rank:]
