@@ -1,6 +1,7 @@
 """`facevalue calibrate --model reference`, on few people and with a stand-in for the model."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -13,13 +14,14 @@ from tests.studies.planted_model import PlantedModel
 
 
 @pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> PlantedModel:
-    """Stand in for the model; it looks at no pictures, so none are drawn."""
+def model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> PlantedModel:
+    """Stand in for the model; it looks at no pictures, so none are drawn. What it judged is kept for one test alone."""
     planted = PlantedModel(sign=-1)
 
     monkeypatch.setattr(adapter, "ReferenceModel", lambda *_: planted)
     few = replace(of_reference.REFERENCE, settings={**of_reference.REFERENCE.settings, "faces": "2M,2F"})
     monkeypatch.setattr(of_reference, "REFERENCE", few)
+    monkeypatch.setattr(learned, "default_folder", lambda: tmp_path / "calibration")
     monkeypatch.setattr(learned, "draw_all", lambda manifest, _: iter([1] * manifest.height))
     return planted
 
