@@ -59,6 +59,10 @@ class DataError(FaceValueError):
     """A file, manifest or image of the user's that cannot be used as it is."""
 
 
+class NoPicturesError(DataError):
+    """A study of the user's own pictures, none of which are named."""
+
+
 class SettingError(DataError):
     """Settings that do not go together."""
 

@@ -18,6 +18,7 @@ from facevalue.errors import DataError
 from facevalue.measures.verdicts import FOUND_UNLESS
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
+from facevalue.studies.registry import PUBLISHED
 from facevalue.types import OptionValue
 
 T = TypeVar("T")
@@ -181,8 +182,14 @@ def test_a_study_that_says_nothing_of_what_to_plant_is_one_error() -> None:
         calibration_of(Protocol(name="other", title="Other", build=build))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", sorted(set(studies.STUDIES) - set(PUBLISHED)))
+def test_a_study_of_pictures_of_ones_own_says_how_it_is_calibrated(name: str) -> None:
+    with pytest.raises(DataError, match=f"--like {name}, name your list there"):
+        calibration_of(studies.protocol(name))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", studies.STUDIES)
+@pytest.mark.parametrize("name", PUBLISHED)
 def test_nothing_is_found_where_nothing_is_planted(name: str) -> None:
     assert at_middle(name, 40, 2)["page"] <= 0.15  # 6 of 40; more have probability .003 at .05
 

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.calibration.rivals import of_groups
-from facevalue.errors import DataError
+from facevalue.errors import DataError, NoPicturesError
 from facevalue.protocol.asks import ORDERING
 from facevalue.protocol.calibration import PART, SIDE, UNIT, VALUE, Calibration, Rival, Rows
 from facevalue.protocol.definitions import companions, measure_name
@@ -42,11 +42,17 @@ def calibration_of(protocol: Protocol) -> Calibration:
     Raises
     ------
     DataError
-        It does neither.
+        It does neither, or names no pictures.
     """
     if protocol.extras.calibrate is not None:
         return protocol.extras.calibrate()
-    analysis = None if protocol.build is not None else protocol.study().analyse
+    try:
+        analysis = None if protocol.build is not None else protocol.study().analyse
+    except NoPicturesError as error:
+        raise DataError(
+            f"{protocol.name} is calibrated on pictures of yours: copy it with facevalue new mine.toml --like "
+            f"{protocol.name}, name your list there (manifest, under [pictures]), and calibrate mine.toml."
+        ) from error
     if not isinstance(analysis, Tasks):
         raise DataError(f"{protocol.name} says neither what its calibration plants nor what it takes.")
     tasks = analysis.tasks

@@ -102,7 +102,7 @@ class ExplainedMeasure(Document):
     """What was sampled."""
     paired: bool
     signed: bool
-    """Whether it has a direction; an unsigned one is shown beside its noise floor."""
+    """Whether it has a direction; an unsigned one is shown beside its noise floor where it has one."""
     source: str
     beside: str
     """A measure of another name with a meaning that all studies share; empty if there is none."""
@@ -300,7 +300,7 @@ def definition_lines(measure: ExplainedMeasure) -> Iterator[tuple[str, str]]:
         ("unit", measure.unit),
         ("cluster", measure.cluster),
         ("paired", "yes" if measure.paired else "no"),
-        ("signed", "yes" if measure.signed else "no: shown beside its noise floor"),
+        ("signed", "yes" if measure.signed else "no: beside its noise floor where it has one"),
         ("source", measure.source),
         ("beside", measure.beside),
         ("bounds", measure.unbounded and f"none for missing answers: {measure.unbounded}"),

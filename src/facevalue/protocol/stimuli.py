@@ -7,7 +7,7 @@ from typing import Protocol
 
 import polars as pl
 
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.errors import DataError, NoPicturesError, UnknownNameError
 from facevalue.protocol import settings as given
 from facevalue.protocol.bare_bases import NO_PICTURE, BareBases, with_bare_bases
 from facevalue.protocol.bases import check_bases
@@ -229,7 +229,7 @@ class Listed:
     def table(self, options: Options) -> pl.DataFrame:
         """The list of pictures."""
         if not options["manifest"]:
-            raise DataError("The study shows pictures of your own: say which with --manifest, or in its file.")
+            raise NoPicturesError("The study shows pictures of your own: say which with --manifest, or in its file.")
         return self.completed(own_manifest(options, self.columns), Path(str(options["manifest"])).name)
 
     def completed(self, table: pl.DataFrame, place: str) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -72,6 +73,7 @@ def _rendered(template: str, data: ReportData) -> str:
         judged=ready_page.judged,
         cautions=cautions,
         methods=_methods(numbers),
+        floored=set(numbers.frame.filter(pl.col("floor").is_not_null())["measure"].unique()),
         folded=folds(ready_page.sections),
         trust=_trust(ready_page.cards),
         glossary=glossary.TERMS,
