@@ -94,6 +94,7 @@ def test_a_folder_without_the_answers_is_one_message(facevalue: Command, tmp_pat
     assert "none of the released answers" in done.err
 
 
+@pytest.mark.slow
 def test_the_released_answers_leave_no_difference_unexplained(facevalue: Command) -> None:
     folder = reference("visbias", "mcq.csv").parent
     done = facevalue("reproduce", "visbias", "--data", str(folder), "--json")

@@ -77,6 +77,7 @@ def test_no_shift_of_the_unspecified_is_ever_counted() -> None:
     assert not set(found["likely"]) & {"Others", "Unspecified"}
 
 
+@pytest.mark.slow
 def test_400_forms_of_20_attributes_take_a_few_seconds() -> None:
     rng = np.random.default_rng(1)
     sizes = [5, 3, 5, 4, 2, 4, 6, 4, 11, 8, 16, 6, 7, 7, 2, 4, 2, 3, 13, 16]

@@ -41,6 +41,7 @@ def test_the_manifest_crosses_occupations_genders_and_tones_and_claims_no_race()
     assert frame["set"].n_unique() == 14
 
 
+@pytest.mark.slow
 def test_all_pictures_differ() -> None:
     source = worker_source()
     shown = [source.stimulus(0, {"image": image}) for image in worker_manifest()["image"]]

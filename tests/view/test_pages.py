@@ -69,7 +69,9 @@ def address_of(browser: Browser) -> str:
 
 
 @pytest.mark.skipif(find_spec("axe_core_python") is None, reason="no axe on this machine")
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (500, False), (500, True)])
+@pytest.mark.parametrize(
+    ("width", "dark"), [(1280, False), (1280, True), (500, False), pytest.param(500, True, marks=pytest.mark.slow)]
+)
 def test_every_page_fits_and_axe_finds_nothing(browser: Browser, live: str, width: int, dark: bool) -> None:
     for page in PAGES:
         show(browser, live, page, width=width, dark=dark)

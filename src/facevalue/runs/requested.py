@@ -30,7 +30,14 @@ FOLDER = "requests"
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """Requests that were written for somebody else to ask."""
+    """Requests that were written for somebody else to ask, as `fv.write_requests` returns them.
+
+    Examples
+    --------
+    >>> written = Requested(Path("runs/batch"), 1_500, (Path("runs/batch/requests/0.jsonl"),), answered=0)
+    >>> f"{written.requests:,} requests in {len(written.files)} file"
+    '1,500 requests in 1 file'
+    """
 
     folder: Path
     """The run's, which waits for the answers."""

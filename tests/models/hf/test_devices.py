@@ -153,6 +153,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.slow
 def test_no_process_outlives_a_run_that_is_killed(folder: Path) -> None:
     """All of them hold the standard error that was given to the first: it ends when the last of them does."""
     run = subprocess.Popen(

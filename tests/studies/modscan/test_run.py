@@ -104,6 +104,7 @@ def test_the_reference_model_names_genders_of_drawn_scenes_and_refuses_to_point_
         fv.run(vision, "reference", tmp_path / "vision", progress=False)
 
 
+@pytest.mark.slow
 def test_a_variant_that_answers_more_evenly_lowers_both_scores(tmp_path: Path, few_groups: None) -> None:
     asked = fv.study("modscan", modality=["language"], attribute=["gender"], per_persona=6)
     with_ = ["debiasing"]
