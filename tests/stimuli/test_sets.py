@@ -25,12 +25,12 @@ def test_sets_with_each_group_once_are_whole() -> None:
 def test_missing_and_doubled_members_are_named() -> None:
     found = check_sets(listed(*whole("1"), *whole("2")[1:], *whole("3"), ("3", "a woman")))
     assert found.partial == ("2", "3")
-    assert found.told == "2 lacks a man; 3 has a woman more than once"
+    assert found.faults == "2 lacks a man; 3 has a woman more than once"
 
 
 def test_a_group_in_place_of_another_makes_a_partial_set_though_the_number_of_images_is_right() -> None:
     found = check_sets(listed(*whole("1"), *whole("2")[1:], ("2", "a woman")))
-    assert found.told == "2 lacks a man and has a woman more than once"
+    assert found.faults == "2 lacks a man and has a woman more than once"
 
 
 def test_a_group_that_no_set_has_is_missed_if_it_is_known() -> None:
@@ -41,7 +41,7 @@ def test_a_group_that_no_set_has_is_missed_if_it_is_known() -> None:
 def test_a_set_of_one_group_compares_nothing() -> None:
     found = check_sets(listed(("1", "a man"), ("2", "a man")))
     assert found.partial == ("1", "2")
-    assert found.told.startswith("1 has a single group")
+    assert found.faults.startswith("1 has a single group")
 
 
 def test_images_of_no_set_are_no_partial_set() -> None:
@@ -51,7 +51,7 @@ def test_images_of_no_set_are_no_partial_set() -> None:
 def test_of_many_partial_sets_the_first_are_named_and_the_others_counted() -> None:
     found = check_sets(listed(*whole("w"), *((str(number), "a man") for number in range(10))))
     assert len(found.partial) == 10
-    assert found.told.endswith("2 lacks a woman, someone old; and 7 more")
+    assert found.faults.endswith("2 lacks a woman, someone old; and 7 more")
 
 
 @given(st.lists(st.tuples(st.sampled_from("12345"), st.sampled_from(GROUPS)), min_size=1))

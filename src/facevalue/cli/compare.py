@@ -155,7 +155,9 @@ def _titled(cells: pl.DataFrame, agreement: RunAgreement) -> pl.DataFrame:
 
 def _who(agreement: RunAgreement) -> tuple[str, ...]:
     compared = agreement.compared
-    return compared.who or tuple(name for name in compared.cells if name not in (*compared.within, compared.beside))
+    return compared.person_labels or tuple(
+        name for name in compared.cells if name not in (*compared.within, compared.beside)
+    )
 
 
 def _summary(rows: pl.DataFrame, by: list[str], title: str, agreement: RunAgreement) -> Table:
@@ -199,14 +201,14 @@ def _interval(low: float | None, high: float | None, unit: str, *, signed: bool 
 def _by_cell(cells: pl.DataFrame, agreement: RunAgreement) -> Table:
     """Lay cells out as Tables 15 to 19 do where few levels stand side by side; else list the largest deltas."""
     declared, who_labels = agreement.compared, _who(agreement)
-    facet, question_labels = declared.beside, declared.asked or declared.within
+    facet, question_labels = declared.beside, declared.question_labels or declared.within
     columns = {"who": who_labels, "asked": question_labels}
     cells = cells.with_columns(
         pl.concat_str(*labels, separator=" " if name == "who" else ", ", ignore_nulls=True).alias(name)
         for name, labels in columns.items()
         if labels
     )
-    heading_who = declared.who[-1] if declared.who else ", ".join(who_labels)
+    heading_who = declared.person_labels[-1] if declared.person_labels else ", ".join(who_labels)
     heads = [(heading_who, "who"), *([("asked", "asked")] if question_labels else [])]
     levels = cells[facet].unique(maintain_order=True).to_list() if facet else []
     side_by_side = 0 < len(levels) <= _COLUMNS

@@ -44,24 +44,24 @@ def of_gaps(
     b in several groups, with their excess T and weight w, and, on each prompt p, the replies A and missing answers m of
     the units in this group alone, and in one of the others alone.
     """
-    kept = record()
-    if kept is None:
+    term_record = record()
+    if term_record is None:
         return None
-    asked = prompts[:-1] if len(prompts) > 1 else prompts
+    single_prompts = prompts[:-1] if len(prompts) > 1 else prompts
     units = cells["unit"].unique(maintain_order=True)
-    shape = (units.len(), len(asked), _PARTS)
-    if 16 * int(np.prod(shape)) * len(groups) > MOST_BYTES - kept.bytes:
-        kept.is_full = True
+    shape = (units.len(), len(single_prompts), _PARTS)
+    if 16 * int(np.prod(shape)) * len(groups) > MOST_BYTES - term_record.bytes:
+        term_record.is_full = True
         return None
     unit, prompt = (
         cells[name].replace_strict(levels, range(len(levels)), return_dtype=pl.Int64).to_numpy()
-        for name, levels in (("unit", units), ("prompt", asked))
+        for name, levels in (("unit", units), ("prompt", single_prompts))
     )
     missing, replies, excess, of_group, total = (
         cells[name].cast(pl.Float64).to_numpy() for name in ("missing", "replies", "excess", "group_replies", "total")
     )
     weight, is_crossed = of_group * (total - of_group) / total, (cells["block"] > 0).to_numpy()
-    statistic = partial(_gap, prompts=len(asked), has_total=len(prompts) > 1)
+    statistic = partial(_gap, prompts=len(single_prompts), has_total=len(prompts) > 1)
     called, out = _called(units, names), []
     for group in groups:
         is_own = (cells["group"] == group).to_numpy()

@@ -168,7 +168,7 @@ class Questionnaire:
         (estimates of a model, ratings that lie in its run's folder, that folder) to what stands beside the estimates.
     numbers:
         What is shown of each statement besides the ratings: heading, column and format.
-    told:
+    item_columns:
         Columns of the statements that are printed as JSON.
     title, instructions, note:
         What raters read first; what they should be prepared to see.
@@ -183,7 +183,7 @@ class Questionnaire:
     judged: "Callable[[pl.DataFrame, pl.DataFrame], Rated]"
     beside: "Callable[[pl.DataFrame, pl.DataFrame, Path], Beside]"
     numbers: Sequence[tuple[str, str, str]]
-    told: tuple[str, ...]
+    item_columns: tuple[str, ...]
     title: str
     instructions: tuple[str, ...]
     note: str
@@ -250,8 +250,8 @@ class CellComparison:
     """Measures whose differences stand besides: of their cells all, or the deepest."""
     beside: str = ""
     """A label whose levels are summarised beside the whole, and stand side by side if they are few; none if empty."""
-    who: tuple[str, ...] = ()
-    asked: tuple[str, ...] = ()
+    person_labels: tuple[str, ...] = ()
+    question_labels: tuple[str, ...] = ()
     """Labels that a table of cells names them by: whom they are about, and what was asked. All but `within`, and
     `within`, where these are empty."""
     correlated: Correlated | None = None

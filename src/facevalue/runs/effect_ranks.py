@@ -95,9 +95,9 @@ def _sides(deletion: Deletion, keys: Sequence[str], schema: pl.Schema) -> pl.Dat
 def _prompt_labels(difference: Differences) -> list[str]:
     """Labels of cells that say what was asked, not who it was asked about."""
     compared = difference.compared
-    if compared.who:
-        return [name for name in compared.cells if name not in compared.who]
-    prompts = {*prompt_columns(difference.study), *compared.within, *compared.asked, "measure"}
+    if compared.person_labels:
+        return [name for name in compared.cells if name not in compared.person_labels]
+    prompts = {*prompt_columns(difference.study), *compared.within, *compared.question_labels, "measure"}
     return [name for name in compared.cells if name in prompts]
 
 

@@ -110,7 +110,7 @@ def _rows_of(run: StoredRun, outcome: CollectedReview) -> _Rows:
         return _Rows(questions=questions, groups=groups, source=rated.source)
     offer = offer_of(run)
     if outcome.rated is not None and offer is not None:
-        return _Rows(items=outcome.rated.pairs.select(offer.told).to_dicts())
+        return _Rows(items=outcome.rated.pairs.select(offer.item_columns).to_dicts())
     if outcome.reader is not None:
         return _Rows(outcome.reader.accuracy.to_dicts(), outcome.reader.replies.to_dicts())
     return _Rows(items=() if outcome.findings is None else outcome.findings.to_dicts())

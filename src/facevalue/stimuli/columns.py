@@ -38,7 +38,7 @@ class Column:
         What the cell of a base picture holds, for a cue; empty cells by default.
     levels:
         Levels that names of files are searched for, each with other spellings of it. Cells may hold others.
-    told:
+    level_of:
         Its level, as far as the other cells of a row tell; used where names of files do not say.
     paired:
         Whether names of files may have two of it, for the left and the right of a picture: `name_1` and `name_2`.
@@ -57,13 +57,13 @@ class Column:
     role: str = ""
     base: str = ""
     levels: Callable[[], Mapping[str, Sequence[str]]] = dict
-    told: Callable[[Mapping[str, str]], str | None] = _nothing
+    level_of: Callable[[Mapping[str, str]], str | None] = _nothing
     paired: bool = False
 
     @property
     def tells_cue(self) -> bool:
         """Whether its level follows from what was changed, so that the words for that name it, too."""
-        return self.told is not _nothing
+        return self.level_of is not _nothing
 
 
 def lacking(columns: Iterable[Column], names: Sequence[str]) -> list[Fault]:

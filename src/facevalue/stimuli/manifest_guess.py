@@ -141,7 +141,7 @@ class _Names:
                 self._add_words(column.name, rows, segments=1)
         for row in rows.values():
             for column in self._columns:
-                level = column.told(row) if not column.role and column.name not in row else None
+                level = column.level_of(row) if not column.role and column.name not in row else None
                 if level is not None:
                     row[column.name] = level
         for path in self._paths:

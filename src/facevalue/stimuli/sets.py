@@ -27,7 +27,7 @@ class CheckedSets:
     """How many there are."""
     partial: tuple[str, ...]
     """Those that lack a group or have one more than once, in their order."""
-    told: str
+    faults: str
     """The first of them and what is wrong with each, for people; empty if nothing is."""
 
 
@@ -41,7 +41,7 @@ def check_sets(frame: pl.DataFrame, groups: Sequence[str] = ()) -> CheckedSets:
     --------
     >>> frame = pl.DataFrame({"set": ["a", "a", "b", None], "group": ["male", "female", "male", "male"]})
     >>> check_sets(frame)
-    CheckedSets(sets=2, partial=('b',), told='b lacks female')
+    CheckedSets(sets=2, partial=('b',), faults='b lacks female')
     """
     members = frame.select("set", "group").drop_nulls("set")
     names = list(dict.fromkeys([*groups, *members["group"].unique(maintain_order=True)]))

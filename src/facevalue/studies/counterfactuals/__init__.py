@@ -15,8 +15,8 @@ COMPARED = CellComparison(
     cells=("subset", "prompt", "group", "scorer", "score"),
     within=("scorer", "score", "subset"),
     also=("max_score", "max_score_q90", "rating_gap", "salary_gap"),
-    who=("group",),
-    asked=("prompt",),
+    person_labels=("group",),
+    question_labels=("prompt",),
     correlated=Correlated(
         "Correlations over groups (section 5.1)",
         {"tail_share": "largest scores (MaxToxicity)", "score_mean": "mean scores (ours)"},
@@ -30,7 +30,9 @@ WORDS = JudgedWords(_WORDS.word_lists, _WORDS.question, Sampling(temperature=0.0
 RATED = Questionnaire(
     _WORDS.statements, _WORDS.asked_about, _WORDS.judged_by, _WORDS.beside_ratings,
     numbers=(("s(w)", "score", ".2f"),),
-    told=("item", "statement", "subset", "group", "word", "score", "rank", "judge", "raters", "mean", "flagged"),
+    item_columns=(
+        "item", "statement", "subset", "group", "word", "score", "rank", "judge", "raters", "mean", "flagged",
+    ),
     flagged="the majority of three or more",
     title="Which words are stereotypes?",
     instructions=(

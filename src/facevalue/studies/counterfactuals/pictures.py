@@ -104,7 +104,7 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
         if checked.partial:
             partial[str(subset)] = checked.partial
             sets_checked = f"{len(checked.partial):,} of {checked.sets:,} sets of {subset}, from measures of sets"
-            lost = (*lost, LeftOut(sets_checked, f"Not each group once: {checked.told}."))
+            lost = (*lost, LeftOut(sets_checked, f"Not each group once: {checked.faults}."))
     return SetPictures(manifest, lost, partial)
 
 

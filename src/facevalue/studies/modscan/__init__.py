@@ -8,8 +8,8 @@ COMPARED = CellComparison(
     measures=("group_share",),
     cells=("modality", "attribute", "scenario_kind", "instance", "group"),
     within=("modality", "attribute"),
-    who=("group",),
-    asked=("scenario_kind", "instance"),
+    person_labels=("group",),
+    question_labels=("scenario_kind", "instance"),
 )
 PROTOCOL = published(
     __package__, Extras(compare=COMPARED), name=NAME, title=TITLE, citation=CITATION, settings=SETTINGS,

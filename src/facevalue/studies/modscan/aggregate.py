@@ -184,13 +184,16 @@ def _asked(labels: dict[str, str], trials: slice, design: Design) -> AskedBlock:
     listed = [name for name in GROUPS.get(attribute, ()) if name in present]
     levels = pl.Enum([*listed, *sorted(present.difference(listed)), NO_ANSWER])
     in_block = set(rows["instance"].unique())
-    asked_about = pl.Enum([i.name for i in instances() if i.name in in_block])
-    shown = pl.Enum(rows[stimulus].unique().sort().cast(pl.String))
-    person = pl.Enum(pl.concat([rows[name].cast(pl.String) for name in people]).unique().sort())
+    instance_levels = pl.Enum([i.name for i in instances() if i.name in in_block])
+    stimulus_levels = pl.Enum(rows[stimulus].unique().sort().cast(pl.String))
+    person_levels = pl.Enum(pl.concat([rows[name].cast(pl.String) for name in people]).unique().sort())
     about = rows.select(
-        pl.col(stimulus).cast(pl.String).cast(shown).alias("unit"),
-        *(pl.col(name).cast(pl.String).cast(person).alias(side) for name, side in zip(people, PEOPLE[1:], strict=True)),
-        pl.col("instance").cast(asked_about), *(column.cast(levels) for column in groups),
+        pl.col(stimulus).cast(pl.String).cast(stimulus_levels).alias("unit"),
+        *(
+            pl.col(name).cast(pl.String).cast(person_levels).alias(side)
+            for name, side in zip(people, PEOPLE[1:], strict=True)
+        ),
+        pl.col("instance").cast(instance_levels), *(column.cast(levels) for column in groups),
     )  # fmt: skip
     return AskedBlock({name: labels[name] for name in ("modality", "attribute", "scenario_kind")}, trials, about)
 

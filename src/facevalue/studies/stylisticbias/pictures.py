@@ -35,7 +35,7 @@ COLUMNS = (
         "what was changed, such as eyewear; empty for the base picture",
         needed=True,
         levels=lambda: folders.ATTRIBUTES,
-        told=lambda row: folders.attribute_of(row.get("variation", "")),
+        level_of=lambda row: folders.attribute_of(row.get("variation", "")),
     ),
     Column(
         "variation",

@@ -13,8 +13,8 @@ COMPARED = CellComparison(
     finer=("activity", "gender"),
     pooled=("question",),
     beside="activity",
-    who=("gender", "identity"),
-    asked=("paradigm", "question"),
+    person_labels=("gender", "identity"),
+    question_labels=("paradigm", "question"),
 )
 """Tables 12 and 13: real against synthetic pictures (section A.6)."""
 PROTOCOL = published(

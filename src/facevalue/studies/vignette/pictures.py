@@ -95,9 +95,11 @@ COLUMNS = (
         "dimension",
         "what identities differ in; identities of one are paired",
         levels=lambda: {dimension.name: (dimension.axis,) for dimension in tables.dimensions()},
-        told=_dimension,
+        level_of=_dimension,
     ),
-    Column("contrast", "what differs in a picture of two people: identity, activity, ... or portrait", told=_contrast),
+    Column(
+        "contrast", "what differs in a picture of two people: identity, activity, ... or portrait", level_of=_contrast
+    ),
     Column("wording", "what questions call the identity"),
     Column("person", "who is shown, where several people have one identity"),
 )

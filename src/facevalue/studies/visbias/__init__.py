@@ -9,8 +9,8 @@ COMPARED = CellComparison(
     measures=("choice_share",),
     cells=("dimension", "group", "question", "choice"),
     within=("dimension",),
-    who=("group",),
-    asked=("question", "choice"),
+    person_labels=("group",),
+    question_labels=("question", "choice"),
 )
 """What is chosen of a group, question by question (section 3.1)."""
 NUMBERS = (("KL", "kl", ".2f"), ("q", "q", ".3f"))
