@@ -16,11 +16,13 @@ WORKERS := -n 3 --dist worksteal
 install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(or $(2),$(BIN))/python $(1); } \
 	|| $(or $(2),$(BIN))/python -m pip install -qq --disable-pip-version-check $(1)
 
+ENGINE_TESTS := tests/models/hf tests/models/reference tests/generators/test_diffusers.py tests/inspection/test_identity.py \
+	tests/inspection/test_model_aids.py tests/cli/test_local.py tests/cli/test_scenes.py tests/cli/test_attention.py tests/test_package.py
 GATED := stylisticbias --faces 12 --attributes eyewear,accessories,hair_color --exact --fashion-base portrait
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test gate coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-making bench-gate bench-profile bench-view bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds calibration-editor calibration-stopping reference lock upgrade format clean check-formats docs docs-look docs-links
+.PHONY: help demo test gate coverage gallery test-long test-durations test-slow test-faults test-objects test-engine test-browser engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-making bench-gate bench-profile bench-view bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds calibration-editor calibration-reference calibration-stopping reference lock upgrade format clean check-formats docs docs-look docs-links
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -28,9 +30,10 @@ help: ## this list
 demo: .venv/.demo ## audit the reference model, no network or GPU; ends with demo/report.html
 	$(BIN)/facevalue demo --out demo
 
-test: check ## formatting, lint, types, then all tests except slow ones
-	$(PYTEST) $(WORKERS) -m "not slow" --durations=10
-	@test -e .venv/.engine || echo "Skipped: tests of the local engine (hf/ models). 'make engine' installs what they need; 'make test-engine' runs only them."
+test: check ## formatting, lint, types, then all tests except long and slow ones
+	$(PYTEST) $(WORKERS) -m "not slow and not long" --durations=10
+	@test -e .venv/.engine || echo "Skipped: tests of the local engine (hf/ models, diffusers, dlib). 'make test-engine' installs what they need and runs them."
+	@command -v chromium >/dev/null || echo "Skipped: tests of pages in a browser. Install Chromium (Debian: apt install chromium), then 'make test-browser'."
 
 gate: .venv/.demo ## hold the reference model against docs/how-to/limits.toml: without planted bias it is within, with it beyond
 	rm -rf build/gate
@@ -44,8 +47,11 @@ coverage: .venv/.dev ## the same tests, half as long again: which lines they rea
 
 engine: .venv/.engine ## install what the local engine needs: PyTorch and transformers
 
-test-engine: .venv/.engine ## tests of the local engine only
-	$(PYTEST) $(WORKERS) tests/models/hf tests/generators/test_diffusers.py tests/cli/test_local.py tests/cli/test_scenes.py
+test-engine: .venv/.engine ## tests of the local engine only: models, generators and checks of pictures in PyTorch, ONNX and dlib
+	$(PYTEST) $(WORKERS) -m "not slow" $(ENGINE_TESTS)
+
+test-browser: .venv/.dev ## tests of pages in Chromium only
+	$(PYTEST) $(WORKERS) -m "not slow" $(shell grep -rl CHROMIUM --include='test_*.py' tests)
 
 test-cluster: .venv/.cluster ## runs on a Ray cluster, and kills of workers and drivers: docs/results/cluster-faults.csv
 	$(PYTEST) tests/cluster
@@ -79,6 +85,12 @@ docs-look: docs ## every page of the site in Chromium, wide, dark and on a phone
 
 docs-links: .venv/.docs ## links of the documents to other places, each asked; needs the network
 	$(SPHINX) -b linkcheck docs build/docs-links
+
+test-long: .venv/.dev ## tests that take seconds each: most commands and studies from end to end
+	$(PYTEST) $(WORKERS) -m "long and not slow"
+
+test-durations: .venv/.dev ## all of both, and the list of those that are long: tests/data/long_tests.txt
+	$(PYTEST) $(WORKERS) -p tests.durations -m "not slow"
 
 test-slow: .venv/.dev ## tests that take minutes
 	$(PYTEST) -m slow
@@ -143,7 +155,6 @@ calibration: .venv/.demo ## false findings, coverage and power of all studies, b
 	$(BIN)/facevalue new build/hiring-screen.toml
 	$(BIN)/facevalue new build/caption-assistant.toml --like caption-assistant
 	$(BIN)/facevalue calibrate stylisticbias vignette visbias modscan counterfactuals build/hiring-screen.toml build/caption-assistant.toml --repetitions $(or $(REPETITIONS),30) --processes $(or $(PROCESSES),2) --keep build/calibration --out docs/results/calibration-power.csv --out docs/results/calibration-power.md
-	$(BIN)/facevalue calibrate stylisticbias --model reference --repetitions 200 --out docs/results/calibration-reference.csv
 	$(BIN)/python -m benchmarks.coverage --out docs/results/coverage.csv
 
 calibration-kinds: .venv/.demo ## the same of every kind of take of own studies, in small designs; goes on where it was stopped
@@ -158,6 +169,9 @@ check-formats: .venv/.dev ## packs against the schema of Every Eval Ever, the ci
 
 calibration-editor: .venv/.dev ## planted editors: side effects found, and what is found where none are; goes on where it was stopped
 	$(BIN)/python -m benchmarks.editor_audits --out docs/results/calibration-editor.csv --audits $(or $(REPETITIONS),100)
+
+calibration-reference: .venv/.dev ## audits of the reference model: what was planted, what it has learned, what is estimated; MODEL=reference/bias-0 for a variant
+	$(BIN)/python -m benchmarks.reference_audits --out $(if $(MODEL),build,docs/results)/calibration-reference.csv --audits $(or $(REPETITIONS),200) --model $(or $(MODEL),reference)
 
 calibration-stopping: .venv/.dev ## runs that stop early: what they find where nothing is, in each study, and what they save
 	$(BIN)/python -m benchmarks.early_stopping --out docs/results/early-stopping.csv --audits $(or $(REPETITIONS),100)

@@ -29,6 +29,7 @@ from facevalue.runs.units import Job, Lost, ModelFacts, Receipt, Unit, UnitPlan
 from facevalue.store.manifest import versions
 from facevalue.store.objects import Objects
 from facevalue.store.remote import UnitFacts, encoded, read_run
+from facevalue.store.sight import Sight
 from facevalue.store.writer import to_frame
 
 UNITS, SMALL, LARGE, ROUNDS = 10_000, 100, 16_384, 3
@@ -46,6 +47,9 @@ class _Fleet:
 
     def facts(self) -> ModelFacts:
         return ModelFacts("instant", {}, Capabilities(), (), versions())
+
+    def sight(self) -> Sight:
+        return Sight()
 
     def room(self) -> int:
         return 0 if len(self._done) > 127 else 1

@@ -23,10 +23,9 @@ import numpy.typing as npt
 import polars as pl
 from scipy import special, stats
 
-from facevalue.measures import cluster_bootstrap, comparison
+from facevalue.measures import cluster_bootstrap, comparison, interval_method
 from facevalue.measures.cluster_bootstrap import LEVEL, RESAMPLES, Array
 from facevalue.measures.comparison import Interval
-from facevalue.measures.interval_method import BOOTSTRAP, WELCH, T, method_for
 
 CLUSTERS = (5, 10, 30, 100, 500)
 DESIGNS = ("paired", "two groups", "two groups, 1:5", "one group")
@@ -38,6 +37,10 @@ EFFECT = 0.5
 MOST_UNEQUAL = 100
 """Clusters of the smaller group up to which groups of unequal size are simulated: nothing happens beyond."""
 PROMPTS, ANSWERS, MISSING = 10, 2, 0.05  # answers to each prompt: the two orders of its options
+T, WELCH = "t over cluster means", "Welch t over cluster means"
+BOOTSTRAP = "studentised cluster bootstrap"
+_NAMES = {interval_method.T: T, interval_method.WELCH: WELCH, interval_method.BOOTSTRAP: BOOTSTRAP}
+"""What the methods of the product are called here."""
 NAIVE = "answers as independent"
 PERCENTILE = "percentile cluster bootstrap"
 BCA = "BCa cluster bootstrap"
@@ -371,7 +374,7 @@ def methods(samples: list[Sample], design: str, how: Repetitions, rng: np.random
 
 def chosen(design: str, clusters: int) -> str:
     """Which method the product takes."""
-    return method_for(clusters, paired=design == "paired", level=design == "one group")
+    return _NAMES[interval_method.method_for(clusters, paired=design == "paired", level=design == "one group")]
 
 
 def _share(hits: Flags) -> tuple[float, float]:

@@ -63,6 +63,11 @@ class PlantedStudy:
         """All answers are planted."""
         return ()
 
+    @property
+    def unanswered(self) -> dict[str, str]:
+        """All answers are planted."""
+        return {}
+
     def stacked(self) -> pl.DataFrame:
         """The estimates."""
         return self.estimates

@@ -127,10 +127,11 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
 
     def until(self, condition: str, seconds: float = 30) -> None:
-        """Wait for a condition, in JavaScript, to be met."""
+        """Wait for a condition, in JavaScript, to be met; what it names may not be on the page yet."""
         end = time.monotonic() + seconds
-        while not self.run(condition):
-            assert time.monotonic() < end, (condition, self.run("document.body.innerText.slice(0, 600)"))
+        tried = f"(() => {{ try {{ return {condition} }} catch (error) {{ return `not met: ${{error}}` }} }})()"
+        while (outcome := self.run(tried)) in (False, None, 0, "") or str(outcome).startswith("not met: "):
+            assert time.monotonic() < end, (condition, outcome, self.run("document.body.innerText.slice(0, 600)"))
             time.sleep(0.03)
 
     def axe(self, *, frames: bool = True) -> list[str]:

@@ -3,8 +3,25 @@
 import gc
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from tests.durations import LIST
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Collect tests alone: a module that they share is imported by them, and says there which package it lacks."""
+    shared = collection_path.suffix == ".py" and not collection_path.name.startswith(("test_", "conftest"))
+    return True if shared else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that are listed as long."""
+    listed = frozenset(LIST.read_text(encoding="utf-8").splitlines())
+    for item in items:
+        if item.nodeid in listed:
+            item.add_marker("long")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -37,10 +54,11 @@ def unhurried_disk() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def few_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four groups are left out in turn, not twenty, of what is compared: for tests of anything but its intervals.
+@pytest.fixture(autouse=True)
+def few_groups(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four groups are left out in turn, not twenty, of what is compared, as the study is measured once more for each.
 
-    The study is measured once more for each group and run.
+    A test marked `all_groups` is of the intervals themselves, or shows what users see.
     """
-    monkeypatch.setattr("facevalue.protocol.kept_answers.GROUPS", 4)
+    if request.node.get_closest_marker("all_groups") is None:
+        monkeypatch.setattr("facevalue.protocol.kept_answers.GROUPS", 4)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import facevalue as fv
 from tests.browser import Browser, chromium
-from tests.golden.cases import OWN, TABLES, unpacked
+from tests.golden.cases import TABLES, TEMPLATES, unpacked
 from tests.studies.place_sets import place_sets
 from tests.studies.test_bbq_v import rows, written_rows
 from tests.studies.test_blinded import written_applicants
@@ -132,7 +132,7 @@ def main() -> int:
     rows, count = [], 0
     with tempfile.TemporaryDirectory() as place, chromium(Path(place) / "profile") as browser:
         folder = unpacked(Path(place))
-        ask("new", f"{OWN[0]}.toml", folder=folder)
+        ask("new", f"{TEMPLATES[0]}.toml", folder=folder)
         for name in sys.argv[2:] or NAMES:
             page = out / f"{name}.html"
             ask("report", *runs_of(name, folder), "--out", str(page), folder=folder)

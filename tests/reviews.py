@@ -1,48 +1,51 @@
-"""Reviews in tests: sheets of packets, filled in as a rater does who heeds the checks of attention."""
+"""Reviews in tests: what raters are asked, and files as pages save them, of raters who heed the checks of attention."""
 
-import csv
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from facevalue.annotations.review_answers import read_answers
-from facevalue.annotations.review_cards import Packet, is_check
-from facevalue.annotations.review_sheets import write_sheet
+from facevalue.annotations.review_answers import read_answers, saved_document
+from facevalue.annotations.review_cards import Packet, is_check, right_answer
+from facevalue.annotations.review_page import ordered
+from facevalue.runs.review_desk import kept_keys, kept_packet
 from facevalue.runs.review_keys import ReviewKey
 from facevalue.runs.review_outcomes import counted
 
 Row = dict[str, str]
 
 
-def rows_of(sheet: Path) -> list[Row]:
-    """Rows of a sheet, without checks of attention."""
-    return [row for row in _all_rows(sheet) if not is_check(row["item"])]
+def packet_of(run: Path) -> Packet:
+    """The latest packet of a run."""
+    return kept_packet(run, kept_keys(run)[0].packet)
 
 
-def _all_rows(sheet: Path) -> list[Row]:
-    with sheet.open(encoding="utf-8-sig", newline="") as file:
-        return list(csv.DictReader(file))
+def rows_of(packet: Packet) -> list[Row]:
+    """What a rater is asked, in order, without checks of attention."""
+    return [
+        {
+            "item": item, "shown": " | ".join(name for name, _ in card.pictures),
+            "read": "\n".join(f"{heading}: {text}" for heading, text in card.texts),
+            "question": f"{question.text} {thing}".strip(), "answers": "; ".join(question.choices),
+        }
+        for card in ordered(packet, "r1")
+        for question in card.questions
+        for item, thing in question.items
+        if not is_check(item)
+    ]  # fmt: skip
 
 
-def filled(sheet: Path, rater: str, answer: Callable[[Row], object], duration: object = None) -> Path:
-    """The file of a rater: a sheet with their answers."""
-    rows = _all_rows(sheet)
-    target = sheet.with_name(f"{rater}.csv")
-    more = [] if duration is None else ["duration"]
-    with target.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [*rows[0], *more])
-        writer.writeheader()
-        for row in rows:
-            rating = row["question"].split("“")[-1].split("”")[0] if is_check(row["item"]) else answer(row)
-            entry = {**row, "rater": rater, "rating": rating}
-            writer.writerow(entry if duration is None else {**entry, "duration": duration})
-    return target
-
-
-def sheet_of(packet: Packet, path: Path) -> Path:
-    """The sheet of a packet."""
-    write_sheet(packet, "r1", path)
+def filled(packet: Packet, folder: Path, rater: str, answer: Callable[[Row], object], seconds: int = 300) -> Path:
+    """The file of a rater; an answer is a number or a text, "" where there is none."""
+    choices = ReviewKey.of_packet(packet).choices()
+    answers = {item: right_answer(item, texts) for item, texts in choices.items() if is_check(item)}
+    for row in rows_of(packet):
+        if (given := answer(row)) != "":
+            item, texts = row["item"], [text.casefold() for text in choices[row["item"]]]
+            answers[item] = given if isinstance(given, int) else 1 + texts.index(str(given).casefold())
+    path = folder / f"{rater}.json"
+    path.write_text(json.dumps(saved_document(packet.name, packet.task, rater, seconds, answers)), encoding="utf-8")
     return path
 
 

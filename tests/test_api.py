@@ -28,7 +28,7 @@ class First:
     """Says the first option of everything, and may look first."""
 
     name = "first"
-    capabilities = fv.Capabilities(images_per_request=2)
+    capabilities = fv.Capabilities(sight="stated", images_per_request=2)
 
     def __init__(self, look: bool = False) -> None:
         self.look, self.asked, self.closed, self.sizes = look, 0, 0, set[tuple[int, int]]()
@@ -331,7 +331,7 @@ def test_progress_may_be_ones_own_and_large_runs_are_announced(tmp_path: Path) -
         name="tiny", title="Tiny", settings=SETTINGS, build=lambda options, manifest: tiny_study(40_000)
     )
     model = TinyModel(say("(a)"))
-    fv.run(declared, model, tmp_path / "run", progress=notes, sample=10)
+    fv.run(declared, model, tmp_path / "run", progress=notes, sample=10, sight_check=False)
     assert notes.notes == []
     with pytest.raises(fv.errors.ModelError):
         fv.run(declared, _Failing(), tmp_path / "large", progress=notes)
@@ -390,11 +390,14 @@ def test_a_study_shows_its_pictures_and_first_question(name: str) -> None:
 
 
 def test_what_a_study_says_is_escaped() -> None:
-    from facevalue.protocol import Ask, Rows, Take, yes_or_no
+    from facevalue.protocol import Ask, Rows, yes_or_no
+    from facevalue.statistics import Estimand, Mean
 
     rows = Rows([{"identity": "a", "place": "<b>here</b>"}], unit="identity")
     ask = Ask(prompts=("<script>{place}</script>",), reply=yes_or_no())
-    study = fv.study(fv.Protocol(name="tags", title="<i>Who?</i>", stimuli=rows, ask=ask, takes=(Take("mean"),)))
+    study = fv.study(
+        fv.Protocol(name="tags", title="<i>Who?</i>", stimuli=rows, ask=ask, estimands=(Estimand(Mean()),))
+    )
     shown = study._repr_html_()
     assert not re.search("<(script|i|b)>", shown)
     assert "&lt;script&gt;" in shown

@@ -6,7 +6,8 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import DataError, ModelError, UnknownNameError
-from facevalue.protocol import Ask, Outside, Portraits, ScoredText, Sorting, Take, Text
+from facevalue.protocol import Ask, Outside, Portraits, ScoredText, Sorting, Text
+from facevalue.statistics import Estimand, Mean
 from facevalue.types import Question
 from tests.protocol.test_judged_texts import Judging
 
@@ -20,7 +21,7 @@ CAPTIONS = fv.Protocol(
             outside=Outside(judged=(Sorting("tone", ("warm", "cold")),), scored=(ScoredText("hostility", "hostility"),))
         ),
     ),
-    takes=(Take("mean", scores=("tone_warm",)),),
+    estimands=(Estimand(Mean(), scores=("tone_warm",)),),
 )
 """A protocol that is found by no name: its runs are opened with it alone."""
 

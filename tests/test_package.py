@@ -116,7 +116,7 @@ def test_sessions_in_documents_run_as_printed(path: Path, tmp_path: Path, monkey
         return
     monkeypatch.chdir(tmp_path)
     for module in NEEDED.get(path.name, ()):
-        pytest.importorskip(module, reason="its examples need the local engine: pip install 'facevalue[hf]'")
+        pytest.importorskip(module, reason="its examples need the local engine: pip install '.[hf]'")
     said: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     failed, _ = runner.run(test, out=said.append)

@@ -36,13 +36,14 @@ FINE: Mapping[str, Callable[[Any], bool]] = {
     **dict.fromkeys(AMOUNTS, lambda v: type(v) in (int, float) and v in (7, 1.5)),
     **dict.fromkeys(("folder", "path"), _is_name),
     **dict.fromkeys(("spec", "model"), lambda v: callable(v) and not isinstance(v, type)),
-    **dict.fromkeys(("exact", "compile"), lambda v: v is True),
+    **dict.fromkeys(("exact", "compile", "sight_check"), lambda v: v is True),
     "progress": lambda v: isinstance(v, bool),
     "name": lambda v: isinstance(v, str) and _is_name(v) and v != " ",
     "interventions": lambda v: v in ([], ()),
     "others": lambda v: v in ([], ()),
     "margins": lambda v: v == {},
     "model_args": lambda v: v == {},
+    "refusal_words": lambda v: v in ([], ()),
 }
 
 

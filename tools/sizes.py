@@ -32,7 +32,7 @@ SYSTEMS = {
 """For each system its name in uv, and the names of platforms in wheels that it takes."""
 PAGE = """# Sizes of what an install brings
 
-`pip install facevalue` on Python {python} downloads {core}, with {packages} packages.
+`pip install .` on Python {python} downloads {core}, with {packages} packages.
 An extra adds what is not there yet. Sizes are those of the wheels as the package index states them, resolved
 on {date} by `python -m tools.sizes`; unpacked they take about three times as much.
 PyTorch from PyPI brings CUDA on Linux; builds for the processor alone are far smaller.
@@ -41,7 +41,7 @@ PyTorch from PyPI brings CUDA on Linux; builds for the processor alone are far s
 
 ## Systems and versions of Python
 
-What `pip install facevalue` downloads where. A dash stands where a package has no wheel and would have to be compiled.
+What `pip install .` downloads where. A dash stands where a package has no wheel and would have to be compiled.
 
 {core_table}
 """

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from facevalue.api.audits import Audited, audit, plan_audit
     from facevalue.api.calls import model, open_run, run
     from facevalue.api.comparison import compare
+    from facevalue.api.estimation import estimate
     from facevalue.api.gating import gate
     from facevalue.api.inspection import Inspected, inspect_pictures
     from facevalue.api.making import Made, make
@@ -68,6 +69,7 @@ __all__ = [
     "collect_review",
     "compare",
     "errors",
+    "estimate",
     "gate",
     "import_records",
     "inspect_pictures",
@@ -93,6 +95,7 @@ __getattr__, __dir__ = lazy_names(
         "facevalue.api.audits": ("Audited", "audit", "plan_audit"),
         "facevalue.api.calls": ("model", "open_run", "run"),
         "facevalue.api.comparison": ("compare",),
+        "facevalue.api.estimation": ("estimate",),
         "facevalue.api.gating": ("gate",),
         "facevalue.api.packing": ("pack",),
         "facevalue.api.outside": ("annotate", "judge"),

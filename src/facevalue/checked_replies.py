@@ -17,6 +17,7 @@ import polars as pl
 
 from facevalue.errors import FaceValueError, ModelError, ReplyError
 from facevalue.printable import first_line, quoted, short
+from facevalue.thinking import CUT_THINKING, ENDLESS_THINKING, endless_thought
 from facevalue.types import Request, Response, Status
 
 _LOG = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ ODD = ("The reply cannot count: ", "What is stored cannot count: ")
 """Beginnings of errors of replies that came, and of those that are stored."""
 _REASON = 2_000  # characters of an error that are kept
 _STATUSES = frozenset(Status)
+_SAID = (Status.OK, Status.TRUNCATED)
 _STATUS = pl.Enum([status.value for status in Status])
 _AT_ONCE, _LATER = 20, 100
 """Numbers of replies in a row that cannot count after which asking ends: before one that can, and after."""
@@ -173,6 +175,8 @@ class _RequestStream:
 def checked_response(response: object, request: Request) -> Response:
     """A response to a request with every field as it should be; integers and floats may be NumPy's or PyTorch's.
 
+    A reply that is thinking without an end has `Status.TRUNCATED`, however it ended, and is marked as thinking.
+
     Raises
     ------
     ReplyError
@@ -185,6 +189,11 @@ def checked_response(response: object, request: Request) -> Response:
     probs = None if probs is None else checked_probabilities(probs, len(request.question.options))
     if status is Status.OK and text is None and probs is None:
         raise ReplyError("it has neither text nor probabilities")
+    if text and probs is None and status in _SAID:
+        truncated, options = status is Status.TRUNCATED, tuple(option.text for option in request.question.options)
+        if (thought := endless_thought(text, truncated=truncated, options=options)) is not None:
+            error = error or (CUT_THINKING if truncated else ENDLESS_THINKING)
+            status, text = Status.TRUNCATED, thought
     return Response(
         request.trial,
         request.repeat,

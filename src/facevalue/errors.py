@@ -71,6 +71,10 @@ class RunError(FaceValueError):
     """A run folder that cannot be used as asked: other settings, another version, not writable."""
 
 
+class NoRepliesError(RunError):
+    """A run holds no reply yet."""
+
+
 class NothingComparedError(RunError):
     """Two runs of which nothing can be compared, by what their study takes."""
 
@@ -81,6 +85,10 @@ class ModelError(FaceValueError):
 
 class ModelSpecError(ModelError, SettingError):
     """A model that is not written as models are, or that is given what it does not take: nothing was asked."""
+
+
+class SelfCheckError(ModelError):
+    """A model on this machine does not compute what it should."""
 
 
 class ReplyError(ModelError):
@@ -99,7 +107,9 @@ class DependencyError(FaceValueError):
     """
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"This needs {package}, which is not installed: pip install 'facevalue[{extra}]'.")
+        super().__init__(
+            f"This needs {package}, which is not installed: pip install '.[{extra}]' in a checkout of FaceValue."
+        )
 
 
 class PluginError(FaceValueError):

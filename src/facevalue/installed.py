@@ -74,9 +74,9 @@ def install_command(names: Sequence[str]) -> str:
     Examples
     --------
     >>> install_command(["hf", "plot"])
-    "pip install 'facevalue[hf,plot]'"
+    "pip install '.[hf,plot]'"
     """
-    return f"pip install 'facevalue[{','.join(names)}]'"
+    return f"pip install '.[{','.join(names)}]'"
 
 
 def installed_version(package: str) -> str | None:

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -41,12 +42,19 @@ def scan_tables(paths: Sequence[Path], schema: pl.Schema | None = None, optional
     """Read files of one schema as they are needed, in this order."""
     if schema is None:
         return pl.scan_parquet(list(paths), glob=False)
-    required = [name for name in schema if name not in optional]
+    required = tuple(name for name in schema if name not in optional)
     for path in paths if len(required) < len(schema) else ():  # or any column that is not there would be null
-        with path.open("rb") as file:
-            pl.DataFrame(schema=pl.read_parquet_schema(file)).select(required)
+        facts = path.stat()
+        check_columns(path, required, facts.st_ino, facts.st_size, facts.st_mtime_ns)
     missing: Literal["insert", "raise"] = "insert" if len(required) < len(schema) else "raise"
     return pl.scan_parquet(list(paths), glob=False, schema=schema, missing_columns=missing, extra_columns="ignore")
+
+
+@lru_cache(maxsize=65_536)
+def check_columns(path: Path, required: tuple[str, ...], *marks: int) -> None:  # noqa: ARG001 - by which the cache knows the file
+    """Raise where a file lacks a column; looked up once for as long as the file stays as it is."""
+    with path.open("rb") as file:
+        pl.DataFrame(schema=pl.read_parquet_schema(file)).select(required)
 
 
 def footer_size(end: bytes) -> int:

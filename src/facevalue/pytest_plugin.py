@@ -19,7 +19,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
     config.addinivalue_line(
         "markers",
-        f"{_MARKER}(limits, baseline=()): file of limits, or its tables, that the fixture {_MARKER} holds runs against",
+        f"{_MARKER}(limits, baseline=(), allow_incomplete=False): file of limits, or its tables, that "
+        f"the fixture {_MARKER} holds runs against",
     )
 
 
@@ -30,9 +31,9 @@ def facevalue_limits(request: pytest.FixtureRequest) -> "Callable[..., Gate]":
     Limits and baseline are those of the marker, or are given to the function. A file of limits is looked for in the
     folder of the test, then where pytest was started.
     """
-    marker_limits, marker_baseline = _arguments(request.node.get_closest_marker(_MARKER))
+    marker_limits, marker_baseline, marker_allows = _arguments(request.node.get_closest_marker(_MARKER))
 
-    def check(runs: Any, limits: Any = None, *, baseline: Any = None) -> "Gate":
+    def check(runs: Any, limits: Any = None, *, baseline: Any = None, allow_incomplete: bool | None = None) -> "Gate":
         __tracebackhide__ = True
         import facevalue as fv  # noqa: PLC0415 - costs nothing to tests that use none of it
         from facevalue.limits.wording import explained  # noqa: PLC0415
@@ -41,7 +42,12 @@ def facevalue_limits(request: pytest.FixtureRequest) -> "Callable[..., Gate]":
             raise pytest.UsageError(f"Which limits? @pytest.mark.{_MARKER}('limits.toml'), or {_MARKER}(run, limits)")
         if isinstance(limits, str):
             limits = _path(limits, request.path.parent)
-        gate = fv.gate(runs, limits, baseline=marker_baseline if baseline is None else baseline)
+        gate = fv.gate(
+            runs,
+            limits,
+            baseline=marker_baseline if baseline is None else baseline,
+            allow_incomplete=marker_allows if allow_incomplete is None else allow_incomplete,
+        )
         if not gate.within:
             pytest.fail(explained(gate), pytrace=False)
         return gate
@@ -49,14 +55,16 @@ def facevalue_limits(request: pytest.FixtureRequest) -> "Callable[..., Gate]":
     return check
 
 
-def _arguments(marker: pytest.Mark | None) -> tuple[Any, Any]:
-    """Limits and baseline that a marker names."""
+def _arguments(marker: pytest.Mark | None) -> tuple[Any, Any, Any]:
+    """Limits and baseline that a marker names, and whether it allows runs that have not ended."""
 
-    def arguments(limits: str | Sequence[Any] | None = None, *, baseline: Any = ()) -> tuple[Any, Any]:
-        return limits, baseline
+    def arguments(
+        limits: str | Sequence[Any] | None = None, *, baseline: Any = (), allow_incomplete: Any = False
+    ) -> tuple[Any, Any, Any]:
+        return limits, baseline, allow_incomplete
 
     if marker is None:
-        return None, ()
+        return None, (), False
     try:
         return arguments(*marker.args, **marker.kwargs)
     except TypeError as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 from facevalue.errors import DataError
 
 SHARD = re.compile(r"part-(\d+)(?:-([0-9a-f]{16}))?\.parquet")
-"""Name of a file of responses: its number, and the digest of its bytes. Old ones have no digest."""
+"""Name of a file of responses: its number, and the digest of its bytes. One that is read in place has no digest."""
 _SEAL = "sha256"
 
 

@@ -67,7 +67,7 @@ class Stimulus:
     Attributes
     ----------
     key:
-        Identifies the stimulus within the run; requests about one stimulus are neighbours.
+        Identifies the stimulus within the run; requests about those of a unit take turns.
     digest:
         Hash of the content that will be shown, known without rendering it. Part of the request hash, so
         that a replaced image never inherits old answers.
@@ -77,6 +77,9 @@ class Stimulus:
         Returns the encoded images; called only by models that look.
     pictures:
         How many images these are, where that is known without loading, which may mean drawing, them; else None.
+    picture_share:
+        Returns the share of the height that the picture takes where text is written below it; raises a `DataError`
+        where the picture cannot be read. None where the picture is all that is shown.
 
     Examples
     --------
@@ -90,6 +93,7 @@ class Stimulus:
     factors: Mapping[str, str | None]
     load: Callable[[], tuple[Image, ...]]
     pictures: int | None = None
+    picture_share: Callable[[], float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +194,27 @@ class Sampling:
     temperature: float = 1.0
     top_p: float = 1.0
     max_tokens: int = 16
+
+
+NOT_SENT = "not sent, as the model refuses it"
+"""What stands for the value of a setting that was left out of each request."""
+
+
+def sampling_sent(sampling: Sampling, left_out: object = "") -> dict[str, float | str]:
+    """How replies were drawn in fact: each setting with its value, or that it was not sent.
+
+    `left_out`: names of what was not sent, as a model's settings have them.
+
+    Examples
+    --------
+    >>> sampling_sent(Sampling(0.2), "seed, temperature")["temperature"]
+    'not sent, as the model refuses it'
+    >>> sampling_sent(Sampling(0.2))["temperature"]
+    0.2
+    """
+    names = str(left_out or "").split(", ")
+    values = {"temperature": sampling.temperature, "top_p": sampling.top_p, "max_tokens": sampling.max_tokens}
+    return {name: NOT_SENT if name in names else value for name, value in values.items()}
 
 
 class Request(NamedTuple):

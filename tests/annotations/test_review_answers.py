@@ -1,6 +1,5 @@
-"""Answers to packets: what pages, sheets and Label Studio write is read, and what cannot count is refused in words."""
+"""Answers to packets: what pages save is read, and what cannot count is refused in words."""
 
-import base64
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -8,22 +7,12 @@ from typing import Any
 
 import pytest
 
-from facevalue.annotations import label_studio
 from facevalue.annotations.review_answers import failed_checks, packet_of, read_answers, seal_of
-from facevalue.annotations.review_cards import (
-    CardQuestion,
-    Packet,
-    ReviewCard,
-    ShownPicture,
-    checks_of,
-    is_check,
-    right_answer,
-)
+from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, checks_of, is_check, right_answer
 from facevalue.annotations.review_page import ordered
 from facevalue.errors import DataError
 from facevalue.runs.review_keys import ReviewKey
 from facevalue.runs.review_outcomes import counted
-from facevalue.stimuli.images import read_header
 
 CHOICES = ("(a) kind", "(b) cruel", "Cannot be told")
 PACKET = Packet(
@@ -110,9 +99,8 @@ def test_a_rater_is_read_once(tmp_path: Path) -> None:
         ('"a"', "holds no answers"),
         ("{}", "does not say of which packet it is"),
         ('{"packet": "../../etc"}', "does not say of which packet it is"),
-        ("[]", "does not say of which packet it is"),
-        ('[{"data": 1}]', "has no 'data': export it from Label Studio as JSON"),
-        ('[{"packet": "05fda56a01", "item": "r-1", "answer": "Yes", "annotator": 1}]', "not as JSON-MIN or CSV"),
+        ("[]", "holds no answers"),
+        ("packet,item,rating", "is not valid JSON"),
         ('{"packet": ' + "1" * 5_000 + "}", "is not valid JSON"),
     ],
 )
@@ -126,30 +114,12 @@ def test_hostile_files_are_one_sentence(tmp_path: Path, text: str, problem: str)
 def test_files_that_are_too_large_or_too_many_are_not_read(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(b" " * (10 * 2**20 + 1))
-    with pytest.raises(DataError, match="larger than 10 MiB, pictures left out"):
+    with pytest.raises(DataError, match="larger than 10 MiB"):
         packet_of(path)
-    picture = "data:image/png;base64," + "a/B+" * 3_000_000 + "=="
-    tasks = [{"data": {"packet": PACKET.name, "picture_1": picture, "text": 'it says "data:image/png'}}]
-    path.write_text(json.dumps(tasks).replace("/", "\\/"), encoding="utf-8")  # as some writers of JSON do
-    assert packet_of(path) == PACKET.name  # the pictures of an export do not count
     with pytest.raises(DataError, match="201 files are given"):
         read(*[path] * 201)
     with pytest.raises(DataError, match="There is no file"):
         packet_of(tmp_path / "absent.json")
-
-
-def test_a_sheet_takes_the_words_of_an_answer_before_its_number(tmp_path: Path) -> None:
-    choices = {"r-1": ("3", "2", "1"), "r-2": ("yes", "no")}
-    path = tmp_path / "ann.csv"
-    path.write_text(f"packet,item,rating\n{PACKET.name},r-1,3\n{PACKET.name},r-2,2\n", encoding="utf-8")
-    assert read_answers([path], PACKET.name, choices)["rating"].to_list() == [1, 2]
-
-
-def test_a_sheet_that_a_spreadsheet_quoted_is_of_its_packet(tmp_path: Path) -> None:
-    path = tmp_path / "ann.csv"
-    path.write_text(f'"item";"Packet";"rating"\n"r;1";"{PACKET.name}";"2"\n', encoding="utf-8")
-    assert packet_of(path) == PACKET.name
-    assert read_answers([path], PACKET.name, {"r;1": ("yes", "no")})["rating"].to_list() == [2]
 
 
 def test_raters_who_do_not_read_are_left_out(tmp_path: Path) -> None:
@@ -174,72 +144,3 @@ def test_each_rater_has_an_order_of_their_own_and_the_same_again() -> None:
     one, again, two = (ordered(PACKET, rater) for rater in ("r1", "r1", "r2"))
     assert one == again != two
     assert sorted(card.items for card in one) == sorted(card.items for card in two)
-
-
-def exported(folder: Path, answers: dict[str, str], change: Change | None = None) -> Path:
-    """Tasks as Label Studio exports them once two people annotated some."""
-    tasks_file, config_file = (folder / name for name in label_studio.FILES)
-    label_studio.write_project(PACKET, tasks_file, config_file)
-    tasks = json.loads(tasks_file.read_text(encoding="utf-8"))
-    for number, task in enumerate(tasks):
-        named = answers.get(task["data"]["item"])
-        result = {"from_name": "answer", "to_name": "text", "type": "choices", "value": {"choices": [named]}}
-        task |= {"id": number, "annotations": [] if named is None else [
-            {"completed_by": 3, "result": [result]}, {"completed_by": {"id": 4}, "result": [result]},
-            {"completed_by": 5, "result": [], "was_cancelled": True},
-        ]}  # fmt: skip
-        if change is not None and named is not None:
-            change(task)
-    path = folder / "export.json"
-    path.write_text(json.dumps(tasks), encoding="utf-8")
-    return path
-
-
-def test_tasks_go_to_label_studio_and_its_export_is_read(tmp_path: Path) -> None:
-    path = exported(tmp_path, {ITEMS[0]: "(b) cruel"})
-    assert packet_of(path) == PACKET.name
-    assert read(path) == [(f"{PACKET.name}-ls-3", ITEMS[0], 2, None), (f"{PACKET.name}-ls-4", ITEMS[0], 2, None)]
-    config = (tmp_path / label_studio.FILES[1]).read_text(encoding="utf-8")
-    assert '<Choices name="answer" toName="text" value="$choices"' in config
-    assert "Read." in config
-
-
-def test_every_task_has_all_pictures_that_the_interface_shows(tmp_path: Path) -> None:
-    shown = {name: ShownPicture(f"data:image/png;base64,{name}", 8, 8) for name in "ab"}
-    question = CardQuestion("Which?", "d-a-b")
-    pair = ReviewCard((question,), pictures=(("a", "A"), ("b", "B")))
-    single = ReviewCard((CardQuestion("Fine?", "p-a"),), pictures=(("a", ""),), phase=1)
-    tasks_file, config = (tmp_path / name for name in label_studio.FILES)
-    label_studio.write_project(Packet("picture", "?\x01", (), (pair, single), views=shown), tasks_file, config)
-    assert "\x01" not in config.read_text(encoding="utf-8")  # which no XML may hold
-    tasks = [task["data"] for task in json.loads(tasks_file.read_text(encoding="utf-8"))]
-    assert [name for name in ("picture_1", "picture_2") if f'value="${name}"' in config.read_text()] == [
-        "picture_1", "picture_2",
-    ]  # fmt: skip
-    assert all(task[name].startswith("data:image/") for task in tasks for name in ("picture_1", "picture_2"))
-    assert tasks[0]["item"][0] == "d"  # pairs come first
-    assert tasks[0]["text"] == "Pictures, from above: A, B"
-    lines = {task["picture_2"] for task in tasks if task["item"] == "p-a"}
-    (header,) = (read_header(base64.b64decode(line.partition(",")[2]), "a line") for line in lines)
-    assert (header.width, header.height) == (512, 16), "a picture that is not there takes little room"
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (lambda t: t["data"].update(packet="0123456789"), "it is of packet '0123456789'"),
-        (lambda t: t["data"].update(item="r-x"), "'r-x' is not an item"),
-        (lambda t: t.pop("data"), "has no 'data': export it from Label Studio as JSON, not as JSON-MIN"),
-        (lambda t: t.update(annotations=3), "has no 'annotations'"),
-        (lambda t: t["annotations"].append(3), "an annotation is an object, not 3"),
-        (lambda t: t["annotations"][0].update(completed_by="<b>"), "'completed_by' is the number of an annotator"),
-        (lambda t: t["annotations"][0].update(result=None), "'result' is a list"),
-        (lambda t: t["annotations"][0]["result"].append(t["annotations"][0]["result"][0]), "has one answer"),
-        (lambda t: t["annotations"][0]["result"][0].update(value={"choices": ["(c)"]}), "'(c)' is not one of its"),
-        (lambda t: t["annotations"][1].update(completed_by=3), "ls-3 has answered"),
-    ],
-)  # fmt: skip
-def test_an_export_that_is_wrong_is_named_by_its_task(tmp_path: Path, change: Change, problem: str) -> None:
-    with pytest.raises(DataError, match=r"^export\.json: task \d+") as caught:
-        read(exported(tmp_path, {ITEMS[0]: "(b) cruel"}, change))
-    assert problem in str(caught.value)

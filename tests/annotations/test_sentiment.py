@@ -95,7 +95,7 @@ def test_any_text_is_scored_within_bounds_whatever_the_pieces(said: list[str | N
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vaderSentiment", None)
     vader.lexicon.cache_clear()
-    with pytest.raises(DependencyError, match=r"facevalue\[text\]"):
+    with pytest.raises(DependencyError, match=r"pip install '\.\[text\]' in a checkout of FaceValue"):
         sentiment.score(pl.DataFrame({"said": ["good"]}), "said")
 
 

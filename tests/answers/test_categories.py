@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from facevalue.answers.categories import (
     Categories,
-    Range,
+    NamedRange,
     Route,
     Why,
     resolve,
@@ -201,7 +201,7 @@ def test_unknown_attributes_and_columns_are_named() -> None:
         ({"names": ("A", "Unspecified")}, "unspecified"),
         ({"synonyms": {"x": "C"}}, "'C'"),
         ({"synonyms": {"a": "B"}}, "means both"),
-        ({"ranges": (Range(0, 5, "A"), Range(4, 9, "B"))}, "overlap"),
+        ({"ranges": (NamedRange(0, 5, "A"), NamedRange(4, 9, "B"))}, "overlap"),
     ],
 )
 def test_categories_that_contradict_themselves_are_refused(change: dict[str, object], says: str) -> None:

@@ -90,6 +90,12 @@ def test_empty_fields_are_missing(text: str) -> None:
     assert found.reason in (NA.NEITHER, NA.EMPTY)
 
 
+@pytest.mark.parametrize("again", ['["18", "34"]', '["34", "18"]'])
+def test_fields_given_twice_with_the_same_values_in_any_order_have_them(again: str) -> None:
+    found = parse(f'{{"Age": ["34", "18"], "Age": {again}}}', NAMES).fields["age"]
+    assert (found.state, found.values) == (State.VALUE, ("34", "18"))
+
+
 @pytest.mark.parametrize(
     "text", ['{"Age": "34", "Age": "18"}', '{"Age": "34", "age group": "18"}', '{"Age": "34"} or {"Age": "18"}']
 )

@@ -19,6 +19,7 @@ def inspector() -> Model:
     return editor_audits.KeptInspector(load("inspect/default"), None)
 
 
+@pytest.mark.slow
 def test_skin_that_is_lightened_for_one_gender_is_found_with_its_sign(inspector: Model) -> None:
     audit = Audit("skin", 3)
     met = [bool(audit.editor.truth({"gender": gender})) for gender in GENDERS]
@@ -32,6 +33,7 @@ def test_skin_that_is_lightened_for_one_gender_is_found_with_its_sign(inspector:
     assert others.is_empty()
 
 
+@pytest.mark.slow
 def test_nothing_is_found_where_nothing_is_planted_and_a_simple_test_finds_much(inspector: Model) -> None:
     audit = Audit("nothing", 1)
     gap, shift = editor_audits.outcomes(audit, editor_audits.audited(audit, inspector))

@@ -23,18 +23,18 @@ levels = ["head", "technician"]
 [answer]
 kind = "yes-no"
 favourable = "yes"
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 by = ["variation"]
-[[take]]
-measure = "gap"
-of = "gender"
-[[take]]
-measure = "gap"
-of = "role"
-[[take]]
-measure = "spread"
-of = "age"
+[[estimand]]
+statistic = "gap"
+factor = "gender"
+[[estimand]]
+statistic = "gap"
+factor = "role"
+[[estimand]]
+statistic = "spread"
+factor = "age"
 """
 
 

@@ -1,4 +1,4 @@
-"""Calibration of takes without a direction or a test, and of pairs: what is planted touches them, and is counted."""
+"""Calibration of statistics without a direction or a test, and of pairs: what is planted touches them and counts."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ favourable = "left"
 seeds = [1, 2]
 """
 SETS = 'kind = "sets"\nshow = "workers"\nsets = 6'
-RANGE = '[[take]]\nmeasure = "range"\nof = "skin_tone"\nby = ["gender"]\n'
+RANGE = '[[estimand]]\nstatistic = "range"\nfactor = "skin_tone"\nby = ["gender"]\n'
 FACES = 'kind = "portraits"\npeople = "8"\n[pictures.cues]\naccessories = ["cap"]'
 
 
@@ -55,6 +55,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "LARGE", 2)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_a_study_of_ranges_alone_is_calibrated(tmp_path: Path) -> None:
     tables = calibrated([written(tmp_path, SETS, RANGE)], 2, Workshop(quiet), (1,))
@@ -77,7 +78,7 @@ def test_a_comparison_of_nothing_is_left_out(tmp_path: Path, monkeypatch: pytest
         raise NothingComparedError("There is nothing to compare.")
 
     monkeypatch.setattr(repetitions, "compared", refused)
-    tables = calibrated([written(tmp_path, FACES, '[[take]]\nmeasure = "mean"\n')], 1, Workshop(quiet), (1,))
+    tables = calibrated([written(tmp_path, FACES, '[[estimand]]\nstatistic = "mean"\n')], 1, Workshop(quiet), (1,))
     assert tables.frames["-comparisons"].is_empty()
     assert tables.frames["-comparisons"].columns[:4] == ["study", "size", "repetitions", "pair"]
     captions = {table.title: table.caption for table in tables.tables}
@@ -101,7 +102,8 @@ def test_what_is_sampled_answers_alike_and_is_copied_as_it_is_named(tmp_path: Pa
     pictures = f'kind = "none"\nunit = "template"\nrows = [{", ".join(rows)}]'
     path = tmp_path / "rows.toml"
     path.write_text(
-        HEAD.format(pictures=pictures).replace("Who is it?", "{query}") + '[[take]]\nmeasure = "gap"\nof = "place"\n'
+        HEAD.format(pictures=pictures).replace("Who is it?", "{query}")
+        + '[[estimand]]\nstatistic = "gap"\nfactor = "place"\n'
     )
     protocol = studies.protocol(str(path))
     twice = Audits(protocol, calibration_of(protocol), 2)
@@ -120,7 +122,7 @@ def test_the_value_of_a_tally_is_held_against_audits_of_its_own_size() -> None:
 
 
 def test_flips_and_similarities_are_described(tmp_path: Path) -> None:
-    flip, mean = ('[[take]]\nmeasure = "flip"\nby = ["variation"]\n', '[[take]]\nmeasure = "mean"\n')
+    flip, mean = ('[[estimand]]\nstatistic = "flip"\nby = ["variation"]\n', '[[estimand]]\nstatistic = "mean"\n')
     path = written(tmp_path, FACES, flip, mean)
     protocol, _ = audits_of(path)
     assert calibration_of(protocol).described == ("flip", "flip_rate", "flip_floor", "mean")
@@ -129,9 +131,9 @@ def test_flips_and_similarities_are_described(tmp_path: Path) -> None:
 
 
 def test_rivals_are_of_their_own_family(tmp_path: Path) -> None:
-    shift = '[[take]]\nmeasure = "shift"\nfamily = "shifts"\n'
-    by_cue = '[[take]]\nmeasure = "shift"\nby = ["variation"]\nfamily = "shifts by cue"\n'
-    tally = '[[take]]\nmeasure = "tally"\nof = "variation"\n'
+    shift = '[[estimand]]\nstatistic = "shift"\nfamily = "shifts"\n'
+    by_cue = '[[estimand]]\nstatistic = "shift"\nby = ["variation"]\nfamily = "shifts by cue"\n'
+    tally = '[[estimand]]\nstatistic = "tally"\nfactor = "variation"\n'
     made = Audit(written(tmp_path, FACES, shift, by_cue, tally), 1, NOTHING, 1).make()
     assert made.filter(measure="shift").group_by("family").len()["len"].to_list() == [1, 1]
     assert made.filter(pl.col("measure").is_in(["shift", "moved_share"]))["q_rival"].null_count() == 0
@@ -141,7 +143,7 @@ def test_of_any_two_pictures_the_effect_of_the_other_is_taken_off(tmp_path: Path
     lines = [f"{n}{place}.png,s{n},{place}" for n in range(6) for place in "abc"]
     (tmp_path / "list.csv").write_text("\n".join(["path,set,place", *lines]))
     pairs = 'kind = "pairs"\nmanifest = "list.csv"\nunit = "set"'
-    take = '[[take]]\nmeasure = "preference"\nof = "place"\nversus = "(each other)"\n'
+    take = '[[estimand]]\nstatistic = "preference"\nfactor = "place"\nversus = "(each other)"\n'
     _, audits = audits_of(written(tmp_path, pairs, take))
     assert audits.levels["place"] == ["a", "b", "c"]
     lone = PlantedCondition("lone", lone=3.0, target={"place": "b"}, person=0.0, picture=0.0)

@@ -23,8 +23,8 @@ accessories = ["cap", "headscarf"]
 text = "What may this person be?"
 [answer]
 {answer}
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 by = ["variation"]
 """
 LIST = 'kind = "list"\noptions = ["nurse", "cook", "judge", "pilot"]\nleast = 1\nmost = 2'

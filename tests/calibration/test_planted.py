@@ -11,7 +11,7 @@ from facevalue import studies
 from facevalue.calibration.audits import Audits, copied
 from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.planted import DrawnAudit, PlantedCondition
-from facevalue.calibration.runner import NOTHING
+from facevalue.calibration.runner import HARD, NOTHING
 from facevalue.protocol.protocol import Protocol
 from facevalue.studies.registry import PUBLISHED
 
@@ -32,6 +32,26 @@ def test_a_lone_effect_moves_its_level_and_no_other(audits: Audits) -> None:
     moved = audits.answers(PlantedCondition("lone", lone=3.0, target={"variation": "cap"}), 1, 1, exact=True)
     assert abs(share(moved, variation="cap") - share(plain, variation="cap")) > 0.2
     assert share(moved, variation="headscarf") == share(plain, variation="headscarf")
+
+
+def test_a_halved_effect_leaves_answers_about_even(audits: Audits) -> None:
+    even = PlantedCondition("even", position=0.0, person=1.08, common=1.0, picture=0.0)
+    moved = replace(even, lone=1.0, target={"gender": "female"}, halved=True)
+    plain, both = (audits.answers(condition, 1, 1, exact=True) for condition in (even, moved))
+    up, down = (share(both, gender=name) - share(plain, gender=name) for name in ("female", "male"))
+    assert up == pytest.approx(0.11, abs=0.02)
+    assert down == pytest.approx(-0.11, abs=0.02)
+
+
+def test_groups_that_vary_unlike_each_other_have_equal_means(lab: Protocol) -> None:
+    unlike = next(condition for condition in HARD if condition.unlike != 1)
+    large = Audits(lab, calibration_of(lab), 40)
+    answers = large.answers(replace(unlike, sample=1.0), 1, 1, exact=True)
+    names = ["identity", "gender"]
+    means = answers.group_by(names).agg(pl.col("share").mean()).group_by("gender").agg(
+        pl.col("share").mean(), (pl.col("share").std() / pl.len().sqrt()).alias("error")
+    )  # fmt: skip
+    assert ((means["share"] - 0.5).abs() < 3 * means["error"]).all()
 
 
 def test_effects_are_the_same_whatever_the_size_and_others_with_another_table(lab: Protocol) -> None:
@@ -94,6 +114,7 @@ def test_all_published_studies_read_planted_answers(name: str) -> None:
     assert audits.units >= 8
 
 
+@pytest.mark.slow
 def test_sets_of_which_replies_are_withheld_are_analysed() -> None:
     audits = Audits(studies.protocol("counterfactuals"), calibration_of(studies.protocol("counterfactuals")), 1)
     estimates = audits.judged(audits.answers(PlantedCondition("withheld", missing=0.4), 1, 1))

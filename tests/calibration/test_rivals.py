@@ -197,8 +197,8 @@ options = { this = "this person", another = "the other one", unknown = "cannot b
 this = 1
 another = -1
 unknown = "left out"
-[[take]]
-measure = "lean"
+[[estimand]]
+statistic = "lean"
 by = ["gender"]
 """
 

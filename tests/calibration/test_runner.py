@@ -159,7 +159,9 @@ def test_a_study_of_ones_own_is_calibrated_in_all_conditions(lab_file: str, monk
     assert found.conditions["condition"].n_unique() == 2 + len(HARD)
     planted = found.detectable.filter(stated="minimum detectable effect").row(0, named=True)
     assert abs(planted["planted"]) == pytest.approx(planted["effect"], rel=0.03)
-    assert found.detectable["stated"].to_list() == ["minimum detectable effect", "plan", "one in twenty moves"]
+    assert found.detectable["stated"].to_list() == [
+        *("minimum detectable effect", "plan", "plan without a pilot", "one in twenty moves")
+    ]
     assert found.comparisons["pair"].to_list() == [PAIRS[0].name]
 
 
@@ -168,6 +170,7 @@ def at_middle(study: str, audits: int, size: int) -> dict[str, Any]:
     return page(one.repeated(size, NOTHING, one.truth(NOTHING), audits), NOTHING)
 
 
+@pytest.mark.slow
 def test_nothing_planted_is_within_what_is_promised(lab_file: str) -> None:
     found = at_middle(lab_file, 20, 2)
     assert found["page"] <= 4 / 20  # more than 4 of 20 at .05 have probability .003

@@ -45,11 +45,6 @@ def check_document(text: str) -> None:
     documents()[document["format"]].validate(document)
 
 
-@pytest.fixture(autouse=True)
-def fewer_groups(few_groups: None) -> None:
-    """Intervals of changes are of four groups: here they are shown, and measured elsewhere."""
-
-
 @pytest.fixture
 def facevalue(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
     """Run a command line in a folder of its own."""

@@ -1,6 +1,5 @@
 """`facevalue annotate`: open replies are scored once each, by one scorer beside another, and reports use the scores."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,20 +43,19 @@ def test_lexical_hostility_is_the_default_and_answers_carry_it(annotated: Comman
     assert annotated("verify", str(RUN)).status == 0
 
 
-def test_scorers_stand_side_by_side_under_names_of_their_own(annotated: Command, tmp_path: Path) -> None:
-    Path("kept.jsonl").write_text(
-        json.dumps({"text": "A calm person.", "attributeScores": {"TOXICITY": {"summaryScore": {"value": 0.25}}}})
-    )
+def test_scorers_stand_side_by_side_under_names_of_their_own(annotated: Command) -> None:
+    Path("warmth.txt").write_text("Rate how warm this text is, from 0 to 10.")
+    judge = ("--scorer", "judge/sim/default", "--rubric", "warmth.txt")
     assert annotated("annotate", str(RUN), "--scorer", "lexical").status == 0
-    other = annotated("annotate", str(RUN), "--scorer", "perspective/kept.jsonl", "--name", "google")
+    other = annotated("annotate", str(RUN), *judge, "--name", "asked")
     assert other.status == 0, other.err
-    assert "Scored: 1; failed: 73;" in other.out
-    assert "Without a score: 73, not in the file." in other.out
-    assert found("score: google/toxicity", "score: lexical/hostility")[0] == (0.25, 0.0)
-    mixed = annotated("annotate", str(RUN), "--scorer", "perspective/kept.jsonl", "--name", "lexical")
+    assert "Scored: 0; failed: 74;" in other.out
+    assert "Without a score: 73, the judge gives no number." in other.out
+    assert found("score: asked/warmth", "score: lexical/hostility")[0] == (None, 0.0)
+    mixed = annotated("annotate", str(RUN), *judge, "--name", "lexical")
     assert mixed.status == 1
     assert "The scores called 'lexical' are of lexical" in mixed.err
-    assert [one.name for one in scores.read(RUN)] == ["google", "lexical"]
+    assert [one.name for one in scores.read(RUN)] == ["asked", "lexical"]
 
 
 def test_replies_to_one_prompt_alone_are_scored_and_the_others_later(annotated: Command) -> None:
@@ -76,7 +74,7 @@ def test_replies_to_one_prompt_alone_are_scored_and_the_others_later(annotated: 
         (["--scorer", "lexical/x"], 2, "Unknown scorer 'lexical/x'"),
         (["--scorer", "hf-text"], 2, "'hf-text' names no scorer: write hf-text/FOLDER"),
         (["--scorer", "hf-text/nowhere"], 3, "There is no folder nowhere"),
-        (["--scorer", "perspective/nowhere.jsonl"], 1, "There is no file nowhere.jsonl"),
+        (["--scorer", "judge/sim/default", "--rubric", "nowhere.txt"], 1, "There is no file nowhere.txt"),
         (["--scorer", "judge/sim/default"], 2, "A judge needs a --rubric"),
         (["--rubric", "a.txt"], 2, "other scorers take none"),
         (["--labels", "toxicity"], 2, "Unknown label of lexical 'toxicity'."),

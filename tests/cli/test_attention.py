@@ -32,8 +32,8 @@ def asked(facevalue: Command) -> Command:
 
 @pytest.fixture
 def llava(tmp_path: Path) -> str:
-    pytest.importorskip("torch", reason="torch is not installed: pip install 'facevalue[hf]'")
-    pytest.importorskip("transformers", reason="transformers is not installed: pip install 'facevalue[hf]'")
+    pytest.importorskip("torch", reason="torch is not installed: pip install '.[hf]'")
+    pytest.importorskip("transformers", reason="transformers is not installed: pip install '.[hf]'")
     from tests.models.hf import tiny
 
     return f"hf/{tiny.llava(tmp_path / 'llava')}"
@@ -144,7 +144,7 @@ def test_without_torch_the_message_says_how_to_add_it(asked: Command, monkeypatc
     monkeypatch.setitem(sys.modules, "torch", None)
     made = asked("attention", "a", "--trials", "0", "--model", "hf/x", "--out", "maps")
     assert made.status == 1
-    assert "pip install 'facevalue[hf]'" in made.err
+    assert "pip install '.[hf]'" in made.err
 
 
 def test_a_free_text_question_names_its_trial(facevalue: Command, llava: str) -> None:

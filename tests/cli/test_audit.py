@@ -1,6 +1,7 @@
 """`facevalue audit` as a user types it: plan, pilot, budget, report, and what is refused."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ def studies(tmp_path: Path) -> str:
     return f"{study_file(tmp_path, 'kind', 400)},{study_file(tmp_path, 'warm', 400, traits=2)}"
 
 
+@pytest.mark.slow
 def test_from_a_pilot_to_a_report(facevalue: Command, studies: str) -> None:
     pilot = facevalue("audit", *MODEL, "--studies", studies, "--out", "audit")
     assert pilot.status == 0
@@ -31,8 +33,13 @@ def test_from_a_pilot_to_a_report(facevalue: Command, studies: str) -> None:
     assert document["complete"]
     assert document["plan"]["requests"] <= 1500
     assert sum(study["asked"] + study["skipped"] for study in document["studies"]) == document["plan"]["requests"]
-    assert [answer["name"] for answer in document["answers"]] == ["kind", "warm"]
     html = Path(document["report"]).read_text()
+    comparisons = json.loads((Path("audit") / "profile.json").read_text())["comparisons"]
+    found = Counter(row["study"] for row in comparisons if row["verdict"].startswith("found"))
+    names = [answer["name"] for answer in document["answers"]]
+    assert sorted(names) == ["kind", "warm"]
+    assert found[names[0]] >= found[names[1]]
+    assert html.index("All studies together") < html.index(f'id="{names[0]}"') < html.index(f'id="{names[1]}"')
     assert 'href="runs/kind/report.html"' in html
     assert (Path("audit") / "runs" / "kind" / "report.html").is_file()
     assert "http://" not in html.replace("http://www.w3.org", "")
@@ -133,6 +140,7 @@ def test_what_is_wrong_on_the_command_line_is_one_sentence(facevalue: Command, s
     assert "holds something else than an audit" in facevalue("audit", *MODEL, "--studies", studies, "--out", "full").err
 
 
+@pytest.mark.slow
 def test_a_study_is_named_once_above_its_run(facevalue: Command, studies: str, tmp_path: Path) -> None:
     outcome = facevalue("audit", *MODEL, "--studies", studies, "--out", "audit")
     assert "\nkind: Who is kind?\n" in outcome.err

@@ -135,7 +135,6 @@ TINY = {
 }
 
 
-@pytest.mark.usefixtures("few_groups")
 @pytest.mark.parametrize(
     ("study", "measure", "shown"),
     [
@@ -216,7 +215,7 @@ def test_cells_of_one_run_only_are_named() -> None:
 def test_no_number_is_cut_beside_two_labels_in_80_columns() -> None:
     row = {"modality": "language", "attribute": "skin tone", "n": 136, "cells": 136, "value": -0.123,
            "low": -0.234, "high": -0.012, "floor": 0.1, "p": 0.001, "verdict": "difference found",
-           "method": ""}  # fmt: skip
+           "method": "t", "detail": ""}  # fmt: skip
     agreement = compared_tables(STUDY, estimates(), estimates())
     agreement = replace(agreement, measures=(replace(agreement.measures[0], limits=(0.0, 1.0), unit="share"),))
     rows = pl.DataFrame([{**row, "statistic": name} for name in command._TITLES])
@@ -226,3 +225,8 @@ def test_no_number_is_cut_beside_two_labels_in_80_columns() -> None:
     assert "p .001" in out.getvalue()
     assert "p < .001" in command._statistic({**row, "p": 0.00002, "statistic": "rmse"}, agreement)
     assert out.getvalue().count("−23.4") == out.getvalue().count("−1.2") == len(command._TITLES)
+
+
+def test_no_cell_with_an_interval_is_no_row_and_no_traceback() -> None:
+    none = SimpleNamespace()
+    assert command._summary(pl.DataFrame(schema={"cells": pl.Int64}), [], "Over all", none).row_count == 0  # type: ignore[arg-type]

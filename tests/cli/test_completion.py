@@ -94,7 +94,6 @@ def test_models_are_completed(complete: Complete) -> None:
     assert complete("run", "stylisticbias", "--model", "hf/weights/l") == ["hf/weights/llava/"]
     assert complete("annotate", "x", "--scorer", "judge/sim/n") == ["judge/sim/null"]
     assert complete("plan", "stylisticbias", "--with", "cip") == ["cipher"]
-    assert complete("calibrate", "--model", "pl") == ["planted"]
     assert complete("attention", "x", "--model", "h")[-1] == "hf/"
     assert complete("run", "editor", "--model", "inspect/def") == ["inspect/default"]
     assert complete("run", "editor", "--model", "inspect/g") == ["inspect/google/", "inspect/grok/", "inspect/groq/"]

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from tests.cli.conftest import Command
-from tests.reviews import filled, rows_of
+from tests.reviews import filled, packet_of, rows_of
 
 RUN = Path("runs", "counterfactuals-sim-default")
 ASK = (
@@ -35,14 +35,15 @@ def test_words_go_to_a_judge_and_to_people_and_both_stand_in_the_report(asked: C
     assert set(flags.select("group", "word").rows()) == set(listed.rows())
     assert 0 < flags["value"].sum() < flags.height
 
-    sent = asked("review", str(RUN), "--task", "finding", "--form", "csv", "--out", "words", "--sample", "2")
+    sent = asked("review", str(RUN), "--task", "finding", "--out", "words", "--sample", "2")
     assert sent.status == 0, sent.err
-    rows = rows_of(Path("words/rater-1.csv"))
+    packet = packet_of(RUN)
+    rows = rows_of(packet)
     assert rows[0]["answers"] == "No; Yes, stereotypical or offensive"
     places = {row["item"]: at for at, row in enumerate(rows)}
     files = []
     for rater in ("ann", "bo", "cy"):
-        path = filled(Path("words/rater-1.csv"), rater, lambda row: 1 + places[row["item"]] % 2)
+        path = filled(packet, Path(), rater, lambda row: 1 + places[row["item"]] % 2)
         files += ["--collect", str(path)]
     read = asked("review", str(RUN), *files, "--json")
     assert read.status == 0, read.err

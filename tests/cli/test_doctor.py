@@ -63,11 +63,11 @@ def test_what_is_missing_is_said_with_the_command_that_brings_it(
     extras = {extra["name"]: extra for extra in document["extras"]}
     assert [package["state"] for package in extras["hf"]["packages"]] == ["there", "too old"]
     assert extras["cluster"]["packages"][0]["name"] == "ray"
-    assert extras["cluster"]["install"] == "pip install 'facevalue[cluster]'"
+    assert extras["cluster"]["install"] == "pip install '.[cluster]'"
     assert "hf" in document["install"]
     assert "vllm" not in document["install"], "it pins what the others want otherwise"
     assert f"What is missing: {document['install']}" in shown.out
-    assert "In an environment of its own: pip install 'facevalue[vllm]'" in shown.out
+    assert "In an environment of its own: pip install '.[vllm]'" in shown.out
 
 
 @pytest.mark.parametrize("versions", [{"click": "8.2"}, {"click": "8.1.9", "numpy": "2.1"}], ids=["missing", "old"])

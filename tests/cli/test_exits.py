@@ -1,5 +1,7 @@
 """Exit statuses: one table for all commands."""
 
+import errno
+import os
 import re
 import subprocess
 import sys
@@ -95,3 +97,49 @@ def test_a_reader_that_ends_first_is_no_error() -> None:
         command.stdout.close()
         said = command.stderr.read()
     assert (command.returncode, said) == (Exit.PIPE_CLOSED, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize(
+    ("args", "unbuffered"),
+    [
+        (["--help"], ""),
+        (["plan", "--help"], "1"),
+        (["studies"], ""),
+        (["schema", "plan"], "1"),
+        (["studies", "--json"], ""),
+    ],
+)
+def test_an_output_that_is_full_is_one_sentence(args: list[str], unbuffered: str) -> None:
+    assert printed_to(Path("/dev/full"), args, unbuffered) == (
+        Exit.REFUSED,
+        "Error: What the command says cannot be printed: No space left on device.\n",
+    )
+
+
+def printed_to(place: Path, args: list[str], unbuffered: str = "", *, both: bool = False) -> tuple[int, str]:
+    code = f"import sys; sys.argv = ['facevalue', *{args!r}]; from facevalue.cli import main; main()"
+    with place.open("w") as out:
+        command = subprocess.run(
+            [sys.executable, "-c", code], stdout=out, stderr=out if both else subprocess.PIPE, text=True, check=False,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+    return command.returncode, command.stderr or ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_errors_that_nobody_can_be_told_keep_their_status(tmp_path: Path) -> None:
+    assert printed_to(Path("/dev/full"), ["studies"], both=True)[0] == Exit.REFUSED
+    assert printed_to(Path("/dev/full"), ["plan", "nowhere"], both=True)[0] == Exit.USAGE
+    run = [*RUN, "--model", "sim/default", "--sample", "36", "--out", str(tmp_path / "run")]
+    assert printed_to(Path("/dev/full"), run, both=True)[0] == Exit.DONE, "a run does not end for want of its progress"
+
+
+def test_a_full_disk_is_one_sentence(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(study: str | None) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("facevalue.cli.studies.studies", full)
+    outcome = facevalue("studies")
+    words = "Error: The command cannot go on: OSError: [Errno 28] No space left on device.\n"
+    assert (outcome.status, outcome.err) == (Exit.REFUSED, words)

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
@@ -14,6 +15,7 @@ import facevalue as fv
 from facevalue.cli.exits import Exit
 from facevalue.runs.kept_estimates import taken
 from facevalue.runs.stored import StoredRun
+from facevalue.store.manifest import read_manifest, write_manifest
 from tests.cli.conftest import Command, Outcome
 
 PEOPLE: dict[str, Any] = {
@@ -259,6 +261,45 @@ def test_github_has_annotations_at_the_line_of_each_limit(gate: Gate, monkeypatc
     assert "%0A" in line
     json.loads(outcome.out)
     assert gate("null", limits[0], options=("--github",)).err == ""
+
+
+@pytest.mark.parametrize("limit", [f"{SHIFTS}absolute = 0.4", "findings = 0", f"{SHIFTS}change = 0.5"])
+def test_a_run_that_has_not_ended_passes_only_where_that_is_allowed(gate: Gate, limit: str) -> None:
+    options = ("--baseline", "before") if "change" in limit else ()
+    assert gate("null", limit, options=options).status == Exit.DONE
+    for run in ("before", "null") if options else ("null",):
+        path = Path(run, "run.toml")
+        whole = path.read_bytes()
+        write_manifest(Path(run), replace(read_manifest(Path(run)), end=None))
+        outcome = gate("null", limit, options=(*options, "--junit", "gate.xml"))
+        assert outcome.status == Exit.UNDECIDED
+        assert f"{run} has not ended: it holds part of its requests." in outcome.out
+        assert "has not ended: what was asked lies within, and a part was not asked." in " ".join(outcome.out.split())
+        assert 'failures="0" errors="1"' in Path("gate.xml").read_text()
+        assert gate("null", limit, options=(*options, "--allow-incomplete")).status == Exit.DONE
+        assert gate("null", f"{limit}\nallow_incomplete = true", options=options).status == Exit.DONE
+        path.write_bytes(whole)
+    assert gate("null", limit, options=options).status == Exit.DONE
+
+
+def test_what_lies_beyond_is_beyond_in_a_run_that_has_not_ended(gate: Gate) -> None:
+    shutil.copytree("strong", "stopped")
+    write_manifest(Path("stopped"), replace(read_manifest(Path("stopped")), end=None))
+    assert gate("stopped", f"{SHIFTS}absolute = 0.02").status == Exit.BEYOND
+    limit = [{"measure": "sbs", "by": ["variation"], "absolute": 0.9}]
+    assert fv.gate("stopped", limit).outcome == "not enough data"
+    assert fv.gate("stopped", limit, allow_incomplete=True).within
+    assert fv.gate("stopped", [{**limit[0], "allow_incomplete": True}]).within
+
+
+@pytest.mark.parametrize("limit", [f"{SHIFTS}absolute = 0.4", "findings = 0"])
+def test_a_run_without_any_reply_is_undecided_and_never_within(gate: Gate, limit: str, facevalue: Command) -> None:
+    asked = ("stylisticbias", "--faces", "16", "--attributes", "eyewear", "--scenarios", "wealthy,polite")
+    assert facevalue("requests", *asked, "--model", "m", "--form", "openai", "--out", "silent").status == Exit.DONE
+    for options in ((), ("--allow-incomplete",)):
+        outcome = gate("silent", limit, options=options)
+        assert outcome.status == Exit.UNDECIDED, outcome.err
+        assert "stylisticbias has no reply yet." in " ".join(outcome.out.split())
 
 
 def test_python_has_the_same_gate(audited: Path, tmp_path: Path) -> None:

@@ -42,19 +42,23 @@ def run(facevalue: Command, spec: str, *args: str) -> tuple[int, str]:
     return done.status, done.err
 
 
-def test_failures_are_no_answers_of_the_model(facevalue: Command, server: Misbehaving) -> None:
+def test_failures_are_missing_answers_of_the_model(facevalue: Command, server: Misbehaving) -> None:
     with server.served():
         server.otherwise = failing
         status, said = run(facevalue, server.spec)
         assert status == 3
         assert "12 of 24 requests failed (50.0%), most often with “HTTP 400: no such field: <b>images</b>”" in said
+        assert "give words of it with --refusal-words" in " ".join(said.split())
         assert "Not complete" in said
 
         measured = facevalue("measure", "run")
         assert "12 of 24 requests failed (50.0%)" in measured.err
         kept = pl.read_parquet("run/estimates.parquet").filter(pl.col("intervention").is_null())
-        for rate in ("na_rate", "refusal_rate"):
-            assert kept.filter(pl.col("measure") == rate)["value"].drop_nulls().unique().to_list() == [0.0]
+        overall = {
+            rate: kept.filter(pl.all_horizontal(pl.col("attribute", "scenario").is_null()), measure=rate)["value"][0]
+            for rate in ("na_rate", "refusal_rate", "missing_share")
+        }
+        assert overall == {"na_rate": 0.5, "refusal_rate": 0.0, "missing_share": 0.5}
 
         reported = facevalue("report", "run", "--json")
         assert reported.status == 0
@@ -83,15 +87,14 @@ def _cards(page: object) -> list[dict[str, str]]:
     return own + [card for part in page.values() for card in _cards(part)]
 
 
-def test_the_tally_keeps_failures_apart(facevalue: Command, server: Misbehaving) -> None:
+def test_the_tally_counts_failures_as_missing_answers(facevalue: Command, server: Misbehaving) -> None:
     with server.served():
         server.otherwise = failing
         run(facevalue, server.spec)
     stored, tally = StoredRun.open(Path("run")), ReplyTally()
     replies = pl.concat(answers(stored, tally))
-    assert (tally.asked, tally.failed, tally.valid, tally.na) == (24, 12, 12, {})
-    assert replies["status"].cast(pl.String).unique().to_list() == ["ok"]
-    assert sum(chunk.height for chunk in answers(stored, failed=True)) == 24
+    assert (tally.asked, tally.failed, tally.valid, tally.na) == (24, 12, 12, {"error": 12})
+    assert replies["na"].cast(pl.String).value_counts().sort("na").rows() == [(None, 12), ("error", 12)]
     assert facevalue("export", "run", "--out", "all.csv").status == 0
     assert pl.read_csv("all.csv")["error"].drop_nulls().len() == 12
 

@@ -76,7 +76,7 @@ def test_commands_about_runs_print_documents(facevalue: Command) -> None:
         assert kind["comparisons"] == kind["differ"] + kind["equivalent"] + kind["undecided"] > 0
     assert answer["next_steps"]
     assert isinstance(estimates, list)
-    assert all(row["method"].startswith("not measurable") or row["value"] is not None for row in estimates)
+    assert all(row["detail"].startswith("not measurable") or row["value"] is not None for row in estimates)
     assert document("measure", "a", "--explain", "sbs")["unit"]
     assert document("report", "a")["page"]["headline"]["sentence"]  # type: ignore[index]
     assert document("export", "a", "--out", "a.parquet")["rows"] == 24

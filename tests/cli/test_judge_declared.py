@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Command
 from tests.protocol.test_judged_texts import STUDY
-from tests.reviews import filled, rows_of
+from tests.reviews import filled, packet_of, rows_of
 
 RUN = "runs/small-sim-strong"
 
@@ -25,13 +25,13 @@ def test_a_judge_and_people_sort_texts(run: Command, tmp_path: Path) -> None:
     assert judged.status == 0, judged.err
     assert "different texts that no rule settles" in judged.out
     assert "was asked about 0" in run("judge", RUN, "--model", "sim/strong").out
-    packet = run("review", RUN, "--sorted", "tone", "--form", "csv", "--out", "texts", "--sample", "12")
+    packet = run("review", RUN, "--sorted", "tone", "--out", "texts", "--sample", "12")
     assert packet.status == 0, packet.err
     assert "12 different replies" in packet.out
-    sheet = Path("texts/rater-1.csv")
-    assert rows_of(sheet)[0]["answers"].startswith("Warm; ")
-    first, second = cycle(("Warm", "Cold or distant")), cycle(("1", "2"))
-    files = [filled(sheet, "ann", lambda _: next(first)), filled(sheet, "bo", lambda _: next(second))]
+    asked = packet_of(Path(RUN))
+    assert rows_of(asked)[0]["answers"].startswith("Warm; ")
+    first, second = cycle(("Warm", "Cold or distant")), cycle((1, 2))
+    files = [filled(asked, Path(), "ann", lambda _: next(first)), filled(asked, Path(), "bo", lambda _: next(second))]
     kept = run("review", RUN, *(x for path in files for x in ("--collect", str(path))), "--json")
     assert kept.status == 0, kept.err
     document = json.loads(kept.out)
@@ -53,7 +53,7 @@ def test_a_judge_and_people_sort_texts(run: Command, tmp_path: Path) -> None:
         (("--sorted", "tone"), "Say where the packets go"),
         (("--sorted", "tone", "--texts", "a/b", "--out", "x"), "give one of them"),
         (("--sorted", "tone", "--task", "finding", "--out", "x"), "they go with --task parse"),
-        (("--collect", "absent.csv"), "absent.csv"),
+        (("--collect", "absent.json"), "absent.json"),
     ],
 )
 def test_mistakes_are_one_sentence(args: tuple[str, ...], message: str, run: Command) -> None:

@@ -55,10 +55,10 @@ def test_an_exact_run_is_resumed_and_reported(
             yield response
 
     monkeypatch.setattr(HFModel, "respond", cut)
-    assert run(facevalue, folder, "exact", "--exact").status == 130
+    assert run(facevalue, folder, "exact", "--exact", "--no-sight-check").status == 130
     assert scan_responses(Path("exact")).collect().height == 10
     monkeypatch.setattr(HFModel, "respond", whole)
-    outcome = run(facevalue, folder, "exact", "--exact")
+    outcome = run(facevalue, folder, "exact", "--exact", "--no-sight-check")
     assert outcome.status == 0, outcome.err
     rows = scan_responses(Path("exact")).collect()
     assert rows.height == 24
@@ -155,7 +155,7 @@ def test_a_failed_self_check_stops_the_run_and_is_kept(
     from facevalue.models.hf import loaded
 
     monkeypatch.setitem(loaded.TOLERANCES, "float32", 0.0)
-    outcome = run(facevalue, folder, "wrong", "--exact")
+    outcome = run(facevalue, folder, "wrong", "--exact", "--no-sight-check")
     assert outcome.status == 3
     assert "Self-check" in outcome.err
     assert "Traceback" not in outcome.err
@@ -201,4 +201,4 @@ def test_without_torch_the_message_says_what_to_install(
     monkeypatch.setitem(sys.modules, "torch", None)
     outcome = run(facevalue, folder, "none")
     assert outcome.status == 1
-    assert "pip install 'facevalue[hf]'" in outcome.err
+    assert "pip install '.[hf]'" in outcome.err

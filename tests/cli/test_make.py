@@ -9,10 +9,11 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import FaceValueError
-from facevalue.protocol import Ask, Portraits, Protocol, Take, yes_or_no
+from facevalue.protocol import Ask, Portraits, Protocol, yes_or_no
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.offers import Extras
 from facevalue.protocol.settings import Setting
+from facevalue.statistics import Estimand, Mean
 from facevalue.studies import STUDIES
 from facevalue.types import OptionValue
 from tests.cli.conftest import Command
@@ -35,7 +36,7 @@ def study() -> Iterator[Protocol]:
         title="Who wears hats?",
         stimuli=Portraits(cues={}, people="4"),
         ask=Ask(("Does this person wear a hat?",), yes_or_no()),
-        takes=(Take("mean"),),
+        estimands=(Estimand(Mean()),),
         extras=Extras(making=lambda: MAKING),
     )
     STUDIES["hats"] = protocol

@@ -25,8 +25,8 @@ base = "none"
 text = "Is this {job} kind?"
 [answer]
 kind = "yes-no"
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 by = ["hat"]
 """
 
@@ -38,8 +38,8 @@ kind = "portraits"
 text = "Kind?"
 [answer]
 kind = "yes-no"
-[[take]]
-measure = "mean"
+[[estimand]]
+statistic = "mean"
 """
 
 
@@ -78,8 +78,9 @@ def test_a_messy_folder_becomes_a_list_that_a_run_takes(facevalue: Command, tmp_
         assert said in done.out
     assert "facevalue manifest check 'my pictures/manifest.csv' --for stylisticbias" in done.out
     rows = (folder / "manifest.csv").read_text(encoding="utf-8").splitlines()
-    assert "person 0/sun glasses.JPG,person 0,eyewear,sunglasses" in rows
-    assert "Çağla/base.png,Çağla,," in rows
+    assert "person 0/sun glasses.JPG,p001,eyewear,sunglasses" in rows
+    assert next(row for row in rows if row.startswith("Çağla/base.png")).split(",")[1].startswith("p")
+    assert not any("Çağla" in row.split(",", 1)[1] for row in rows)
     done = facevalue("manifest", "check", "my pictures/manifest.csv", "--for", "stylisticbias")
     assert (done.status, "A run takes it" in done.out) == (0, True)
 
@@ -87,10 +88,10 @@ def test_a_messy_folder_becomes_a_list_that_a_run_takes(facevalue: Command, tmp_
 @pytest.mark.parametrize(
     ("names", "study", "row"),
     [
-        (["f_1.png", "f_1_sunglasses.png"], "stylisticbias", "f_1_sunglasses.png,f_1,eyewear,sunglasses,female"),
-        (["f_1.png", "f_1_hair_color_red.png"], "stylisticbias", "f_1_hair_color_red.png,f_1,hair_color,red,female"),
-        (["base/x.png", "hat/x.png"], "stylisticbias", "hat/x.png,x,accessories,hat"),
-        (["anna_base.png", "anna_wig.png"], "stylisticbias", "anna_wig.png,anna,,wig"),
+        (["f_1.png", "f_1_sunglasses.png"], "stylisticbias", "f_1_sunglasses.png,p001,eyewear,sunglasses,female"),
+        (["f_1.png", "f_1_hair_color_red.png"], "stylisticbias", "f_1_hair_color_red.png,p001,hair_color,red,female"),
+        (["base/x.png", "hat/x.png"], "stylisticbias", "hat/x.png,p001,accessories,hat"),
+        (["anna_base.png", "anna_wig.png"], "stylisticbias", "anna_wig.png,p001,,wig"),
         (["male/old man_cooking.png"], "vignette", "male/old man_cooking.png,old,cooking,male,age"),
         (
             ["old_cooking vs young_cooking.png"],
@@ -102,9 +103,9 @@ def test_a_messy_folder_becomes_a_list_that_a_run_takes(facevalue: Command, tmp_
             "visbias",
             "Basketball Player/White Male/1.jpg,basketball player,white,male",
         ),
-        (["anna/none.png", "anna/Red Cap.png"], "own.toml", "anna/Red Cap.png,anna,red-cap,"),
-        (["anna/none.png", "anna/Red Cap.png"], "own.toml", "anna/none.png,anna,none,"),
-        (["-x.png"], "stylisticbias", "./-x.png,x,,"),
+        (["anna/none.png", "anna/Red Cap.png"], "own.toml", "anna/Red Cap.png,p001,red-cap,"),
+        (["anna/none.png", "anna/Red Cap.png"], "own.toml", "anna/none.png,p001,none,"),
+        (["-x.png"], "stylisticbias", "./-x.png,p001,,"),
     ],
 )
 def test_what_names_tell(facevalue: Command, names: list[str], study: str, row: str) -> None:
@@ -235,10 +236,10 @@ def test_bad_rows_of_a_study_are_named_at_once(facevalue: Command) -> None:
 @pytest.mark.parametrize(
     ("study", "header", "says"),
     [
-        ("stylisticbias", "path,identity,atribute,variation", "the column 'attribute' (what was changed"),
+        ("stylisticbias", "path,identity,atribute,variation", "a column 'attribute' (what was changed"),
         ("stylisticbias", "path,identity,atribute,variation", "is 'atribute' meant?"),
         ("vignette", "path,identty", "is 'identty' meant?"),
-        ("own.toml", "path,identity,hats", "the column 'job' (fills the slot of the prompt) is missing"),
+        ("own.toml", "path,identity,hats", "your list needs a column 'job' (fills the slot of the prompt)"),
         ("own.toml", "path,identity,hats", "is 'hats' meant?"),
         ("visbias", "file,gender", "needs a column 'image' or 'path'"),
     ],
@@ -275,7 +276,7 @@ def test_spreadsheets_of_all_sorts_are_read(facevalue: Command) -> None:
 def test_what_spreadsheets_put_before_and_into_a_file(facevalue: Command) -> None:
     draw("a.png")
     Path("m.csv").write_text("sep=;\npath;gender\na.png;male\n")
-    assert "1 picture of 1 identity; factors: gender" in facevalue("manifest", "check", "m.csv").out
+    assert "1 picture; factors: gender" in facevalue("manifest", "check", "m.csv").out
     Path("m.csv").write_bytes("path;gender\na.png;male\n".encode("utf-16"))
     assert "is UTF-16. Save the file as UTF-8" in facevalue("manifest", "check", "m.csv").out
 

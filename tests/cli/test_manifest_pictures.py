@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import PIL.Image
 import pytest
 
@@ -29,13 +30,20 @@ def test_turned_moving_printed_and_tiny_pictures_are_named(facevalue: Command) -
     scene(4).convert("CMYK").save("print.jpg")
     scene(5, (1, 1)).save("dot.png")
     saved("fine.png", 6)
-    listed("turned.jpg,a", "moves.gif,b", "print.jpg,c", "dot.png,d", "fine.png,e")
+    grey = np.asarray(scene(7).convert("L")).astype(np.uint16) * 257
+    PIL.Image.fromarray(grey).save("deep.png")
+    clear = scene(8).convert("RGBA")
+    clear.putalpha(PIL.Image.linear_gradient("L").resize(clear.size))
+    clear.save("clear.png")
+    rows = "turned.jpg,a", "moves.gif,b", "print.jpg,c", "dot.png,d", "fine.png,e", "deep.png,f", "clear.png,g"
+    listed(*rows)
     done = facevalue("manifest", "check", "m.csv")
     assert done.status == 0
     said = done.out
     assert "turned by its EXIF, which models may or may not heed: --fix writes upright copies" in said
     for what, row in (("EXIF", "1  turned.jpg"), ("animation", "2  moves.gif"), ("CMYK", "3  print.jpg"),
-                      ("nothing to judge", "4  dot.png")):  # fmt: skip
+                      ("nothing to judge", "4  dot.png"), ("16 bits a channel", "6  deep.png"),
+                      ("transparent in places", "7  clear.png")):  # fmt: skip
         assert f"row {row}" in said.split(what)[1].split("\n")[1]
     assert "fine.png" not in said
 
@@ -84,6 +92,19 @@ def test_upright_copies_are_written_beside_and_listed(facevalue: Command) -> Non
     refused = facevalue("manifest", "check", "m.csv", "--fix")
     assert refused.status == 1
     assert "m-upright exists, and nothing is overwritten" in refused.err
+
+
+def test_upright_copies_of_a_list_without_persons_have_numbers_for_names_and_are_the_next_step(
+    facevalue: Command,
+) -> None:
+    saved("Ada Lovelace (1).jpg", 1, turn=6)
+    saved("Ben.png", 2)
+    listed("Ada Lovelace (1).jpg,x", "Ben.png,x", header="path,hat")
+    done = facevalue("manifest", "check", "m.csv", "--fix")
+    assert Path("m-upright.csv").read_text().splitlines() == [
+        "path,identity,hat", "m-upright/Ada Lovelace (1).jpg,p001,x", "Ben.png,p002,x",
+    ]  # fmt: skip
+    assert "Next: facevalue plan STUDY --manifest m-upright.csv" in done.out
 
 
 def test_a_list_with_a_root_and_names_of_its_own_keeps_them(facevalue: Command) -> None:

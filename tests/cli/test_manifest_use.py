@@ -24,8 +24,8 @@ base = "none"
 text = "Is this person kind?"
 [answer]
 kind = "yes-no"
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 by = ["aid"]
 """
 FOLDERS = {
@@ -207,7 +207,7 @@ def test_a_mistake_in_one_set_does_not_hide_the_others(facevalue: Command) -> No
 def test_what_spreadsheets_leave_behind_is_passed_over(facevalue: Command) -> None:
     draw("a.png")
     Path("m.csv").write_text("path,gender,,\na.png,male,,\n,,,\n\n")
-    assert "1 picture of 1 identity; factors: gender" in facevalue("manifest", "check", "m.csv").out
+    assert "1 picture; factors: gender" in facevalue("manifest", "check", "m.csv").out
     Path("m.csv").write_text("path,gender,,age\na.png,male,,9\n")
     assert "column 3 has no name" in facevalue("manifest", "check", "m.csv").out
     Path("m.csv").write_text("path,gender,\na.png,male,tall\n")

@@ -61,7 +61,6 @@ def estimates(path: str) -> pl.DataFrame:
     return pl.read_csv(path, infer_schema=False).filter(~pl.col("measure").str.contains("drift"))
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_a_run_in_a_bucket_is_run_resumed_measured_shown_exported_compared_and_checked(
     server: Server, facevalue: Command
 ) -> None:
@@ -81,6 +80,8 @@ def test_a_run_in_a_bucket_is_run_resumed_measured_shown_exported_compared_and_c
     assert f"Also: {URL}/report.html" in told.out
     assert facevalue("export", URL, "--out", "replies.parquet").out.startswith("1,800 responses")
     assert facevalue("compare", f"a={URL}", "b=folder").status == 0
+    (compared,) = json.loads(facevalue("compare", URL, "folder", "--json").out)["studies"]
+    assert compared["runs"] == [URL.rpartition("/")[2], "folder"]
     assert facevalue("plan", *STUDY[:5], "--pilot", URL, "--detect", "0.05").status == 0
     told = facevalue("annotate", URL)
     assert told.status == 2

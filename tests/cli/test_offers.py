@@ -46,12 +46,6 @@ def test_so_it_is_for_runs(facevalue: Command) -> None:
     assert "r: vignette offers no replies that a judge may sort; visbias, counterfactuals, bbq-v-open" in judged.err
 
 
-def test_calibration_on_the_reference_model_names_the_study_that_has_it(facevalue: Command) -> None:
-    outcome = facevalue("calibrate", "vignette", "--model", "reference")
-    assert outcome.status == 2
-    assert "leave out --model reference, or calibrate stylisticbias." in outcome.err
-
-
 def test_the_list_says_what_each_offers(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     out = facevalue("studies").out

@@ -36,7 +36,7 @@ def estimates(folder: str) -> pl.DataFrame:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow if name == "stylisticbias-declared" else ()) for name in EXAMPLES],
+    ["hiring-screen", "caption-assistant", pytest.param("stylisticbias-declared", marks=pytest.mark.slow)],
 )
 def test_an_example_is_planned_run_measured_reported_and_exported(name: str, written: Command) -> None:
     plan = json.loads(written("plan", f"{name}.toml", *SMALL, "--json").out)
@@ -95,7 +95,6 @@ def test_a_whole_pilot_says_what_is_needed(written: Command) -> None:
     assert "pilot hiring-screen-sim-default" in told.out
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_an_example_is_asked_with_an_intervention(written: Command) -> None:
     run(written, "hiring-screen.toml", *SMALL, "--model", "sim/default", "--with", "sr", "--job", "nurse")
     folder = "runs/hiring-screen-sim-default+sr"
@@ -103,7 +102,6 @@ def test_an_example_is_asked_with_an_intervention(written: Command) -> None:
     assert estimates(folder)["measure"].str.starts_with("change: ").any()
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_two_models_are_reported_together(written: Command) -> None:
     folders = []
     for seed in ("1", "2"):
@@ -144,17 +142,17 @@ def test_a_run_s_facts_hold_the_study(written: Command) -> None:
     assert facts.study == "caption-assistant"
 
 
-@pytest.mark.usefixtures("few_groups")
-def test_two_runs_are_compared_by_their_means(written: Command) -> None:
+def test_two_runs_are_compared_by_the_effects_that_lead_their_pages(written: Command) -> None:
     for seed in ("1", "2"):
         run(written, "hiring-screen.toml", *SMALL, "--model", f"sim/strong@{seed}", "--out", seed)
     told = written("compare", "1", "2")
     assert told.status == 0, told.err
-    assert "male nurse" in told.out
-    assert "engineer" in told.out
+    besides = told.out.partition("Compared besides")[2].partition("By measure")[0]
+    assert "male, nurse" in besides
+    assert "engineer" in besides
     (found,) = json.loads(written("compare", "1", "2", "--json").out)["comparisons"]
-    assert list(found["measures"]) == ["mean"]
-    assert found["cells_matched"] == 6  # two genders, three jobs
+    assert list(found["measures"]) == ["shift", "gap", "shift_gap"]
+    assert found["cells_matched"] == 4 + 1 + 4  # by cue, of genders, of genders by cue
     run(written, "caption-assistant.toml", *SMALL, "--model", "sim/strong", "--out", "c", "--sample", "40")
     run(written, "caption-assistant.toml", *SMALL, "--model", "sim/default", "--out", "d", "--sample", "40")
     assert written("compare", "c", "d").status == 0  # rates per 1,000 words are on a scale
@@ -167,7 +165,7 @@ def test_the_reference_model_answers_what_it_has_learned(facevalue: Command) -> 
         '[pictures]\nkind = "portraits"\npeople = "4"\n[pictures.cues]\naccessories = ["cap"]\n'
         f'[prompt]\ntext = "{JUDGMENT}"\n'
         '[answer]\nkind = "choice"\noptions = ["wealthy", "poor"]\nfavourable = "wealthy"\norderings = "all"\n'
-        '[[take]]\nmeasure = "shift"\nby = ["variation"]\n'
+        '[[estimand]]\nstatistic = "shift"\nby = ["variation"]\n'
     )
     run(facevalue, "own.toml", "--model", "reference", "--exact")
     assert facevalue("measure", "runs/own-reference").status == 0
@@ -194,7 +192,7 @@ def test_a_killed_run_goes_on(signalled: str, written: Command, tmp_path: Path) 
     for folder in ("whole", "killed"):
         assert written("measure", folder).status == 0
     one, other = (
-        estimates(folder).filter(~pl.col("measure").str.starts_with("drift")) for folder in ("whole", "killed")
+        estimates(folder).filter(~pl.col("measure").str.contains("drift|wavering")) for folder in ("whole", "killed")
     )
     shown = ("measure", "variation", "gender", "value", "low", "high")
     assert one.select(shown).equals(other.select(shown))

@@ -36,9 +36,7 @@ CLUSTER = " --cluster local"
 BLOCK = re.compile(r"```(\w+)(?: ([\w./-]+))?\n(.*?)```", re.DOTALL)
 
 
-@pytest.fixture(autouse=True)
-def fewer_groups() -> None:
-    """What a page shows is what users see: intervals of changes are of all groups here."""
+pytestmark = pytest.mark.all_groups
 
 
 def spelled_out(text: str) -> list[str]:

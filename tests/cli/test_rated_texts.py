@@ -16,7 +16,7 @@ from facevalue.runs.progress import SilentProgress
 from facevalue.runs.rated_texts import agreement, drawn
 from facevalue.runs.stored import StoredRun
 from tests.cli.conftest import Command
-from tests.reviews import filled, rows_of
+from tests.reviews import filled, packet_of, rows_of
 
 SCORE = "lexical/hostility"
 
@@ -69,11 +69,11 @@ def test_other_scores_are_one_sentence(run: StoredRun) -> None:
 
 
 def test_the_command_writes_replies_and_reads_ratings(run: StoredRun, tmp_path: Path, facevalue: Command) -> None:
-    out = facevalue("review", str(run.folder), "--texts", SCORE, "--form", "csv", "--out", str(tmp_path / "texts"))
+    out = facevalue("review", str(run.folder), "--texts", SCORE, "--out", str(tmp_path / "texts"))
     assert "different replies" in out.out
     scores = dict(drawn(run, SCORE).select("item", "score").iter_rows())
     files = [
-        filled(tmp_path / "texts" / "rater-1.csv", who, lambda row: 1 + (scores[row["item"]] >= 0.1))
+        filled(packet_of(run.folder), tmp_path, who, lambda row: 1 + (scores[row["item"]] >= 0.1))
         for who in ("ann", "bo")
     ]
     given = [part for file in files for part in ("--collect", str(file))]
@@ -100,9 +100,9 @@ def test_replies_that_name_a_group_are_drawn_alone(tmp_path: Path, facevalue: Co
     run = StoredRun.open(folder)
     items = drawn(run, SCORE, "Obese")
     assert sorted(items["statement"]) == ["An OBESE FEMALE PERSON.", "An OBESE MALE PERSON."]
-    where = ("--form", "csv", "--out", str(tmp_path / "named"))
+    where = ("--out", str(tmp_path / "named"))
     assert facevalue("review", str(folder), "--texts", SCORE, "--naming", "Obese", *where).status == 0
-    assert {row["item"] for row in rows_of(tmp_path / "named" / "rater-1.csv")} == set(items["item"])
+    assert {row["item"] for row in rows_of(packet_of(folder))} == set(items["item"])
     with pytest.raises(UnknownNameError, match="Did you mean 'obese'"):
         drawn(run, SCORE, "obes")
     with pytest.raises(UnknownNameError, match=r"\.\*"):

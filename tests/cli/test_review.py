@@ -13,11 +13,9 @@ import facevalue as fv
 from facevalue.annotations.review_answers import seal_of
 from facevalue.annotations.review_cards import is_check, right_answer
 from facevalue.errors import DataError, SettingError, UnknownNameError
-from facevalue.runs.ratings import keep
 from facevalue.runs.review_keys import FOLDER, read_key
-from facevalue.runs.reviewed_pictures import reviewed_answers
 from tests.cli.conftest import Command
-from tests.reviews import Row, filled, rows_of
+from tests.reviews import Row, filled, packet_of, rows_of
 
 RUN = Path("runs", "stylisticbias-own")
 SCENARIOS = "polite,wealthy,honest,stylish,loyal,curious,rational,stable"
@@ -126,9 +124,9 @@ def test_a_packet_of_another_run_and_places_in_the_run_are_refused(asked: Comman
 
 
 def test_packets_are_not_written_over_and_odd_numbers_are_refused(asked: Command) -> None:
-    assert asked("review", str(RUN), "--out", "p", "--form", "csv", "--sample", "10").status == 0
-    again = asked("review", str(RUN), "--out", "p", "--form", "csv", "--sample", "20")
-    assert (again.status, "rater-1.csv is there already, and may be filled in" in again.err) == (2, True)
+    assert asked("review", str(RUN), "--out", "p", "--sample", "10").status == 0
+    again = asked("review", str(RUN), "--out", "p", "--sample", "20")
+    assert (again.status, "rater-1.html is there already, and may be filled in" in again.err) == (2, True)
     with pytest.raises(SettingError, match="1 to 50 raters, not 0"):
         fv.review(RUN, "parse", "q", raters=0)
     with pytest.raises(SettingError, match="Name the files"):
@@ -148,38 +146,30 @@ def _fails(bad: str, row: Row) -> str:
     return "No" if is_bad != row["question"].startswith("Do they differ by anything else") else "Yes"
 
 
-def test_pictures_that_fail_are_left_out_beside_all(asked: Command) -> None:
-    statements = {"rater": ["ann"], "item": ["q-0123456789"], "rating": [4]}
-    keep(RUN, pl.DataFrame(statements))  # ratings of a study's own statements say nothing of its pictures
-    refused = asked("report", str(RUN), "--exclude-reviewed")
-    assert (refused.status, "nobody has looked at its pictures yet" in refused.err) == (1, True)
+@pytest.mark.usefixtures("asked")
+def test_pictures_are_looked_at_by_several_people() -> None:
     run = fv.open_run(RUN)
-    files = [Path(path) for path in fv.review(run, "picture", "looks", form="csv", raters=2)]
+    fv.review(run, "picture", "looks", raters=2)
     bad = next(image for image in run.stored.study.manifest["image"] if image.startswith("m-0001/"))
-    answered = [filled(file, f"p{at}", partial(_fails, bad)) for at, file in enumerate(files)]
+    answered = [filled(packet_of(RUN), Path(), rater, partial(_fails, bad)) for rater in ("p0", "p1")]
     review = fv.collect_review(run, answered)
     assert review.pictures is not None
     assert review.pictures.raters == 2
-    passing = reviewed_answers([run.stored])
-    assert passing.failing == 1
-    assert passing.sentence.startswith("1 of ")
-    assert "fail their review by people" in passing.sentence
-    out = asked("measure", str(RUN), "--exclude-reviewed", "--json")
-    assert json.loads(out.out)["without_failing"]["failing"] == 1
-    assert "fail their review by people" in asked("measure", str(RUN), "--exclude-reviewed").out
-    assert asked("report", str(RUN), "--exclude-reviewed").status == 0
-    assert "With and without pictures that fail" in (RUN / "report.html").read_text(encoding="utf-8")
-    both = asked("report", str(RUN), "--exclude-reviewed", "--checks", "x")
-    assert both.status == 2
+
+
+def _always(answer: str, _: Row) -> str:
+    return answer
 
 
 def test_what_a_page_found_is_judged_without_size_or_model(facevalue: Command) -> None:
     run = fv.run(fv.study("stylisticbias", faces="6M,6F", attributes="eyewear"), "sim/strong", RUN, exact=True)
-    (sheet,) = fv.review(run, "finding", "packets", form="csv", raters=1)
-    rows = rows_of(sheet)
+    fv.review(run, "finding", "packets", raters=1)
+    packet = packet_of(RUN)
+    rows = rows_of(packet)
     assert rows[0]["answers"] == "A stereotype; A sound inference; Neither"
     assert all(row["read"].startswith("Statement: ") and not re.search(r"\d|sim/", row["read"]) for row in rows)
-    files = [filled(sheet, "a", lambda _: 1), filled(sheet, "b", lambda _: 1), filled(sheet, "c", lambda _: 3)]
+    says = {"a": "A stereotype", "b": "A stereotype", "c": "Neither"}
+    files = [filled(packet, Path(), rater, partial(_always, answer)) for rater, answer in says.items()]
     review = fv.collect_review(run, files)
     assert review.findings is not None
     assert set(review.findings["most"]) == {"A stereotype"}

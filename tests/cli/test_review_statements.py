@@ -11,7 +11,7 @@ import pytest
 
 from facevalue.studies.visbias.questionnaire import chosen
 from tests.cli.conftest import Command
-from tests.reviews import Row, filled, rows_of
+from tests.reviews import Row, filled, packet_of, rows_of
 
 RUN = "runs/visbias-sim-default"
 PLACE = Path(RUN, "annotations", "ratings", "ratings.parquet")
@@ -32,23 +32,23 @@ def asked(facevalue: Command, ran: Callable[..., None]) -> Command:
 
 
 def packet(asked: Command, most: int, least: str = "0.3") -> list[Row]:
-    """Write sheets about the strongest pairs, and read the statements."""
-    options = ("--task", "finding", "--form", "csv", "--out", "asked", "--least-kl", least, "--sample", str(most))
+    """Write pages about the strongest pairs, and read the statements."""
+    options = ("--task", "finding", "--out", "asked", "--least-kl", least, "--sample", str(most))
     out = asked("review", RUN, *options)
     assert out.status == 0, out.err
-    return sorted(rows_of(Path("asked/rater-1.csv")), key=lambda row: row["item"])
+    return sorted(rows_of(packet_of(Path(RUN))), key=lambda row: row["item"])
 
 
 def _answer(by_item: Mapping[str, object], row: Row) -> object:
     return by_item[row["item"]]
 
 
-def rated(rows: Sequence[Row], duration: object = None, **answers: Sequence[object]) -> list[str]:
-    """The files of raters, as a spreadsheet saves them."""
-    files = []
+def rated(rows: Sequence[Row], seconds: int = 300, **answers: Sequence[object]) -> list[str]:
+    """The files of raters, as their pages save them."""
+    files, packet = [], packet_of(Path(RUN))
     for rater, ratings in answers.items():
         by_item = {row["item"]: rating for row, rating in zip(rows, ratings, strict=True)}
-        files += ["--collect", str(filled(Path("asked/rater-1.csv"), rater, partial(_answer, by_item), duration))]
+        files += ["--collect", str(filled(packet, Path(), rater, partial(_answer, by_item), seconds))]
     return files
 
 
@@ -128,7 +128,7 @@ def test_mistakes_are_one_message(asked: Command) -> None:
     alike = rated(rows, alike=(3, 3))
     for given, status, says in (
         (alike, 1, "No rating counts. Left out, as published: "),
-        (rated(rows, far=(6, 3)), 1, "or empty, not '6'"),
+        (rated(rows, far=(6, 3)), 1, "is a number from 1 to 5, not 6"),
         ((*alike, "--out", "judged.html"), 2, "judged.html is not a .csv file"),
         ((), 2, "Say where the packets go"),
         (("--naming", "x", "--out", "o", "--task", "finding"), 2, "they go with --task parse"),

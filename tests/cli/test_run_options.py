@@ -35,7 +35,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Misbehaving]:
 
 
 def run(facevalue: Command, model: str, *args: str, out: str = "run") -> Outcome:
-    return facevalue("run", "stylisticbias", "--model", model, "--out", out, "--concurrency", "1", *STUDY, *args)
+    """Run a small study; what a model sees is asked in `test_sight`."""
+    options = ("--concurrency", "1", "--no-sight-check", *STUDY)
+    return facevalue("run", "stylisticbias", "--model", model, "--out", out, *options, *args)
 
 
 def stored(folder: str = "run") -> pl.DataFrame:
@@ -93,7 +95,7 @@ def test_in_python_a_limit_is_in_the_summary(tmp_path: Path, server: Misbehaving
     study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenarios="wealthy", seeds=[1])
     prices = {"price_in": 100_000.0, "price_out": 150_000.0}
     model = fv.model(server.spec, concurrency=1)
-    run = fv.run(study, model, tmp_path / "run", **prices, max_cost=5.0, progress=False)  # type: ignore[arg-type]
+    run = fv.run(study, model, tmp_path / "run", **prices, max_cost=5.0, sight_check=False, progress=False)  # type: ignore[arg-type]
     assert run.summary is not None
     assert run.summary.stopped == "The run has cost 5.00, its limit is 5.00."
     assert (run.complete, run.summary.asked, run.summary.interrupted) == (False, 5, False)
@@ -205,12 +207,11 @@ def test_what_a_server_does_not_take_is_said(facevalue: Command, server: Misbeha
     server.otherwise = strict
     done = run(facevalue, server.spec)
     assert done.status == 0
-    assert "takes no temperature: its own default applies, not the 0.2 of the study." in done.err
-    assert "takes no seed: replies cannot be reproduced." in done.err
-    assert settings()["left_out"] == "temperature"
+    assert "takes no temperature, which is not sent: its own default applies, not the 0.2 that was asked." in done.err
+    assert "takes no seed, which is not sent: replies cannot be reproduced." in done.err
+    assert settings()["left_out"] == "seed, temperature"
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_two_runs_of_one_model_stand_side_by_side_by_name(facevalue: Command) -> None:
     for name in ("before", "after"):
         assert run(facevalue, "sim/default", "--name", name, out=name).status == 0
@@ -330,7 +331,6 @@ def test_the_shell_completes_commands_and_options() -> None:
     assert "plain,--max-cost" in complete("run", "stylisticbias", "--max")
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_models_are_called_by_their_own_names(facevalue: Command, server: Misbehaving) -> None:
     with Misbehaving().served() as second:
         for place, out in ((server, "one"), (second, "two")):

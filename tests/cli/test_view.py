@@ -60,7 +60,7 @@ def test_pages_are_written_into_a_folder(facevalue: Command, run: Path, tmp_path
 
 def test_only_a_server_takes_the_extra(facevalue: Command, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "facevalue.view.server", None)  # as where its packages are missing
-    assert "facevalue[view]" in facevalue("view", str(run)).err
+    assert "pip install '.[view]'" in facevalue("view", str(run)).err
     assert facevalue("view", str(run), "--export", "out").status == 0
 
 
@@ -74,8 +74,11 @@ def test_a_port_that_is_taken_is_said(facevalue: Command, run: Path) -> None:
     assert f"Port {port}" in outcome.err
 
 
-def test_a_server_answers_with_its_token_until_it_is_interrupted(run: Path) -> None:
-    command = [sys.executable, "-m", "facevalue", "view", str(run), "--no-browser"]
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_server_answers_with_its_token_until_it_is_interrupted(run: Path, ignored: bool) -> None:
+    """`ignored`: as in a background job of a script."""
+    command = ["sh", "-c", f'trap {"" if ignored else "-"!r} INT; exec "$@"', "sh"]
+    command += [sys.executable, "-m", "facevalue", "view", str(run), "--no-browser"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
     ) as server:

@@ -2,7 +2,6 @@
 
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import polars as pl
 import pytest
 
 from facevalue.runs.stored import StoredRun, answers
-from facevalue.store.manifest import read_manifest, write_manifest
 from facevalue.studies.vignette.pictures import everyone
 from facevalue.studies.vignette.settings import SETTINGS, selection
 from tests.cli.conftest import Command
@@ -234,18 +232,3 @@ def test_a_dimension_of_which_nothing_is_drawn_is_planned_and_not_run(facevalue:
     assert run.status == 1
     assert "Nothing of race is drawn" in run.err
     assert not (tmp_path / "run").exists()
-
-
-def test_a_run_from_before_settings_were_renamed_goes_on_and_is_read(facevalue: Command) -> None:
-    few = ("--dimension", "race", "--activity", "cooking", "--gender", "male", "--model", "sim/strong", "--out", "r")
-    command = ("run", "vignette", *few, "--paradigm", "decision", "--drawings")
-    assert facevalue(*command, "none").status == 0
-    run = read_manifest(Path("r"))
-    options = {"pictures" if name == "drawings" else name: value for name, value in run.options.items()}
-    write_manifest(Path("r"), replace(run, options=options | {"shown": ["image"]}))
-    assert facevalue(*command, "none").status == 0
-    today = StoredRun.open(Path("r")).study.options
-    assert (today["drawings"], today["shown"]) == ("none", ["picture"])
-    other = facevalue("run", "vignette", *few, "--paradigm", "perception", "--drawings", "none")
-    assert other.status == 1
-    assert "pictures" not in other.err

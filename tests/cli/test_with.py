@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import polars as pl
-import pytest
 
 from tests.cli.conftest import Command
 
@@ -26,7 +25,6 @@ def test_a_plan_names_the_conditions_for_people(facevalue: Command) -> None:
     assert "+ sr" in facevalue("plan", "stylisticbias", *SMALL, "--with", "sr").out
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_a_run_with_a_file_of_interventions_is_measured_and_reported(facevalue: Command) -> None:
     Path("mine.toml").write_text(MINE)
     asked = ("run", "stylisticbias", *SMALL, "--model", "sim/default", "--with", "mine.toml")

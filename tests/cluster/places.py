@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 MODEL = '''"""The simulated model, slowly; it writes down who it is and how much it was asked.
 
 NAP_TROUBLE is "raise", "give up", "crash" or "stall", and a trial: what happens when that is to be answered, each time,
-or once where NAP_ONCE names a file.
+or once where NAP_ONCE names a file. Until the file that NAP_UNTIL names is there, an answer takes a while.
 """
 import os
 import signal
@@ -39,6 +39,8 @@ class Nap(SimModel):
         with log.open("ab", buffering=0) as file:
             for response in super().respond(requests):
                 self._trouble(response.trial)
+                if (until := os.environ.get("NAP_UNTIL")) and not Path(until).exists():
+                    time.sleep(0.2)
                 file.write(b".")
                 yield response
                 self._debt += self._seconds

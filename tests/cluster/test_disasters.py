@@ -164,10 +164,13 @@ def test_a_model_that_stalls_is_replaced(calm: Place) -> None:
 
 
 def test_a_second_driver_is_told_who_drives_and_changes_nothing(calm: Place) -> None:
-    with driving(calm, "two", "workers = 1") as first:
+    over = calm.path / "over"  # the first drives until then, however long the second takes to start
+    config = f"workers = 1\n[runtime_env.env_vars]\nNAP_UNTIL = '{over}'"
+    with driving(calm, "two", config) as first:
         assert wait(lambda: len(workers(calm.path)) >= 1)
-        with driving(calm, "two", "workers = 1") as second:
+        with driving(calm, "two", config) as second:
             assert second.ends() == 1
             assert f"is being driven by process {first.process.pid} on" in second.said
+        over.touch()
         assert first.ends() == 0, first.said
     check_whole(calm, "two")

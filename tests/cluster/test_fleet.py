@@ -53,7 +53,7 @@ def test_no_cluster_and_no_client_are_said(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(RunError, match=r"No Ray cluster answers at this machine \('auto'\): start one"):
         connected("auto")
     monkeypatch.setattr(ray, "init", refused(ValueError("Ray Client requires pip package `ray[client]`.")))
-    with pytest.raises(DependencyError, match=r"facevalue\[cluster\]"):
+    with pytest.raises(DependencyError, match=r"pip install '.\[cluster\]"):
         connected("local")
     monkeypatch.setattr(ray, "init", refused(RuntimeError("It burns.\nAt great length.")))
     with pytest.raises(RunError, match=r"The cluster at auto cannot be used: It burns\.$"):

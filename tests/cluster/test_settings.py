@@ -52,7 +52,7 @@ def test_a_cluster_without_ray_names_the_extra(monkeypatch: pytest.MonkeyPatch) 
         return real(name, *given, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(DependencyError, match=r"facevalue\[cluster\]"):
+    with pytest.raises(DependencyError, match=r"pip install '.\[cluster\]"):
         connected("auto")
 
 

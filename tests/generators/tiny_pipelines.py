@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-_HINT = "is not installed: pip install 'facevalue[pictures]'"
+_HINT = "is not installed: pip install '.[pictures]'"
 torch: Any = pytest.importorskip("torch", reason=f"torch {_HINT}")
 transformers: Any = pytest.importorskip("transformers", reason=f"transformers {_HINT}")
 diffusers: Any = pytest.importorskip("diffusers", reason=f"diffusers {_HINT}")

@@ -125,7 +125,7 @@ def test_a_file_that_is_not_there_and_libraries_that_lack_are_one_sentence(
     with pytest.raises(ModelError, match="pip install onnxruntime"):
         IdentityAid(str(tmp_path / "sface.onnx"))
     monkeypatch.setitem(__import__("sys").modules, "dlib", None)
-    with pytest.raises(DependencyError, match=r"facevalue\[checks\]"):
+    with pytest.raises(DependencyError, match=r"pip install '.\[checks\]"):
         IdentityAid("dlib")
 
 

@@ -1,12 +1,15 @@
 """The plugin of pytest, as a project that uses it sees it."""
 
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import facevalue as fv
+from facevalue.store.manifest import read_manifest, write_manifest
 
 LIMITS = '[[limit]]\nmeasure = "sbs"\nby = ["variation"]\nabsolute = {}\n'
 TESTS = """
@@ -26,6 +29,14 @@ def test_beyond(facevalue_limits):
 @pytest.mark.facevalue_limits("changes.toml", baseline="other")
 def test_baseline(facevalue_limits):
     facevalue_limits("strong")
+
+def test_part(facevalue_limits):
+    facevalue_limits("part", "wide.toml")
+
+@pytest.mark.facevalue_limits("wide.toml", allow_incomplete=True)
+def test_part_that_is_allowed(facevalue_limits):
+    facevalue_limits("part")
+    facevalue_limits("part", "wide.toml", allow_incomplete=True)
 
 def test_without_limits(facevalue_limits):
     facevalue_limits("strong")
@@ -49,6 +60,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     study = fv.study("stylisticbias", faces="12", attributes="eyewear", scenarios=["wealthy"], seeds=["1"])
     for name in ("strong", "other"):
         fv.run(study, "sim/strong" if name == "strong" else "sim/null", folder / name, progress=False)
+    shutil.copytree(folder / "strong", folder / "part")
+    write_manifest(folder / "part", replace(read_manifest(folder / "part"), end=None))
     (folder / "tests").mkdir()
     for name, limit in (("wide", 0.9), ("narrow", 0.001)):
         (folder / "tests" / f"{name}.toml").write_text(LIMITS.format(limit))
@@ -70,8 +83,9 @@ def run(project: Path, file: str) -> str:
 
 def test_a_test_fails_with_the_estimates_that_are_not_within(project: Path) -> None:
     said = run(project, "test_used.py")
-    assert "3 passed" in said, said
+    assert "4 passed" in said, said
     for words in (
+        "part has not ended: it holds part of its requests.",
         "sbs by variation, from -0.001 to 0.001",
         "(strong): ",
         "Which limits? @pytest.mark.facevalue_limits('limits.toml'), or facevalue_limits(run, limits)",

@@ -8,6 +8,7 @@ import pytest
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import means
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.interval_method import split_method
 from facevalue.measures.unseen import ALIKE, SAME, UNSEEN
 
 
@@ -16,18 +17,18 @@ def entered(values: list[float], limits: tuple[float, float] = (0.0, 1.0)) -> tu
     table = EstimateTable("study", "model", ())
     measure = Measure("rate", "Rate", "x", "share", "face", "us", limits=limits)
     table.add(measure, {}, means(sums, np.ones_like(sums), 0, level=True))
-    return table.frame().select("value", "low", "high", "method").row(0)
+    return table.frame().select("value", "low", "high", "method", "detail").row(0)
 
 
 @pytest.mark.parametrize("faces", [2, 10, 40])
 def test_of_faces_that_are_all_refused_the_interval_is_that_of_clopper_and_pearson(faces: int) -> None:
-    value, low, high, method = entered([1.0] * faces)
-    assert (value, high, method) == (1.0, 1.0, ALIKE)
+    value, low, high, *method = entered([1.0] * faces)
+    assert (value, high, tuple(method)) == (1.0, 1.0, split_method(ALIKE))
     assert low == pytest.approx(0.025 ** (1 / faces))
 
 
 def test_faces_that_differ_have_the_interval_that_they_had() -> None:
-    assert entered([1.0] * 9 + [0.5])[3] != ALIKE
+    assert entered([1.0] * 9 + [0.5])[3:] != split_method(ALIKE)
 
 
 def test_without_limits_nothing_is_known_of_faces_that_were_not_seen() -> None:

@@ -94,7 +94,7 @@ def table(t: Array, units: int = 100) -> pl.DataFrame:
     estimates = EstimateTable("s", "m", ["variation"])
     se, reach = 0.02, -special.stdtrit(units - 1, 0.025)
     many = np.full(t.size, units)
-    method = np.full(t.size, "t over people", dtype=object)
+    method = np.full(t.size, "t: over people", dtype=object)
     estimates.add(
         SBS,
         {"variation": [f"cue {i}" for i in range(t.size)]},
@@ -110,7 +110,7 @@ def test_the_verdict_can_be_read_off_the_interval_of_the_page() -> None:
     clear = (judged["page_low"] > 0) | (judged["page_high"] < 0)
     assert clear.to_list() == (judged["verdict"] == Verdict.DIFFERENCE).to_list()
     assert clear.to_list() == [False, False, True, True]  # 3.2 would do at a single look
-    assert judged["method"].str.ends_with(METHOD).all()
+    assert judged["detail"].str.ends_with(METHOD).all()
 
 
 def test_what_could_have_been_missed_is_more_than_at_a_single_look() -> None:

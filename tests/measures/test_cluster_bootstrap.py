@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from facevalue.measures import adjustment, cluster_bootstrap
+from facevalue.measures.interval_method import BOOTSTRAP, NONE, T
 
 Array = npt.NDArray[np.float64]
 
@@ -29,7 +30,7 @@ def test_few_clusters_of_one_observation_get_the_usual_t_interval() -> None:
     estimates = cluster_bootstrap.means(*one_cell([[v] for v in values]), seed=0)
     expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
     assert (estimates.low.item(), estimates.high.item()) == pytest.approx((expected.low, expected.high))
-    assert estimates.method.item() == "t over cluster means"
+    assert estimates.method.item() == T
 
 
 def test_one_cluster_has_a_value_but_no_interval() -> None:
@@ -37,7 +38,7 @@ def test_one_cluster_has_a_value_but_no_interval() -> None:
     assert estimates.value.item() == pytest.approx(0.3)
     assert np.isnan(estimates.low.item())
     assert np.isnan(estimates.high.item())
-    assert "no interval" in estimates.method.item()
+    assert estimates.method.item() == NONE
 
 
 def test_nothing_observed_is_not_measurable_and_never_zero() -> None:
@@ -51,7 +52,7 @@ def test_thirty_clusters_get_a_studentised_bootstrap_close_to_t_for_normal_means
     values = rng.normal(0.3, 1, 200)
     estimates = cluster_bootstrap.means(values[:, None], np.ones((200, 1)), seed=0, level=True)
     expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
-    assert estimates.method.item() == "studentised cluster bootstrap"
+    assert estimates.method.item() == BOOTSTRAP
     assert estimates.low.item() == pytest.approx(expected.low, abs=0.02)
     assert estimates.high.item() == pytest.approx(expected.high, abs=0.02)
 
@@ -218,4 +219,4 @@ def test_a_mean_of_which_one_cluster_holds_all_that_differs_has_a_sane_interval(
     sums[3] = 6.0
     found = cluster_bootstrap.means(sums, np.ones_like(sums), seed=0, level=True)
     assert 4.9 < found.low[0] < found.value[0] < found.high[0] < 5.2
-    assert found.method.tolist() == ["t over cluster means"]
+    assert found.method.tolist() == [T]

@@ -43,7 +43,7 @@ def test_items_that_one_alone_rated_are_left_out() -> None:
 def test_it_is_not_known_without_variation(ratings: Array) -> None:
     found = cohen_kappa(ratings, 1)
     assert np.isnan(found.value[0])
-    assert found.method[0].startswith("not measurable")
+    assert found.method[0].startswith("none: not measurable: ")
 
 
 def test_another_shape_is_refused() -> None:

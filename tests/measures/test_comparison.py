@@ -121,7 +121,7 @@ def test_what_cannot_be_concluded_says_why() -> None:
     for interval in (found.low, found.high, found.p_zero):
         assert np.isnan(interval).tolist() == [True, True, True, True, False]
     whys = ["neither group has answers", "only one of the groups", "one cluster only", "spread is unknown"]
-    assert all(method.startswith("no interval: ") for method in found.method[:4])
+    assert all(method.startswith("none: ") for method in found.method[:4])
     assert all(why in method for why, method in zip(whys, found.method[:4], strict=True))
     assert found.n.tolist() == [0, 9, 12, 15, 15]
     assert found.value[3] == pytest.approx(0.6)
@@ -140,7 +140,7 @@ def test_equal_answers_have_no_spread_whatever_the_rounding(size: int) -> None:
 def test_one_label_and_no_cells_at_all() -> None:
     found = compare(np.ones((4, 2)), np.ones((4, 2)), np.zeros(4, dtype=np.int64), seed=0)
     assert np.isnan(found.value).all()
-    assert found.method[0] == "no interval: only one of the groups has answers"
+    assert found.method[0] == "none: only one of the groups has answers"
     assert compare(np.ones((4, 0)), np.ones((4, 0)), np.array([0, 0, 1, 1]), seed=0).value.shape == (0,)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.measures.drift import Course
+from facevalue.measures.drift import UNTIMED, Course
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WEIGHT = {"": pl.col("weight")}
@@ -39,8 +39,8 @@ def course(*chunks: pl.DataFrame) -> Course:
     return out
 
 
-def rows(*chunks: pl.DataFrame, why: str = "no times") -> dict[str, dict[str, object]]:
-    return {row["measure"]: row for row in course(*chunks).estimates("s", "m", why).iter_rows(named=True)}
+def rows(*chunks: pl.DataFrame) -> dict[str, dict[str, object]]:
+    return {row["measure"]: row for row in course(*chunks).estimates("s", "m").iter_rows(named=True)}
 
 
 def test_three_tenths_of_a_logit_are_found_and_the_interval_holds_them() -> None:
@@ -70,7 +70,7 @@ def test_chunks_parts_and_order_of_rows_change_nothing() -> None:
     two = Course(WEIGHT, ["scenario"])
     for part in (0, 1):  # the same names in two parts are other units and other questions
         two.take(made.drop("unit"), made["unit"], part)
-    assert two.estimates("s", "m", "")["clusters"][0] == 40
+    assert two.estimates("s", "m")["clusters"][0] == 40
 
 
 SAME = answers(20, 5, 0.0, seed=1)
@@ -79,26 +79,30 @@ SAME = answers(20, 5, 0.0, seed=1)
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (SAME.with_columns(at=pl.lit(None, pl.Datetime("ms", "UTC"))), "no times"),
+        (SAME.with_columns(at=pl.lit(None, pl.Datetime("ms", "UTC"))), UNTIMED),
         (SAME.with_columns(at=pl.lit(START).dt.cast_time_unit("ms")), "all answers came at one time"),
         (answers(2, 5, 0.0, seed=1), "too few units asked together: 2"),
         (SAME.with_columns(scenario=pl.col("unit")), "too few units asked together: 20"),
         (SAME.with_columns(weight=pl.lit(1.0), mass=pl.lit(1.0)), "no answers to one question differ"),
-        (SAME.clear(), "no times"),
+        (SAME.clear(), UNTIMED),
+        (SAME.with_columns(weight=pl.lit(None, pl.Float64), mass=pl.lit(0.0)), "no valid answer"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_measured_is_not_zero(made: pl.DataFrame, said: str) -> None:
     found = rows(made)["drift"]
     assert found["value"] is None
     assert found["p"] is None
-    assert found["method"] == f"not measurable: {said}"
+    assert (found["method"], found["detail"]) == ("none", f"not measurable: {said}")
 
 
-def test_errors_are_no_replies() -> None:
+def test_requests_that_failed_are_missing_answers_that_drift() -> None:
     made = answers(20, 10, 0.0, seed=4)
-    failed = pl.col("unit") < 5
-    with_errors = made.with_columns(status=pl.when(failed).then(pl.lit("error")).otherwise("status"))
-    assert rows(with_errors)["drift_missing"]["clusters"] == 15
+    failed = pl.col("at").rank() > made.height / 2
+    mass = pl.when(failed).then(0.0).otherwise("mass")
+    with_errors = made.with_columns(status=pl.when(failed).then(pl.lit("error")).otherwise("status"), mass=mass)
+    drift = rows(with_errors)["drift_missing"]
+    assert drift["clusters"] == 20
+    assert float(str(drift["low"])) > 0
 
 
 def test_many_cells_are_thinned_by_whole_units(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +110,7 @@ def test_many_cells_are_thinned_by_whole_units(monkeypatch: pytest.MonkeyPatch) 
     made = answers(200, 10, 0.8, seed=5).sort("at")
     found = rows(*(made[start : start + 100] for start in range(0, made.height, 100)))["drift"]
     assert 5 < found["clusters"] < 60  # type: ignore[operator]
-    assert str(found["method"]).endswith("of a part drawn by hash")
+    assert str(found["detail"]).endswith("of a part drawn by hash")
 
 
 @pytest.mark.slow
@@ -142,3 +146,40 @@ def test_drift_of_few_answers_lies_within_its_interval_and_its_limits(seed: int)
     row = rows(answers(6, 1, 9.0, seed=seed))["drift"]
     if row["value"] is not None:
         assert -1 <= row["low"] <= row["value"] <= row["high"] <= 1  # type: ignore[operator]
+
+
+def wavering(
+    units: int, wave: float, seed: int, questions: int = 6, cycles: float = 2.0
+) -> dict[str, dict[str, object]]:
+    """Rows of a model that moves by so many logits to one side and back while it is asked."""
+    made = answers(units, questions, 0.0, seed).sort("at").with_row_index("place")
+    rng = np.random.default_rng(seed)
+    logit = rng.normal(0, 0.8, units)[made["unit"].to_numpy()] + wave * np.sin(
+        2 * np.pi * (cycles * np.linspace(0, 1, made.height) + rng.random())
+    )
+    weight = (rng.random(made.height) < 1 / (1 + np.exp(-logit))).astype(float)
+    return rows(made.drop("place").with_columns(weight=pl.Series(weight), mass=pl.lit(1.0)))
+
+
+def test_a_model_that_wavers_is_found_where_no_line_goes_through_it() -> None:
+    """A line alone saw none of twenty models that waver by 1.5 logits."""
+    several = [wavering(40, 1.5, seed) for seed in range(12)]
+    assert np.mean([found["wavering"]["p"] < 0.025 for found in several]) > 0.8  # type: ignore[operator]
+    assert np.mean([found["drift"]["p"] < 0.025 for found in several]) < 0.5  # type: ignore[operator]
+    values = [float(str(found["wavering"]["value"])) for found in several]
+    assert np.mean(values) == pytest.approx(0.2, abs=0.04)  # the SD of its chance over the run
+
+
+def test_a_steady_model_wavers_in_one_run_of_twenty_and_its_interval_begins_at_zero_exactly_there() -> None:
+    several = [wavering(30, 0.0, seed, questions=3)["wavering"] for seed in range(150)]
+    assert np.mean([found["p"] < 0.05 for found in several]) < 0.1  # type: ignore[operator]
+    for found in several:
+        assert (found["low"] > 0) == (found["p"] < 0.05)  # type: ignore[operator]
+        assert found["low"] <= found["value"] <= found["high"]  # type: ignore[operator]
+
+
+def test_few_units_say_nothing_of_waves() -> None:
+    found = rows(answers(6, 10, 0.0, seed=3))
+    assert found["drift"]["value"] is not None
+    assert found["wavering"]["value"] is None
+    assert "too few units" in str(found["wavering"]["detail"])

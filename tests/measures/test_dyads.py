@@ -1,13 +1,18 @@
 """Pairs that share people: intervals and tests go over people, whatever the number of pairs."""
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import pytest
 from scipy import special, stats
 
-from facevalue.measures.dyads import PairShares, shares, tail_df
+from facevalue.measures.dyads import shares, tail_df
 from facevalue.measures.proportions import wilson
+from facevalue.measures.shares import Shares
 
+RESULTS = Path(__file__).parents[2] / "docs" / "results" / "share-intervals.csv"
 Codes = npt.NDArray[np.int64]
 
 
@@ -20,7 +25,7 @@ def design(people: int, pairs: int, rng: np.random.Generator) -> tuple[Codes, Co
 
 def audits(
     people: int, pairs: int, sd: float, repetitions: int, seed: int, shift: float = 0.0, noise: float = 0.0
-) -> PairShares:
+) -> Shares:
     """Who is ranked above where people differ, and groups by a shift; each cell is an audit of its own people."""
     rng = np.random.default_rng(seed)
     first, second, hits, cell = [], [], [], []
@@ -90,7 +95,8 @@ def test_pairs_that_share_nobody_are_what_they_were() -> None:
     hits = np.array([1.0] * 21 + [0.0] * 49)
     found = shares(hits, np.ones(70), (np.arange(70), 70 + np.arange(70)), np.zeros(70, dtype=np.int64), 1)
     low, high = wilson(found.value, np.array([69 * 69 / 70]), tail_df(np.array([69.0]), np.array([69 * 69 / 70])))
-    assert found.most.item() == pytest.approx(70)
+    assert found.units is not None
+    assert found.units.item() == pytest.approx(70)
     assert (found.clusters.item(), found.n.item()) == (70, 70)
     assert found.se.item() == pytest.approx(np.std(hits) * np.sqrt(70) / 69)
     assert [found.low.item(), found.high.item()] == pytest.approx([low.item(), high.item()])
@@ -102,10 +108,28 @@ def test_one_person_in_all_pairs_has_no_interval_and_two_pictures_of_one_are_one
     assert hub.p(0.5).item() > 0.05
     alone = shares(np.array([1.0, 0, 1]), np.ones(3), (np.zeros(3, np.int64),) * 2, np.zeros(3, np.int64), 1)
     assert np.isnan(alone.low).all()
-    assert alone.method.item().startswith("no interval")
+    assert alone.method.item().startswith("none: ")
 
 
 def test_cells_without_pairs_are_not_measurable() -> None:
     found = shares(np.ones(2), np.array([1.0, 0.0]), (np.array([0, 1]), np.array([2, 3])), np.array([0, 1]), 3)
     assert np.isnan(found.value[1:]).all()
     assert found.n.tolist() == [1, 0, 0]
+
+
+def test_strata_that_differ_do_not_widen_the_interval() -> None:
+    first, second = np.triu_indices(24, 1)
+    within = first // 12 == second // 12
+    first, second = first[within], second[within]
+    stratum, noise = first // 12, np.random.default_rng(4).normal(size=first.size)
+    hits, none = np.where(stratum == 0, 0.2, 0.8) + 0.02 * noise, np.zeros(first.size, np.int64)
+    whole, apart = (shares(hits, np.ones(hits.size), (first, second), none, 1, x) for x in (None, stratum))
+    assert apart.value.item() == whole.value.item()
+    assert apart.se.item() < 0.1 * whole.se.item()
+
+
+def test_in_the_table_of_simulations_it_holds_more_often_than_the_sum_over_either_side() -> None:
+    table = pl.read_csv(RESULTS).filter(pl.col("over") == "pairs")
+    assert table.height == 90
+    below = {rule: (table[f"held: {rule}"] < 0.93).sum() for rule in ("either side", "dyadic", "dyadic, strata")}
+    assert max(below["dyadic"], below["dyadic, strata"]) <= 2 < below["either side"]

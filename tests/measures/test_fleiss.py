@@ -45,7 +45,7 @@ def test_items_that_not_all_raters_sorted_are_left_out() -> None:
 def test_without_variation_agreement_is_not_measurable(ratings: np.ndarray) -> None:
     found = fleiss_kappa(ratings, 0)
     assert np.isnan(found.value[0])
-    assert found.method[0].startswith("not measurable: ")
+    assert found.method[0].startswith("none: not measurable: ")
 
 
 def test_a_scorer_that_agrees_at_its_threshold_raises_kappa() -> None:

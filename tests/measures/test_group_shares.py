@@ -5,8 +5,9 @@ import polars as pl
 import pytest
 
 from facevalue.errors import UnknownNameError
-from facevalue.measures.estimators import WILSON
 from facevalue.measures.group_shares import group_shares
+from facevalue.measures.interval_method import split_method
+from facevalue.measures.shares import TOO_FEW
 
 
 def things(units: int, each: int, share: float, seed: int) -> pl.DataFrame:
@@ -27,8 +28,9 @@ def test_one_unit_has_no_interval_and_no_group_is_all() -> None:
     by_group = group_shares(rows, "flag", ["group"], "unit")
     assert by_group.select("group", "share", "low").rows() == [("x", 0.5, None), (None, 1.0, None)]
     together = group_shares(rows, "flag", [], "unit")
-    assert together.columns == ["share", "low", "high", "n", "units", "method"]
-    assert together.select("share", "n", "method").rows() == [(pytest.approx(2 / 3), 3, WILSON)]
+    assert together.columns == ["share", "low", "high", "n", "units", "method", "detail"]
+    assert together.select("share", "n").rows() == [(pytest.approx(2 / 3), 3)]
+    assert together.select("method", "detail").rows() == [split_method(TOO_FEW)]
 
 
 def test_nothing_known_is_no_group() -> None:

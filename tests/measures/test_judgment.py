@@ -229,7 +229,15 @@ def test_two_units_detect_nothing_that_there_is() -> None:
 
 def test_the_reason_that_a_study_gives_is_the_reason_that_is_told() -> None:
     own = row(
-        value=None, low=None, high=None, se=None, q=None, n=0, clusters=0, method="not measurable: only one group"
+        value=None,
+        low=None,
+        high=None,
+        se=None,
+        q=None,
+        n=0,
+        clusters=0,
+        method="none",
+        detail="not measurable: only one group",
     )
     assert judge(table(own), MEASURES)["why"].to_list() == ["Not measurable: only one group."]
 

@@ -10,7 +10,10 @@ from facevalue.measures import cluster_bootstrap, paired_changes
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.interval_method import NOT_MEASURABLE, IntervalKind, T, split_method
 from facevalue.measures.paired_changes import PAIRS, ChangeSet, Deletion, change_of, deal, reduced
+
+pytestmark = pytest.mark.all_groups
 
 SHARE = Measure("share", "Share", "n / N", "%", "face", "", limits=(0.0, 100.0))
 SPREAD = Measure("gap", "Gap", "|n / N|", "%", "face", "", signed=False)
@@ -23,9 +26,7 @@ def table(values: Array, keep: Array | None = None, measure: Measure = SHARE) ->
     with np.errstate(invalid="ignore", divide="ignore"):
         value = np.where(n > 0, np.nansum(values, axis=0) / n, np.nan)
     width = np.where(n > 1, 1.0, np.nan)  # any interval: the jackknife looks only whether there is one
-    found = cluster_bootstrap.Estimates(
-        value, value - width, value + width, n, n, np.full(n.size, "some", dtype=object)
-    )
+    found = cluster_bootstrap.Estimates(value, value - width, value + width, n, n, np.full(n.size, T, dtype=object))
     out = EstimateTable("s", "m", ["scenario"])
     floor = None
     if not measure.signed:
@@ -108,10 +109,10 @@ def test_there_is_no_interval_where_nothing_varies_or_a_group_holds_all() -> Non
     found = compared(plain, other)
     assert found["value"].is_null().to_list() == [False, False, True]
     assert found["low"].null_count() == found["p"].null_count() == 2
-    assert found["method"].to_list() == [
-        paired_changes.ALL_ALIKE,
-        paired_changes.NONE_ITSELF,
-        "not measurable",
+    assert found.select("method", "detail").rows() == [
+        split_method(paired_changes.ALL_ALIKE),
+        split_method(paired_changes.NONE_ITSELF),
+        (IntervalKind.NONE, NOT_MEASURABLE),
     ]
 
 
@@ -146,11 +147,12 @@ def test_the_same_change_of_all_units_is_no_certainty_and_says_so() -> None:
     found = compared(plain, plain + 1.0).row(0, named=True)
     assert found["low"] < 0 < found["value"] < found["high"] <= 100
     assert found["p"] > 0.05
-    assert found["method"] == paired_changes.ALL_ALIKE
+    assert (found["method"], found["detail"]) == split_method(paired_changes.ALL_ALIKE)
     whole = compared(np.zeros((6, 1)), np.full((6, 1), 100.0)).row(0, named=True)
     assert whole["p"] == pytest.approx(2 / 2**6)
     unlimited = Measure("share", "Share", "n / N", "%", "face", "")
-    assert compared(plain, plain + 1.0, unlimited).row(0, named=True)["method"] == paired_changes.NO_VARIANCE
+    varied = compared(plain, plain + 1.0, unlimited).row(0, named=True)
+    assert (varied["method"], varied["detail"]) == split_method(paired_changes.NO_VARIANCE)
 
 
 def of_pairs(rng: np.random.Generator, people: int, liked: float, cells: int = 300) -> pl.DataFrame:

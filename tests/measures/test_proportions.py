@@ -8,7 +8,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from facevalue.measures.cluster_bootstrap import Array, Estimates, means
 from facevalue.measures.estimators import shares
-from facevalue.measures.proportions import effective_size, score_p, square_and_add, wilson
+from facevalue.measures.proportions import effective_size, score_p, wilson
 
 MANY = 10**9  # degrees of freedom with which t is the normal
 
@@ -17,13 +17,6 @@ def test_wilson_is_the_textbook_interval_where_answers_are_independent() -> None
     for hits, size in ((0, 12), (3, 40), (40, 40), (250, 1000)):
         low, high = wilson(hits / size, size, MANY)
         assert (float(low), float(high)) == pytest.approx(proportion_confint(hits, size, method="wilson"), abs=1e-6)
-
-
-def test_square_and_add_gives_newcombes_published_interval() -> None:
-    # Newcombe 1998, Statistics in Medicine 17:873, Table II (a), method 10: 56/70 against 48/80.
-    sides = [(np.array([x / n]), *wilson(np.array([x / n]), n, MANY)) for x, n in ((56, 70), (48, 80))]
-    value, low, high = square_and_add(sides[0], sides[1])
-    assert [float(x[0].round(4)) for x in (value, low, high)] == [0.2, 0.0524, 0.3339]
 
 
 def test_few_clusters_widen_the_interval() -> None:
@@ -44,14 +37,6 @@ def test_p_is_below_five_percent_exactly_where_the_interval_leaves_one_half_out(
     outside = not low <= 0.5 <= high
     if min(abs(float(low) - 0.5), abs(float(high) - 0.5)) > 1e-9:
         assert (score_p(p, n, df) < 0.05) == outside
-
-
-@given(st.floats(0, 1), st.floats(0, 1), st.floats(-1, 1))
-def test_differences_turn_round_with_their_sides(one: float, other: float, r: float) -> None:
-    first, second = ((np.array([x]), *wilson(np.array([x]), 20, 19)) for x in (one, other))
-    value, low, high = square_and_add(first, second, r)
-    back, back_low, back_high = square_and_add(second, first, r)
-    np.testing.assert_allclose([value, low, high], [-back, -back_high, -back_low], atol=1e-12)
 
 
 def replies_without_an_answer(

@@ -41,7 +41,7 @@ def test_full_agreement_is_one_and_no_variation_is_not_measurable() -> None:
     for nothing in (np.full((3, 5), 2.0), np.full((3, 5), NA), np.array([[1.0, NA], [NA, 2.0]])):
         assert np.isnan(alpha(nothing, seed=1).value).all()
     one_item = alpha(np.array([[1.0, np.nan], [2.0, 1.0]]), 0)
-    assert one_item.method[0] == "not measurable: one item alone has two ratings"
+    assert one_item.method[0] == "none: not measurable: one item alone has two ratings"
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -22,7 +22,7 @@ def test_a_label_that_nobody_gives_is_not_measurable_and_that_is_said() -> None:
     found = reader_accuracy(none, some, np.zeros(6, dtype=np.int64), np.array([6.0]), 1)
     assert np.isnan(found.value[0])
     assert found.value[1] == 0
-    assert found.method.tolist()[0] == "not measurable: no item has the label"
+    assert found.method.tolist()[0] == "none: not measurable: no item has the label"
     nothing = reader_accuracy(none, none, np.zeros(6, dtype=np.int64), np.array([6.0]), 1)
     assert np.isnan([*nothing.value, *nothing.low]).all()
     with pytest.raises(ValueError, match="the same shape"):
@@ -53,7 +53,9 @@ def test_where_no_error_was_seen_recall_is_not_certain() -> None:
 
 
 def test_agreement_without_variation_says_why_it_is_unknown() -> None:
-    assert alpha(np.ones((2, 5)), 1).method[0] == "not measurable: all ratings are the same"
-    assert alpha(np.array([[1.0, np.nan], [np.nan, 2.0]]), 1).method[0] == "not measurable: no item has two ratings"
+    assert alpha(np.ones((2, 5)), 1).method[0] == "none: not measurable: all ratings are the same"
+    assert (
+        alpha(np.array([[1.0, np.nan], [np.nan, 2.0]]), 1).method[0] == "none: not measurable: no item has two ratings"
+    )
     assert list(all_agreements(np.ones((3, 4)), 1)) == ["Krippendorff's alpha", "Fleiss' kappa"]
     assert all("not measurable" in estimate.method[0] for estimate in all_agreements(np.ones((2, 4)), 1).values())

@@ -10,6 +10,8 @@ from facevalue.measures.paired_changes import ChangeSet, Deletion, deal
 from facevalue.measures.run_differences import BALANCED, LARGEST, MEAN, RMS, SIZE, Summary, summaries
 from tests.measures.test_paired_changes import SHARE, table
 
+pytestmark = pytest.mark.all_groups
+
 
 def summarised(first: Array, second: Array) -> dict[str, Summary]:
     """Statistics of the differences of all cells, columns, over units, rows."""

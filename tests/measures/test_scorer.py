@@ -22,7 +22,7 @@ def kept(folder: Path, scorer: Lengths | LexicalHostility, texts: list[str]) -> 
 
 def test_an_audit_of_stored_scores_finds_how_far_words_of_a_group_move_each_label(tmp_path: Path) -> None:
     found = audited(kept(tmp_path, Lengths(), audit_texts(GROUPS)), GROUPS)
-    assert found.columns == ["label", "group", "shift", "low", "high", "n", "method"]
+    assert found.columns == ["label", "group", "shift", "low", "high", "n", "method", "detail"]
     by = {(label, group): shift for label, group, shift in found.select("label", "group", "shift").iter_rows()}
     assert by["length", "Black male"] == len("Black man") - len("person")
     assert by["length", "old Asian"] == len("old Asian person") - len("person")
@@ -51,7 +51,7 @@ def test_sentences_without_a_score_are_left_out_and_none_is_not_measurable(tmp_p
 def test_an_audit_without_groups_has_no_rows(tmp_path: Path) -> None:
     empty = audited(kept(tmp_path, Lengths(), ["a"]), {})
     assert empty.is_empty()
-    assert empty.columns == ["label", "group", "shift", "low", "high", "n", "method"]
+    assert empty.columns == ["label", "group", "shift", "low", "high", "n", "method", "detail"]
     assert largest_shift(empty).is_empty()
     with pytest.raises(DataError, match="needs groups"):
         audit(lambda texts: [0.0] * len(texts), {})

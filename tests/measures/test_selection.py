@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.measures.selection import FEWEST, add, cells, either_side, moments
+from facevalue.measures.selection import add, cells, moments, pair_cells
+from facevalue.measures.shares import FEWEST
 
 Picture = tuple[str, float, float]
 """Activity, n and s of a picture."""
@@ -159,12 +160,12 @@ def test_shares_of_pairs_vary_with_the_pictures_on_either_side() -> None:
     rows = pl.DataFrame({"unit_1": ["hub"] * 6, "unit_2": list("abcdef"), "s": [1.0, 1, 1, 1, 0, 1]})
     rows = rows.with_columns(n=pl.lit(1.0), requests=pl.lit(1.0), stratum=pl.lit(""), what=pl.lit("x"))
     units = pl.concat([rows.with_columns(unit=side) for side in ("unit_1", "unit_2")], how="diagonal")
-    pairs = moments(rows.with_columns(pair=True), ["what", "pair"])
-    found = either_side(units, pairs, ["what"]).row(0, named=True)
+    pairs = moments(rows.with_columns(pair=True), ["what", "stratum", "pair"])
+    found = pair_cells(units, pairs, ["what"]).row(0, named=True)
     assert (found["value"], found["clusters"]) == (pytest.approx(500 / 6), 7)
     errors = np.array([1, 1, 1, 1, 0, 1]) - 5 / 6
-    squares = (errors.sum() ** 2 + (errors**2).sum()) * 7 / 6 - (errors**2).sum()
-    assert found["se"] == pytest.approx(100 * max(squares, (errors**2).sum()) ** 0.5 / 6)
+    squares = ((errors / 5) ** 2).sum()  # of the units without the hub, each moving the share by what its pair holds
+    assert found["se"] == pytest.approx(100 * squares**0.5)
 
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.5, 0.9])

@@ -52,7 +52,7 @@ def test_replies_that_are_missing_from_low_sets_make_no_spread() -> None:
 def test_without_two_groups_in_a_set_it_is_not_measurable(values: Array) -> None:
     found, floor = group_deviation(values)
     assert np.isnan(found.value[0])
-    assert found.method[0].startswith("not measurable")
+    assert found.method[0].startswith("none: not measurable: ")
     assert np.isnan(floor.mean[0])
 
 
@@ -60,7 +60,7 @@ def test_one_set_has_a_spread_without_an_interval() -> None:
     found, _ = group_deviation(_scores(0, sets=1))
     assert found.value[0] > 0
     assert np.isnan(found.low[0])
-    assert found.method[0].startswith("no interval")
+    assert found.method[0].startswith("none: no set")
 
 
 def test_values_alone_are_the_same() -> None:

@@ -48,7 +48,7 @@ def test_too_few_or_equal_cells_are_not_measurable() -> None:
     for one, other in ((np.arange(3.0), np.arange(3.0)), (np.ones(9), np.arange(9.0))):
         found, p = pearson(one, other)
         assert np.isnan([found.value[0], p]).all()
-        assert found.method[0].startswith("not measurable: ")
+        assert found.method[0].startswith("none: not measurable: ")
 
 
 def test_tables_without_the_measure_or_a_common_cell_are_errors() -> None:

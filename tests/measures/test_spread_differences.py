@@ -9,6 +9,8 @@ from facevalue.measures.base import Measure
 from facevalue.measures.paired_changes import GROUPS, ChangeSet, Deletion, deal
 from facevalue.measures.run_differences import difference_of
 
+pytestmark = pytest.mark.all_groups
+
 Array = npt.NDArray[np.float64]
 AUDITS = 1500
 SPREAD = Measure("spread", "Spread", "", "share", "person", "", signed=False, norm=True, limits=(0.0, 1.0))

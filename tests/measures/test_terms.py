@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from facevalue.measures import cluster_bootstrap, comparison, dyads
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import joined, means, values_only
+from facevalue.measures.cluster_bootstrap import Estimates, joined, means, values_only
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import Inference, shares
 from facevalue.measures.terms import terms_kept
@@ -37,7 +37,7 @@ def test_values_and_leaving_out_follow_from_the_sums(seed: int) -> None:
             shares(sums, counts),
             comparison.compare(sums, counts, group, 0),
         ]
-        without = [
+        without: list[list[Estimates]] = [
             [means(np.delete(sums, u, 0), np.delete(counts, u, 0), 0) for u in range(7)],
             [shares(np.delete(sums, u, 0), np.delete(counts, u, 0)) for u in range(7)],
             [

@@ -51,7 +51,7 @@ def asked(url: str, count: int, *, retries: int = 0, at_a_time: int = 4) -> list
     return list(model.respond(requests))
 
 
-def call(url: str, timeout: float = 5) -> object:
+def call(url: str, timeout: float = 60) -> object:
     """What one bare request brings."""
     server = Server(url, "FACEVALUE_API_KEY", timeout)
 

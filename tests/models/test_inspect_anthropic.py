@@ -62,7 +62,7 @@ def test_a_run_of_its_own_words(server: Misbehaving) -> None:
     assert [part["type"] for part in body["messages"][-1]["content"]] == ["image", "image", "text"]
     assert body["system"][0]["text"] == "Be brief."
     assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
-    left_out = [name for name in ("temperature", "top_p") if name not in body]
+    left_out = [name for name in ("seed", "temperature", "top_p") if name not in body]
     assert model.settings().get("left_out", "") == ", ".join(left_out), "what went out is what is said"
     server.otherwise = saying("", "refusal")
     assert answer(model).status is Status.REFUSED

@@ -255,8 +255,8 @@ def test_what_is_not_sent_is_said_and_part_of_who_is_asked(make: Any, monkeypatc
     monkeypatch.setattr(Scripted, "dropped", ("temperature", "seed"))
     model = make()
     assert not model.capabilities.seeds
-    assert "takes no temperature: its own default applies" in model.notes[0]
-    assert model.settings()["left_out"] == "temperature"
+    assert "takes no temperature, which is not sent: its own default applies" in model.notes[0]
+    assert model.settings()["left_out"] == "seed, temperature"
     assert answer(model).status is Status.OK
     assert Scripted.asked[-1][1].temperature is None
 
@@ -410,7 +410,7 @@ def test_without_inspect_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     for name in [name for name in sys.modules if name.startswith(("inspect_ai", "facevalue.models.inspect."))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "inspect_ai", None)
-    with pytest.raises(DependencyError, match=r"This needs inspect-ai, .* pip install 'facevalue\[inspect\]'"):
+    with pytest.raises(DependencyError, match=r"This needs inspect-ai, .* pip install '.\[inspect\]'"):
         load("inspect/mockllm/m")
 
 

@@ -24,6 +24,7 @@ from facevalue.servers.connections import MAX_BODY
 from facevalue.servers.server import MAX_ERROR, Waits, retry_after
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 from tests.models.misbehaving import Behaviour, Exchange, Misbehaving, fine
+from tests.servers.refused_forms import DECLINED
 
 KEY = "sk-Very/Secret+Key=="
 PICTURE = Image(b"\x89PNG not looked at", "image/png")
@@ -199,6 +200,47 @@ def test_status(server: Misbehaving, make: Make, behaviour: Behaviour, status: S
     assert len(server.asked) == 1
 
 
+@pytest.mark.parametrize("form", [form for form, (status, _) in DECLINED.items() if status is not None])
+def test_a_request_that_a_provider_declines_is_refused_and_not_asked_again(
+    server: Misbehaving, make: Make, form: str
+) -> None:
+    status, said = DECLINED[form]
+    server.script = [lambda exchange: exchange.json(status or 200, said)]
+    response = one(make())
+    assert (response.status, response.text) == (Status.REFUSED, None)
+    assert response.error
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"message": {"content": ""}, "finish_reason": "IMAGE_SAFETY"},
+        {"message": {"content": None}, "finish_reason": "stop", "native_finish_reason": "BLOCKLIST"},
+        {"message": {"content": ""}, "finish_reason": "stop", "content_filter_results": {"hate": {"filtered": True}}},
+        {"message": {"content": ""}, "finish_reason": "error", "error": {"code": 403, "message": "Flagged"}},
+    ],
+)
+def test_a_choice_that_was_withheld_is_refused(server: Misbehaving, make: Make, choice: dict[str, object]) -> None:
+    server.otherwise = lambda exchange: exchange.json(200, {"choices": [choice], "usage": {"prompt_tokens": 5}})
+    response = one(make())
+    assert (response.status, response.prompt_tokens, len(server.asked)) == (Status.REFUSED, 5, 1)
+
+
+def test_an_answer_is_none_though_the_server_says_how_it_was_checked(server: Misbehaving, make: Make) -> None:
+    checks = {"hate": {"filtered": False, "severity": "safe"}}
+    choice = {"message": {"content": "(a)"}, "finish_reason": "stop", "content_filter_results": checks}
+    server.otherwise = lambda exchange: exchange.json(200, {"choices": [choice]})
+    assert one(make()).status is Status.OK
+
+
+@pytest.mark.parametrize("behaviour", [error(400, "Denied: AI Shield, rule 7"), say("DENIED BY AI SHIELD")])
+def test_the_users_own_words_are_those_of_a_refusal(server: Misbehaving, make: Make, behaviour: Behaviour) -> None:
+    server.otherwise = behaviour
+    assert one(make()).status is not Status.REFUSED
+    assert one(make(refusal_words=("ai shield",))).status is Status.REFUSED
+
+
 def test_counts_and_latency(make: Make) -> None:
     response = one(make())
     assert (response.prompt_tokens, response.completion_tokens) == (7, 2)
@@ -230,7 +272,7 @@ UNUSABLE: dict[str, tuple[Behaviour, str]] = {
     "an error with 200": (raw(b'{"error": {"message": "overloaded"}}'), "overloaded"),
     "choice without message": (raw(b'{"choices": [{"text": "(a)"}]}'), "without a message"),
     "choices of a wrong type": (raw(b'{"choices": [7]}'), "without a message"),
-    "content of a wrong type": (say(["(a)"]), "not text"),  # type: ignore[arg-type]
+    "content of a wrong type": (say(7), "not text"),  # type: ignore[arg-type]
     "finish of a wrong type": (say("(a)", 7), "not text"),
     "broken off": (say("(a", "error"), "broken off"),
     "logprobs of a wrong type": (say("(a)", logprobs={"content": 3}), "logprobs"),
@@ -710,8 +752,9 @@ def test_a_seed_that_is_not_taken_is_left_out(server: Misbehaving, make: Make, s
 
 
 def test_a_rejection_that_happens_to_name_a_parameter_teaches_nothing(server: Misbehaving, make: Make) -> None:
-    server.script = [fine] + [error(422, "image not supported in {'seed': 1, 'max_tokens': 5}")] * 2
     model = make()
+    assert model.capabilities.seeds
+    server.script = [fine, error(422, "image not supported in {'seed': 1, 'max_tokens': 5}")]
     assert [r.status for r in model.respond(map(ask, range(3)))] == [Status.OK, Status.ERROR, Status.OK]
     assert "seed" in server.bodies[-1]
 
@@ -892,7 +935,8 @@ def test_probe_waits_for_a_model_that_is_loading(server: Misbehaving, make: Make
 
 def test_probe_of_a_server_that_rejects_everything(server: Misbehaving, make: Make) -> None:
     server.otherwise = error(400, "not today")
-    with pytest.raises(ModelError, match=r"does not answer a simple question.*not today"):
+    sent = "Sent besides, and perhaps refused: temperature, top_p, max_tokens, seed"
+    with pytest.raises(ModelError, match=rf"does not answer a simple question.*not today.*{sent}"):
         _ = make().capabilities
     server.otherwise = error(503, "overloaded")
     with pytest.raises(ModelError, match="overloaded"):
@@ -1066,32 +1110,65 @@ def test_the_probe_asks_with_the_runs_own_sampling(server: Misbehaving, make: Ma
     assert not model.notes
 
 
-def test_a_temperature_that_is_not_taken_ends_the_probe_with_what_to_do(server: Misbehaving, make: Make) -> None:
-    said = "Unsupported value: 'temperature' does not support {} with this model. Only the default (1) value is."
-    server.otherwise = lambda e: (
-        fine(e) if e.body["temperature"] == 1 else e.error(400, said.format(e.body["temperature"]))
-    )
-    model = make()
-    model.expect(Sampling(temperature=0.2))
-    with pytest.raises(ModelError, match=r"does not support 0\.2 .*Choose another temperature with --temperature"):
-        _ = model.capabilities
-    model.expect(Sampling(temperature=1.0))
-    assert model.capabilities.images_per_request == 2
+REFUSALS = (
+    "Unsupported parameter: '{}' is not supported with this model.",
+    "Unsupported value: '{}' does not support this value with this model. Only the default (1) value is supported.",
+    "`{}` is deprecated for this model.",
+    "Unknown parameter: '{}'.",
+    "Completions.create() got an unexpected keyword argument '{}'",
+    "{}: Extra inputs are not permitted",
+    "{} must be 1 for reasoning models",
+)
 
 
-@pytest.mark.parametrize("name", ["temperature", "top_p", "seed"])
-def test_a_parameter_that_is_unknown_is_left_out_said_and_kept(server: Misbehaving, make: Make, name: str) -> None:
-    server.otherwise = refuses(name)
-    model = make()
+@pytest.mark.parametrize("message", REFUSALS)
+@pytest.mark.parametrize("name", ["temperature", "top_p", "seed", "max_tokens", "reasoning_effort"])
+def test_a_parameter_that_is_refused_is_left_out_said_and_kept(
+    server: Misbehaving, make: Make, name: str, message: str
+) -> None:
+    names = ("max_tokens", "max_completion_tokens") if name == "max_tokens" else (name,)
+
+    def behave(e: Exchange) -> None:
+        sent = [word for word in names if word in e.body]
+        fine(e) if not sent else e.error(400, message.format(sent[0]))
+
+    server.otherwise = behave
+    model = make(reasoning_effort="low")
     model.expect(Sampling(0.2, 0.9, 16))
     before = model.settings()
     assert model.capabilities.seeds == (name != "seed")
-    assert model.settings() == (before if name == "seed" else {**before, "left_out": name})
+    assert model.settings() == {**before, "left_out": name}
     (note,) = model.notes
-    assert f"takes no {name}" in note
+    assert f"takes no {name}, which is not sent" in note
     assert one(model).status is Status.OK
-    assert name not in server.bodies[-1]
-    assert (model_hash("m", model.settings()) == model_hash("m", before)) == (name == "seed")
+    assert not {*names} & {*server.bodies[-1]}
+    assert model_hash("m", model.settings()) != model_hash("m", before)
+
+
+def test_parameters_that_are_refused_one_after_the_other_are_all_left_out(server: Misbehaving, make: Make) -> None:
+    def behave(e: Exchange) -> None:
+        sent = [name for name in ("temperature", "top_p", "seed") if name in e.body]
+        fine(e) if not sent else e.error(422, f"`{sent[0]}` is deprecated for this model.")
+
+    server.otherwise = behave
+    model = make()
+    assert not model.capabilities.seeds
+    assert model.settings()["left_out"] == "seed, temperature, top_p"
+    assert len(model.notes) == 3
+
+
+def test_a_parameter_that_only_a_field_of_the_error_names_is_left_out(server: Misbehaving, make: Make) -> None:
+    said = {"error": {"message": "This parameter cannot be set for this model.", "param": "temperature", "code": None}}
+    server.otherwise = lambda e: e.raw(400, json.dumps(said).encode()) if "temperature" in e.body else fine(e)
+    model = make()
+    assert model.capabilities.seeds
+    assert model.settings()["left_out"] == "temperature"
+
+
+def test_what_a_server_said_first_is_told_where_leaving_out_does_not_help(server: Misbehaving, make: Make) -> None:
+    server.otherwise = lambda e: e.error(400, "`temperature` is wrong" if "temperature" in e.body else "bad luck")
+    with pytest.raises(ModelError, match=r"does not answer a simple question\. HTTP 400: `temperature` is wrong"):
+        _ = make().capabilities
 
 
 def test_nothing_is_left_out_once_a_run_has_begun(server: Misbehaving, make: Make) -> None:
@@ -1131,7 +1208,7 @@ def test_thinking_is_switched_off_in_chat_templates(server: Misbehaving, make: M
         ("<think>(a), as", {}, "<think>(a), as"),
         ("", {"reasoning_content": "(a), as"}, ""),
         (None, {"reasoning": "(a), as"}, ""),
-        ("So (a), as", {}, ""),
+        ("So (a), as", {}, "<think>So (a), as"),
     ],
 )
 def test_a_reply_cut_off_while_thinking_is_no_answer(
@@ -1141,6 +1218,49 @@ def test_a_reply_cut_off_while_thinking_is_no_answer(
     response = one(make(reasoning_tokens=100))
     assert (response.status, response.text) == (Status.TRUNCATED, kept)
     assert response.error == "Cut off at the token limit before the model had ended thinking."
+
+
+@pytest.mark.parametrize(
+    ("content", "more", "status", "text", "error"),
+    [
+        ([{"type": "text", "text": "(a)"}], {}, Status.OK, "(a)", None),
+        ([{"type": "output_text", "text": "("}, {"text": "a)"}], {}, Status.OK, "(a)", None),
+        (["(a)"], {}, Status.OK, "(a)", None),
+        ([{"type": "thinking", "thinking": [{"type": "text", "text": "(b)?"}]}, {"type": "text", "text": "(a)"}], {},
+         Status.OK, "(a)", None),
+        ([{"type": "refusal", "refusal": "No."}], {}, Status.REFUSED, "No.", "The model declined."),
+        ([{"type": "reasoning", "text": "so (a)"}], {}, Status.OK, "", "what the model thought (reasoning)"),
+        (None, {"reasoning_content": "so (a)"}, Status.OK, "", "what the model thought (reasoning_content)"),
+        ("", {"reasoning": "so (a)"}, Status.OK, "", "what the model thought (reasoning)"),
+        (None, {"reasoning_details": [{"text": "so (a)"}]}, Status.OK, "", "what the model thought"),
+        ("[THINK]so (a)", {}, Status.OK, "[THINK]so (a)", None),
+    ],
+)  # fmt: skip
+def test_contents_in_parts_and_thoughts_alone(
+    server: Misbehaving, make: Make, content: Any, more: dict[str, Any], status: Status, text: str, error: str | None
+) -> None:
+    server.otherwise = say(content, **more)
+    response = one(make())
+    assert (response.status, response.text) == (status, text)
+    assert (error or "") in (response.error or "")
+    assert bool(error) == bool(response.error)
+
+
+@pytest.mark.parametrize(
+    ("content", "usage"),
+    [(None, {"prompt_tokens": 0, "completion_tokens": 0}), ("", {"completion_tokens": 0}), (None, None)],
+)
+def test_nothing_at_no_cost_is_a_fault_that_is_asked_again(
+    server: Misbehaving, make: Make, content: str | None, usage: dict[str, int] | None
+) -> None:
+    model = make()
+    assert model.capabilities
+    empty = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}], "usage": usage}
+    server.script += [raw(json.dumps(empty).encode())]
+    assert one(model).text == "(a)"
+    server.otherwise = raw(json.dumps(empty).encode())
+    response = one(model)
+    assert (response.status, "no token of it counted" in (response.error or "")) == (Status.ERROR, True)
 
 
 def test_a_reply_cut_off_after_thinking_is_kept(server: Misbehaving, make: Make) -> None:

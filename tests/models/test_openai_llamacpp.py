@@ -23,7 +23,7 @@ from tests.models import tiny_llava
 from tests.models.llama_server import serving
 
 if importlib.util.find_spec("xllamacpp") is None:
-    pytest.skip("xllamacpp is not installed: pip install 'facevalue[servers]'", allow_module_level=True)
+    pytest.skip("xllamacpp is not installed: pip install '.[servers]'", allow_module_level=True)
 
 KEY = "sk-local"
 

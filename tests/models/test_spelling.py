@@ -233,6 +233,7 @@ def replies(draw: st.DrawFn) -> tuple[list[bytes], list[list[tuple[bytes, float]
     return tokens, others, draw(st.booleans())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [by_escapes, by_marks, by_nothing, without_blanks])
 @patiently
 @given(replies())

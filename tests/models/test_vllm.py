@@ -102,6 +102,16 @@ def test_a_sampled_reply_is_drawn_as_the_study_says(make: Make) -> None:
     assert user["content"][0]["image_url"]["url"].startswith("data:image/png;base64,")
 
 
+def test_special_tokens_that_mark_thinking_are_kept(make: Make) -> None:
+    model, engine = make()
+    one(model, ask())
+    assert engine.asked[-1][1].skip_special_tokens
+    model, engine = make()
+    engine.special = ("</s>", "[THINK]", "[/THINK]")
+    one(model, ask())
+    assert not engine.asked[-1][1].skip_special_tokens
+
+
 def test_a_reply_is_held_to_the_options(make: Make) -> None:
     model, engine = make()
     assert model.capabilities.structured
@@ -297,7 +307,7 @@ def test_a_model_that_answers_nothing(make: Make) -> None:
 
 def test_without_vllm_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vllm", None)
-    with pytest.raises(DependencyError, match=r"facevalue\[vllm\]"):
+    with pytest.raises(DependencyError, match=r"pip install '.\[vllm\]"):
         VLLMModel("org/model", ModelOptions())
 
 
@@ -307,9 +317,7 @@ def test_without_vllm_the_message_says_what_to_install(monkeypatch: pytest.Monke
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VLLMModel]:
     for name in ("vllm", "transformers", "torch"):
-        pytest.importorskip(
-            name, reason=f"{name} is not installed: pip install 'facevalue[vllm]'", exc_type=ImportError
-        )
+        pytest.importorskip(name, reason=f"{name} is not installed: pip install '.[vllm]'", exc_type=ImportError)
     import vllm
 
     from tests.models.transformers_tiny import main
@@ -328,9 +336,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VLLMModel]:
 
 
 def test_the_stand_in_is_like_the_real_one() -> None:
-    vllm = pytest.importorskip(
-        "vllm", reason="vLLM is not installed: pip install 'facevalue[vllm]'", exc_type=ImportError
-    )
+    vllm = pytest.importorskip("vllm", reason="vLLM is not installed: pip install '.[vllm]'", exc_type=ImportError)
     from vllm import logprobs, outputs, sampling_params
     from vllm.engine.arg_utils import EngineArgs
 
@@ -344,6 +350,7 @@ def test_the_stand_in_is_like_the_real_one() -> None:
     assert fields(stand_in.Logprob) == fields(logprobs.Logprob)
     assert fields(stand_in.CompletionOutput) <= fields(outputs.CompletionOutput)
     assert fields(stand_in.RequestOutput) <= set(inspect.signature(outputs.RequestOutput).parameters)
+    assert callable(vllm.LLM.get_tokenizer)
     assert set(inspect.signature(Engine.chat).parameters) <= set(inspect.signature(vllm.LLM.chat).parameters)
     started = set(inspect.signature(Engine.__call__).parameters) - {"self"}
     assert started <= {each.name for each in dataclasses.fields(EngineArgs)}

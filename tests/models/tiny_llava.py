@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-gguf: Any = pytest.importorskip("gguf", reason="gguf is not installed: pip install 'facevalue[servers]'")
+gguf: Any = pytest.importorskip("gguf", reason="gguf is not installed: pip install '.[servers]'")
 Weights = npt.NDArray[np.float32]
 
 PIECES = ["\u2581(", "(", "a", "b", ")", "\u2581a", "\u2581b", "A", "B", "\u2581competent", "\u2581the", "."]

@@ -6,7 +6,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 VERSION = "0.33.0"
@@ -28,6 +28,7 @@ class SamplingParams:
     seed: int | None = None
     max_tokens: int | None = 16
     logprobs: int | None = None
+    skip_special_tokens: bool = True
     structured_outputs: StructuredOutputsParams | None = None
 
 
@@ -90,6 +91,7 @@ class Engine:
     """`vllm.LLM`, as far as it is used: records what it is asked, and answers as the test says."""
 
     behave: Behaviour
+    special: tuple[str, ...] = ("</s>",)
     started: list[dict[str, Any]] = field(default_factory=list)
     batches: list[list[tuple[list[dict[str, Any]], SamplingParams]]] = field(default_factory=list)
 
@@ -110,6 +112,10 @@ class Engine:
         """Start, as `vllm.LLM(...)` does."""
         self.started.append({k: v for k, v in locals().items() if k != "self"})
         return self
+
+    def get_tokenizer(self) -> Any:
+        """Return the tokenizer, as far as it is used."""
+        return SimpleNamespace(all_special_tokens=self.special, all_special_ids=range(len(self.special)))
 
     def chat(
         self, messages: list[list[dict[str, Any]]], sampling_params: list[SamplingParams], use_tqdm: bool = True

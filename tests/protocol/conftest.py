@@ -24,8 +24,8 @@ text = "Would you hire {first} from {city} as a {job}?"
 levels = ["nurse", "cook"]
 [answer]
 kind = "yes-no"
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 by = ["job"]
 """
 

@@ -137,7 +137,7 @@ def _answer(draw: st.DrawFn, odd: bool) -> tuple[dict[str, Any], list[str]]:
     return answer | {"words": words}, [*answer["take"], *words]
 
 
-def _take(
+def _estimand(
     draw: st.DrawFn, factors: list[str], scores: list[str], odd: bool, pictures: dict[str, Any]
 ) -> dict[str, Any]:
     known = factors or ["gender"]
@@ -151,27 +151,27 @@ def _take(
     )
     if odd:
         kinds = ["shift", "mean", "gap", "spread", "preference"]
-    take: dict[str, Any] = {"measure": draw(st.sampled_from(kinds))}
-    take["by"] = draw(st.lists(st.sampled_from(known), unique=True, max_size=2))
-    if take["measure"] in ("gap", "spread"):
-        take["of"] = draw(st.sampled_from(known))
-        take["by"] = [name for name in take["by"] if name != take["of"] or (odd and draw(st.booleans()))]
-    if take["measure"] == "spread" and not odd:
-        take["by"] = []
-    if draw(st.integers(0, 5)) == 0 and (odd or ("shift" in kinds and take["measure"] == "gap")):
-        take["on"] = "shift"
+    table: dict[str, Any] = {"statistic": draw(st.sampled_from(kinds))}
+    table["by"] = draw(st.lists(st.sampled_from(known), unique=True, max_size=2))
+    if table["statistic"] in ("gap", "spread"):
+        table["factor"] = draw(st.sampled_from(known))
+        table["by"] = [name for name in table["by"] if name != table["factor"] or (odd and draw(st.booleans()))]
+    if table["statistic"] == "spread" and not odd:
+        table["by"] = []
+    if draw(st.integers(0, 5)) == 0 and (odd or ("shift" in kinds and table["statistic"] == "gap")):
+        table["of_shifts"] = True
     if draw(st.integers(0, 5)) == 0:
-        take["scores"] = draw(st.lists(st.sampled_from(scores or ["share"]), unique=True, max_size=2))
+        table["scores"] = draw(st.lists(st.sampled_from(scores or ["share"]), unique=True, max_size=2))
     if draw(st.integers(0, 3)) == 0:
-        take["family"] = draw(st.sampled_from(("family", "家族", "gaps", "cues")))
+        table["family"] = draw(st.sampled_from(("family", "家族", "gaps", "cues")))
     if draw(st.integers(0, 4)) == 0:
-        take["confirmatory"] = True
-        take["method"] = draw(st.sampled_from(("holm", "bh", "by")))
+        table["confirmatory"] = True
+        table["correction"] = draw(st.sampled_from(("holm", "bh", "by")))
     if draw(st.integers(0, 5)) == 0:
-        take["margin"] = draw(st.sampled_from((0.05, 0.5, 3.0)))
-    if take["measure"] == "gap" and odd and draw(st.integers(0, 2)) == 0:
-        take["versus"] = draw(_WORDS)
-    return take
+        table["margin"] = draw(st.sampled_from((0.05, 0.5, 3.0)))
+    if table["statistic"] == "gap" and odd and draw(st.integers(0, 2)) == 0:
+        table["versus"] = draw(_WORDS)
+    return table
 
 
 @st.composite
@@ -203,7 +203,7 @@ def declarations(draw: st.DrawFn, folder: Path) -> str:
             name: {"levels": levels if draw(st.booleans()) else {level: level.upper() for level in levels}}
             for name, levels in slots.items()
         }
-    document["take"] = [_take(draw, factors, scores, odd, pictures) for _ in range(draw(st.integers(1, 4)))]
+    document["estimand"] = [_estimand(draw, factors, scores, odd, pictures) for _ in range(draw(st.integers(1, 4)))]
     if draw(st.booleans()):
         document["sampling"] = {
             "seeds": draw(st.lists(st.integers(0, 99), min_size=0 if odd else 1, max_size=3, unique=True)),

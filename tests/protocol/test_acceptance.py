@@ -6,13 +6,15 @@ import pytest
 
 from facevalue import studies
 from facevalue.errors import DataError, FaceValueError
-from facevalue.protocol import Ask, Protocol, Rows, Take, yes_or_no
+from facevalue.protocol import Ask, Protocol, Rows, yes_or_no
 from facevalue.report import rehearsal
 from facevalue.report.rehearsal import rehearse
 from facevalue.runs import runner
+from facevalue.statistics import Estimand, Shift
 from tests.protocol.conftest import MINIMAL, Reader
 
-TAKE = '[[take]]\nmeasure = "shift"\nby = ["job"]'
+SPREAD, MEAN, GAP = 'statistic = "spread"\nfactor = "age"', 'statistic = "mean"', 'statistic = "gap"\nfactor = '
+SHIFT = '[[estimand]]\nstatistic = "shift"\nby = ["job"]'
 ROWS = ", ".join(
     f'{{identity = "{unit}", first = "{first}", city = "c{unit % 3}", age = "a{unit // 3}"}}'
     for unit in range(9) for first in ("Emily", "Lakisha")
@@ -20,8 +22,8 @@ ROWS = ", ".join(
 GROUPED = f"{MINIMAL[: MINIMAL.index('rows = [')]}rows = [{ROWS}]\n{MINIMAL[MINIMAL.index('[prompt]') :]}"
 
 
-def takes(*of: str) -> str:
-    return GROUPED.replace(TAKE, "\n".join(f"[[take]]\n{one}" for one in of))
+def estimands(*of: str) -> str:
+    return GROUPED.replace(SHIFT, "\n".join(f"[[estimand]]\n{one}" for one in of))
 
 
 def refused(text: str, read: Reader) -> str:
@@ -36,22 +38,24 @@ def refused(text: str, read: Reader) -> str:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (('measure = "spread"\nof = "age"', 'measure = "spread"\nof = "age"\non = "shift"'), 'A spread is not "on"'),
-        (('measure = "mean"\nby = ["job", "city"]', 'measure = "mean"\nby = ["city", "job"]'), "line 17: Takes 1 and"),
-        (('measure = "shift"\nfamily = "a"', 'measure = "shift"\nfamily = "b"'), "leave one of them out"),
-        (('measure = "gap"\nof = "age"', 'measure = "gap"\nof = "age"\nscores = ["share"]'), "leave one of them out"),
-        (('measure = "gap"\nof = "age"\nby = ["city"]', 'measure = "gap"\nof = "city"\nby = ["age"]'), "by `versus`"),
-        (('measure = "shift"\nfamily = "a"\nconfirmatory = true',
-          'measure = "gap"\nof = "job"\nfamily = "a"\nconfirmatory = true'), "give one of them another family"),
-        (('measure = "mean"\nversus = "a1"',), "A mean is not versus a level: only a gap is."),
+        ((SPREAD, f"{SPREAD}\nof_shifts = true"), "A spread has no 'of_shifts': only a gap has."),
+        ((f'{MEAN}\nby = ["job", "city"]', f'{MEAN}\nby = ["city", "job"]'), "line 17: Estimands 1 and"),
+        (('statistic = "shift"\nfamily = "a"', 'statistic = "shift"\nfamily = "b"'), "leave one of them"),
+        ((f'{GAP}"age"', f'{GAP}"age"\nscores = ["share"]'), "leave one of them out"),
+        ((f'{GAP}"age"\nby = ["city"]', f'{GAP}"city"\nby = ["age"]'), "by `versus`"),
+        (('statistic = "shift"\nfamily = "a"\nconfirmatory = true',
+          'statistic = "gap"\nfactor = "job"\nfamily = "a"\nconfirmatory = true'), "give one of them another family"),
+        (('statistic = "mean"\nversus = "a1"',), "A mean has no 'versus'"),
     ],
 )  # fmt: skip
 def test_two_takes_of_the_same_estimates_are_refused(given: tuple[str, ...], says: str, read: Reader) -> None:
-    assert says in refused(takes(*given), read)
+    assert says in refused(estimands(*given), read)
 
 
 def test_gaps_versus_two_levels_are_two_takes(read: Reader) -> None:
-    text = takes('measure = "gap"\nof = "age"\nversus = "a0"', 'measure = "gap"\nof = "age"\nversus = "a1"')
+    text = estimands(
+        'statistic = "gap"\nfactor = "age"\nversus = "a0"', 'statistic = "gap"\nfactor = "age"\nversus = "a1"'
+    )
     protocol = read(text)
     rehearse(protocol, protocol.study())
 
@@ -102,7 +106,8 @@ def test_a_study_that_cannot_be_reported_is_not_asked(monkeypatch: pytest.Monkey
 def test_a_large_study_is_rehearsed_with_every_level_of_its_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"identity": f"{n}", "hat": hat, "tone": f"tone {n % 30}"} for n in range(3_000) for hat in ("no", "cap")]
     many = Protocol(
-        name="many", title="Many", stimuli=Rows(rows, cue="hat", base="no"), takes=(Take("shift", by=("tone",)),),
+        name="many", title="Many", stimuli=Rows(rows, cue="hat", base="no"),
+        estimands=(Estimand(Shift(), by=("tone",)),),
         ask=Ask(("{job}?",), yes_or_no(), {"job": {f"job {n}": f"job {n}" for n in range(500)}}),
     )  # fmt: skip
     sizes = []

@@ -22,13 +22,13 @@ text = "Who is it? Answer with only {options}."
 kind = "choice"
 options = { left = "the person on the left", right = "the person on the right" }
 favourable = "left"
-[[take]]
-measure = "preference"
-of = "race"
+[[estimand]]
+statistic = "preference"
+factor = "race"
 versus = "(each other)"
-[[take]]
-measure = "preference"
-of = "gender"
+[[estimand]]
+statistic = "preference"
+factor = "gender"
 by = ["occupation"]
 family = "genders"
 """
@@ -129,18 +129,26 @@ def test_sets_of_two_pictures_have_both_levels_though_one_is_always_first(read: 
     [
         ('kind = "pairs"', 'kind = "pairs"\ncue = "race"', "without either any two pictures of a unit are a pair"),
         ('kind = "pairs"', 'kind = "pairs"\nbase = "A"', "without either any two pictures of a unit are a pair"),
-        ('kind = "pairs"', 'kind = "pairs"\ncue = "race"\nbase = "A"', "for the picture beside the base has no `of`"),
-        ('of = "race"\nversus = "(each other)"\n', "", "A preference of any two pictures needs `of`"),
-        ('of = "race"', 'of = "rase"', "Unknown factor in a preference 'rase'. Did you mean 'race'"),
-        ('of = "race"', 'of = "occupation"', "The pictures of a pair do not differ in 'occupation'"),
+        ('kind = "pairs"', 'kind = "pairs"\ncue = "race"\nbase = "A"', "the picture beside the base has no `factor`"),
+        ('factor = "race"\nversus = "(each other)"\n', "", "A preference of any two pictures needs `factor`"),
+        ('factor = "race"', 'factor = "rase"', "Unknown factor in a preference 'rase'. Did you mean 'race'"),
+        ('factor = "race"', 'factor = "occupation"', "The pictures of a pair do not differ in 'occupation'"),
         ('by = ["occupation"]', 'by = ["race"]', "of two pictures, which differ in 'race': break it down by what both"),
         ('by = ["occupation"]', 'by = ["beside_race"]', "of two pictures, which differ in 'beside_race'"),
         ('versus = "(each other)"', 'versus = "D"', "Unknown level of race 'D'"),
         ('versus = "(each other)"', 'versus = "(mean)"', "there is no mean of its levels"),
         ('versus = "(each other)"', 'ends = ["A", "B"]', "names all levels of race in their order, and lacks 'C'"),
-        ('measure = "preference"\nof = "race"', 'measure = "shift"\nof = "race"', "A shift has no factor of its own"),
+        (
+            'statistic = "preference"\nfactor = "race"',
+            'statistic = "shift"\nfactor = "race"',
+            "no 'factor'",
+        ),
         ('versus = "(each other)"', 'versus = "(each other)"\nmargin = 3', "margin"),
-        ('of = "gender"\nby = ["occupation"]', 'of = "race"\nversus = "(each other)"', "make the same estimates"),
+        (
+            'factor = "gender"\nby = ["occupation"]',
+            'factor = "race"\nversus = "(each other)"',
+            "the same estimates",
+        ),
         ('unit = "set"', 'unit = "sets"', "Unknown unit 'sets'"),
     ],
 )

@@ -24,13 +24,13 @@ of = "photographs"
 text = "Would you invite the applicant?"
 [answer]
 kind = "yes-no"
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 by = ["scene"]
-[[take]]
-measure = "gap"
-on = "shift"
-of = "gender"
+[[estimand]]
+statistic = "gap"
+of_shifts = true
+factor = "gender"
 """
 
 
@@ -55,9 +55,11 @@ def test_each_picture_is_compared_with_none(listed: str, read: Reader, pictures:
     text = STUDY
     if listed:
         text = (
-            text[: text.index('kind = "manifest"')] + listed + text[text.index("[prompt]") : text.index("[[take]]\nm")]
+            text[: text.index('kind = "manifest"')]
+            + listed
+            + text[text.index("[prompt]") : text.index("[[estimand]]\ns")]
         )
-        text += '[[take]]\nmeasure = "shift"\nby = ["scene"]\n'
+        text += '[[estimand]]\nstatistic = "shift"\nby = ["scene"]\n'
     study = read(text).study()
     frame = study.design.trials(range(study.design.size))
     shown = [
@@ -88,7 +90,7 @@ def test_a_plan_counts_pictures_and_costs_no_picture_where_there_is_none(read: R
     ("before", "after", "message"),
     [
         ('kind = "manifest"', 'kind = "pairs"', r"Pairs show two pictures: their base is one, and not"),
-        ('cue = "scene"', 'cue = "scenes"', r"the column 'scenes' .* is missing; is 'scene' meant"),
+        ('cue = "scene"', 'cue = "scenes"', r"your list needs a column 'scenes'.*; is 'scene' meant"),
         (BASE, 'base = "(no pictures)"', r"Unknown level of scene '\(no pictures\)'|no base picture"),
     ],
 )  # fmt: skip

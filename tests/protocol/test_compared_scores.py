@@ -1,21 +1,25 @@
 """Two runs of studies with several scores, and of what has no direction: spreads, similarities, tallies, flips."""
 
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from PIL import Image
 
 import facevalue as fv
 from facevalue.errors import DataError
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import schema
+from facevalue.measures.judge_measures import JUDGED_BY
 from facevalue.measures.paired_changes import Deletion, reduced
+from facevalue.models.base import Capabilities
 from facevalue.protocol.offers import CellComparison
-from facevalue.protocol.outside_scores import JUDGED_BY
 from facevalue.runs.comparable import deepest
 from facevalue.runs.judged_differences import compare_estimates
+from facevalue.types import Request, Response, Status
 from tests.protocol.conftest import Reader
 from tests.runs.left_out import GROUPS, UNITS, declared
 
@@ -42,12 +46,12 @@ high = 7
 warmth = "How warm?"
 competence = "How able?"
 years = "How old?"
-[[take]]
-measure = "mean"
+[[estimand]]
+statistic = "mean"
 by = ["variation"]
 scores = ["warmth", "competence"]
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 by = ["variation"]
 """
 )
@@ -60,14 +64,14 @@ text = "Is this person {trait}? Answer with only {options}."
 levels = ["kind", "lazy", "rich"]
 [answer]
 kind = "yes-no"
-[[take]]
-measure = "spread"
-of = "gender"
-[[take]]
-measure = "tally"
-of = "gender"
-[[take]]
-measure = "flip"
+[[estimand]]
+statistic = "spread"
+factor = "gender"
+[[estimand]]
+statistic = "tally"
+factor = "gender"
+[[estimand]]
+statistic = "flip"
 """
 )
 LISTS = (
@@ -77,8 +81,8 @@ LISTS = (
 text = "Name three values of this person."
 [answer]
 kind = "list"
-[[take]]
-measure = "similarity"
+[[estimand]]
+statistic = "similarity"
 """
 )
 
@@ -95,13 +99,94 @@ def two_runs(read: Reader, tmp_path: Path, text: str, *models: str) -> tuple[fv.
 def test_every_score_is_compared_by_name_in_its_own_unit(read: Reader, tmp_path: Path) -> None:
     first, second = two_runs(read, tmp_path, RATINGS)
     found = fv.compare(first, second)
-    assert set(found.cells["measure"]) == {"mean_warmth", "mean_competence", "shift_years"}
+    assert set(found.cells["measure"]) == {"shift_warmth", "shift_competence", "shift_years"}
+    assert {"change: mean_warmth", "change: mean_competence"} <= set(found.pairs[0].agreement.also["measure"])
     assert found.cells["unit"].unique().to_list() == ["points"]
     assert found.overall["measure"].n_unique() == 3
     assert found.cells["p"].null_count() == 0
     assert json.dumps(found.pairs[0].agreement.json())
 
 
+TRAITS = ("kind", "brave", "honest", "wise", "calm", "generous")
+LISTED = """
+name = "listed"
+[pictures]
+kind = "manifest"
+manifest = "people.csv"
+unit = "image"
+[prompt]
+text = "Is this person {trait}? Answer with only {options}."
+[factor.trait]
+levels = ["kind", "brave", "honest", "wise", "calm", "generous"]
+[answer]
+kind = "yes-no"
+[[estimand]]
+statistic = "spread"
+factor = "race"
+[[estimand]]
+statistic = "gap"
+factor = "gender"
+[[estimand]]
+statistic = "gap"
+factor = "race"
+[[estimand]]
+statistic = "gap"
+factor = "race"
+by = ["trait"]
+[[estimand]]
+statistic = "mean"
+by = ["trait"]
+[sampling]
+seeds = [1]
+"""
+
+
+class Deciding:
+    """A model that affirms so many of six traits of people of either race."""
+
+    capabilities = Capabilities()
+
+    def __init__(self, name: str, north: int, south: int) -> None:
+        self.name, self.affirmed = f"deciding/{name}", {"north": north, "south": south}
+
+    def settings(self) -> Mapping[str, str | int | float | bool]:
+        return {}
+
+    def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+        for request in requests:
+            at = next(at for at, trait in enumerate(TRAITS) if trait in request.question.prompt)
+            number = int(str(request.stimulus.factors["number"]))
+            affirmed = (
+                self.affirmed[str(request.stimulus.factors["race"])] + number // 4 % 3 - 1
+            )  # people differ by one
+            yes = (at + number // 4) % 6 < affirmed
+            yield Response(request.trial, request.repeat, Status.OK, "Yes" if yes else "No")
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_gap_that_is_gone_is_found_though_means_are_the_same(tmp_path: Path) -> None:
+    rows = [f"{k}.png,{k},{'female' if k // 2 % 2 else 'male'},{'north' if k % 2 else 'south'}" for k in range(48)]
+    (tmp_path / "people.csv").write_text("\n".join(["path,number,gender,race", *rows]))
+    (tmp_path / "listed.toml").write_text(LISTED)
+    for k in range(48):
+        Image.new("RGB", (16, 16), (5 * k, 100, 200)).save(tmp_path / f"{k}.png")
+    models = Deciding("biased", 4, 2), Deciding("fair", 3, 3)
+    runs = [
+        fv.run(tmp_path / "listed.toml", model, tmp_path / f"run{k}", progress=False) for k, model in enumerate(models)
+    ]
+    found = fv.compare(*runs)
+    assert [measure.name for measure in found.pairs[0].agreement.measures] == ["gap"]
+    (race,) = found.cells.filter(pl.col("race").is_not_null()).iter_rows(named=True)  # no cell by trait
+    assert abs(race["first"]) == pytest.approx(1 / 3, abs=1e-9)
+    assert (abs(race["second"]), race["verdict"]) == (pytest.approx(0, abs=1e-9), "difference found")
+    (gender,) = found.cells.filter(pl.col("gender").is_not_null()).iter_rows(named=True)
+    assert gender["verdict"] != "difference found"
+    assert "change: mean" in set(found.pairs[0].agreement.also["measure"])
+
+
+@pytest.mark.slow
 def test_what_has_no_direction_is_compared_without_a_mean(read: Reader, tmp_path: Path) -> None:
     found = fv.compare(*two_runs(read, tmp_path, KINDS))
     cells = {row["measure"]: row for row in found.cells.iter_rows(named=True)}
@@ -114,14 +199,16 @@ def test_what_has_no_direction_is_compared_without_a_mean(read: Reader, tmp_path
     assert "Noise" in note
 
 
+@pytest.mark.slow
 def test_similarities_are_compared(read: Reader, tmp_path: Path) -> None:
     found = fv.compare(*two_runs(read, tmp_path, LISTS))
     assert set(found.cells["measure"]) == {"similarity", "similarity_lost"}
     assert found.cells["p"].null_count() == 0
 
 
+@pytest.mark.slow
 def test_beside_a_mean_they_stand_besides(read: Reader, tmp_path: Path) -> None:
-    found = fv.compare(*two_runs(read, tmp_path, KINDS + '[[take]]\nmeasure = "mean"\nby = ["trait"]\n'))
+    found = fv.compare(*two_runs(read, tmp_path, KINDS + '[[estimand]]\nstatistic = "mean"\nby = ["trait"]\n'))
     assert found.cells["trait"].to_list() == ["kind", "lazy", "rich"]
     assert set(found.pairs[0].agreement.also["measure"]) >= {"change: spread", "change: tally", "change: flip"}
 
@@ -162,6 +249,7 @@ def test_equal_models_of_ten_scores_differ_in_anything_in_one_of_twenty_comparis
     assert np.mean([found_anything(rng) for _ in range(60)]) <= 0.12  # .05 and two and a half standard errors
 
 
+@pytest.mark.slow
 def test_a_score_that_differs_among_ten_is_found() -> None:
     rng = np.random.default_rng(6)
     assert np.mean([found_anything(rng, effect=0.4) for _ in range(10)]) >= 0.9

@@ -31,9 +31,9 @@ low = 1
 high = 7
 [sampling]
 seeds = [1, 2]
-[[take]]
-measure = "gap"
-of = "city"
+[[estimand]]
+statistic = "gap"
+factor = "city"
 versus = "%s"
 """
 
@@ -109,7 +109,7 @@ def test_missing_answers_widen_the_bounds_of_alike_levels(read: Reader) -> None:
 
 
 def test_alike_levels_are_a_family_in_each_cell(read: Reader) -> None:
-    read(STUDY.replace("[[take]]", '[factor.job]\nlevels = ["cook", "judge"]\n[[take]]\nby = ["job"]').replace(
+    read(STUDY.replace("[[estimand]]", '[factor.job]\nlevels = ["cook", "judge"]\n[[estimand]]\nby = ["job"]').replace(
         "from {city}", "from {city} as a {job}") % "(alike)")  # fmt: skip
     table = fv.run(read.folder / "small.toml", favouring_oslo, read.folder / "jobs").estimates()
     found = table.filter(measure="gap_from_alike")
@@ -123,16 +123,20 @@ def test_alike_levels_are_a_family_in_each_cell(read: Reader) -> None:
         ("(allike)", "city", "Unknown level of city '(allike)'. Did you mean '(alike)'?"),
         ("(alike)", "group", "A unit has one level of 'group', so that it has none that are alike: compare with"),
         ('(alike)"\nconfirmatory = "true', "city", "'confirmatory' is true or false, not 'true'."),
-        ('(alike)"\nwelch = true\nname = "x', "city", "A gap versus (alike) has no 'welch': it is between scores"),
-        ('(alike)"\non = "shift', "city", "A gap versus (alike) has no 'on': it is between scores"),
-        ('(alike)"\nconfirmatory = true\nname = "x', "city", "A gap versus (alike) has no 'confirmatory'"),
+        ('(alike)"\nwelch = true\nmeasure = "x', "city", "A gap versus (alike) has no 'welch': it is between scores"),
+        (
+            '(alike)"\nof_shifts = true\nmeasure = "x',
+            "city",
+            "A gap versus (alike) has no 'of_shifts': it is between scores",
+        ),
+        ('(alike)"\nconfirmatory = true\nmeasure = "x', "city", "A gap versus (alike) has no 'confirmatory'"),
         ("(means)", "city", "Unknown level of city '(means)'. Did you mean '(mean)' or"),
         ("(mean)", "group", "A unit has one level of 'group', so that there is no mean of its levels: compare with"),
     ],
 )
 def test_each_mistake_is_one_sentence(versus: str, of: str, says: str, read: Reader) -> None:
     with pytest.raises(FaceValueError) as error:
-        read((STUDY % versus).replace('of = "city"', f'of = "{of}"')).study()
+        read((STUDY % versus).replace('factor = "city"', f'factor = "{of}"')).study()
     assert says in str(error.value)
 
 

@@ -22,9 +22,9 @@ text = "How competent does this person look, from 1 to 7?"
 kind = "rating"
 low = 1
 high = 7
-[[take]]
-measure = "gap"
-of = "group"
+[[estimand]]
+statistic = "gap"
+factor = "group"
 versus = "(mean)"
 """
 CONTEXTS = ("mosque", "church", "temple")
@@ -90,7 +90,7 @@ def test_labels_of_fairface_are_read_from_its_folder(read: Reader) -> None:
         ('path = "data"', 'path = "data"\nunit = "sets"', "line 7: Unknown unit 'sets'. Did you mean 'set'"),
         ('path = "data"', 'path = "data"\ncue = "group"', "line 7: Unknown key 'cue'."),
         ('"data-set"', '"dataset"', "Unknown kind of pictures 'dataset'. Did you mean 'data-set' or"),
-        ('of = "group"', 'of = "race"', "Unknown factor in a gap 'race'."),
+        ('factor = "group"', 'factor = "race"', "Unknown factor in a gap 'race'."),
     ],
 )
 def test_each_mistake_is_one_sentence(before: str, after: str, says: str, read: Reader) -> None:

@@ -55,6 +55,7 @@ def followed(data: st.DataObject, *, whole: bool) -> str:
 _HOW: dict[str, Any] = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
 
 
+@pytest.mark.slow
 def test_what_a_plan_accepts_is_reported_on_simulated_answers() -> None:
     refused = []
 
@@ -64,7 +65,7 @@ def test_what_a_plan_accepts_is_reported_on_simulated_answers() -> None:
         refused.append(followed(data, whole=False))
 
     follow()
-    assert 0.2 < sum(not sentence for sentence in refused) / len(refused) < 0.9  # the generator makes both
+    assert 0 < sum(not sentence for sentence in refused) < len(refused)  # the generator makes both
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 from facevalue.calibration.repetitions import audits_of
 from facevalue.errors import DataError, FaceValueError
 from facevalue.models.registry import load
-from facevalue.protocol import Ask, Portraits, Protocol, Take, Variant, choice, yes_or_no
+from facevalue.protocol import Ask, Portraits, Protocol, Variant, choice, yes_or_no
 from facevalue.protocol.variant_files import builtin
 from facevalue.protocol.variant_trials import intervened
 from facevalue.report.of_runs import report
@@ -17,6 +17,7 @@ from facevalue.runs import run
 from facevalue.runs.joined import estimate
 from facevalue.runs.plan import plan
 from facevalue.runs.stored import StoredRun
+from facevalue.statistics import Estimand, Mean
 from facevalue.types import Question
 from tests.protocol.conftest import Reader
 
@@ -32,11 +33,11 @@ text = "Would you invite this person? Answer with only {options}."
 kind = "choice"
 options = { invite = "invite", decline = "decline" }
 favourable = "invite"
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 by = ["variation"]
-[[take]]
-measure = "mean"
+[[estimand]]
+statistic = "mean"
 """
 BLUNT = '[variant.blunt]\nprompt = "An interview? Say only {options}."\n'
 REFERENCE = '[variant.formal]\noptions = { invite = "yes, send a letter" }\n'
@@ -52,7 +53,7 @@ text = "What would this person earn? A number."
 [task.pay.answer]
 kind = "rating"
 """
-TWO = HIRE[: HIRE.index("[prompt]")] + TASKS + HIRE[HIRE.index("[[take]]") :]
+TWO = HIRE[: HIRE.index("[prompt]")] + TASKS + HIRE[HIRE.index("[[estimand]]") :]
 
 
 def question(protocol: Protocol, variant: str) -> Question:
@@ -80,7 +81,6 @@ def test_replies_are_read_with_the_options_of_their_variant(read: Reader) -> Non
     assert set(share.rows()) == {("plain", None, False), ("formal", 1.0, True)}
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_changes_are_estimated_and_reported_and_plans_count_them(read: Reader, tmp_path: Path) -> None:
     study = read(HIRE + BLUNT + BARE).study()
     assert plan(study).asked == 3 * 6 * 2 * 2
@@ -135,7 +135,7 @@ def test_they_are_declared_in_python_too() -> None:
         title="Who is invited?",
         stimuli=Portraits(cues={}, people="4"),
         ask=Ask(("Is this {options}?",), choice({"a": "good", "b": "bad"}, "a", "both")),
-        takes=(Take("mean"),),
+        estimands=(Estimand(Mean()),),
         variants=(Variant("fine", options={"a": "fine"}), Variant("blank", picture="blank")),
     )
     assert protocol.study().design.size == 3 * 4 * 2
@@ -143,7 +143,7 @@ def test_they_are_declared_in_python_too() -> None:
     with pytest.raises(DataError, match="'fine' words options anew, and the answer is no choice"):
         Protocol(
             name="hire", title="", stimuli=Portraits(cues={}), ask=Ask(("Hire?",), yes_or_no()),
-            takes=(Take("mean"),), variants=(Variant("fine", options={"yes": "Sure"}),),
+            estimands=(Estimand(Mean()),), variants=(Variant("fine", options={"yes": "Sure"}),),
         )  # fmt: skip
 
 

@@ -24,12 +24,12 @@ text = "Is this person {trait}?"
 levels = ["kind", "lazy"]
 [answer]
 kind = "yes-no"
-[[take]]
-measure = "spread"
-of = "gender"
-[[take]]
-measure = "spread"
-of = "age"
+[[estimand]]
+statistic = "spread"
+factor = "gender"
+[[estimand]]
+statistic = "spread"
+factor = "age"
 """
 LISTS = """
 name = "small"
@@ -43,8 +43,8 @@ accessories = ["cap"]
 text = "Name three values of this person."
 [answer]
 kind = "list"
-[[take]]
-measure = "similarity"
+[[estimand]]
+statistic = "similarity"
 by = ["variation"]
 [sampling]
 seeds = [1, 2]
@@ -68,7 +68,7 @@ def test_a_spread_is_led_by_the_name_of_its_own_factor(read: Reader, tmp_path: P
 
 
 def test_spreads_of_one_family_lead_together(read: Reader, tmp_path: Path) -> None:
-    read(SPREADS.replace('measure = "spread"', 'measure = "spread"\nfamily = "spreads between groups"'))
+    read(SPREADS.replace('statistic = "spread"', 'statistic = "spread"\nfamily = "spreads between groups"'))
     printed = terminal(fv.run(tmp_path / "small.toml", "sim/strong", tmp_path / "run", progress=False))
     assert "for each of 2 factors, even a difference of" in " ".join(printed.split())
 

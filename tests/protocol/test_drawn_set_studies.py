@@ -19,9 +19,9 @@ text = "How competent does this person look, from 1 to 7?"
 kind = "rating"
 low = 1
 high = 7
-[[take]]
-measure = "gap"
-of = "skin_tone"
+[[estimand]]
+statistic = "gap"
+factor = "skin_tone"
 versus = "(alike)"
 """
 

@@ -29,14 +29,14 @@ kind = "measurements"
 unit = "steps"
 low = -255
 high = 255
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 by = ["cue"]
 margin = 1
-[[take]]
-measure = "gap"
-of = "gender"
-on = "shift"
+[[estimand]]
+statistic = "gap"
+factor = "gender"
+of_shifts = true
 by = ["cue"]
 """
 HEAD = ("image", "path", "source", "identity", "cue", "gender")

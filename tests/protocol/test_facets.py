@@ -3,10 +3,11 @@
 import pytest
 
 import facevalue as fv
-from facevalue.protocol import Ask, Portraits, Protocol, Take, yes_or_no
+from facevalue.protocol import Ask, Portraits, Protocol, yes_or_no
 from facevalue.protocol.facets import CONTRASTS, Kinds
 from facevalue.protocol.group_names import GroupName, group_name
 from facevalue.protocol.page import Findings
+from facevalue.statistics import Estimand, Gap, Shift, Spread
 from facevalue.studies.registry import PUBLISHED, STUDIES
 
 KNOWN = {name: {first, second, ""} for name, first, second in CONTRASTS}
@@ -17,7 +18,7 @@ KNOWN["about"] |= {"perception", "description"}
 def test_every_published_study_says_whom_its_leads_are_about(name: str) -> None:
     make = STUDIES[name].page
     if make is None:
-        pytest.skip("its page follows from its takes")
+        pytest.skip("its page follows from its estimands")
     facets = [lead.facet for lead in make().lead if isinstance(lead, Findings) and lead.facet is not None]
     assert facets
     for facet in facets:
@@ -32,12 +33,12 @@ def test_takes_of_an_own_study_have_facets_without_a_word() -> None:
         title="Who is invited?",
         stimuli=Portraits(cues={"tattoos": ("facial-tattoo",)}, people="24"),
         ask=Ask(prompts=("Would you invite this person?",), reply=yes_or_no()),
-        takes=(
-            Take("shift", by=("variation",)),
-            Take("shift"),
-            Take("gap", of="gender"),
-            Take("gap", of="age"),
-            Take("spread", of="gender"),
+        estimands=(
+            Estimand(Shift(), by=("variation",)),
+            Estimand(Shift()),
+            Estimand(Gap(factor="gender")),
+            Estimand(Gap(factor="age")),
+            Estimand(Spread(factor="gender")),
         ),
     )
     page = hiring.study().page

@@ -21,9 +21,9 @@ gender = ["female", "male"]
 text = "Is this person kind? Answer with only {options}."
 [answer]
 kind = "yes-no"
-[[take]]
-measure = "gap"
-of = "gender"
+[[estimand]]
+statistic = "gap"
+factor = "gender"
 """
 PATTERN = "{occupation}/{race}_{gender}/{n}"
 PATHS = ("nurse/ME_female/1.png", "CEO/asian_male/2.jpg", "ceo/asian_male/10.jpg")
@@ -59,7 +59,7 @@ def test_a_cue_within_sets_is_compared_with_its_base(tmp_path: Path) -> None:
     text = text.replace(
         '[pictures.aliases.race]\n"middle eastern" = ["ME"]', '[pictures.aliases.hat]\ncap = ["red hat"]'
     )
-    text = text.replace('measure = "gap"\nof = "gender"', 'measure = "shift"\nby = ["hat"]')
+    text = text.replace('statistic = "gap"\nfactor = "gender"', 'statistic = "shift"\nby = ["hat"]')
     paths = ("anna_maria_none.png", "anna_maria-red_hat.png", "bo_none.png", "bo_cap.png")
     study = studies.protocol(written(tmp_path, text, paths)).study()
     assert study.manifest.select("set", "hat").rows() == [

@@ -68,7 +68,7 @@ def test_columns_that_fill_no_slot_are_coarser_factors(read: Reader) -> None:
 
 
 def test_a_gap_of_a_coarser_factor_is_the_difference_of_its_means(read: Reader, tmp_path: Path) -> None:
-    read(f'{STUDY}[[take]]\nmeasure = "gap"\nof = "of"')
+    read(f'{STUDY}[[estimand]]\nstatistic = "gap"\nfactor = "of"')
     opened = fv.run(tmp_path / "small.toml", "sim/strong", tmp_path / "run")
     gap = opened.estimates().filter(pl.col("measure") == "paired_gap").to_dicts()
     base = opened.answers().filter(pl.col("first") == "Emily")
@@ -173,8 +173,8 @@ kind = "choice"
 options = {low = "{a}", high = "{b}", other = "{c}"}
 favourable = "high"
 orderings = "both"
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 by = ["of"]
 """
 
@@ -265,7 +265,11 @@ def test_levels_that_are_never_asked_together_are_not_compared(of: str, by: str,
     text = STUDY.replace("city = ", 'identity_town = "t", city = ') if by == "identity_town" else STUDY
     for number, city in enumerate(("Rome", "Oslo")):
         text = text.replace(f'"t", city = "{city}"', f'"town {number}", city = "{city}"')
-    text = text.replace('measure = "shift"\nby = ["job"]', f'measure = "gap"\nof = "{of}"\nby = ["job", "{by}"]')
-    with pytest.raises(FaceValueError, match=rf"Each '{by}' has one level of '{of}', so that a gap by {by} compares"):
+    text = text.replace(
+        'statistic = "shift"\nby = ["job"]', f'statistic = "gap"\nfactor = "{of}"\nby = ["job", "{by}"]'
+    )
+    with pytest.raises(FaceValueError, match=rf"Each '{by}' has one level of '{of}', so that a gap by {by}"):
         read(text).study()
-    read(text.replace("[[take]]", "[[take]]\noptional = true", 1) + '\n[[take]]\nmeasure = "mean"\n').study()
+    read(
+        text.replace("[[estimand]]", "[[estimand]]\noptional = true", 1) + '\n[[estimand]]\nstatistic = "mean"\n'
+    ).study()

@@ -75,8 +75,12 @@ def test_labels_of_people_stand_beside_the_judge(folder: Path) -> None:
     assert checks.select(pl.col("low", "high").is_not_null().all()).row(0) == (True, True)
     alone = rows.filter(pl.col("judged_by").is_not_null(), pl.col("measure") == "mean_tone_warm")
     by = {who: alone.filter(judged_by=who).sort("place")["value"].to_list() for who in alone["judged_by"].unique()}
-    assert set(by) == {"people", "the judge, same texts"}
+    assert set(by) == {"people", "the judge, same texts", "the judge, corrected by people"}
     assert by["people"] == pytest.approx(by["the judge, same texts"])
+    whole = rows.filter(pl.col("judged_by").is_null(), pl.col("measure") == "mean_tone_warm").sort("place")
+    assert by["the judge, corrected by people"] == pytest.approx(whole["value"].to_list())
+    corrected = alone.filter(judged_by="the judge, corrected by people").sort("place")
+    assert (corrected["high"] - corrected["low"] > (whole["high"] - whole["low"])).all()
     assert alone["p"].is_null().all()
     report([StoredRun.open(folder)], folder / "report.html")
     page = (folder / "report.html").read_text()
@@ -104,7 +108,7 @@ def test_texts_are_drawn_by_what_the_judge_says(folder: Path) -> None:
     assert rows["warm", "precision"]["value"] == 1.0  # who calls everything warm
     assert rows["warm", "recall"]["value"] == pytest.approx(key.sizes["warm"] / sum(key.sizes.values()))
     assert rows["cold", "recall"]["value"] is None
-    assert rows["cold", "recall"]["method"].startswith("not measurable")
+    assert rows["cold", "recall"]["detail"].startswith("not measurable")
 
 
 def test_a_sorting_that_does_not_exist_is_named(folder: Path) -> None:

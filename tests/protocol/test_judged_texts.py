@@ -50,12 +50,12 @@ text = "Describe a person before a {{place}}."
 [answer]
 kind = "text"
 {JUDGED}{SCORED}
-[[take]]
-measure = "mean"
+[[estimand]]
+statistic = "mean"
 by = ["place"]
-[[take]]
-measure = "gap"
-of = "place"
+[[estimand]]
+statistic = "gap"
+factor = "place"
 [sampling]
 seeds = [1, 2]
 max_tokens = 64
@@ -197,7 +197,6 @@ def test_a_judge_and_a_scorer_are_read_together(folder: Path) -> None:
     assert rows.filter(pl.col("measure").is_in(["mean_tone_warm", "mean_hostility"]))["value"].is_not_null().all()
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_variants_are_judged_too(read: Reader, tmp_path: Path) -> None:
     read(STUDY + '[variant.poet]\nbefore = "You are a poet."\n')
     fv.run(tmp_path / "small.toml", "sim/strong", tmp_path / "run")
@@ -236,7 +235,7 @@ def test_the_same_in_python() -> None:
         ('label = "hostility"', "low = 1\nhigh = 1", r"line \d+: The least hostility, 1, is not below the greatest, 1"),
         ('label = "hostility"', "label = 3", r"line \d+"),
         ('kind = "text"', 'kind = "yes-no"', r"line \d+: Unknown key"),
-        ('measure = "mean"', 'measure = "mean"\nscores = ["tone_wram"]', r"line \d+: Unknown score 'tone_wram'\. Did"),
+        ('statistic = "mean"', 'statistic = "mean"\nscores = ["tone_wram"]', r"line \d+: Unknown score 'tone_wram'"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_sentence(before: str, after: str, message: str, read: Reader) -> None:
@@ -250,7 +249,7 @@ def test_one_name_of_two_questions_to_a_judge_is_refused(read: Reader) -> None:
     task = '[task.{0}.prompt]\ntext = "{0} {{place}}?"\n[task.{0}.answer]\nkind = "text"\n'
     judged = JUDGED.replace("answer.judged", "task.{0}.answer.judged")
     first, second = (task.format(name) + judged.replace("{0}", name) for name in ("one", "two"))
-    head, takes = STUDY.split("[prompt]", maxsplit=1)[0], "[[take]]" + STUDY.split("[[take]]", 1)[1]
+    head, takes = STUDY.split("[prompt]", maxsplit=1)[0], "[[estimand]]" + STUDY.split("[[estimand]]", 1)[1]
     assert read(head + first + second + takes).study().reading.judged is not None
     with pytest.raises(DataError, match=r"'tone' of the tasks 'one' and 'two' asks a judge different things"):
         read(head + first + second.replace("the tone of", "the sound of") + takes).study()

@@ -24,8 +24,8 @@ base = "none"
 text = "How do you see this person?"
 [answer]
 {answer}
-[[take]]
-measure = "{measure}"
+[[estimand]]
+statistic = "{measure}"
 """
 YES = 'kind = "yes-no"'
 

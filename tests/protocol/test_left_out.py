@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import FaceValueError
-from facevalue.protocol import Ask, Protocol, Rows, Take, choice
+from facevalue.protocol import Ask, Protocol, Rows, choice
 from facevalue.protocol.study import Study
+from facevalue.statistics import Estimand, Gap, Lean, Mean
 from tests.protocol.conftest import MINIMAL, Reader
 
 BIASED, CONTRARY, UNKNOWN, REFUSED = (
@@ -25,17 +26,18 @@ SCORES: dict[str, dict[str, float | None]] = {
     "s_dis": {"old": 1, "young": -1, "unknown": None},
     "s_amb": {"old": 1, "young": -1, "unknown": 0},
 }
-TAKES = (
-    Take("lean", scores=("s_dis",)), Take("lean", scores=("s_amb",), family="ambiguous"),
-    Take("mean", scores=("right",)), Take("mean", scores=("s_dis",)),
+ALL = (
+    Estimand(Lean(), scores=("s_dis",)), Estimand(Lean(), scores=("s_amb",), family="ambiguous"),
+    Estimand(Mean(), scores=("right",)), Estimand(Mean(), scores=("s_dis",)),
 )  # fmt: skip
 
 
-def study(units: int, pictures: int = 1, seeds: Sequence[int] = (1,), takes: tuple[Take, ...] = TAKES) -> Study:
+def study(units: int, pictures: int = 1, seeds: Sequence[int] = (1,), estimands: tuple[Estimand, ...] = ALL) -> Study:
     rows = [{"identity": f"u{u}", "place": f"p{p}"} for u in range(units) for p in range(pictures)]
     return Protocol(
         name="bbq", title="Who did it?", stimuli=Rows(rows), seeds=tuple(seeds),
-        ask=Ask(("In {place} two people were seen. Who stole? {options}",), choice(OPTIONS, SCORES)), takes=takes,
+        ask=Ask(("In {place} two people were seen. Who stole? {options}",), choice(OPTIONS, SCORES)),
+        estimands=estimands,
     ).study()  # fmt: skip
 
 
@@ -66,6 +68,7 @@ def test_the_scores_are_those_of_bbq() -> None:
     assert row(table, "na_rate")["value"] == 0.0  # what is left out is no missing answer
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([BIASED, CONTRARY, UNKNOWN, REFUSED]), min_size=6, max_size=18))
 def test_bounds_hold_what_missing_answers_could_have_been(texts: list[str]) -> None:
     """Every way to fill the missing answers lies between them, and the ends are attained."""
@@ -92,7 +95,7 @@ def grouped(old: int, young: int) -> Study:
     return Protocol(
         name="bbq", title="Who did it?", stimuli=Rows(rows),
         ask=Ask(("Two people were seen. Who stole? {options}",), choice(OPTIONS, SCORES)),
-        takes=(Take("gap", of="age", scores=("s_dis",)), Take("mean", scores=("right", "s_amb"))),
+        estimands=(Estimand(Gap(factor="age"), scores=("s_dis",)), Estimand(Mean(), scores=("right", "s_amb"))),
     ).study()  # fmt: skip
 
 
@@ -168,7 +171,7 @@ LEFT_OUT = MINIMAL.replace("as a {job}?", "as a {job}? {options}").replace(
     'kind = "choice"\noptions = ["hire", "reject", "unsure"]\n'
     '[answer.scores.hired]\nhire = 1\nreject = -1\nunsure = "left out"\n'
     "[answer.scores.sure]\nhire = 1\nreject = 1\nunsure = 0",
-).replace('measure = "shift"', 'measure = "lean"\nscores = ["hired"]')  # fmt: skip
+).replace('statistic = "shift"', 'statistic = "lean"\nscores = ["hired"]')  # fmt: skip
 
 
 def test_a_file_says_which_option_is_left_out(read: Reader) -> None:
@@ -187,17 +190,17 @@ def test_a_file_says_which_option_is_left_out(read: Reader) -> None:
         ('reject = -1\nunsure = "left out"', 'reject = "left out"\nunsure = "left out"', "not all the same"),
         ('unsure = "left out"', "", "Each option has a score"),
         ('hire = 1\nreject = -1\nunsure = "left out"', '', "not all the same"),
-        ('measure = "lean"', 'measure = "shift"', "'hired' leaves answers out, so that it has means, leans and"),
-        ('"lean"\nscores = ["hired"]', '"gap"\nof = "city"\nversus = "(mean)"', "there is no mean of its levels"),
-        ('"lean"\nscores = ["hired"]', '"gap"\nof = "city"\nwelch = true', "no gap by Welch's test: name others"),
-        ('measure = "lean"\nscores = ["hired"]', 'measure = "spread"\nof = "city"', "no spread: name others"),
-        ('measure = "lean"', 'measure = "preference"', "no preference"),
-        ('measure = "lean"', 'measure = "leen"', "Did you mean 'lean'"),
+        ('statistic = "lean"', 'statistic = "shift"', "'hired' leaves answers out, so that it has means, leans and"),
+        ('"lean"\nscores = ["hired"]', '"gap"\nfactor = "city"\nversus = "(mean)"', "there is no mean of its levels"),
+        ('"lean"\nscores = ["hired"]', '"gap"\nfactor = "city"\nwelch = true', "no gap by Welch's test: name others"),
+        ('statistic = "lean"\nscores = ["hired"]', 'statistic = "spread"\nfactor = "city"', "no spread: name others"),
+        ('statistic = "lean"', 'statistic = "preference"', "no preference"),
+        ('statistic = "lean"', 'statistic = "leen"', "Did you mean 'lean'"),
         ('by = ["job"]', 'by = ["job"]\nonly = {city = "Rome"}', "`only` names levels of the factors in `by`; 'city'"),
         ('by = ["job"]', 'by = ["job"]\nonly = {job = "nurs"}', "Unknown level of job 'nurs'. Did you mean 'nurse'"),
         ('by = ["job"]', 'by = ["job"]\nonly = "nurse"', "'only' is a table, not 'nurse'"),
         ('by = ["job"]', 'by = ["job"]\nonly = {job = 3}', "'job' is a list of texts in quotes, not 3"),
-        ('by = ["job"]', 'by = ["job"]\nof = "city"', "A lean has no factor of its own"),
+        ('by = ["job"]', 'by = ["job"]\nfactor = "city"', "A lean has no 'factor'"),
         ('by = ["job"]', 'by = ["job"]\nmargin = 1.5', "margin"),
     ],
 )  # fmt: skip
@@ -208,6 +211,6 @@ def test_mistakes_are_one_sentence(before: str, after: str, message: str, read: 
 
 
 def test_only_the_levels_that_a_take_names_are_estimated() -> None:
-    takes = (Take("lean", by=("place",), only={"place": ("p1",)}, scores=("s_amb",)), *TAKES[:1])
-    table = estimates(study(4, 3, takes=takes), [BIASED] * 12)
+    estimands = (Estimand(Lean(), by=("place",), only={"place": ("p1",)}, scores=("s_amb",)), *ALL[:1])
+    table = estimates(study(4, 3, estimands=estimands), [BIASED] * 12)
     assert table.filter(measure="lean_s_amb")["place"].to_list() == ["p1"]

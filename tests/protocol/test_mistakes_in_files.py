@@ -21,8 +21,8 @@ text = "Is this person a {job}?"
 levels = ["nurse", "cook"]
 [answer]
 kind = "yes-no"
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 [sampling]
 seeds = [1, 2]
 temperature = 0.7
@@ -42,8 +42,8 @@ kind = "choice"
 options = ["left", "right"]
 favourable = "left"
 orderings = "both"
-[[take]]
-measure = "preference"
+[[estimand]]
+statistic = "preference"
 by = ["hat"]
 """
 
@@ -78,9 +78,9 @@ def listed(read: Reader) -> Reader:
         ("job", "people", "line 9: No factor can be called 'people', which is a setting of the study"),
         ("job", "wording", "line 9: No factor can be called 'wording', which stands for the wording"),
         ("job", "age", "line 9: The factor 'age' is one of the pictures and of the slots"),
-        ('[[take]]\nmeasure = "shift"\n', "", "small.toml: The study 'small' takes no measure"),
+        ('[[estimand]]\nstatistic = "shift"\n', "", "small.toml: The study 'small' estimates nothing"),
         ("thick-rimmed", "thick", "line 6: Unknown value of eyewear 'thick'"),
-        ('"shift"', '"shfit"', "line 13: Unknown measure 'shfit'. Did you mean 'shift'?"),
+        ('"shift"', '"shfit"', "line 14: Unknown statistic 'shfit'. Did you mean 'shift'?"),
     ],
 )
 def test_mistakes_in_a_study_of_drawn_faces(before: str, after: str, says: str, read: Reader) -> None:

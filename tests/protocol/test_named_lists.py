@@ -7,7 +7,8 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import FaceValueError
-from facevalue.protocol import Ask, NamedList, Portraits, Protocol, Take
+from facevalue.protocol import Ask, NamedList, Portraits, Protocol
+from facevalue.statistics import Estimand, Shift, Similarity
 from tests.cli.conftest import Command, facevalue
 from tests.protocol.conftest import Reader
 
@@ -27,19 +28,20 @@ text = "Which of these jobs may this person have? Name up to three, or none."
 kind = "list"
 {OPTIONS}
 most = 3
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 by = ["variation"]
-[[take]]
-measure = "similarity"
+[[estimand]]
+statistic = "similarity"
 by = ["variation"]
-[[take]]
-measure = "mean"
+[[estimand]]
+statistic = "mean"
 [sampling]
 seeds = [1, 2, 3]
 """
 
 
+@pytest.mark.slow
 def test_each_option_is_a_share_and_lists_are_compared(read: Reader, tmp_path: Path) -> None:
     read(STUDY, "jobs.toml")
     opened = fv.run(tmp_path / "jobs.toml", "sim/strong", tmp_path / "run")
@@ -69,11 +71,11 @@ def within_sets(places: int, takes: str) -> str:
     rows = [f'{{identity = "{n}", place = "p{p}", age = "{n % 2}"}}' for n in range(9) for p in range(places)]
     start, end = STUDY.index("[pictures]"), STUDY.index("[prompt]")
     text = f'{STUDY[:start]}[pictures]\nkind = "none"\nrows = [{", ".join(rows)}]\n{STUDY[end:]}'
-    return text[: text.index("[[take]]")].replace("this person", "somebody in {place}") + takes + SEEDS
+    return text[: text.index("[[estimand]]")].replace("this person", "somebody in {place}") + takes + SEEDS
 
 
 def test_lists_about_pictures_of_one_set_are_compared_without_a_base(read: Reader, tmp_path: Path) -> None:
-    of = '[[take]]\nmeasure = "similarity"\nof = "place"\n'
+    of = '[[estimand]]\nstatistic = "similarity"\nfactor = "place"\n'
     read(within_sets(3, f'{of}{of}by = ["age"]\n'), "jobs.toml")
     opened = fv.run(tmp_path / "jobs.toml", "sim/strong", tmp_path / "run")
     estimates = opened.estimates()
@@ -87,7 +89,7 @@ def test_lists_about_pictures_of_one_set_are_compared_without_a_base(read: Reade
 
 
 def test_lists_of_very_many_pictures_of_one_set_are_refused(read: Reader) -> None:
-    study = read(within_sets(101, '[[take]]\nmeasure = "similarity"\nof = "place"\n'))
+    study = read(within_sets(101, '[[estimand]]\nstatistic = "similarity"\nfactor = "place"\n'))
     with pytest.raises(FaceValueError, match="'place' has 101 levels; a similarity is between 100 groups at most"):
         study.study()
 
@@ -130,7 +132,10 @@ def test_lists_are_one_of_several_tasks_in_python(tmp_path: Path) -> None:
         title="Jobs",
         stimuli=Portraits(cues={"eyewear": ("thick-rimmed",)}, people="6"),
         tasks={"jobs": jobs, "hobbies": Ask(("What does this person like?",), NamedList())},
-        takes=(Take("similarity", by=("variation",)), Take("shift", by=("variation",), scores=("jobs_nurse",))),
+        estimands=(
+            Estimand(Similarity(), by=("variation",)),
+            Estimand(Shift(), by=("variation",), scores=("jobs_nurse",)),
+        ),
         seeds=(1, 2),
         max_tokens=60,
     )
@@ -151,7 +156,7 @@ def test_probabilities_are_refused_in_a_sentence(read: Reader, tmp_path: Path) -
         fv.run(tmp_path / "jobs.toml", "sim/strong", tmp_path / "run", exact=True)
 
 
-SIMILARITY = 'measure = "similarity"\nby = ["variation"]'
+SIMILARITY = 'statistic = "similarity"\nby = ["variation"]'
 
 
 @pytest.mark.parametrize(
@@ -168,12 +173,12 @@ SIMILARITY = 'measure = "similarity"\nby = ["variation"]'
         ("most = 3", "most = 1\nleast = 2", r"line 14: A list has from 0 or more to at most 100 entries, not 2 to 1"),
         ("most = 3", "most = 1000", r"line 13: A list has from 0 or more to at most 100 entries"),
         ("most = 3", 'most = "3"', r"line 13: 'most' is a whole number, not '3'"),
-        (SIMILARITY, f'{SIMILARITY}\nscores = ["nurse"]', r"line 17: The take of 'nurse': a similarity is of lists"),
-        ('measure = "mean"', 'measure = "mean"\nscores = ["list"]', r"The take of 'list': a list has no mean: take"),
-        (SIMILARITY, 'measure = "similarity"\nof = "gender"', r"no unit has several of 'gender'"),
-        (SIMILARITY, 'measure = "similarity"\nmargin = 0.1', r"margin"),
-        (SIMILARITY, 'measure = "similarity"\nby = ["variaton"]', r"Unknown factor in a similarity 'variaton'\. Did"),
-        ('measure = "similarity"', 'measure = "similarty"', r"Unknown measure 'similarty'\. Did you mean 'similarity'"),
+        (SIMILARITY, f'{SIMILARITY}\nscores = ["nurse"]', r"line 17: The estimand of 'nurse': a similarity is of"),
+        ('statistic = "mean"', 'statistic = "mean"\nscores = ["list"]', r"'list': a list has no mean: estimate"),
+        (SIMILARITY, 'statistic = "similarity"\nfactor = "gender"', r"no unit has several of 'gender'"),
+        (SIMILARITY, 'statistic = "similarity"\nmargin = 0.1', r"margin"),
+        (SIMILARITY, 'statistic = "similarity"\nby = ["variaton"]', r"Unknown factor in a similarity 'variaton'\. Did"),
+        ('statistic = "similarity"', 'statistic = "similarty"', r"Unknown statistic 'similarty'\. Did you mean"),
         (f'kind = "list"\n{OPTIONS}\nmost = 3', 'kind = "yes-no"', r"A similarity is of lists, and no answer is one"),
         ("[pictures.cues]\neyewear = [\"thick-rimmed\"]", "", r"A shift needs a base|factor in a shift 'variation'"),
     ],

@@ -12,7 +12,7 @@ from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.replies import yes_or_no
 from facevalue.protocol.stimuli import Rows
 from facevalue.protocol.study import Study
-from facevalue.protocol.takes import Take
+from facevalue.statistics import Estimand, Gap, Mean, Shift, Spread
 
 UNITS = 24
 ROWS = [
@@ -25,14 +25,14 @@ NULL = Protocol(
     title="Nothing is planted",
     stimuli=Rows(ROWS, cue="hat", base="none"),
     ask=Ask(("{hat} {job} {city}?",), yes_or_no(), {"job": {"nurse": "nurse", "cook": "cook"}}),
-    takes=(
-        Take("shift", by=("hat",)),
-        Take("shift", by=("hat", "job")),
-        Take("gap", of="gender"),
-        Take("gap", of="job"),
-        Take("gap", of="gender", on="shift", by=("hat",)),
-        Take("spread", of="age"),
-        Take("mean"),
+    estimands=(
+        Estimand(Shift(), by=("hat",)),
+        Estimand(Shift(), by=("hat", "job")),
+        Estimand(Gap(factor="gender")),
+        Estimand(Gap(factor="job")),
+        Estimand(Gap(factor="gender", of_shifts=True), by=("hat",)),
+        Estimand(Spread(factor="age")),
+        Estimand(Mean()),
     ),
     seeds=(1, 2, 3),
 )

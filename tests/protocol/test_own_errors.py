@@ -7,7 +7,7 @@ from facevalue.protocol.own import MAX_KEPT
 from tests.protocol.conftest import MINIMAL, Reader
 
 JOB = '[factor.job]\nlevels = ["nurse", "cook"]'
-TAKE = '[[take]]\nmeasure = "shift"\nby = ["job"]'
+HIRED = '[[estimand]]\nstatistic = "shift"\nby = ["job"]'
 ANSWER = '[answer]\nkind = "yes-no"'
 
 
@@ -18,7 +18,7 @@ ANSWER = '[answer]\nkind = "yes-no"'
         ('by = ["job"]', 'by = ["jib"]', "line 17: Unknown factor in a shift 'jib'. Did you mean 'job'?"),
         ('by = ["job"]', 'by = ["job", "job"]', "line 19: 'by' names 'job' twice."),
         ('by = ["job"]', "by = 3", "line 19: 'by' is a list of texts in quotes, not 3."),
-        ('measure = "shift"', 'measure = "shft"', "line 17: Unknown measure 'shft'. Did you mean 'shift'?"),
+        ('statistic = "shift"', 'statistic = "shft"', "line 18: Unknown statistic 'shft'. Did you mean 'shift'?"),
         (ANSWER, '[answer]\nkind = "yesno"', "Unknown kind of answer 'yesno'. Did you mean 'yes-no'?"),
         (ANSWER, '[answer]\nkind = "yes-no"\nfavourable = "maybe"', "Unknown favourable answer 'maybe'"),
         (ANSWER, '[answer]\nkind = "choice"\noptions = ["a", "b"]\nfavourable = "c"', "Unknown favourable option 'c'"),
@@ -43,21 +43,21 @@ ANSWER = '[answer]\nkind = "yes-no"'
         ('name = "small"', "name = small", "is not valid TOML"),
         ('name = "small"', 'name = "small"\nversion = -1', "line 3: 'version' is a whole number from 1, not -1."),
         ('name = "small"', 'like = "vignete"', "Unknown study 'vignete'. Did you mean 'vignette'?"),
-        (TAKE, "", "takes no measure"),
-        (TAKE, '[[take]]\nmeasure = "gap"', "A gap needs a factor of its own"),
-        (TAKE, '[[take]]\nmeasure = "gap"\nof = "city"\nversus = "Paris"', "Unknown level of city 'Paris'"),
-        (TAKE, '[[take]]\nmeasure = "gap"\nof = "city"\nends = ["Oslo"]', "`ends` names all levels of city in"),
-        (TAKE, f'{TAKE}\ntested = "no"', "line 20: 'tested' is true or false, not 'no'."),
-        (TAKE, f"{TAKE}\ntested = false\nmargin = 0.1", "line 17: A shift that is not tested has no family and no"),
-        (TAKE, '[[take]]\nmeasure = "mean"\nmargin = -1', "The margin of the mean is -1: it must be above zero."),
-        (TAKE, '[[take]]\nmeasure = "mean"\nscores = ["x"]', "Unknown score 'x'"),
-        (TAKE, '[[take]]\nmeasure = "preference"', "A preference is one of pairs side by side"),
-        (TAKE, '[[take]]\nmeasure = "spread"\nof = "first"', "'first' is not a factor in which units differ"),
-        (TAKE, f"{TAKE}\nmargin = 5", "line 17: The margin of shift is 5, and shift never lies further than 1"),
-        (TAKE, f"{TAKE}\n[sampling]\nmax_tokens = 0", "line 21: max_tokens is the longest reply, 1 to 1,000,000"),
-        (TAKE, f"{TAKE}\n[sampling]\nseeds = [1, 1]", "line 21: Seeds are 1 to 80 different whole numbers"),
-        (TAKE, f"{TAKE}\n[sampling]\ntemperature = 3", "line 21: The temperature is 3.0: it must be between 0"),
-        (TAKE, f"{TAKE}\nmargin = 0.1\n{TAKE}\nmargin = 0.2", "The measure 'shift' has two margins: 0.1 and 0.2."),
+        (HIRED, "", "estimates nothing"),
+        (HIRED, '[[estimand]]\nstatistic = "gap"', "A gap needs a factor of its own"),
+        (HIRED, '[[estimand]]\nstatistic = "gap"\nfactor = "city"\nversus = "Paris"', "Unknown level of city 'Paris'"),
+        (HIRED, '[[estimand]]\nstatistic = "gap"\nfactor = "city"\nends = ["Oslo"]', "`ends` names all levels of"),
+        (HIRED, f'{HIRED}\ntested = "no"', "line 20: 'tested' is true or false, not 'no'."),
+        (HIRED, f"{HIRED}\ntested = false\nmargin = 0.1", "line 17: A shift that is not tested has no family and no"),
+        (HIRED, '[[estimand]]\nstatistic = "mean"\nmargin = -1', "The margin of the mean is -1: it must be above"),
+        (HIRED, '[[estimand]]\nstatistic = "mean"\nscores = ["x"]', "Unknown score 'x'"),
+        (HIRED, '[[estimand]]\nstatistic = "preference"', "A preference is one of pairs side by side"),
+        (HIRED, '[[estimand]]\nstatistic = "spread"\nfactor = "first"', "'first' is not a factor in which units"),
+        (HIRED, f"{HIRED}\nmargin = 5", "line 17: The margin of shift is 5, and shift never lies further than 1"),
+        (HIRED, f"{HIRED}\n[sampling]\nmax_tokens = 0", "line 21: max_tokens is the longest reply, 1 to 1,000,000"),
+        (HIRED, f"{HIRED}\n[sampling]\nseeds = [1, 1]", "line 21: Seeds are 1 to 80 different whole numbers"),
+        (HIRED, f"{HIRED}\n[sampling]\ntemperature = 3", "line 21: The temperature is 3.0: it must be between 0"),
+        (HIRED, f"{HIRED}\nmargin = 0.1\n{HIRED}\nmargin = 0.2", "The measure 'shift' has two margins: 0.1 and 0.2."),
     ],
 )  # fmt: skip
 def test_each_mistake_is_one_sentence(before: str, after: str, says: str, read: Reader) -> None:
@@ -169,15 +169,17 @@ def test_a_file_is_like_another(read: Reader) -> None:
     assert list(made.ask.slots["job"]) == ["judge"]
     assert {one.name: one.default for one in made.settings}["manifest"] == str(read.folder / "deep" / "list.csv")
     (read.folder / "b.toml").write_text(MINIMAL)
-    mistaken = read('like = "b.toml"\n\n[[take]]\nmeasure = "mean"\nby = ["x"]', "like2.toml")
+    mistaken = read('like = "b.toml"\n\n[[estimand]]\nstatistic = "mean"\nby = ["x"]', "like2.toml")
     with pytest.raises(FaceValueError, match=r"like2.toml: line 3: Unknown factor in a mean 'x'"):
         mistaken.study()
 
 
 def test_a_confirmatory_spread_is_declared_for_its_own_factor(read: Reader) -> None:
-    takes = "".join(f'[[take]]\nmeasure = "spread"\nof = "{of}"\nconfirmatory = true\n' for of in ("city", "age"))
+    estimands = "".join(
+        f'[[estimand]]\nstatistic = "spread"\nfactor = "{of}"\nconfirmatory = true\n' for of in ("city", "age")
+    )
     rows = 'city = "Rome"}', 'city = "Rome", age = "1"}', 'city = "Oslo"}', 'city = "Oslo", age = "2"}'
-    text = MINIMAL.replace(*rows[:2]).replace(*rows[2:]) + takes
+    text = MINIMAL.replace(*rows[:2]).replace(*rows[2:]) + estimands
     declared = read(text).study().estimates.declared
     assert declared is not None
     assert [family.where["dimension"] for family in declared().families] == [("city",), ("age",)]

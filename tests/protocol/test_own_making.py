@@ -22,8 +22,8 @@ text = "Would you hire this person? {options}"
 [answer]
 kind = "yes-no"
 favourable = "yes"
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 by = ["worn"]
 """
 MAKE = """[make]
@@ -99,7 +99,7 @@ def test_a_base_has_the_level_that_the_study_gives_it(read: Reader) -> None:
 
 
 def test_sets_without_a_base_are_edited_in_a_column_of_their_own(read: Reader) -> None:
-    text = STUDY.replace('cue = "worn"', 'unit = "set"').replace('measure = "shift"', 'measure = "gap"')
+    text = STUDY.replace('cue = "worn"', 'unit = "set"').replace('statistic = "shift"', 'statistic = "gap"')
     make = """[make]
     prompt = "A nurse."
     cue = "race"
@@ -107,7 +107,7 @@ def test_sets_without_a_base_are_edited_in_a_column_of_their_own(read: Reader) -
     Black = "Make the person Black."
     Asian = "Make the person Asian."
     """
-    text = text.replace('by = ["worn"]', 'of = "race"')
+    text = text.replace('by = ["worn"]', 'factor = "race"')
     made = plan(read(text + make), sets=2)
     assert made.unit == "set"
     assert made.table["race"].to_list() == [None, "Black", "Asian"] * 2
@@ -152,7 +152,7 @@ def test_sources_take_the_place_of_bases_that_would_be_made(read: Reader, tmp_pa
     with pytest.raises(FaceValueError, match="--sets has no effect beside --sources"):
         plan(read(STUDY + MAKE), sources=str(tmp_path / "faces.csv"), sets=3)
     (tmp_path / "faces.csv").write_text("path,gendr\na.png,female\n")
-    with pytest.raises(FaceValueError, match=r"the column 'gender' .* is missing; is 'gendr' meant"):
+    with pytest.raises(FaceValueError, match=r"your list needs a column 'gender' .*; is 'gendr' meant"):
         plan(read(STUDY + MAKE), sources=str(tmp_path / "faces.csv"))
 
 

@@ -12,9 +12,10 @@ from PIL import Image
 
 import facevalue as fv
 from facevalue.errors import DataError
-from facevalue.protocol import Findings, Listed, Of, Page, Protocol, Section, Strips, Take
+from facevalue.protocol import Findings, Listed, Of, Page, Protocol, Section, Strips
 from facevalue.protocol.asks import Ask
 from facevalue.protocol.replies import choice
+from facevalue.statistics import Estimand, Mean, Shift, Tally
 from tests.protocol.test_docs import DOCS
 
 # The protocol
@@ -73,11 +74,11 @@ def beauty(items: Sequence[Mapping[str, str]]) -> Protocol:
             choice({name: f"{{{name}}}" for name in OPTIONS}, favourable="better", order="both"),
             items=items,
         ),
-        takes=(
-            Take("shift", by=("scenario",), family="scenarios"),
-            Take("shift", by=("domain",), family="domains"),
-            Take("tally", of="filter"),
-            Take("mean", by=("filter", "domain")),
+        estimands=(
+            Estimand(Shift(), by=("scenario",), family="scenarios"),
+            Estimand(Shift(), by=("domain",), family="domains"),
+            Estimand(Tally(factor="filter")),
+            Estimand(Mean(), by=("filter", "domain")),
         ),
         page=partial(page),
     )

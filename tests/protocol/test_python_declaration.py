@@ -12,7 +12,7 @@ from facevalue.protocol import Protocol
 from facevalue.protocol.asks import Ask
 from facevalue.protocol.replies import choice
 from facevalue.protocol.stimuli import Portraits
-from facevalue.protocol.takes import Take
+from facevalue.statistics import Estimand, Gap, Mean, Shift, Spread
 from facevalue.studies import STUDIES, register
 
 LOAN = Protocol(
@@ -28,13 +28,13 @@ LOAN = Protocol(
         reply=choice({"yes": "the loan", "no": "a meeting with a colleague"}, favourable="yes", order="all"),
         slots={"sum": {"small": "small", "large": "large"}},
     ),
-    takes=(
-        Take("shift", by=("variation",), family="cues", margin=0.05),
-        Take("shift", by=("variation", "sum")),
-        Take("gap", of="gender", family="women and men", confirmatory=True),
-        Take("gap", of="sum", family="sums"),
-        Take("spread", of="age"),
-        Take("mean", by=("gender", "sum")),
+    estimands=(
+        Estimand(Shift(), by=("variation",), family="cues", margin=0.05),
+        Estimand(Shift(), by=("variation", "sum")),
+        Estimand(Gap(factor="gender"), family="women and men", confirmatory=True),
+        Estimand(Gap(factor="sum"), family="sums"),
+        Estimand(Spread(factor="age")),
+        Estimand(Mean(), by=("gender", "sum")),
     ),
     seeds=(1, 2),
     temperature=0.7,
@@ -58,7 +58,6 @@ def facevalue(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     return command
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_a_declaration_goes_all_the_way(facevalue) -> None:  # type: ignore[no-untyped-def]
     register(LOAN)
     plan = json.loads(facevalue("plan", "loan-desk", "--json", "--detect", "0.1"))
@@ -80,4 +79,4 @@ def test_a_declaration_goes_all_the_way(facevalue) -> None:  # type: ignore[no-u
     facevalue("report", "1", "2", "--out", "both.html")
     assert "Loan desk" in Path("both.html").read_text()
     (compared,) = json.loads(facevalue("compare", "1", "2", "--json"))["comparisons"]
-    assert compared["cells_matched"] == 4
+    assert compared["cells_matched"] == 5

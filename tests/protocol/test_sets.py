@@ -5,7 +5,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.protocol.sets import Sets
+from facevalue.statistics.sets import Sets
 
 LEVEL = st.sampled_from(["a", "b", "c", None])
 

@@ -54,7 +54,7 @@ def test_a_value_is_found_however_it_is_spelled_and_an_empty_list_is_all() -> No
 def test_a_folder_of_sets_has_no_other_root(tmp_path: Path) -> None:
     text = (
         'name = "own"\n[pictures]\nkind = "folder"\ncue = "hat"\nbase = "none"\npath = "sets"\n[prompt]\n'
-        'text = "Kind?"\n[answer]\nkind = "yes-no"\n[[take]]\nmeasure = "mean"\n'
+        'text = "Kind?"\n[answer]\nkind = "yes-no"\n[[estimand]]\nstatistic = "mean"\n'
     )
     (tmp_path / "own.toml").write_text(text)
     with pytest.raises(SettingError, match="--root has no effect beside --folder"):

@@ -7,7 +7,8 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import FaceValueError
-from facevalue.protocol import Ask, Portraits, Protocol, RatedScales, Take
+from facevalue.protocol import Ask, Portraits, Protocol, RatedScales
+from facevalue.statistics import Estimand, Shift
 from tests.cli.conftest import Command, facevalue
 from tests.protocol.conftest import Reader
 
@@ -28,14 +29,14 @@ scales = ["Competence", "Cultural fit", "Trust"]
 low = 1
 high = 7
 means = {overall = ["competence", "cultural_fit", "trust"]}
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 by = ["variation"]
 scores = ["competence", "overall"]
 margin = 0.5
-[[take]]
-measure = "gap"
-of = "gender"
+[[estimand]]
+statistic = "gap"
+factor = "gender"
 scores = ["trust"]
 [sampling]
 seeds = [1, 2]
@@ -91,7 +92,7 @@ def test_the_same_in_python(tmp_path: Path) -> None:
         ask=Ask(
             ("Rate this person's skill and warmth from 1 to 5.",), RatedScales({"skill": "Skill", "warmth": "Warmth"})
         ),
-        takes=(Take("shift", by=("variation",)),),
+        estimands=(Estimand(Shift(), by=("variation",)),),
         max_tokens=60,
     )
     rows = fv.run(protocol, "sim/strong", tmp_path / "run").estimates()

@@ -27,9 +27,9 @@ levels = ["cook", "judge"]
 kind = "rating"
 low = 1
 high = 7
-[[take]]
-measure = "spread"
-of = "city"
+[[estimand]]
+statistic = "spread"
+factor = "city"
 by = ["job"]
 """
 
@@ -72,8 +72,8 @@ def test_missing_answers_have_bounds(read: Reader) -> None:
     [
         ('by = ["job"]', 'by = ["job"]\nrank_test = true', "of which a unit has several levels, has no 'rank_test'"),
         ('by = ["job"]', 'by = ["jobs"]', "Unknown factor in a spread 'jobs'. Did you mean 'job'?"),
-        ('of = "city"', 'of = "job"', "names a factor twice"),
-        ('by = ["job"]', 'versus = "(alike)"', "A spread is not versus a level"),
+        ('factor = "city"', 'factor = "job"', "names a factor twice"),
+        ('by = ["job"]', 'versus = "(alike)"', "A spread has no 'versus'"),
     ],
 )  # fmt: skip
 def test_each_mistake_is_one_sentence(before: str, after: str, says: str, read: Reader) -> None:

@@ -34,18 +34,18 @@ trait = "rude"
 valence = "bad"
 [answer]
 kind = "yes-no"
-[[take]]
-measure = "tally"
-of = "city"
-any = ["wording"]
-[[take]]
-measure = "tally"
-of = "city"
+[[estimand]]
+statistic = "tally"
+factor = "city"
+any_of = ["wording"]
+[[estimand]]
+statistic = "tally"
+factor = "city"
 by = ["valence"]
-any = ["wording"]
-[[take]]
-measure = "tally"
-of = "race"
+any_of = ["wording"]
+[[estimand]]
+statistic = "tally"
+factor = "race"
 optional = true
 """
 
@@ -79,16 +79,24 @@ def test_an_optional_take_is_left_out_where_the_pictures_lack_its_factor(read: R
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ('of = "city"\nany', 'of = "trait"\nany', r"line \d+: A tally is between groups of units; 'trait' is not"),
-        ('of = "city"\nany = ["wording"]\n', 'any = ["wording"]\n', r"A tally needs a factor of its own"),
-        ('any = ["wording"]', 'any = ["wordin"]', r"Unknown factor in a tally 'wordin'\. Did you mean 'wording'"),
-        ('any = ["wording"]', 'any = ["valence"]', r"Unknown factor of the questions 'valence'\. Known: .*trait"),
-        ('any = ["wording"]', 'any = ["city"]', r"names a factor twice"),
+        (
+            'factor = "city"\nany_of',
+            'factor = "trait"\nany_of',
+            r"line \d+: A tally is between groups",
+        ),
+        ('factor = "city"\nany_of = ["wording"]\n', 'any_of = ["wording"]\n', r"A tally needs a factor of its own"),
+        ('any_of = ["wording"]', 'any_of = ["wordin"]', r"Unknown factor in a tally 'wordin'\. Did you mean 'wording'"),
+        ('any_of = ["wording"]', 'any_of = ["valence"]', r"Unknown factor of the questions 'valence'\. Known: .*trait"),
+        ('any_of = ["wording"]', 'any_of = ["city"]', r"names a factor twice"),
         ('by = ["valence"]', 'by = ["age"]', r"A tally is a share of questions, and 'age' is no factor of the quest"),
-        ('of = "race"\noptional = true', 'of = "race"', r"Unknown factor in a tally 'race'"),
-        ('measure = "tally"\nof = "city"\nany', 'measure = "spread"\nof = "city"\nany', r"A spread has no 'any'"),
-        ('of = "city"\nany', 'of = "city"\nversus = "Rome"\nany', r"A tally is not versus a level: only a gap is"),
-        ('of = "city"\nany', 'of = "city"\nmargin = 3.0\nany', r"margin"),
+        ('factor = "race"\noptional = true', 'factor = "race"', r"Unknown factor in a tally 'race'"),
+        (
+            'statistic = "tally"\nfactor = "city"\nany_of',
+            'statistic = "spread"\nfactor = "city"\nany_of',
+            r"no 'any_of'",
+        ),
+        ('factor = "city"\nany_of', 'factor = "city"\nversus = "Rome"\nany_of', r"A tally has no 'versus'"),
+        ('factor = "city"\nany_of', 'factor = "city"\nmargin = 3.0\nany_of', r"margin"),
     ],
 )
 def test_mistakes_are_one_sentence(before: str, after: str, message: str, read: Reader) -> None:
@@ -97,7 +105,7 @@ def test_mistakes_are_one_sentence(before: str, after: str, message: str, read: 
         read(STUDY.replace(before, after, 1)).study()
 
 
-CUED = STUDY.replace("rows = [", 'cue = "hat"\nbase = "none"\nrows = [').replace('of = "city"', 'of = "hat"')
+CUED = STUDY.replace("rows = [", 'cue = "hat"\nbase = "none"\nrows = [').replace('factor = "city"', 'factor = "hat"')
 CUED = CUED.replace(ROWS, ",\n".join(
     f'  {{identity = "{n}", name = "n{n}", city = "Rome", hat = "{hat}"}}' for n in range(24) for hat in ("none", "cap")
 ))  # fmt: skip

@@ -13,13 +13,14 @@ from polars.testing import assert_frame_equal
 from facevalue.calibration.declared import calibration_of
 from facevalue.errors import DataError, FaceValueError
 from facevalue.models.base import Capabilities
-from facevalue.protocol import Ask, Portraits, Protocol, Take, yes_or_no
+from facevalue.protocol import Ask, Portraits, Protocol, yes_or_no
 from facevalue.report.of_runs import report
 from facevalue.report.rehearsal import rehearse
 from facevalue.runs import RunSettings, run
 from facevalue.runs.joined import estimate
 from facevalue.runs.plan import plan
 from facevalue.runs.stored import StoredRun
+from facevalue.statistics import Estimand, Shift
 from facevalue.types import Request, Response, Status
 from tests.protocol.conftest import Reader
 
@@ -37,16 +38,16 @@ TRAIT = (
     'text = "Is this person {options}? Answer with only (a) or (b)."',
     'kind = "choice"\noptions = {good = "kind", bad = "rude"}\nfavourable = "good"\norderings = "all"',
 )
-TAKES = """
-[[take]]
-measure = "shift"
+ESTIMANDS = """
+[[estimand]]
+statistic = "shift"
 by = ["variation"]
-[[take]]
-measure = "mean"
+[[estimand]]
+statistic = "mean"
 by = ["job"]
-[[take]]
-measure = "gap"
-of = "gender"
+[[estimand]]
+statistic = "gap"
+factor = "gender"
 [sampling]
 seeds = [1, 2]
 """
@@ -57,14 +58,14 @@ def _task(name: str, texts: tuple[str, str]) -> str:
 
 
 TASKS = _task("invite", INVITE) + _task("salary", SALARY) + _task("trait", TRAIT)
-STUDY = f'name = "small"\n{PICTURES}{FACTOR}{TASKS}{TAKES}'
+STUDY = f'name = "small"\n{PICTURES}{FACTOR}{TASKS}{ESTIMANDS}'
 
 
 def _alone(texts: tuple[str, str]) -> str:
-    factor, takes = FACTOR, TAKES
+    factor, estimands = FACTOR, ESTIMANDS
     if "{job}" not in texts[0]:
-        factor, takes = "", TAKES.replace('[[take]]\nmeasure = "mean"\nby = ["job"]\n', "")
-    return f'name = "alone"\n{PICTURES}{factor}[prompt]\n{texts[0]}\n[answer]\n{texts[1]}\n{takes}'
+        factor, estimands = "", ESTIMANDS.replace('[[estimand]]\nstatistic = "mean"\nby = ["job"]\n', "")
+    return f'name = "alone"\n{PICTURES}{factor}[prompt]\n{texts[0]}\n[answer]\n{texts[1]}\n{estimands}'
 
 
 class Hashed:
@@ -150,7 +151,7 @@ def test_missing_answers_are_told_apart_by_task(estimates: pl.DataFrame) -> None
 
 
 def test_scores_of_a_take_name_tasks(read: Reader) -> None:
-    study = read(STUDY.replace('of = "gender"', 'of = "gender"\nscores = ["salary"]')).study()
+    study = read(STUDY.replace('factor = "gender"', 'factor = "gender"\nscores = ["salary"]')).study()
     names = {measure.name for measure in study.estimates.measures}
     assert "gap_salary" in names
     assert not {"gap_invite", "gap_trait"} & names
@@ -159,14 +160,14 @@ def test_scores_of_a_take_name_tasks(read: Reader) -> None:
 def test_a_task_with_several_scores_is_named_as_a_whole(read: Reader) -> None:
     text = ('text = "Describe this {job}."', 'kind = "text"\ntake = ["characters", "words"]')
     changed = STUDY.replace(_task("salary", SALARY), _task("story", text)).replace(
-        'of = "gender"', 'of = "gender"\nscores = ["story"]'
+        'factor = "gender"', 'factor = "gender"\nscores = ["story"]'
     )
     names = {measure.name for measure in read(changed).study().estimates.measures}
     assert {"gap_story_characters", "gap_story_words", "shift_story_words", "shift_invite"} <= names
 
 
 def test_one_task_can_be_asked_alone(read: Reader) -> None:
-    protocol = read(STUDY.replace('of = "gender"', 'of = "gender"\nscores = ["invite"]'))
+    protocol = read(STUDY.replace('factor = "gender"', 'factor = "gender"\nscores = ["invite"]'))
     study = protocol.study({"task": ["salary"]})
     assert {block.constants["task"] for block in study.design.blocks} == {"salary"}
     assert {m.name for m in study.estimates.measures} >= {"shift_salary", "mean_salary"}
@@ -220,10 +221,12 @@ def test_a_study_of_tasks_is_rehearsed_and_planted(read: Reader) -> None:
 def test_tasks_are_said_in_python_too() -> None:
     tasks = {"kind": Ask(("Is this person kind?",), yes_or_no()), "able": Ask(("Is this person able?",), yes_or_no())}
     pictures = Portraits({"eyewear": ("sunglasses",)}, "4")
-    study = Protocol(name="two", title="Two", stimuli=pictures, tasks=tasks, takes=(Take("shift"),)).study()
+    study = Protocol(name="two", title="Two", stimuli=pictures, tasks=tasks, estimands=(Estimand(Shift()),)).study()
     assert study.design.size == 2 * 4 * 2
     with pytest.raises(DataError, match="asks one question, and several tasks besides"):
-        Protocol(name="two", title="Two", stimuli=pictures, ask=tasks["kind"], tasks=tasks, takes=(Take("shift"),))
+        Protocol(
+            name="two", title="Two", stimuli=pictures, ask=tasks["kind"], tasks=tasks, estimands=(Estimand(Shift()),)
+        )
 
 
 @pytest.mark.parametrize(
@@ -234,20 +237,20 @@ def test_tasks_are_said_in_python_too() -> None:
         ("[factor.job]", "[factor.rank]", r"No task has a slot \{rank\} for the factor 'rank'"),
         ('by = ["job"]', 'by = ["jobb"]', r"line \d+: Unknown factor in a mean 'jobb'. Did you mean 'job'"),
         (
-            'of = "gender"',
-            'of = "gender"\nscores = ["salry"]',
+            'factor = "gender"',
+            'factor = "gender"\nscores = ["salry"]',
             r"line \d+: Unknown score 'salry'. Did you mean 'salary'",
         ),
-        ('of = "gender"', 'of = "job"\nscores = ["trait"]', r"line \d+: Unknown factor in a gap 'job'"),
+        ('factor = "gender"', 'factor = "job"\nscores = ["trait"]', r"line \d+: Unknown factor in a gap 'job'"),
         ("[task.salary.answer]\nkind", "[task.salary.answer]\nkinds", r"[Uu]nknown .*'kinds'|'kind' is missing"),
         (
-            "[[take]]",
-            '[prompt]\ntext = "Who?"\n[[take]]',
+            "[[estimand]]",
+            '[prompt]\ntext = "Who?"\n[[estimand]]',
             r"\[prompt\] is that of one question; .*\[task.NAME.prompt\]",
         ),
         ("[task.invite.prompt]", "[task.gender.prompt]", r"'answer' is missing|called 'gender'"),
         ("high = 100", "high = 100\n[task.salary.take]\nx = 1", r"[Uu]nknown .*'take'"),
-        ('of = "gender"', 'of = "gender"\nmargin = 2.0\nscores = ["invite"]', r"margin"),
+        ('factor = "gender"', 'factor = "gender"\nmargin = 2.0\nscores = ["invite"]', r"margin"),
     ],
 )
 def test_mistakes_are_one_sentence(before: str, after: str, message: str, read: Reader) -> None:
@@ -276,7 +279,7 @@ def test_tasks_about_pairs_are_on_one_scale(read: Reader, tmp_path: Path) -> Non
     pictures = '[pictures]\nkind = "pairs"\nmanifest = "pairs.csv"\ncue = "skin"\nbase = "light"\n'
     asked = _task("nurse", ('text = "Who is the nurse? {options}"', left))
     other = _task("kind", ('text = "Who is kind? {options}"', left))
-    text = f'name = "small"\n{pictures}{asked}{other}[[take]]\nmeasure = "preference"\n'
+    text = f'name = "small"\n{pictures}{asked}{other}[[estimand]]\nstatistic = "preference"\n'
     names = {measure.name for measure in read(text).study().estimates.measures}
     assert {"preference_nurse", "preference_kind", "side_bias"} <= names
     rated = text.replace(other, _task("kind", ('text = "How kind is the left one?"', 'kind = "rating"')))
@@ -290,6 +293,6 @@ def test_an_unknown_task_is_named(read: Reader) -> None:
 
 
 def test_a_task_of_which_nothing_is_taken_cannot_be_asked_alone(read: Reader) -> None:
-    only = STUDY.replace(TAKES, '[[take]]\nmeasure = "mean"\nby = ["job"]\nscores = ["invite"]\n')
-    with pytest.raises(FaceValueError, match="Nothing is taken of the answers to 'salary'"):
+    only = STUDY.replace(ESTIMANDS, '[[estimand]]\nstatistic = "mean"\nby = ["job"]\nscores = ["invite"]\n')
+    with pytest.raises(FaceValueError, match="Nothing is estimated of the answers to 'salary'"):
         read(only).study({"task": ["salary"]})

@@ -7,8 +7,8 @@ from facevalue.errors import DataError
 from facevalue.measures.power import detectable
 from facevalue.measures.set_ranges import summary
 from facevalue.protocol.study import Study
-from facevalue.protocol.unsigned_precision import beyond_chance
 from facevalue.runs.power import Detection, detection
+from facevalue.statistics.power import beyond_chance
 from tests.protocol.conftest import Reader
 
 STUDY = """
@@ -27,9 +27,9 @@ kind = "yes-no"
 seeds = [1, 2, 3]
 {takes}
 """
-RANGE = '[[take]]\nmeasure = "range"\nof = "skin_tone"\nby = ["gender"]\n'
-TALLY = '[[take]]\nmeasure = "tally"\nof = "occupation"\n'
-GAP = '[[take]]\nmeasure = "gap"\nof = "gender"\n'
+RANGE = '[[estimand]]\nstatistic = "range"\nfactor = "skin_tone"\nby = ["gender"]\n'
+TALLY = '[[estimand]]\nstatistic = "tally"\nfactor = "occupation"\n'
+GAP = '[[estimand]]\nstatistic = "gap"\nfactor = "gender"\n'
 
 
 def study(read: Reader, takes: str, before: str = "", after: str = "") -> Study:
@@ -85,9 +85,9 @@ def test_a_tally_is_planned_for_by_the_test_of_one_question(read: Reader) -> Non
 @pytest.mark.parametrize(
     ("takes", "before", "after", "says"),
     [
-        ('[[take]]\nmeasure = "mean"\n', "", "", "it takes nothing that is tested: means have intervals"),
+        ('[[estimand]]\nstatistic = "mean"\n', "", "", "it takes nothing that is tested: means have intervals"),
         (RANGE, "seeds = [1, 2, 3]", "seeds = [1]", "or ranges of one reply each"),
-        ('[[take]]\nmeasure = "spread"\nof = "skin_tone"\n', "", "", "or its only tests are spreads"),
+        ('[[estimand]]\nstatistic = "spread"\nfactor = "skin_tone"\n', "", "", "or its only tests are spreads"),
     ],
 )
 def test_what_cannot_be_planned_for_is_said_with_the_reason(

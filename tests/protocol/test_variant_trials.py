@@ -198,6 +198,12 @@ def test_only_pictures_that_are_needed_are_looked_at() -> None:
     assert len(source.checked) == 1
 
 
+def test_pictures_of_a_list_are_looked_at_whatever_is_asked_about_them() -> None:
+    source = TinySource()
+    intervened(tiny_study(source=source), [NO_IMAGE]).source.check({"image": ["a", "b"]})
+    assert source.checked == [{"image": ["a", "b"]}]
+
+
 def test_questions_about_no_picture_are_left_as_they_are() -> None:
     plain = studies.build("vignette", {**SMALL["vignette"], "shown": ["picture", "text"]})
     study = intervened(plain, [NO_IMAGE])
@@ -342,6 +348,7 @@ def test_the_plain_estimates_are_those_of_the_plain_study() -> None:
     assert set(found.select("model", "intervention").rows()) == {("m", None), ("m", "judge")}
 
 
+@pytest.mark.all_groups
 def test_a_known_change_is_found_and_covered() -> None:
     """30 scenarios of 80 faces, each shifted by 20 points: about one interval in twenty misses."""
     study = intervened(averaged(80, 30), [JUDGE, Variant("idle", after="Well?")])

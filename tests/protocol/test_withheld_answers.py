@@ -7,22 +7,23 @@ import polars as pl
 import pytest
 
 from facevalue.measures.judgment import judge
-from facevalue.protocol import Ask, Portraits, Protocol, Take, yes_or_no
+from facevalue.protocol import Ask, Portraits, Protocol, yes_or_no
 from facevalue.protocol.study import Study
+from facevalue.statistics import Estimand, Gap, Mean, Shift, Spread
 
 REFUSAL = "I'm sorry, but I can't help with that."
 
 
 def declared(people: str = "40") -> Study:
-    """Every kind of take."""
+    """Every statistic."""
     return Protocol(
         name="hiring",
         title="Who is invited?",
         stimuli=Portraits(cues={"tattoos": ("facial-tattoo",), "eyewear": ("sunglasses",)}, people=people),
         ask=Ask(prompts=("Is this person kind?", "Is this person able?", "Is this person calm?"), reply=yes_or_no()),
-        takes=(
-            Take("mean", by=("gender",)), Take("shift", by=("variation",)), Take("gap", of="gender"),
-            Take("gap", of="gender", on="shift", family="gaps of shifts"), Take("spread", of="age"),
+        estimands=(
+            Estimand(Mean(), by=("gender",)), Estimand(Shift(), by=("variation",)), Estimand(Gap(factor="gender")),
+            Estimand(Gap(factor="gender", of_shifts=True), family="gaps of shifts"), Estimand(Spread(factor="age")),
         ),
     ).study()  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Requests written for batches and other tools, and their answers brought back: equal to a run, or one sentence."""
+"""Requests written for batches, and their answers brought back: equal to a run, or one sentence."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -13,24 +13,30 @@ from polars.testing import assert_frame_equal
 import facevalue as fv
 from facevalue.cli.importing import ImportDocument, import_records
 from facevalue.cli.output import Output
-from facevalue.errors import FaceValueError, RunError, SettingError
+from facevalue.errors import FaceValueError, ModelError, RunError, SettingError
+from facevalue.hashing import model_hash
 from facevalue.protocol.study import Study
 from facevalue.records import lines, requests
-from facevalue.records.base import content_of
+from facevalue.records.batches import ANTHROPIC, OPENAI
 from facevalue.records.lines import CustomId
+from facevalue.report.checks import CardStatus, record_card
+from facevalue.report.collect import origin
+from facevalue.report.data import RunFacts
 from facevalue.runs import RunSettings
 from facevalue.runs.requested import Requested, write_requests
+from facevalue.runs.stored import StoredRun
 from facevalue.store import read_responses
+from facevalue.store.manifest import RECORDED_BY
 from facevalue.types import Request, Response
 from tests.records.recorded import Asking, asking
+from tests.servers.refused_forms import DECLINED
 
 Line = dict[str, Any]
 
 
-def chosen(temperature: float = 0.2) -> Study:
-    return fv.study(
-        "stylisticbias", faces="1M,1F", attributes="eyewear", scenarios="wealthy,friendly", temperature=temperature
-    ).compiled
+def chosen(temperature: float = 0.2, **more: Any) -> Study:
+    asked_about: dict[str, Any] = {"faces": "1M,1F", "attributes": "eyewear", "scenarios": "wealthy,friendly"}
+    return fv.study("stylisticbias", temperature=temperature, **asked_about, **more).compiled
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +50,8 @@ def begin(folder: Path, form: str, **more: Any) -> Requested:
     return write_requests(study, "gpt-x", form, folder, RunSettings(sample=120, **more), limit)
 
 
-def name(request: Request) -> str:
-    return str(CustomId.of(request, content_of(request)))
+def name(request: Request, tool: str, model: str = "gpt-x", **facts: str | int) -> str:
+    return str(CustomId.of(request, model_hash(model, {RECORDED_BY: tool, **facts})))
 
 
 def openai(request: Request, response: Response) -> Line:
@@ -54,7 +60,12 @@ def openai(request: Request, response: Response) -> Line:
         "choices": [{"message": {"content": response.text}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 9, "completion_tokens": 2},
     }
-    return {"id": "b", "custom_id": name(request), "response": {"status_code": 200, "body": body}, "error": None}
+    return {
+        "id": "b",
+        "custom_id": name(request, OPENAI),
+        "response": {"status_code": 200, "body": body},
+        "error": None,
+    }
 
 
 def anthropic(request: Request, response: Response) -> Line:
@@ -64,23 +75,7 @@ def anthropic(request: Request, response: Response) -> Line:
         "stop_reason": "end_turn",
         "usage": {"input_tokens": 4, "cache_read_input_tokens": 5, "output_tokens": 2},
     }
-    return {"custom_id": name(request), "result": {"type": "succeeded", "message": message}}
-
-
-def lmms(request: Request, response: Response) -> Line:
-    return {
-        "doc_id": 3, "target": name(request), "filtered_resps": [response.text], "resps": [[response.text]],
-        "doc_hash": "x", "input": "?", "exact_match": 0.0,
-        "token_counts": [{"input_tokens": 9, "output_tokens": 2}],
-    }  # fmt: skip
-
-
-def promptfoo(request: Request, response: Response) -> Line:
-    return {
-        "promptIdx": 0, "testIdx": 1, "provider": {"id": "openai:gpt-x", "label": ""}, "latencyMs": 12, "success": True,
-        "vars": {"custom_id": name(request)}, "prompt": {"raw": "?", "label": "?"},
-        "response": {"output": response.text, "tokenUsage": {"prompt": 9, "completion": 2, "total": 11}},
-    }  # fmt: skip
+    return {"custom_id": name(request, ANTHROPIC), "result": {"type": "succeeded", "message": message}}
 
 
 class Tool(NamedTuple):
@@ -93,18 +88,11 @@ class Tool(NamedTuple):
 TOOLS = {
     "openai": Tool("openai", openai),
     "anthropic": Tool("anthropic", anthropic),
-    "lmms": Tool("rows", lmms),
-    "promptfoo": Tool("rows", promptfoo),
 }
 
 
-def save(path: Path, answers: Iterable[Mapping[str, Any]], tool: str) -> Path:
-    if tool == "promptfoo":
-        path = path.with_suffix(".json")
-        document = {"evalId": "e", "results": {"version": 3, "timestamp": "t", "results": list(answers)}, "config": {}}
-        path.write_text(json.dumps(document))
-    else:
-        path.write_text("".join(f"{json.dumps(answer)}\n" for answer in answers))
+def save(path: Path, answers: Iterable[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(f"{json.dumps(answer)}\n" for answer in answers))
     return path
 
 
@@ -118,7 +106,7 @@ def test_answers_come_back_to_their_requests(asked: Asking, tmp_path: Path, tool
     written = begin(tmp_path / "run", form)
     assert (written.requests, written.answered, len(written.files)) == (len(asked.pairs), 0, 1)
     answers = [write(*pair) for pair in asked.pairs]
-    output = bring(save(tmp_path / "a.jsonl", reversed(answers), tool), tmp_path / "run")
+    output = bring(save(tmp_path / "a.jsonl", reversed(answers)), tmp_path / "run")
     (document,) = output.document.runs  # type: ignore[union-attr]
     assert (output.status, document.complete, document.model, output.warnings) == (0, True, "gpt-x", [])
     theirs, ours = fv.open_run(tmp_path / "run"), fv.open_run(asked.folder)
@@ -126,15 +114,17 @@ def test_answers_come_back_to_their_requests(asked: Asking, tmp_path: Path, tool
     assert theirs.answers().select(columns).equals(ours.answers().select(columns))
     if tool == "openai":
         estimates = [run.estimates().drop("model") for run in (theirs, ours)]
-        assert_frame_equal(*(table.filter(~pl.col("measure").str.contains("drift")) for table in estimates))
+        assert_frame_equal(
+            *(table.filter(~pl.col("measure").str.contains("drift|wavering|sight")) for table in estimates)
+        )
     assert theirs.answers(limit=1)["prompt_tokens"].to_list() == [9]
 
 
 def test_what_is_written_for_openai(asked: Asking, tmp_path: Path) -> None:
     (path,) = begin(tmp_path / "run", "openai").files
     written = [json.loads(line) for line in path.read_text().splitlines()]
-    assert {line["custom_id"] for line in written} == {name(request) for request, _ in asked.pairs}
-    line = next(line for line in written if line["custom_id"] == name(asked.pairs[0][0]))
+    assert {line["custom_id"] for line in written} == {name(request, OPENAI) for request, _ in asked.pairs}
+    line = next(line for line in written if line["custom_id"] == name(asked.pairs[0][0], OPENAI))
     assert (line["method"], line["url"]) == ("POST", "/v1/chat/completions")
     request = asked.pairs[0][0]
     body = line["body"]
@@ -161,18 +151,17 @@ def test_what_is_written_for_anthropic(asked: Asking, tmp_path: Path) -> None:
 def test_files_are_cut_and_what_is_open_is_written_again(
     asked: Asking, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(requests.FORMS, "rows", replace(requests.FORMS["rows"], most_requests=50))
-    written = begin(tmp_path / "run", "rows")
-    assert [path.name for path in written.files] == ["rows-001.jsonl", "rows-002.jsonl", "rows-003.jsonl"]
-    rows = [json.loads(line) for path in written.files for line in path.read_text().splitlines()]
-    assert len({row["custom_id"] for row in rows}) == len(asked.pairs)
-    assert {"trial", "repeat", "prompt", "images", "temperature", "seed"} <= set(rows[0])
-    output = bring(save(tmp_path / "a.jsonl", (lmms(*pair) for pair in asked.pairs[:80]), "lmms"), tmp_path / "run")
+    monkeypatch.setitem(requests.FORMS, "openai", replace(requests.FORMS["openai"], most_requests=50))
+    written = begin(tmp_path / "run", "openai")
+    assert [path.name for path in written.files] == ["openai-001.jsonl", "openai-002.jsonl", "openai-003.jsonl"]
+    sent = [json.loads(line) for path in written.files for line in path.read_text().splitlines()]
+    assert len({line["custom_id"] for line in sent}) == len(asked.pairs)
+    output = bring(save(tmp_path / "a.jsonl", (openai(*pair) for pair in asked.pairs[:80])), tmp_path / "run")
     assert output.status == 3
-    again = begin(tmp_path / "run", "rows")
+    again = begin(tmp_path / "run", "openai")
     assert (again.requests, again.answered) == (len(asked.pairs) - 80, 80)
-    assert [path.name for path in (tmp_path / "run" / "requests").iterdir()] == ["rows-001.jsonl"]
-    output = bring(save(tmp_path / "b.jsonl", (lmms(*pair) for pair in asked.pairs[80:]), "lmms"), tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run" / "requests").iterdir()] == ["openai-001.jsonl"]
+    output = bring(save(tmp_path / "b.jsonl", (openai(*pair) for pair in asked.pairs[80:])), tmp_path / "run")
     assert output.status == 0
 
 
@@ -182,7 +171,7 @@ def first(asked: Asking, folder: Path, tool: str, change: Callable[[Line], Line]
     begin(folder / "run", form)
     answers = [write(*pair) for pair in asked.pairs]
     answers[0] = change(answers[0])
-    bring(save(folder / "a.jsonl", answers, tool), folder / "run")
+    bring(save(folder / "a.jsonl", answers), folder / "run")
     trial, repeat = asked.pairs[0][0][:2]
     return read_responses(folder / "run").filter(trial=trial, repeat=repeat).row(0, named=True)
 
@@ -221,23 +210,6 @@ OUTCOMES: list[tuple[str, Callable[[Line], Line], str, str | None]] = [
     ("anthropic", result(type="errored", error={"type": "error", "error": {"message": "too large"}}), "error",
      "a.jsonl: errored: too large"),
     ("anthropic", message(content="(a)"), "error", "a.jsonl: the content of a message is '(a)', not a list."),
-    ("lmms", lambda line: {**line, "resps": [[3]]}, "error", "a.jsonl: the sample has no reply that is a text"),
-    ("lmms", lambda line: {**line, "resps": [["(a)", "(b)"]]}, "error",
-     "a.jsonl: the sample has 2 replies, and one was asked"),
-    ("lmms", lambda line: {**line, "resps": "[LMMS_EVAL_REQUEST_FAILED after 3 retries] (a)"}, "error",
-     "a.jsonl: the request failed: [LMMS_EVAL_REQUEST_FAILED after 3 retries] (a)"),
-    ("lmms", lambda line: {**line, "resps": [[" "]]}, "error", "a.jsonl: the request failed: its reply is empty"),
-    ("lmms", lambda line: {key: value for key, value in line.items() if key != "resps"}, "ok", None),
-    ("promptfoo", response(error="Rate limit"), "error", "a.json: Rate limit"),
-    ("promptfoo", response(isRefusal=True), "refused", "The model declined."),
-    ("promptfoo", response(finishReason="length"), "truncated", None),
-    ("promptfoo", response(output={"a": 1}), "error", None),
-    ("promptfoo", response(finishReason="MAX_TOKENS"), "truncated", None),
-    ("promptfoo", response(finishReason="pause_turn"), "error",
-     "a.json: the reply was broken off ('pause_turn')"),
-    ("promptfoo", response(guardrails={"flagged": True}), "refused", "The model declined."),
-    ("promptfoo", response(error="filtered", guardrails={"flagged": True}), "refused", "The model declined."),
-    ("promptfoo", lambda line: {**line, "latencyMs": 10**400}, "ok", None),
     ("anthropic", message(stop_reason="model_context_window_exceeded"), "truncated", None),
 ]  # fmt: skip
 
@@ -251,9 +223,45 @@ def test_how_an_answer_ended(
     assert why is None or row["error"] == why
 
 
+def _withheld(tool: str, line: Line, status: int | None, said: Any) -> Line:
+    """The line of a request that a provider declined, as a tool writes it down."""
+    if tool == "openai":
+        return {**line, "response": {"status_code": status, "body": said}} if status else {**line, "response": None,
+                                                                                          "error": said}  # fmt: skip
+    return {**line, "result": {"type": "errored", "error": {"type": "error", "error": said}}}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_every_form_of_a_refusal_is_known_in_records_too(asked: Asking, tmp_path: Path, tool: str) -> None:
+    form, write = TOOLS[tool]
+    begin(tmp_path / "run", form)
+    known = list(DECLINED.values())
+    answers = [
+        _withheld(tool, write(*pair), *withheld)
+        for pair, withheld in zip(asked.pairs, known, strict=False)
+    ]  # fmt: skip
+    import_records((save(tmp_path / "a.jsonl", answers),), tmp_path / "run", None, outside=False)
+    statuses = {row[:2]: row[2] for row in read_responses(tmp_path / "run").select("trial", "repeat", "status").rows()}
+    assert [statuses[request[:2]] for request, _ in asked.pairs[: len(known)]] == ["refused"] * len(known)
+    assert sum(status == "refused" for status in statuses.values()) == len(known)
+
+
+def test_the_users_own_words_are_those_of_a_refusal(asked: Asking, tmp_path: Path) -> None:
+    begin(tmp_path / "run", "openai")
+    first, second, third = (openai(*pair) for pair in asked.pairs[:3])
+    second["response"] = {"status_code": 400, "body": {"error": {"message": "Denied: AI Shield, rule 7"}}}
+    third["response"]["body"]["choices"][0]["message"]["content"] = "Denied by AI Shield."
+    path = save(tmp_path / "a.jsonl", [first, second, third])
+    fv.import_records(path, folder=tmp_path / "run", refusal_words=["ai shield"], progress=False)
+    statuses = {row[:2]: row[2] for row in read_responses(tmp_path / "run").select("trial", "repeat", "status").rows()}
+    assert [statuses[request[:2]] for request, _ in asked.pairs[:4]] == ["ok", "refused", "refused", "error"]
+
+
 def test_an_answer_to_another_picture_is_not_taken(asked: Asking, tmp_path: Path) -> None:
     trial, repeat = asked.pairs[0][0][:2]
-    row = first(asked, tmp_path, "openai", lambda line: {**line, "custom_id": f"{trial}-{repeat}-{'0' * 16}"})
+    row = first(
+        asked, tmp_path, "openai", lambda line: {**line, "custom_id": f"{trial}-{repeat}-{'0' * 16}-{'0' * 16}"}
+    )
     assert (row["status"], row["error"]) == ("error", "the recorded answer is about something else")
 
 
@@ -265,7 +273,7 @@ def test_answers_of_another_model(asked: Asking, tmp_path: Path) -> None:
     begin(tmp_path / "run", "openai")
     answers = [openai(*pair) for pair in asked.pairs]
     answers[3] = named("gpt-mini")(answers[3])
-    output = bring(save(tmp_path / "a.jsonl", answers, "openai"), tmp_path / "run")
+    output = bring(save(tmp_path / "a.jsonl", answers), tmp_path / "run")
     (document,) = output.document.runs  # type: ignore[union-attr]
     assert document.failure == "Answered by gpt-mini, not by gpt-x-2026, which was asked."
     assert (output.status, document.errors, output.warnings) == (3, 1, [])
@@ -274,17 +282,56 @@ def test_answers_of_another_model(asked: Asking, tmp_path: Path) -> None:
 def test_answers_under_the_name_of_a_deployment(asked: Asking, tmp_path: Path) -> None:
     begin(tmp_path / "run", "openai")
     answers = [named("gpt-4o-2024-08-06")(openai(*pair)) for pair in asked.pairs]
-    output = bring(save(tmp_path / "a.jsonl", answers, "openai"), tmp_path / "run")
+    path = save(tmp_path / "a.jsonl", answers)
+    with pytest.raises(ModelError, match=r"is by gpt-4o-2024-08-06, and this run is of gpt-x\. .*--allow-mismatch"):
+        bring(path, tmp_path / "run")
+    output = import_records((path,), tmp_path / "run", None, outside=False, allow_mismatch=True)
     assert output.status == 0
-    assert output.warnings == ["The replies are of gpt-4o-2024-08-06, and the run is of gpt-x: is this the same model?"]
+    (warning,) = output.warnings
+    assert "answers are by another model than this run's" in warning
+    run = StoredRun.open(tmp_path / "run")
+    (card,) = record_card([RunFacts("gpt-x", **origin(run))])
+    assert (card.status, card.value) == (CardStatus.CAUTION, "OpenAI batch: a.jsonl, by gpt-4o-2024-08-06")
+    assert f"{len(asked.pairs)} of the answers are by another model" in card.note
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("other", ["another model", "other seeds", "another temperature"])
+def test_answers_to_what_another_run_asked_are_refused(asked: Asking, tmp_path: Path, tool: str, other: str) -> None:
+    """As of two runs whose files were taken for one another: trial and repeat are the same."""
+    form, write = TOOLS[tool]
+    changes: dict[str, Any] = {"other seeds": {"seeds": ["7"]}, "another temperature": {"temperature": 0.7}}
+    study = chosen(**changes.get(other, {}))
+    model = "gpt-y" if other == "another model" else "gpt-x"
+    write_requests(study, model, form, tmp_path / "run", RunSettings(sample=120))
+    path = save(tmp_path / "a.jsonl", [write(*pair) for pair in asked.pairs])
+    error = "other prompts or pictures" if other == "another temperature" else "--allow-mismatch"
+    assert error in refused(path, tmp_path / "run")
+    assert not (tmp_path / "run" / "responses").exists() or not answered(tmp_path / "run")
+    if other == "another temperature":
+        return
+    (run,) = fv.import_records(path, folder=tmp_path / "run", allow_mismatch=True, progress=False)
+    assert answered(tmp_path / "run")
+    assert int(run.stored.facts.sessions[-1].findings["mismatched"]) > 0
+
+
+def answered(folder: Path) -> list[tuple[Any, ...]]:
+    return read_responses(folder).filter(pl.col("status") == "ok").select("trial", "repeat").rows()
+
+
+def test_answers_of_another_run_among_ones_own_are_refused(asked: Asking, tmp_path: Path) -> None:
+    begin(tmp_path / "run", "openai")
+    answers = [openai(*pair) for pair in asked.pairs]
+    answers[5]["custom_id"] = name(asked.pairs[5][0], OPENAI, "gpt-y")
+    assert "--allow-mismatch" in refused(save(tmp_path / "a.jsonl", answers), tmp_path / "run")
 
 
 def test_two_files_that_answer_the_same_otherwise(asked: Asking, tmp_path: Path) -> None:
     begin(tmp_path / "run", "openai")
     answers = [openai(*pair) for pair in asked.pairs]
-    first_file = save(tmp_path / "a.jsonl", answers, "openai")
+    first_file = save(tmp_path / "a.jsonl", answers)
     others = [body(choices=[{"message": {"content": "?"}, "finish_reason": "stop"}])(line) for line in answers[:7]]
-    second_file = save(tmp_path / "b.jsonl", [*others, *answers[7:]], "openai")
+    second_file = save(tmp_path / "b.jsonl", [*others, *answers[7:]])
     output = import_records((first_file, second_file), tmp_path / "run", None, outside=False)
     assert output.warnings == ["7 requests have another answer in a later file: that of the first file counts."]
     ours = fv.open_run(asked.folder).answers().select("trial", "repeat", "text")
@@ -295,15 +342,16 @@ def test_the_same_from_python(asked: Asking, tmp_path: Path) -> None:
     study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenarios="wealthy,friendly")
     written = fv.write_requests(study, "gpt-x", tmp_path / "run", form="openai", sample=120, max_tokens=50)
     assert (written.requests, written.folder) == (len(asked.pairs), tmp_path / "run")
-    answers = save(tmp_path / "a.jsonl", [openai(*pair) for pair in asked.pairs[:-1]], "openai")
+    lines_written = [{**openai(*pair), "custom_id": name(pair[0], OPENAI, max_tokens=50)} for pair in asked.pairs[:-1]]
+    answers = save(tmp_path / "a.jsonl", lines_written)
     (run,) = fv.import_records(answers, folder=tmp_path / "run", progress=False)
     assert (run.model, run.summary and run.summary.errors, run.complete) == ("gpt-x", 1, False)
     assert fv.write_requests(study, "gpt-x", tmp_path / "run", form="openai", sample=120, max_tokens=50).requests == 1
     with pytest.raises(FaceValueError, match="Unknown form of requests 'opneai'"):
         fv.write_requests(study, "gpt-x", tmp_path / "other", form="opneai")
-    for name in ("", " ", "a\nb", "a\x07b", "x" * 301):
+    for model in ("", " ", "a\nb", "a\x07b", "x" * 301):
         with pytest.raises(SettingError, match="The name of the model that will be asked is a text"):
-            fv.write_requests(study, name, tmp_path / "other", form="openai")
+            fv.write_requests(study, model, tmp_path / "other", form="openai")
     assert not (tmp_path / "other").exists()
 
 
@@ -320,9 +368,9 @@ def test_mistakes_are_one_sentence(asked: Asking, tmp_path: Path, monkeypatch: p
     good = [openai(*pair) for pair in asked.pairs[:3]]
     path = tmp_path / "a.jsonl"
     assert "holds requests, not answers" in refused(sent, run)
-    assert "a second answer to" in refused(save(path, [good[0], good[0]], "openai"), run)
+    assert "a second answer to" in refused(save(path, [good[0], good[0]]), run)
     for other in ("task-1", 7, None, "1-2", "1-999-" + "0" * 16, "\u0661-0-" + "0" * 16, "9" * 19 + "-0-" + "0" * 16):
-        bad = save(path, [good[0], {**good[1], "custom_id": other}], "openai")
+        bad = save(path, [good[0], {**good[1], "custom_id": other}])
         assert "a.jsonl, line 2: " in refused(bad, run)
         assert "is no id of a request that FaceValue wrote" in refused(bad, run)
     path.write_text('{"custom_id": 1, "response": \n')
@@ -337,20 +385,16 @@ def test_mistakes_are_one_sentence(asked: Asking, tmp_path: Path, monkeypatch: p
     assert "holds requests, not answers" in refused(anthropic_file, tmp_path / "other")
     (tmp_path / "b.json").write_text('{"a": 1}')
     assert "is no record of answers that is read: it begins with a. These are" in refused(tmp_path / "b.json", run)
-    (tmp_path / "b.json").write_text('{"results": {"results": 3}}')
-    assert "its results is 3, not a list" in refused(tmp_path / "b.json", run)
-    (tmp_path / "b.json").write_text('{"results": {"results": []}}')
-    assert "holds no answer" in refused(tmp_path / "b.json", run)
-    save(path, [anthropic(*asked.pairs[0])], "anthropic")
+    save(path, [anthropic(*asked.pairs[0])])
     assert "a.jsonl is of Anthropic batch, and" in refused(path, run)
     assert "was begun for OpenAI batch" in refused(path, run)
     assert "does not say which study was asked: import it into the folder that" in refused(path, tmp_path / "new")
     assert not (tmp_path / "new").exists()
-    save(path, [openai(*asked.pairs[0])], "openai")
+    save(path, [openai(*asked.pairs[0])])
     assert "is of OpenAI batch" in refused(path, asked.folder)
     assert "was begun for a live model" in refused(path, asked.folder)
     monkeypatch.setattr(lines, "LINE", 100)
-    assert "line 1: longer than" in refused(save(path, good, "openai"), run)
+    assert "line 1: longer than" in refused(save(path, good), run)
 
 
 def test_requests_that_a_form_does_not_take(tmp_path: Path) -> None:
@@ -376,13 +420,14 @@ def test_exact_requests_ask_for_log_probabilities(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_answers_that_could_not_be_constrained(tmp_path: Path) -> None:
     study, settings = fv.study("vignette").compiled, RunSettings(sample=20)
-    (path,) = write_requests(study, "gpt-x", "rows", tmp_path / "run", settings).files
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    answers = [{"doc_id": 1, "target": row["custom_id"], "filtered_resps": ["(a)"]} for row in rows]
-    (document,) = bring(save(tmp_path / "a.jsonl", answers, "lmms"), tmp_path / "run").document.runs  # type: ignore[union-attr]
+    (path,) = write_requests(study, "gpt-x", "openai", tmp_path / "run", settings).files
+    body = {"model": "gpt-x", "choices": [{"message": {"content": "(a)"}, "finish_reason": "stop"}]}
+    response = {"status_code": 200, "body": body}
+    answers = [{"custom_id": json.loads(line)["custom_id"], "response": response} for line in path.open()]
+    (document,) = bring(save(tmp_path / "a.jsonl", answers), tmp_path / "run").document.runs  # type: ignore[union-attr]
     assert (document.complete, document.errors) == (True, 0)
     facts = fv.open_run(tmp_path / "run").stored.facts
-    assert facts.model_settings == {"recorded_by": "another tool", "structured": False}
+    assert facts.model_settings == {"recorded_by": "OpenAI batch", "structured": False}
 
 
 def test_a_live_run_is_not_begun_over(asked: Asking, tmp_path: Path) -> None:

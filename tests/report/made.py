@@ -50,7 +50,14 @@ def row(measure: str, model: str, value: float | None, **rest: Any) -> dict[str,
     out: dict[str, Any] = dict.fromkeys(SCHEMA)
     out |= {"study": "stylisticbias", "measure": measure, "model": model, "value": value, "level": 0.95}
     out |= {"low": None if none else value - 0.015, "high": None if none else value + 0.015}  # type: ignore[operator]
-    out |= {"n": 1200, "clusters": 60, "unit": known.unit, "source": known.source, "method": "cluster bootstrap"}
+    out |= {
+        "n": 1200,
+        "clusters": 60,
+        "unit": known.unit,
+        "source": known.source,
+        "method": "bootstrap",
+        "detail": "over clusters",
+    }
     return out | rest
 
 
@@ -105,7 +112,7 @@ def rows(
         yield row("vs", model, 0.06 if known else None, dimension=dimension, floor=0.02, floor_high=0.03)
         yield row("vs_corrected", model, 0.047 if known else None, dimension=dimension)
         share = row("significant_share", model, 0.72 if known else None, dimension=dimension, n=25)
-        yield share | {"low": None, "high": None, "method": "a tally of tests has no interval"}
+        yield share | {"low": None, "high": None, "method": "none", "detail": "a tally of tests"}
         for scenario in SCENARIOS:
             yield row("vs_scenario", model, 0.06 if known else None, dimension=dimension, scenario=scenario, q=0.01)
             for group in names:
@@ -147,7 +154,8 @@ def estimates(
                     bare = {
                         "low": None,
                         "high": None,
-                        "method": "no interval: one reason",
+                        "method": "none",
+                        "detail": "one reason",
                         "floor": 0.2,
                         "floor_high": 0.5,
                     }

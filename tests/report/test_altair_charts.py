@@ -9,7 +9,8 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import DataError, DependencyError, SettingError, UnknownNameError
-from facevalue.protocol import Ask, Portraits, Take, yes_or_no
+from facevalue.protocol import Ask, Portraits, yes_or_no
+from facevalue.statistics import Estimand, Mean, Shift
 
 HIRING = fv.Protocol(
     name="hiring",
@@ -20,7 +21,11 @@ HIRING = fv.Protocol(
         slots={"job": {"nurse": "nurse", "cook": "cook"}},
         reply=yes_or_no(),
     ),
-    takes=(Take("shift", by=("variation",)), Take("shift", by=("variation", "job")), Take("mean", by=("gender",))),
+    estimands=(
+        Estimand(Shift(), by=("variation",)),
+        Estimand(Shift(), by=("variation", "job")),
+        Estimand(Mean(), by=("gender",)),
+    ),
 )
 
 
@@ -102,7 +107,7 @@ def test_what_cannot_be_drawn_is_one_sentence(
 
 def test_without_altair_the_extra_is_named(run: fv.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "altair", None)
-    with pytest.raises(DependencyError, match=r"facevalue\[plot\]"):
+    with pytest.raises(DependencyError, match=r"pip install '.\[plot\]"):
         run.plot("shift", by="variation")
 
 

@@ -18,7 +18,6 @@ from facevalue.measures.base import Measure
 from facevalue.measures.estimates import complete
 from facevalue.protocol.blocks import (
     Agreement,
-    Answers,
     Block,
     Column,
     Cumulative,
@@ -38,6 +37,7 @@ from facevalue.protocol.blocks import (
     Scatter,
     Side,
     Stacked,
+    StoredAnswers,
     Strips,
     Table,
     WordLists,
@@ -82,7 +82,7 @@ BLOCKS: dict[str, Block] = {
     "agreement": Agreement(of=Of("gap", ("hair", "group"), label="{hair} {group}"), summed=(("r", "size", "spread"),)),
     "prose": Prose(lambda look: [look.said("{hair}: {value}", e) for e in look.rows(GAP)]),
     "pictures": Pictures("Pictures"),
-    "answers": Answers("Answers", empty="None chosen."),
+    "answers": StoredAnswers("StoredAnswers", empty="None chosen."),
     "each": Each(of=(GAP,), over=("group",), title="{group}", note="{hair}", fold="first",
                  blocks=(Strips(of=(GAP,), title="{group}"),), empty="None."),
     "fold": Fold("More", (Numbers(of=(GAP,), title="All"),)),
@@ -98,7 +98,7 @@ def row(measure: str, value: float | None, **labels: str) -> dict[str, object]:
     ends = {} if value is None else {"low": value - 0.1, "high": value + 0.1}
     found = {"verdict": "difference found", "q": 0.01, "floor": 0.01, "floor_high": 0.05}
     return {"study": "own", "measure": measure, "model": "m", "value": value, "unit": "probability", "n": 9,
-            "clusters": 5, "method": "made up", **ends, **found, **labels}  # fmt: skip
+            "clusters": 5, "method": "t", "detail": "made up", **ends, **found, **labels}  # fmt: skip
 
 
 def table(*rows: dict[str, object]) -> pl.DataFrame:

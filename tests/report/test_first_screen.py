@@ -30,7 +30,7 @@ PAGES: dict[str, Callable[[], report.ReportData]] = {
     "one cue": lambda: made.data(estimates=made.judged(made.estimates(cues={("a", "b"): 0.2}, groups={}))),
     "nothing measurable": lambda: made.data(estimates=made.estimates(cues=dict.fromkeys(made.CUES))),
     "no estimate": lambda: made.data(estimates=made.estimates().clear()),
-    "refused": lambda: made.data(runs=(made.run(asked=40, valid=0, refused=40),)),
+    "refused": lambda: made.data(runs=(made.run(planned=40, asked=40, valid=0, refused=40),)),
     "identities": vignette_made.data,
     "tasks": test_visbias.data,
     "interventions": test_visbias.VARIANTS["interventions"],
@@ -121,9 +121,9 @@ def test_more_needed_follows_from_the_square_of_what_could_be_missed() -> None:
             estimates=frame.with_columns(pl.lit(mde).alias("mde"), pl.lit(60, pl.UInt64).alias("clusters"))
         )
         steps[mde] = built(data).steps[0].text
-    assert steps[0.2] == "To see differences of 10 points, ask about 4 times as many faces (240)."
-    assert steps[0.4] == "To see differences of 10 points, ask about 16 times as many faces (960)."
-    assert steps[0.05] == "To see half as large differences, ask about 4 times as many faces (240)."
+    assert steps[0.2] == "To see differences of 10 points, ask about 180 more faces for each comparison (60 now)."
+    assert steps[0.4] == "To see differences of 10 points, ask about 900 more faces for each comparison (60 now)."
+    assert steps[0.05] == "To see differences half as large, ask about 180 more faces for each comparison (60 now)."
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 import re
 from dataclasses import replace
+from math import log
 
 import numpy as np
 import polars as pl
@@ -8,7 +9,7 @@ import pytest
 from facevalue.measures.verdicts import FOUND_SMALL, ONE_CLUSTER
 from facevalue.protocol.lookup import Estimate
 from facevalue.report.headline import HeadlineKind
-from facevalue.report.sizes import SHARES_MOVED, ToldScale
+from facevalue.report.sizes import ODDS, SHARES_MOVED, ToldScale
 from facevalue.report.undecided import listed
 from tests.report import made
 
@@ -124,7 +125,8 @@ def test_found_undecided_and_ruled_out_stand_apart() -> None:
     assert verdict is HeadlineKind.FOUND
     assert sentence == (
         "Formal / Evening wear (fashion): judged more favourably by 12 points (surely above 6); Messy (hair "
-        "style): judged less favourably by 5.0 points (surely above 2.5). No difference was found for "
+        "style): judged less favourably by 5.0 points [3.5, 6.5], unless the missing answers say otherwise. "
+        "No difference was found for "
         "multiple (piercings) and facial tattoo (tattoos), where up to about 3.1 points could have been missed. For "
         "sunglasses (eyewear) a difference beyond the margin of 2.0 points (declared before the run) is ruled out."
     )
@@ -243,6 +245,11 @@ def test_no_share_moves_by_more_than_is_told_of_a_divergence() -> None:
     for first, second in rng.dirichlet(np.ones(4) / 2, (200, 2)):
         nats = float(np.sum(first * np.log(first / second)))
         assert 100 * np.abs(first - second).sum() / 2 <= SHARES_MOVED.size(nats) + 1e-9
+
+
+def test_a_chart_of_points_is_drawn_in_points_and_one_of_odds_in_their_logarithm() -> None:
+    assert [SHARES_MOVED.place(nats) for nats in (0.0, 0.5, 2.0, 8.0)] == pytest.approx([0, 50, 100, 100])
+    assert [ODDS.place(log(odds)) for odds in (0.5, 1, 2, 4)] == pytest.approx([-log(2), 0, log(2), 2 * log(2)])
 
 
 @pytest.mark.parametrize("per", [1.0, 100.0])

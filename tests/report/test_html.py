@@ -260,7 +260,9 @@ def test_estimates_without_new_columns_still_render() -> None:
 
 def test_a_value_without_interval_says_why_once() -> None:
     frame = made.estimates().with_columns(
-        pl.lit(None, pl.Float64).alias("low"), pl.lit("no interval: fewer than two clusters").alias("method")
+        pl.lit(None, pl.Float64).alias("low"),
+        pl.lit("none").alias("method"),
+        pl.lit("fewer than two clusters").alias("detail"),
     )
     text = page(made.data(estimates=frame)).text
     assert "no interval: fewer than two clusters" in text
@@ -319,7 +321,11 @@ def test_models_within_noise_are_not_compared() -> None:
     frame = made.estimates(("model-a", "model-b")).with_columns(
         pl.when(pl.col("measure").str.starts_with("model_corr"))
         .then(pl.lit("not measurable: shifts of model-b are within what chance shows"))
-        .otherwise(pl.col("method"))
+        .otherwise(pl.col("detail"))
+        .alias("detail"),
+        pl.when(pl.col("measure").str.starts_with("model_corr"))
+        .then(pl.lit("none"))
+        .otherwise("method")
         .alias("method"),
         *(
             pl.when(~pl.col("measure").str.starts_with("model_corr")).then(pl.col(name)).alias(name)
@@ -355,12 +361,12 @@ def test_fashion_says_what_it_is_compared_with() -> None:
 
 def test_a_page_of_refusals_alone_says_so_and_leaves_out_what_has_nothing_to_show() -> None:
     """Twenty places said "not measurable"."""
-    run = made.run(asked=40, valid=0, refused=40, errors=0)
+    run = made.run(planned=40, asked=40, valid=0, refused=40, errors=0)
     shown = page(made.data(estimates=made.estimates(cues=dict.fromkeys(made.CUES)), runs=(run,)))
     assert "The model refused every question: all 40 replies are refusals" in shown.text
     assert "missing" in ids(shown)
     assert "cues" not in ids(shown)
-    mixed = page(made.data(runs=(made.run(asked=40, valid=0, refused=30, errors=0),)))
+    mixed = page(made.data(runs=(made.run(planned=40, asked=40, valid=0, refused=30, errors=0),)))
     assert "75.0% of the replies are refusals, and the others name no answer" in mixed.text
 
 

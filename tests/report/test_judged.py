@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from facevalue import report
+from facevalue.measures.caveats import MISSING_ANSWERS
 from facevalue.measures.multiple_testing import Family
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.judged import margin_lines
@@ -15,6 +16,7 @@ from tests.report import made
 
 NEW = ("se", "kind", "mde", "margin", "declared", "verdict", "why", "bound_low", "bound_high")
 HASH = "ab" * 32
+UNLESS = f"difference found, {MISSING_ANSWERS}"
 
 
 def plain(html: str) -> str:
@@ -41,9 +43,10 @@ def test_every_cue_has_its_verdict_as_a_word_and_a_shape() -> None:
     html = rendered(made.judged(margin=0.1))
     section = html.split('<section id="cues"')[1].split("</section>")[0]
     cells = re.findall(r'<td class="verdict">(<svg.*?</svg>) ([^<]*)</td>', section, re.DOTALL)
-    assert [word for _, word in cells] == ["difference found"] * 2 + ["equivalent"] + ["difference found"] * 2
+    assert [word for _, word in cells] == ["difference found"] * 2 + ["equivalent"] + [UNLESS, "difference found"]
     shapes = {word: re.findall(r' d="([^"]+)" class="([^"]+)"', svg)[0] for svg, word in cells}
-    assert len(set(shapes.values())) == len(shapes) == 2
+    assert (len(set(shapes.values())), len(shapes)) == (2, 3)
+    assert shapes[UNLESS] == shapes["difference found"]
 
 
 def test_row_details_hold_everything_needed_to_judge_a_number() -> None:
@@ -150,7 +153,10 @@ def test_variation_strength_stands_beside_its_corrected_value_floor_and_verdict(
 def test_how_the_numbers_were_judged() -> None:
     run = made.run(preregistration=HASH, families=(Family("hair_style", "confirmatory", "sbs", alpha=0.01),))
     text = plain(rendered(made.judged(family="hair_style"), runs=(run,)))
-    assert "hair_style (Holm, level 0.01): a difference found in 1 of 1 test." in text
+    assert (
+        "hair_style (Holm, level 0.01): a difference found in 1 of 1 test, unless the missing answers say otherwise."
+        in text
+    )
     assert "Benjamini-Hochberg" in text
     assert "Margin of signed bias shift: 2.0 points either way, declared before the run." in text
     assert f"SHA-256 {HASH}." in text

@@ -41,6 +41,7 @@ def page(runs: list[fv.Run], tmp_path_factory: pytest.TempPathFactory) -> tuple[
     return written(runs, tmp_path_factory.mktemp("page"))
 
 
+@pytest.mark.slow
 def test_differences_are_those_of_compare_judged_together(
     runs: list[fv.Run], page: tuple[str, dict[str, Any], list[str]]
 ) -> None:

@@ -204,6 +204,7 @@ def made(folder: Path) -> Profile:
     return profile_of([StoredRun.open(folder / name) for name in NAMES])
 
 
+@pytest.mark.slow
 def test_every_study_contributes_whom_it_shows(made: Profile) -> None:
     by_study = {
         study.name: {c.group_name.dimension for c in made.cells if c.study == study.name and c.column}
@@ -272,6 +273,7 @@ def test_the_page_links_each_square_to_its_numbers(made: Profile) -> None:
     assert "averaged" in page
 
 
+@pytest.mark.slow
 def test_python_and_command_say_the_same(folder: Path) -> None:
     places = [folder / name for name in NAMES]
     made = fv.profile(*places)
@@ -373,7 +375,6 @@ def test_sides_are_called_as_they_are_called() -> None:
     assert Contrast("explicit", "implicit", ()).heads == ("Explicit", "Implicit")
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_a_run_with_an_intervention_says_what_it_changed(tmp_path: Path) -> None:
     study = fv.study("stylisticbias", faces="6M,6F", attributes=["eyewear"], scenarios=["polite"], seeds=["1"])
     run = fv.run(study, "sim/strong@1", tmp_path / "run", interventions=["sr"], progress=False)

@@ -32,7 +32,7 @@ def test_model_names_are_no_markup() -> None:
 def test_not_measurable_is_said() -> None:
     text = shown(cues=dict.fromkeys(made.CUES))
     assert "not measurable" in text
-    assert "Replies without an answer: 100.0%" in text
+    assert "Questions without an answer: 100.0%" in text
     assert "nan" not in text
 
 
@@ -47,7 +47,7 @@ def test_verdicts_families_and_margins() -> None:
     text = printed(made.judged(family="hair_style"))
     assert "● difference found" in text
     assert "○ inconclusive" in text
-    assert "Family declared before the run: hair_style: a difference found in 1 of 1." in text
+    assert "Family declared before the run: hair_style: a difference found in 1 of 1 test, unless the missing" in text
     assert "Margin of signed bias shift: 2.0 points either way, declared before the run." in text
     joined = " ".join(text.split())
     assert "If missing answers went one way: messy (hair style): −10.5 to +0.5 points." in joined

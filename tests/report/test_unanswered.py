@@ -43,7 +43,7 @@ def test_the_worst_group_and_prompt_are_named_and_hide_in_no_mean() -> None:
     assert made.status is CardStatus.CAUTION
     assert made.value.endswith("found")
     assert made.lines[0].startswith("Obese man (group), Rating: +")
-    assert "of its replies)" in made.lines[0]
+    assert "of its questions)" in made.lines[0]
 
 
 def test_differences_too_slight_to_be_read_need_no_warning() -> None:
@@ -62,7 +62,7 @@ def test_where_nothing_differs_the_card_says_so_with_the_clearest() -> None:
 
 def test_where_nothing_is_missing_there_is_no_section() -> None:
     view = viewed(0.0, 0.0)
-    assert card(view).value == "Every reply has an answer"
+    assert card(view).value == "Every question has an answer"
     assert sections(view) == ()
     assert [one.id for one in sections(viewed(0.05, 0.0))] == ["unanswered"]
 

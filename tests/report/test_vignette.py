@@ -250,6 +250,7 @@ def test_a_cell_that_is_not_measurable_is_a_dash() -> None:
     assert cells[1] == '<td class="x" title="not measurable">–</td>'
 
 
+@pytest.mark.slow
 def test_the_largest_case_is_handable() -> None:
     frame = vm.large()
     html = report.render(vm.data(estimates=frame))

@@ -42,7 +42,8 @@ def row(measure: str, value: float | None, **more: object) -> dict[str, object]:
     known = value if value is not None else 0.0
     ends = {"low": 0.9 * known, "high": 1.1 * known} if value is not None else {}
     constants = {"study": "visbias", "measure": measure, "model": "model-a", "unit": UNITS.get(measure, "pp")}
-    return {**constants, "value": value, **ends, "level": 0.95, "n": 60, "clusters": 40, "method": "made up", **more}
+    method = {"method": "t", "detail": "made up"}
+    return {**constants, "value": value, **ends, "level": 0.95, "n": 60, "clusters": 40, **method, **more}
 
 
 def rows(model: str = "model-a", group: str = "asian") -> list[dict[str, object]]:
@@ -482,7 +483,7 @@ def test_the_terminal_shows_what_was_found_first() -> None:
 def test_the_terminal_names_what_diverges_and_warns() -> None:
     text = printed(frame(), 120)
     assert "Religion: Asian (race)" in text
-    assert "Replies without an answer: 7.0% [6.3%, 7.7%] in multiple choice." in text
+    assert "Questions without an answer: 7.0% [6.3%, 7.7%] in multiple choice." in text
 
 
 def test_each_field_has_a_panel_of_the_choice_that_shifts_each_other_field_most() -> None:

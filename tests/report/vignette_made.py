@@ -75,7 +75,8 @@ class Rows:
             columns.setdefault("verdict", said)
         frame = pl.DataFrame(columns, strict=False).with_columns(
             study=pl.lit("vignette"), model=pl.lit(self.model), measure=pl.lit(measure), level=pl.lit(0.95),
-            se=pl.lit(width / 2), unit=pl.lit(UNITS[measure]), source=pl.lit("VIGNETTE"), method=pl.lit("t over pairs"),
+            se=pl.lit(width / 2), unit=pl.lit(UNITS[measure]), source=pl.lit("VIGNETTE"), method=pl.lit("t"),
+            detail=pl.lit("over pairs"),
             n=pl.lit(234, pl.UInt64), clusters=pl.lit(39, pl.UInt64),
         )  # fmt: skip
         missing = [pl.lit(None).alias(name) for name in COLUMNS if name not in frame.columns]

@@ -17,9 +17,9 @@ kind = "yes-no"
 favourable = "yes"
 [sampling]
 seeds = [{seeds}]
-[[take]]
-measure = "gap"
-of = "gender"
+[[estimand]]
+statistic = "gap"
+factor = "gender"
 """
 
 

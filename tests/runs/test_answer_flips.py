@@ -90,7 +90,6 @@ def test_probabilities_are_not_compared_with_drawn_replies(runs: dict[str, Store
         flips(runs["first"], runs["exact"], tmp_path)
 
 
-@pytest.mark.usefixtures("few_groups")
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
 def test_all_flips_are_written_in_words(runs: dict[str, StoredRun], tmp_path: Path, ending: str) -> None:
     file = tmp_path / f"flips.{ending}"
@@ -116,7 +115,6 @@ def test_the_file_of_flips_has_a_format(runs: dict[str, StoredRun]) -> None:
         fv.compare(runs["first"].folder, runs["second"].folder, flips="flips.txt")
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_without_flips_the_file_has_no_rows(runs: dict[str, StoredRun], tmp_path: Path) -> None:
     again = fv.run(fv.study("stylisticbias", faces="6", seeds=["1", "2"], **SETTINGS), "sim/null@1", tmp_path / "again",
                    progress=False)  # fmt: skip
@@ -124,7 +122,6 @@ def test_without_flips_the_file_has_no_rows(runs: dict[str, StoredRun], tmp_path
     assert pl.read_parquet(tmp_path / "none.parquet").height == 0
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_where_single_answers_cannot_be_compared_the_file_has_no_rows(
     runs: dict[str, StoredRun], tmp_path: Path
 ) -> None:

@@ -6,6 +6,8 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
+
 from facevalue.runs.audit_folder import read_audit, run_place
 from facevalue.store import read_manifest, read_responses
 from tests.runs import slow_audit
@@ -27,6 +29,7 @@ def asked(log: Path) -> list[tuple[int, int]]:
     return [(int(trial), int(repeat)) for trial, repeat in pairs]
 
 
+@pytest.mark.slow
 def test_killed_again_and_again_an_audit_ends_as_one_that_never_was(tmp_path: Path) -> None:
     files = (study_file(tmp_path, "kind", 120), study_file(tmp_path, "warm", 120, traits=2))
     folder = tmp_path / "audit"

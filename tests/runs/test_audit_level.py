@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from facevalue.protocol.unit_spreads import pooled_spread
 from facevalue.runs.study_sizes import FEWEST_UNITS, LEAST_FREEDOM
+from facevalue.statistics.precision import pooled_spread
 
 AUDITS = 2_000
 

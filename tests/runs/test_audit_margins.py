@@ -56,7 +56,7 @@ def test_margins_are_declared_for_the_study_that_is_named_by_name_or_file(files:
         ("[margins.kind]\ngap = inf", 2, "'gap' is a number, not inf."),
         ("[margins.kind]\ngap = nan", 2, "'gap' is a number, not nan."),
         ("[margins.kind]\ngap = 5", 2, "The margin of gap is 5, and gap never lies further than 1 from zero"),
-        ("[margins.own]\ngap = 0.2", 1, "own declares in its own file what it confirms: write the `margin` of a take"),
+        ("[margins.own]\ngap = 0.2", 1, "own declares in its own file what it confirms: write the `margin` of an"),
     ],
 )
 def test_a_mistake_in_margins_is_one_sentence_with_its_line(
@@ -68,6 +68,7 @@ def test_a_mistake_in_margins_is_one_sentence_with_its_line(
     assert message in str(error.value)
 
 
+@pytest.mark.slow
 def test_with_a_margin_a_study_stops_once_differences_are_ruled_out(
     files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,7 @@ def studies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return [study_file(tmp_path, "kind", 600), study_file(tmp_path, "warm", 600, traits=2)]
 
 
+@pytest.mark.slow
 def test_each_study_stops_by_the_rule_and_what_is_saved_is_said(studies: list[str]) -> None:
     audit = audited(studies)
     assert audit.complete
@@ -65,7 +66,7 @@ def test_each_study_stops_by_the_rule_and_what_is_saved_is_said(studies: list[st
         assert facts.stop_when == RULE
         assert facts.counts.requests - facts.counts.ok == saved[name][0]
         gaps = run.estimates().filter(measure="gap").filter(pl.col("p").is_not_null())
-        assert gaps["method"].str.ends_with(METHOD).all()
+        assert gaps["detail"].str.ends_with(METHOD).all()
     page = audit.report.path.read_text()
     assert f"{audit.report.saved:,} requests of the plan were not asked" in page
     assert "Enough is known: no interval is wider than" in page
@@ -118,6 +119,30 @@ def test_a_study_whose_pilot_told_enough_is_asked_no_more(studies: list[str]) ->
     record = {study.name: study for study in read_audit("audit").studies}
     assert {name for name, study in record.items() if study.sample == study.pilot} == set(record)
     assert all(study.note == "Its pilot told enough: it is asked no more." for study in audit.plan.studies)
+
+
+def muttering(question: Question) -> str:
+    """Nothing that can be read from, where a question says so."""
+    return "Hm." if "mutter" in question.prompt else question.options[int(DRAWN.integers(2))].text
+
+
+def test_a_study_whose_pilot_cannot_be_read_is_asked_no_more_now_or_later(
+    studies: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("facevalue.runs.limits.LOOKED_AT", 20)
+    file = Path(studies[1])
+    file.write_text(file.read_text().replace("Is this person", "Do not mutter. Is this person"))
+    fv.audit(muttering, "audit", studies=studies, progress=False)
+    asked = []
+    for _ in range(2):
+        audit = fv.audit(muttering, "audit", budget=1_000, studies=studies, progress=False)
+        (note,) = (study.note for study in audit.plan.studies if study.name == "warm")
+        assert note == "Most replies of its pilot cannot be read: it is asked no more."
+        counts = read_manifest(Path("audit/runs/warm")).counts
+        asked.append(counts.ok)
+        assert audit.complete
+    assert asked[0] == asked[1] < 200
+    assert read_manifest(Path("audit/runs/kind")).counts.ok > 400
 
 
 def test_a_plan_with_a_rule_promises_less(studies: list[str]) -> None:

@@ -27,6 +27,8 @@ from facevalue.studies.vignette.measures import MEASURES as VIGNETTE
 from facevalue.types import Sampling
 from tests.runs.left_out import compared_tables, declared
 
+pytestmark = pytest.mark.all_groups
+
 STUDY = declared("vignette", VIGNETTE, COMPARED, LABELS)
 
 
@@ -301,6 +303,13 @@ def test_what_leads_is_not_compared_besides() -> None:
 def test_a_study_without_a_measure_to_compare_is_refused(table: pl.DataFrame, known: Study) -> None:
     with pytest.raises(RunError, match=r"own have no measure with a direction and a standard error in common"):
         comparable(known, (table, table))
+
+
+def test_a_run_that_answered_all_units_alike_is_said_to() -> None:
+    tables = (shifts(0.0, se=None), shifts(0.1))
+    with pytest.raises(RunError, match=r"All units of the first run \(.*\) were answered alike, so that nothing") as e:
+        comparable(own(measure("shift")), tables)
+    assert "second run" not in str(e.value)
 
 
 def test_a_measure_without_labels_is_one_cell() -> None:

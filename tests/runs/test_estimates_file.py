@@ -8,7 +8,6 @@ import pytest
 from facevalue import studies
 from facevalue.errors import RunError
 from facevalue.measures.estimates import complete
-from facevalue.measures.former_labels import COLUMNS
 from facevalue.parquet import read_metadata
 from facevalue.protocol import Study
 from facevalue.protocol.variant_files import builtin
@@ -35,26 +34,11 @@ def rows() -> list[dict[str, object]]:
 def test_what_was_written_is_read_again(tmp_path: Path, study: Study) -> None:
     frame = complete(pl.DataFrame(rows()), study.estimates.labels)
     (tmp_path / "e.parquet").write_bytes(parquet(frame))
-    assert read_metadata(tmp_path / "e.parquet")["facevalue.estimates"] == "3"
+    assert read_metadata(tmp_path / "e.parquet")["facevalue.estimates"] == "4"
     assert read_estimates(tmp_path / "e.parquet", study).equals(frame)
 
 
-def test_the_first_version_is_read_as_the_present_one(tmp_path: Path, study: Study) -> None:
-    new = complete(pl.DataFrame(rows()), study.estimates.labels)
-    old = new.with_columns(pl.lit(None, pl.String).alias(name) for name in COLUMNS if name not in new.columns)
-    old = old.with_columns(pl.Series("model", ["m", "m + cipher"]), category="other_paradigm")
-    old.drop("other_paradigm", "intervention", "word", "score").write_parquet(tmp_path / "e.parquet")
-    assert read_estimates(tmp_path / "e.parquet", study, ["m"]).equals(new)
-
-
-def test_the_second_version_has_no_interval_of_the_page(tmp_path: Path, study: Study) -> None:
-    new = complete(pl.DataFrame(rows()), study.estimates.labels)
-    old = new.drop("page_low", "page_high", "page_level")
-    old.write_parquet(tmp_path / "e.parquet", metadata={"facevalue.estimates": "2"})
-    assert read_estimates(tmp_path / "e.parquet", study).equals(new)
-
-
-def written(path: Path, version: str = "3", **columns: object) -> Path:
+def written(path: Path, version: str = "4", **columns: object) -> Path:
     """A file with some columns changed."""
     frame = complete(pl.DataFrame(rows()), LABELS).with_columns(**columns)  # type: ignore[arg-type]
     frame.write_parquet(path, metadata={"facevalue.estimates": version})
@@ -63,17 +47,17 @@ def written(path: Path, version: str = "3", **columns: object) -> Path:
 
 def test_what_cannot_be_understood_is_one_message(tmp_path: Path, study: Study) -> None:
     path = tmp_path / "e.parquet"
-    with pytest.raises(RunError, match="version '4'; this FaceValue reads versions 1 to 3"):
-        read_estimates(written(path, "4"), study)
+    with pytest.raises(RunError, match="version '3'; this FaceValue reads 4"):
+        read_estimates(written(path, "3"), study)
     with pytest.raises(RunError, match="no estimates of vignette: some are of 'visbias'"):
         read_estimates(written(path, study=pl.lit("visbias")), study)
     with pytest.raises(RunError, match="some name no measure"):
-        read_estimates(written(path, "1", measure=pl.lit(None, pl.String)), study)
+        read_estimates(written(path, measure=pl.lit(None, pl.String)), study)
     with pytest.raises(RunError, match="its column 'identity' is Int32, not String"):
         read_estimates(written(path, identity=pl.lit(3)), study)
     with pytest.raises(RunError, match="its column 'value' is String, not Float64"):
         read_estimates(written(path, value=pl.lit("many")), study)
-    pl.DataFrame({"study": ["vignette"]}).write_parquet(path)
+    pl.DataFrame({"study": ["vignette"]}).write_parquet(path, metadata={"facevalue.estimates": "4"})
     with pytest.raises(RunError, match="has no column 'measure'"):
         read_estimates(path, study)
     path.write_bytes(b"PAR1 and nothing else")

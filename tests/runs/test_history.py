@@ -1,6 +1,7 @@
 """History of runs: which belong to it, what drifted, what changed at a date, and how often that is wrong."""
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -15,13 +16,17 @@ from facevalue.calibration.audits import Audits
 from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.errors import RunError
+from facevalue.measures.caveats import MISSING_ANSWERS
+from facevalue.models import load
 from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.sampled_units import UnitNames
+from facevalue.report import trend_rows
 from facevalue.runs import trend
 from facevalue.runs.history import runs_below
 from facevalue.runs.trend import DRIFT, STEADY, STEP, Trend, contrasts_of, judged_histories
 from facevalue.store.manifest import read_manifest, write_manifest
+from facevalue.types import Request, Response, Status
 
 SETTINGS: dict[str, Any] = {"faces": "6M,6F", "attributes": ["eyewear"], "scenarios": ["wealthy"], "seeds": ["1"]}
 MODELS = ("sim/null@1", "sim/null@1", "sim/strong@1", "sim/strong@1")
@@ -45,6 +50,7 @@ def history(folder: Path) -> Trend:
     return fv.trend(folder, page=folder / "page.html")
 
 
+@pytest.mark.slow
 def test_runs_below_a_folder_are_put_in_the_order_of_their_dates(history: Trend) -> None:
     (study,) = history.studies
     assert [Path(run.folder).parent.name for run in study.runs] == ["4", "3", "2", "1"]
@@ -68,7 +74,6 @@ def test_a_change_of_the_model_is_a_step_at_its_date(history: Trend) -> None:
     assert study.values.height == 4 * study.cells.height
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_two_runs_have_one_step(folder: Path) -> None:
     (study,) = fv.trend(folder / "4", folder / "1").studies
     assert set(study.cells["became"]) <= {STEP, STEADY}
@@ -100,6 +105,49 @@ def test_what_is_no_history_is_one_sentence(folder: Path, places: list[str], say
         fv.trend(*(folder / place for place in places))
 
 
+class Filtered:
+    """A model whose provider begins to withhold most of one answer at a date."""
+
+    def __init__(self, spec: str, share: float, status: Status) -> None:
+        self._model, self._share, self._status = load(spec), share, status
+        self.name, self.capabilities = self._model.name, self._model.capabilities
+        self.settings, self.close = self._model.settings, self._model.close
+
+    def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+        asked = list(requests)
+        by_key = {request[:2]: request for request in asked}
+        for response in self._model.respond(asked):
+            request = by_key[response[:2]]
+            chosen = [option for option in request.question.options if option.label == response.text]
+            is_named = bool(chosen) and chosen[0].level == "unfavourable"
+            is_cue = request.stimulus.factors["variation"] == "sunglasses"
+            if is_named and is_cue and (request.trial * 2654435761) % 2**32 < self._share * 2**32:
+                yield Response(response.trial, response.repeat, self._status, error="withheld")
+            else:
+                yield response
+
+
+def test_a_change_that_withheld_answers_could_explain_is_told_with_unless(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("facevalue.protocol.kept_answers.GROUPS", 10)
+    study = fv.study("stylisticbias", faces="10M,10F", attributes=["eyewear"], scenarios=["wealthy"], seeds=["1", "2"])
+    for at in range(2):
+        model = Filtered("sim/null@1", 0.7 if at else 0.0, Status.ERROR)
+        run = fv.run(study, model, tmp_path / str(at), progress=False)
+        facts = read_manifest(run.folder)
+        write_manifest(run.folder, replace(facts, start=facts.start - timedelta(days=30 * (4 - at))))
+    history = fv.trend(tmp_path, page=tmp_path / "page.html")
+    (of_study,) = history.studies
+    assert of_study.changed["variation"].to_list() == ["sunglasses"]
+    (row,) = of_study.changed.iter_rows(named=True)
+    assert row["caveat"] == MISSING_ANSWERS
+    assert row["bound_low"] < 0 < row["change"] < row["bound_high"]
+    assert trend_rows.sentence(of_study).endswith(f", {MISSING_ANSWERS}.")
+    assert next(iter(trend_rows.rows(of_study)))[3].endswith(MISSING_ANSWERS)
+    assert (tmp_path / "page.html").read_text().count(MISSING_ANSWERS) >= 3
+
+
 def test_hidden_folders_and_those_that_made_pictures_are_passed_over(tmp_path: Path) -> None:
     for name in (".trash/run", "made/making", "runs/a"):
         (tmp_path / name).mkdir(parents=True)
@@ -123,8 +171,8 @@ levels = ["head", "technician"]
 [answer]
 kind = "yes-no"
 favourable = "yes"
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 by = ["variation"]
 """
 

@@ -105,6 +105,7 @@ def test_what_is_read_in_place_is_what_a_mirror_holds(transferred: list[int]) ->
     assert rows.height > 2_000
 
 
+@pytest.mark.slow
 def test_estimates_are_taken_of_all_of_it(transferred: list[int]) -> None:
     Objects.at(URL).overwrite(ESTIMATES, b"damaged")
     runs = OpenedRuns([opened_in_place(URL)])

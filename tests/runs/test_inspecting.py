@@ -318,8 +318,8 @@ base = "no change"
 text = "Would you hire this person? {options}"
 [answer]
 kind = "yes-no"
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 by = ["cue"]
 """
 
@@ -448,6 +448,7 @@ def test_a_picture_that_is_called_by_its_digest_is_compared_with_it(
         fv.inspect_pictures(place.as_uri(), progress=False)
 
 
+@pytest.mark.slow
 def test_the_page_of_checks_opens_with_how_many_pass_and_why_others_do_not(made: Path, tmp_path: Path) -> None:
     (tmp_path / "rules.toml").write_text('[[rule]]\nquantity = "skin_lightness_change"\nat_least = -2\nat_most = 2\n')
     checks = fv.inspect_pictures(made, tmp_path / "checks", rules=tmp_path / "rules.toml", progress=False)

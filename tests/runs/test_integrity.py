@@ -1,7 +1,6 @@
 """A run folder is a letter from a stranger: nothing in it is believed before it was checked."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,7 @@ from facevalue.protocol.study import Study
 from facevalue.runs import RunSettings, run
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.seals import digest_of
-from facevalue.store import read_manifest, read_responses, write_manifest
-from facevalue.store.schema import FORMAT
+from facevalue.store import read_manifest, read_responses
 from facevalue.store.shards import shard_paths
 from tests.runs.tiny import TinyModel, tiny_study
 from tests.store.flipping import flip_a_bit
@@ -93,50 +91,6 @@ def test_the_hash_of_a_request_covers_the_model(folder: Path, tmp_path: Path) ->
     run(STUDY, TinyModel(name="other"), tmp_path / "other", SMALL)
     ours, theirs = (set(read_responses(place)["request"]) for place in (folder, tmp_path / "other"))
     assert not ours & theirs
-
-
-def test_a_folder_of_the_first_format_is_read_and_goes_on(folder: Path) -> None:
-    """As it was written before there were digests: other names, no id, hashes without the model."""
-    facts = read_manifest(folder)
-    asked = module_hashes(folder)
-    for number, path in enumerate(shard_paths(folder)):
-        frame = pl.read_parquet(path).drop("request").join(asked, on=["trial", "repeat"], how="left")
-        path.unlink()
-        if number != 1:
-            frame.write_parquet(
-                path.parent / f"part-{number:08d}.parquet",
-                metadata={"facevalue.responses": str(FORMAT), "facevalue.rows": str(frame.height)},
-            )
-        else:
-            rows = frame.height
-    write_manifest(folder, replace(facts, format=1, id="", asked_of=0, stimuli=None, shards=()))
-    assert measured(folder).height == 48 - rows
-    assert resumed(folder) == rows
-    assert measured(folder).height == 48
-    assert read_manifest(folder).format == 1
-
-
-def module_hashes(folder: Path) -> pl.DataFrame:
-    """Hashes of the run's requests as they were before the model had a part in them."""
-    from facevalue.runs.requests import RequestBuilder
-
-    asking = RequestBuilder(STUDY, exact=False)
-    trials = np.arange(STUDY.design.size)
-    chunk = asking.chunk(trials, np.ones((trials.size, 2), dtype=np.bool_))
-    list(asking.stimuli(chunk))
-    parts = [
-        pl.DataFrame(
-            {
-                "trial": pl.Series(trials, dtype=pl.UInt64),
-                "repeat": pl.Series([repeat] * trials.size, dtype=pl.UInt8),
-                "request": asking.request_hashes(
-                    chunk.stimulus_hashes, chunk.question_hashes, np.full(trials.size, repeat)
-                ),
-            }
-        )
-        for repeat in range(2)
-    ]
-    return pl.concat(parts)
 
 
 def test_the_digest_in_a_name_is_that_of_the_bytes(folder: Path) -> None:

@@ -39,6 +39,7 @@ def of(frame: pl.DataFrame, paradigm: str) -> pl.DataFrame:
     return own.drop(*(name for name in _JUDGED if name in own.columns))
 
 
+@pytest.mark.slow
 def test_each_part_has_the_numbers_that_it_has_alone(parts: dict[str, StoredRun]) -> None:
     together, tallies = estimate(list(parts.values()))
     assert set(tallies) == {str(run.folder) for run in parts.values()}

@@ -25,8 +25,8 @@ sunglasses = "Add sunglasses."
 text = "Would you hire this person?"
 [answer]
 kind = "yes-no"
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 by = ["worn"]
 """
 MADE = {

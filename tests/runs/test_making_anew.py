@@ -1,14 +1,15 @@
 """Makings whose pictures were lost: made anew as further attempts, and edits with them where they must be."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from facevalue.errors import RunError
+from facevalue.errors import RunError, UnknownNameError
 from facevalue.generators.base import GeneratedPicture, PictureRequest
+from facevalue.protocol.checked_pictures import failed_pictures
 from facevalue.runs.making import MakingOutcome, make
 from facevalue.runs.picture_records import stored_records
 from facevalue.runs.prepared_making import prepare_making
@@ -41,10 +42,12 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     return tmp_path / "made" if request.param == "folder" else (tmp_path / "made").as_uri()
 
 
-def made(place: Path | str, maker: Maker, told: Notes | None = None, *, digests: bool = False) -> MakingOutcome:
+def made(
+    place: Path | str, maker: Maker, told: Notes | None = None, *, digests: bool = False, again: Sequence[str] = ()
+) -> MakingOutcome:
     """Make faces with three edits each, the last of them an edit of an edit."""
     prepared = prepare_making(plan(cues=CUES), "hiring", {}, place, RunSettings())
-    return make(prepared, maker, maker, told or Notes(), digests=digests)
+    return make(prepared, maker, maker, told or Notes(), digests=digests, again=again)
 
 
 def same(one: MakingOutcome, two: MakingOutcome) -> bool:
@@ -203,3 +206,46 @@ def test_edits_that_are_still_to_be_made_wait_for_a_lost_source(place: Path | st
     again = Maker()
     assert made(place, again).pictures.height == 32
     assert len(again.asked) == 25
+
+
+def unchanged(*images: str) -> Callable[[PictureRequest], GeneratedPicture | None]:
+    """Have the editor return what it was given of these pictures."""
+
+    def answer(request: PictureRequest) -> GeneratedPicture | None:
+        if request.factors["image"] in images and request.source is not None:
+            return GeneratedPicture(request.number, Status.OK, request.source)
+        return None
+
+    return answer
+
+
+def test_edits_that_changed_nothing_are_named_and_made_again_with_another_seed(
+    place: Path | str, tmp_path: Path
+) -> None:
+    first = Maker(unchanged("f1/cap", "f2/cap"))
+    outcome = made(place, first)
+    assert sorted(outcome.same.images) == ["f1/cap", "f2/cap"]
+    assert "f1/cap" in (tmp_path / "made" / "same.csv").read_text()
+    failed = failed_pictures(tmp_path / "made" / "same.csv")
+    seeds = {str(request.factors["image"]): request.seed for request in first.asked}
+    second, told = Maker(unchanged("f2/cap")), Notes()
+    outcome = made(place, second, told, again=failed)
+    assert outcome.same.images == ("f2/cap",)
+    assert "2 pictures, such as f1/cap, are made again with another seed." in told.told
+    tried = {str(request.factors["image"]): request.seed for request in second.asked}
+    assert set(failed) <= set(tried)
+    assert all(tried[image] != seeds[image] for image in failed)
+    third = Maker()
+    outcome = made(place, third, again=["f2/cap"])
+    assert outcome.same.images == ()
+    (seed,) = (request.seed for request in third.asked if request.factors["image"] == "f2/cap")
+    assert seed not in (seeds["f2/cap"], tried["f2/cap"])
+    assert failed_pictures(tmp_path / "made" / "same.csv") == ()
+    assert made(place, Maker()).summary.asked == 0
+    with pytest.raises(UnknownNameError, match="Unknown picture that is made 'f9/cap'"):
+        made(place, Maker(), again=["f9/cap"])
+
+
+def test_a_making_that_was_not_begun_has_nothing_to_make_again(place: Path | str) -> None:
+    with pytest.raises(RunError, match="nothing was made there yet"):
+        made(place, Maker(), again=["f1/cap"])

@@ -172,7 +172,7 @@ def test_what_a_server_does_not_take_is_said_before_it_is_asked(
     summary = made(tmp_path, omni)
     assert summary.errors == 0
     generator = ImagesServer(omni.spec, GeneratorOptions())
-    nothing = EarlierPictures({}, {})
+    nothing = EarlierPictures({}, {}, {})
     (note,) = PictureModel(plan().table, generator, generator, FolderAlbum(tmp_path), lambda: nothing).notes
     assert "takes no seed" in note
     assert listed(tmp_path)["picture_seed"].null_count() == 16

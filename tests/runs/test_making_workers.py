@@ -26,6 +26,7 @@ from facevalue.runs.unit_worker import Came, UnitWorker
 from facevalue.runs.units import Job, Lost, ModelFacts, Receipt, Unit
 from facevalue.runs.verify import verify
 from facevalue.store.objects import Objects
+from facevalue.store.sight import Sight
 from facevalue.studies import protocol
 from facevalue.studies.offers import making_of
 from facevalue.types import OptionValue
@@ -44,6 +45,9 @@ class TwoWorkers:
 
     def facts(self) -> ModelFacts:
         return self._workers[0].facts()
+
+    def sight(self) -> Sight:
+        return Sight()
 
     def room(self) -> int:
         return 2 - len(self._waiting)

@@ -55,7 +55,7 @@ def vignette(**options: Any) -> Study:
 
 
 @given(designs(), st.booleans(), st.integers(1, 9), st.data())
-def test_every_trial_once_and_stimuli_in_one_piece(
+def test_every_trial_once_and_the_stimuli_of_a_unit_take_turns(
     design: Design, together: bool, step: int, data: st.DataObject
 ) -> None:
     columns = tuple(data.draw(st.permutations(design.columns)))[:2] if together else ()
@@ -63,17 +63,35 @@ def test_every_trial_once_and_stimuli_in_one_piece(
     sample = data.draw(st.none() | st.lists(st.integers(0, design.size - 1), min_size=1, max_size=20, unique=True))
     order = asked(study, sample=sample, step=step)
     assert sorted(order) == (list(range(design.size)) if sample is None else sorted(sample))
-    stimuli = pl.Series(design.stimulus_numbers(order))
-    assert runs(stimuli) == stimuli.n_unique()
-    ascending = pl.Series(order).diff().filter(stimuli == stimuli.shift(1))
-    assert (ascending > 0).all()
+    assert np.array_equal(order, asked(study, sample=sample, step=1000))
+    firsts = np.unique(design.stimulus_numbers(np.sort(order)), return_index=True)[1]  # a stimulus is of one unit
+    stimuli = design.stimulus_numbers(order)
+    unit = units(design, columns, np.sort(order)[firsts])[np.searchsorted(np.unique(stimuli), stimuli)]
+    assert runs(unit) == unit.n_unique()
+    frame = pl.DataFrame({"unit": unit, "stimulus": stimuli})
+    for mine in frame.partition_by("unit"):
+        turns = mine.with_columns(turn=pl.int_range(pl.len()).over("stimulus"), many=pl.len().over("stimulus"))
+        assert (turns.select(pl.col("turn") / pl.col("many")).to_series().diff().drop_nulls() >= 0).all()
+
+
+def test_the_pictures_of_a_face_are_asked_one_question_after_the_other() -> None:
+    study = studies.build("stylisticbias", FACES)
+    frame = study.design.trials(asked(study)).with_columns(
+        question=pl.concat_str(*[column.name for axis in study.design.blocks[0].prompt for column in axis.columns()])
+    )
+    for face in frame.partition_by("identity"):
+        assert runs(face["question"]) == face["question"].n_unique() > 2
+        assert runs(face["image"]) > face["image"].n_unique()
+    first = frame.unique("identity", keep="first", maintain_order=True)["question"]
+    assert first.n_unique() > 2  # each face begins with another question
+    leading = frame.filter(pl.col("question") != pl.col("question").shift(1))["attribute"]
+    assert leading.is_null().mean() < 0.5  # type: ignore[operator]
 
 
 def test_base_and_variations_of_a_face_are_asked_together_at_random_times() -> None:
     study = studies.build("stylisticbias", {**FACES, "faces": "400"})
     frame = study.design.trials(asked(study), ["identity", "image", "attribute", "variation"])
     assert runs(frame["identity"]) == frame["identity"].n_unique() == 400
-    assert runs(frame["image"]) == frame["image"].n_unique()
     shown = frame.unique("image", keep="first", maintain_order=True).with_row_index("place")
     whose = shown.with_columns(pl.int_range(pl.len()).over("identity").alias("turn"))
     first = whose.filter(pl.col("turn") == 0)["attribute"]

@@ -19,14 +19,13 @@ from facevalue.measures.judgment import judge
 from facevalue.measures.verdicts import Verdict
 from facevalue.models import load
 from facevalue.protocol.calibration import Calibration
-from facevalue.protocol.estimation import Estimator
-from facevalue.protocol.expected_precision import Spread
-from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.study import Study
-from facevalue.protocol.takes import Take
 from facevalue.runs import RunSettings, run
 from facevalue.runs.power import Detection, detection
 from facevalue.runs.stored import StoredRun
+from facevalue.statistics import Estimand, Shift
+from facevalue.statistics.model_scores import ModelScores
+from facevalue.statistics.precision import Respondents, UnitSpread
 from facevalue.studies.stylisticbias import measures
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.tables import scenarios
@@ -41,7 +40,7 @@ def plan(study: Study, **changes: object) -> Detection:
     return detection(study, **chosen)  # type: ignore[arg-type]
 
 
-def judged(model: Estimator) -> pl.DataFrame:
+def judged(model: ModelScores) -> pl.DataFrame:
     """Each family of shifts, judged as one page."""
     table = EstimateTable("stylisticbias", "planted", measures.LABELS)
     for by, family in (
@@ -50,7 +49,7 @@ def judged(model: Estimator) -> pl.DataFrame:
         (("attribute",), "attributes"),
         (("scenario",), "scenarios"),
     ):
-        model.add(table, Take("shift", by, name="sbs", family=family))
+        model.estimate(table, Estimand(Shift(), by=by, measure="sbs", family=family))
     return judge(table.frame(), measures.MEASURES, lead=("variations",))
 
 
@@ -210,8 +209,8 @@ def test_impossible_effects_are_refused(effect: float) -> None:
 
 
 def test_left_out_items_add_their_share_of_the_variance() -> None:
-    spread = Spread(mean=0.04, within=0.2, items=25, source="x")
+    spread = UnitSpread(mean=0.04, within=0.2, items=25, source="x")
     assert spread.at(25) == 0.04
     assert spread.at(1) == pytest.approx(math.sqrt(0.04**2 + 0.2**2 * (1 - 1 / 25)))
-    assert math.isnan(Spread(0.04, math.nan, 25, "x").at(3))
-    assert Spread(0.03, 0.2, 25, "x", growth=0.4).at(25, 0.1) == pytest.approx(0.05)
+    assert math.isnan(UnitSpread(0.04, math.nan, 25, "x").at(3))
+    assert UnitSpread(0.03, 0.2, 25, "x", growth=0.4).at(25, 0.1) == pytest.approx(0.05)

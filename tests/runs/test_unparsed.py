@@ -101,15 +101,46 @@ def test_a_folder_is_told_after_fifty_replies(tmp_path: Path) -> None:
         share(0.4),
         share(1.0, "I'm sorry, but I can't help with that."),
         share(1.0, "", Status.REFUSED),
-        share(1.0, "Both are possible."),
-        share(1.0, "It could be (a), but I am not sure."),
     ],
-    ids=["few", "refused in words", "refused by a signal", "both", "hedged"],
+    ids=["few", "refused in words", "refused by a signal"],
 )  # fmt: skip
-def test_refusals_hedges_and_a_few_stop_nothing(kind: Kind, model: TinyModel) -> None:
+def test_refusals_and_a_few_stop_nothing(kind: Kind, model: TinyModel) -> None:
     summary = kind(study(), model, RunSettings(), Notes())
     assert (summary.complete, summary.stopped) == (True, "")
     assert summary.asked == 800
+
+
+@pytest.mark.parametrize(
+    ("model", "quote"),
+    [
+        (share(1.0, "Both are possible."), "“Both are possible.” where"),
+        (share(1.0, "It could be (a), but I am not sure."), "“It could be (a), but I am not sure.” where"),
+        (share(0.6, "[THINK]It looks like (b), number {}", Status.TRUNCATED), "cut off at the token limit): nothing "
+         "(“Cut off at the token limit before the model had ended thinking”) after the thoughts “[THINK]It looks"),
+        (share(0.6, "Okay, so the user wants (b), {}", Status.TRUNCATED), "“<think>Okay, so the user wants"),
+        (share(0.6, "[THINK]It looks like (b), number {}"), "“The reply ended before the model had ended thinking”"),
+        (share(0.6, "<reasoning>(a)? {}</reasoning>"), "nothing (empty) after the thoughts “<reasoning>(a)?"),
+    ],
+    ids=["both", "hedged", "cut off", "cut off, unmarked", "endless", "thoughts alone"],
+)  # fmt: skip
+def test_replies_without_a_usable_answer_stop_the_run(kind: Kind, model: TinyModel, quote: str) -> None:
+    summary = kind(study(), model, RunSettings(), Notes())
+    assert not summary.complete
+    assert 200 <= summary.asked < 420
+    assert quote in summary.stopped
+
+
+def test_a_run_of_which_many_replies_were_cut_off_says_so_at_its_end(kind: Kind) -> None:
+    summary = kind(study(), share(0.2, "[THINK]{}: it looks like (b)", Status.TRUNCATED), RunSettings(), Notes())
+    assert summary.complete
+    (warning,) = summary.warnings
+    assert warning.startswith("20.0% of 800 replies were cut off at the token limit before an answer")
+    assert "--max-tokens" in warning
+
+
+def test_a_few_replies_that_were_cut_off_are_not_told(kind: Kind) -> None:
+    few = kind(study(), share(0.02, "[THINK]{}", Status.TRUNCATED), RunSettings(), Notes())
+    assert (few.complete, few.warnings) == (True, ())
 
 
 def test_who_is_told_to_go_on_goes_on_and_others_stop_again(kind: Kind) -> None:

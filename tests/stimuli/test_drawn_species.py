@@ -59,5 +59,5 @@ def test_anyones_pictures_of_species_can_be_shown(tmp_path: Path) -> None:
     frame = read_manifest(tmp_path / "beings.csv", required=("species",))
     FileSource(frame, tmp_path).check({"image": frame["image"].to_list()})
     (tmp_path / "beings.csv").write_text("image,kind\norc.png,orc\n")
-    with pytest.raises(DataError, match="the column 'species' is missing"):
+    with pytest.raises(DataError, match="your list needs a column 'species'"):
         read_manifest(tmp_path / "beings.csv", required=("species",))

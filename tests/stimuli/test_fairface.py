@@ -72,7 +72,7 @@ def test_rows_that_cannot_be_used_are_named(tmp_path: Path, row: str, says: str)
 
 
 def test_a_missing_column_and_an_empty_table_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="the column 'race'"):
+    with pytest.raises(DataError, match="your list needs a column 'race'"):
         read_fairface(labels(tmp_path, "1.jpg,3-9,Male", header="file,age,gender"))
     with pytest.raises(DataError, match="holds no images"):
         read_fairface(labels(tmp_path))

@@ -133,3 +133,11 @@ def test_damage_is_no_holder(objects: Objects) -> None:
     objects.create(LEASE, b"\xff not json")
     with Lease(objects, lambda note: None) as lease:
         assert not lease.lost
+
+
+def test_a_store_that_does_not_show_what_is_written_is_one_sentence(
+    objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(objects, "get", lambda _: None)
+    with pytest.raises(RunError, match="does not show what is written there"):
+        Lease(objects, lambda note: None).__enter__()

@@ -88,13 +88,13 @@ def test_the_seed_means_nothing_without_a_sample() -> None:
         ("not [toml", "not valid TOML"),
         ("title = 'of another program'", "has format None"),
         ("format = 99", "format 99; this FaceValue reads 2"),
-        ("format = 1", "not as FaceValue writes it"),
-        ("format = 1\nstudy = 5\nmodel = 'x'", "not as FaceValue writes it"),
+        ("format = 2", "not as FaceValue writes it"),
+        ("format = 2\nstudy = 5\nmodel = 'x'", "not as FaceValue writes it"),
     ],
 )
 def test_what_is_no_run_is_said(tmp_path: Path, text: str | None, said: str) -> None:
     if text is not None:
-        (tmp_path / "run.toml").write_text(text)
+        (tmp_path / "run.toml").write_bytes(sealed(text.encode()))
     with pytest.raises(RunError, match=said):
         read_manifest(tmp_path)
 
@@ -125,10 +125,3 @@ def test_a_flipped_bit_in_the_settings_is_seen(tmp_path: Path, seed: int) -> Non
     flip_a_bit(path, np.random.default_rng(seed))
     with pytest.raises(RunError, match=r"damaged or edited|digest"):
         read_manifest(tmp_path)
-
-
-def test_folders_from_before_there_were_digests_are_read_and_stay_as_they_are(tmp_path: Path) -> None:
-    old = replace(FULL, format=1, id="", asked_of=0, stimuli=None)
-    write_manifest(tmp_path, old)
-    assert not (tmp_path / "run.toml").read_text().startswith("sha256")
-    assert read_manifest(tmp_path) == old

@@ -21,6 +21,7 @@ from obstore.store import MemoryStore
 from facevalue.errors import FaceValueError, RunError, SettingError
 from facevalue.places import is_url
 from facevalue.store import objects as module
+from facevalue.store.lease import Lease
 from facevalue.store.objects import Objects, checked_url
 from tests.models.raw_server import Line, RawServer
 from tests.store.faulty import URL, Faulty
@@ -203,10 +204,44 @@ def test_a_refusal_to_create_or_replace_is_not_believed_before_the_object_was_lo
 
 def test_a_store_that_refuses_what_is_not_there_is_given_up_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PAUSE", 0)
-    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    monkeypatch.setattr(module, "_FIRST", 0.1)
     refusing(monkeypatch, "put", CONFLICT, 10**9)
-    with pytest.raises(RunError, match="the store refuses, though nothing has changed there"):
-        Objects(URL, MemoryStore()).create("a", b"ours")
+    store, start = Objects(URL, MemoryStore()), time.monotonic()
+    for _ in range(20):  # what follows, such as putting things in order, waits no more
+        with pytest.raises(RunError, match="the store refuses, though nothing has changed there"):
+            store.create("a", b"ours")
+    assert time.monotonic() - start < 1
+
+
+@pytest.mark.parametrize("error", [CONFLICT, GenericError("status code: 503 Service Unavailable")])
+def test_a_store_that_can_be_read_and_takes_no_write_is_told_soon(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    monkeypatch.setattr(module, "_FIRST", 0.2)
+    refusing(monkeypatch, "put", error, 10**9)
+    store, start = Objects(URL, MemoryStore()), time.monotonic()
+    with pytest.raises(RunError, match=r"Cannot write memory://bucket/run/lease\.json: "):
+        Lease(store, print).__enter__()
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(f"Server returned non-2xx status code: {code}" for code in (401, 402, 405, 411, 413, 422, 501, 507)),
+        "Generic LocalFileSystem error: Unable to copy data to file: No space left on device (os error 28)",
+    ],
+)
+def test_a_refusal_that_will_not_pass_is_told_at_once_in_the_middle_of_a_run_too(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    store = Objects(URL, MemoryStore())
+    store.create("first", b"")
+    refusing(monkeypatch, "put", GenericError(text), 10**9)
+    start = time.monotonic()
+    with pytest.raises(RunError, match="Cannot write"):
+        store.create("a", b"ours")
+    assert time.monotonic() - start < 1
 
 
 class Changing:

@@ -66,7 +66,7 @@ def test_all_columns_come_back_verbatim(tmp_path: Path) -> None:
     assert frame.schema == RESPONSES
     back = [
         Response(trial, repeat, Status(status), text, None if probs is None else tuple(probs), *rest)
-        for trial, repeat, status, text, probs, *rest, _ in frame.rows()
+        for trial, repeat, status, text, probs, *rest, _, _ in frame.rows()
     ]
     assert back == sorted(rows)
     assert frame["request"].to_list() == [3000, 3001, 2**40 * 1000 + 255]

@@ -28,7 +28,7 @@ class PlantedModel:
     """
 
     name = "reference"
-    capabilities = Capabilities(probabilities="full")
+    capabilities = Capabilities(probabilities="full", sight="stated")
 
     def __init__(self, sign: int = 1, invalid: float = 0.0, weights: str = "0") -> None:
         self.sign, self.invalid, self.weights = sign, invalid, weights

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.protocol.estimation import Estimator
-from facevalue.studies.stylisticbias import taken
+from facevalue.statistics.model_scores import ModelScores
+from facevalue.studies.stylisticbias import estimands
 from facevalue.studies.stylisticbias.aggregate import Faces
 
 
-def estimator(faces: Faces, phi: npt.NDArray[np.float64], scenarios: Sequence[str]) -> Estimator:
+def estimator(faces: Faces, phi: npt.NDArray[np.float64], scenarios: Sequence[str]) -> ModelScores:
     """Of scores of shape (pictures, scenarios)."""
-    return taken.program(faces, scenarios).estimator(taken.SCORE, phi)
+    return estimands.program(faces, scenarios).model(estimands.SCORE, phi)

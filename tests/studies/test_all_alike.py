@@ -8,15 +8,15 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.protocol.bare_bases import NO_PICTURE
+from facevalue.protocol.estimand_findings import findings_of
 from facevalue.protocol.look import Of
 from facevalue.protocol.replies import choice, yes_or_no
-from facevalue.protocol.sets import Sets
-from facevalue.protocol.take_wording import findings_of
-from facevalue.protocol.takes import Take
 from facevalue.report.formatting import writing
 from facevalue.runs.comparable import comparable, directed
 from facevalue.runs.stored import StoredRun
+from facevalue.statistics import Estimand, Gap
+from facevalue.statistics.sets import NO_PICTURE, Sets
+from facevalue.statistics.statistic import PairNames, statistic_of
 from tests.cli.conftest import Command, facevalue
 from tests.golden.cases import GOLDEN, RUNS, unpacked
 
@@ -43,9 +43,9 @@ take = []
 instruction = "The text describes a person."
 question = "What is its tone?"
 categories = { warm = "Warm", cold = "Cold" }
-[[take]]
-measure = "gap"
-of = "gender"
+[[estimand]]
+statistic = "gap"
+factor = "gender"
 """
 SCORED = """
 name = "scored"
@@ -65,8 +65,8 @@ text = "Is this person able? {options}"
 kind = "choice"
 options = ["no", "maybe", "yes"]
 scores = { no = -1, maybe = 0, yes = 1 }
-[[take]]
-measure = "mean"
+[[estimand]]
+statistic = "mean"
 by = ["gender"]
 """
 
@@ -110,7 +110,7 @@ def test_a_profile_of_what_waits_for_a_judge_compares_nothing_and_says_so(faceva
 @pytest.mark.parametrize("values", [(-1, 0, 1), (0, 1), (-2, 2), (0, 3), (1, 7)])
 def test_a_score_is_told_in_what_tables_have_it_in(values: tuple[int, ...]) -> None:
     reply = choice({f"option {n}": f"option {n}" for n in values}, {f"option {n}": n for n in values})
-    told = findings_of(Take("gap", of="gender"), reply.scores[0], Of("gap", ("gender",)), several=False)
+    told = findings_of(Estimand(Gap(factor="gender")), reply.scores[0], Of("gap", ("gender",)), several=False)
     assert told.per == writing("points").per
     assert told.unit == ("scale points" if values[0] < 0 or values[-1] == 1 else f"of {values[-1]}")
 
@@ -135,13 +135,18 @@ def test_whom_a_finding_is_beside_is_said_where_that_has_a_name(
     measure: Any, base: str | None, up: str, down: str
 ) -> None:
     shown = Sets(pl.DataFrame({"first": [base, "Mei"]}), "identity", ("first",), base)
-    take = Take(measure, by=("first",))
-    told = findings_of(take, yes_or_no().scores[0], Of(measure, ("first",)), several=False, base=shown.base_name)
+    estimand = Estimand(statistic_of(measure, {}), by=("first",))
+    told = findings_of(
+        estimand,
+        yes_or_no().scores[0],
+        Of(measure, ("first",)),
+        several=False,
+        sides=PairNames(shown.beside_base, shown.base_name),
+    )
     assert told.moved[0].endswith(up)
     assert told.moved[1].endswith(down)
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_units_of_differences_between_runs_are_words(facevalue: Command, tmp_path: Path) -> None:
     (tmp_path / "scored.toml").write_text(SCORED)
     for number in (1, 2):
@@ -164,9 +169,9 @@ rows = [{rows}]
 text = "Would you invite {{name}}? {{options}}"
 [answer]
 kind = "yes-no"
-[[take]]
-measure = "gap"
-of = "city"
+[[estimand]]
+statistic = "gap"
+factor = "city"
 optional = {str(optional).lower()}
 """
     (tmp_path / "one.toml").write_text(text)

@@ -194,11 +194,11 @@ def _cell(column: str, value: str | None, row: int = 3) -> Change:
         (_cell("other", "1"), r"'target' and 'other' name one option: row 3 \(1\)"),
         (_cell("template", "t5", 1), r"in rows of two templates, which were not sampled apart: row 1 \(0-0"),
         (_cell("template", None), r"'template' is empty: row 3"),
-        (lambda table: table.drop("ans2"), r"Unknown slot of the options 'ans2'\. Did you mean 'ans0' or 'ans1'"),
-        (lambda table: table.rename({"label": "lable"}), r"names an option 'label'\. Did you mean 'lable'"),
-        (lambda table: table.drop("template"), r"the column 'template' \(what its question was written from"),
+        (lambda table: table.drop("ans2"), r"your list needs a column 'ans2' \(fills the slot of the prompt\)"),
+        (lambda table: table.rename({"label": "lable"}), r"needs a column 'label' .*; is 'lable' meant\?"),
+        (lambda table: table.drop("template"), r"a column 'template' \(what its question was written from"),
         (lambda table: table.rename({"query": "question"}), r"no factor can be called 'question', which is a"),
-        (lambda table: table.drop("condition"), r"Unknown factor in a lean 'condition'"),
+        (lambda table: table.drop("condition"), r"your list needs a column 'condition'"),
     ],
 )  # fmt: skip
 def test_mistakes_in_rows_are_one_sentence(
@@ -221,8 +221,8 @@ kind = "choice"
 options = { 0 = "{ans0}", 1 = "{ans1}", 2 = "{ans2}" }
 favourable = "{label}"
 orderings = "one"
-[[take]]
-measure = "mean"
+[[estimand]]
+statistic = "mean"
 by = ["condition"]
 """
 
@@ -259,6 +259,8 @@ def test_ten_thousand_rows_are_planned_and_read(listed: Callable[[pl.DataFrame],
 
 def _reply(number: int) -> str:
     target, rival = ("the old one.", "the young one")[:: 1 if number % 2 == 0 else -1]
+    if number % 6 == 0:
+        target = "it is the old one, probably"  # no option, but it holds the words of one
     return (target, rival if number // 3 % 2 else "Not known", "not known")[number % 3]
 
 
@@ -304,7 +306,7 @@ def test_scores_of_bbq_are_recomputed_with_intervals_over_templates(tmp_path: Pa
 def _cost(templates: int) -> float:
     """What the released answers above have: the right option is the first, the old one, whom neg questions target."""
     numbers = range(3 * templates)
-    right = {number: _reply(number).strip(".") == "the old one" for number in numbers}
+    right = {number: "old one" in _reply(number) for number in numbers}
     along, against = ([right[n] for n in numbers if n % 2 == side] for side in (0, 1))
     return 100 * (sum(against) / len(against) - sum(along) / len(along))
 

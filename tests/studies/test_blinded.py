@@ -55,6 +55,7 @@ def test_the_file_says_what_is_the_paper_s_and_what_is_ours() -> None:
         assert f"\n{wording}" in document["prompt"]["text"]
 
 
+@pytest.mark.slow
 def test_it_is_planned_run_measured_and_reported(applicants: Path, tmp_path: Path) -> None:
     study = fv.study("blinded", manifest=applicants, kind="illustrated", seeds=["1", "2"])
     assert study.plan().asked == 8 * (len(SCENES) + 1) * 6 * 2
@@ -87,7 +88,6 @@ def test_nothing_is_found_where_nothing_is_planted(applicants: Path, tmp_path: P
     assert not halo.filter(verdict="difference found").height, "an application without a picture is nobody's"
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_a_run_of_one_job_resumes_and_two_are_compared(applicants: Path, tmp_path: Path) -> None:
     one = ["UI designer, medium", "UI designer, low"]
     for name in ("first", "second"):
@@ -107,7 +107,7 @@ def test_its_commands_say_what_it_needs(applicants: Path, facevalue: Command) ->
     assert planned.status == 0, planned.err
     assert "Mean rating" in planned.out or "mean rating" in planned.out
     applicants.write_text(applicants.read_text().replace("scene", "scenery", 1))
-    assert "the column 'scene'" in facevalue("plan", "blinded", "--manifest", "applicants.csv").err
+    assert "your list needs a column 'scene'" in facevalue("plan", "blinded", "--manifest", "applicants.csv").err
     assert STUDIES["blinded"].text
 
 

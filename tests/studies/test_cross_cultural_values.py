@@ -66,9 +66,13 @@ def test_lists_are_exported_as_one_cell_and_as_lists(sets: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ('of = "context"\nby = ["values"]', 'of = "values"', r"no unit has several of 'values'"),
-        ('of = "context"\nby = ["values"]', 'by = ["values"]', r"A similarity needs a base"),
-        ('of = "context"\nby = ["values"]', 'of = "contxt"', r"Unknown factor in a similarity 'contxt'. Did you mean"),
+        ('factor = "context"\nby = ["values"]', 'factor = "values"', r"no unit has several of 'values'"),
+        ('factor = "context"\nby = ["values"]', 'by = ["values"]', r"A similarity needs a base"),
+        (
+            'factor = "context"\nby = ["values"]',
+            'factor = "contxt"',
+            r"Unknown factor in a similarity 'contxt'",
+        ),
         ("[answer.judged.foundation]", "[answer.scored.foundation]", r"Unknown key 'scored'"),
     ],
 )

@@ -49,6 +49,7 @@ def test_the_file_has_the_released_prompts() -> None:
     assert document["sampling"]["seeds"] == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_it_runs_is_scored_measured_and_reported(sets: Path, tmp_path: Path) -> None:
     study = fv.study("cultural-counterfactuals", manifest=sets, kind="illustrated")
     assert study.plan().asked == 8 * 3 * (6 + 3) * 3

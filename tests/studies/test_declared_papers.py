@@ -75,7 +75,7 @@ def test_it_is_planned_run_measured_and_reported(name: str, tmp_path: Path) -> N
     study = fv.study(name, manifest=tmp_path / "list.csv", kind="illustrated")
     opened = fv.run(study, "sim/strong", tmp_path / "run")
     estimates = opened.estimates()
-    led = estimates.filter(pl.col("family") == STUDIES[name].takes[0].named())
+    led = estimates.filter(pl.col("family") == STUDIES[name].estimands[0].family_name)
     assert led.height
     assert led["low"].is_not_null().all()
     assert led["q"].is_not_null().all()

@@ -1,4 +1,4 @@
-"""The audit of editors: what its takes find, two editors compared, and the page of a model on such pictures."""
+"""The audit of editors: what its estimands find, two editors compared, and the page of a model on such pictures."""
 
 import json
 import re
@@ -37,8 +37,8 @@ of = "illustrated"
 text = "Would you invite this person? {options}"
 [answer]
 kind = "yes-no"
-[[take]]
-measure = "shift"
+[[estimand]]
+statistic = "shift"
 by = ["cue"]
 """
 
@@ -143,6 +143,7 @@ def test_an_edit_that_is_not_made_for_some_is_found(tmp_path: Path) -> None:
     assert "shift_realised" not in rows["measure"]
 
 
+@pytest.mark.all_groups
 def test_two_editors_are_compared(audit: fv.Run, tmp_path: Path, facevalue: Command) -> None:
     study = fv.study("editor", manifest=made(tmp_path / "two"), kind="illustrated")
     assert fv.run(study, Planted(2.0), tmp_path / "two" / "audit", progress=False).model == "sim/lighten=6:gender"
@@ -150,8 +151,8 @@ def test_two_editors_are_compared(audit: fv.Run, tmp_path: Path, facevalue: Comm
     out = " ".join(facevalue("compare", str(audit.folder), str(tmp_path / "two" / "audit")).out.split())
     assert "editor two differs from editor one" in out
     line = out[out.index("mean_skin_lightness_change hat") :][:80]
-    assert "(−2." in line
-    assert "*" in line
+    assert "hat −2." in line
+    assert "L* difference" in line
 
 
 def test_the_page_of_a_model_says_what_its_editor_changed(audit: fv.Run, tmp_path: Path) -> None:
@@ -161,7 +162,8 @@ def test_the_page_of_a_model_says_what_its_editor_changed(audit: fv.Run, tmp_pat
     assert not run.estimates().filter(verdict="difference found", measure="shift").height
     run.report(tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
-    assert "Editor of the pictures: sim/lighten=6:gender." in text
+    assert "Editor of the pictures" in text
+    assert "sim/lighten=6:gender" in text
     assert re.search(r"Its audit: [^<]*Hat: skin \d\.\d L\* lighter", text)
 
 

@@ -62,7 +62,6 @@ def followed(name: str, data: st.DataObject) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_groups")
 @pytest.mark.parametrize("name", PUBLISHED)
 @settings(max_examples=100, **_HOW)
 @given(data=st.data())

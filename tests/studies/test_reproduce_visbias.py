@@ -194,7 +194,7 @@ def test_without_vader_only_table_7_is_left_out(tmp_path: Path, monkeypatch: pyt
     vader.lexicon.cache_clear()
     assert "7" not in {cell.table for cell in found.cells}
     assert "1" in {cell.table for cell in found.cells}
-    assert any("facevalue[text]" in notice for notice in found.notices)
+    assert any("pip install '.[text]' in a checkout of FaceValue" in notice for notice in found.notices)
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_a_model_without_effects_has_no_correlation_with_one_that_has_some() -> 
     found = [said for said, _ in audits(30, 20, 0.9, (0.8, 0.0))]
     refused = [said["model_correlation"] for said in found if said["model_correlation"]["value"] is None]
     assert len(refused) >= 27
-    assert "shifts of m1 are within what chance shows" in str(refused[0]["method"])
+    assert "shifts of m1 are within what chance shows" in str(refused[0]["detail"])
 
 
 @pytest.mark.slow

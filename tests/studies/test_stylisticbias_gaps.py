@@ -8,11 +8,12 @@ import pytest
 from scipy import stats
 
 from facevalue.measures.estimates import EstimateTable
-from facevalue.protocol.takes import GAP, OTHERS, Take
+from facevalue.statistics import Estimand, Gap
+from facevalue.statistics.rivals import OTHERS
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.aggregate import Faces
+from facevalue.studies.stylisticbias.estimands import GAPS, broken_down, estimands
 from facevalue.studies.stylisticbias.measures import LABELS
-from facevalue.studies.stylisticbias.taken import GAPS, broken_down, takes
 from tests.studies.preference_scores import estimator
 
 CUES = {"male": [("eyewear", "sunglasses"), ("facial_hair", "full-beard")], "female": [("eyewear", "sunglasses")]}
@@ -21,9 +22,9 @@ CUES = {"male": [("eyewear", "sunglasses"), ("facial_hair", "full-beard")], "fem
 def gaps(phi: np.ndarray, faces: Faces) -> pl.DataFrame:
     table = EstimateTable("stylisticbias", "m", LABELS)
     model = estimator(faces, phi, ["wealthy", "polite"])
-    for take in takes(faces):
-        if isinstance(take, Take) and take.measure == GAP:
-            model.add(table, take)
+    for estimand in estimands(faces):
+        if isinstance(estimand, Estimand) and isinstance(estimand.statistic, Gap):
+            model.estimate(table, estimand)
     return table.frame()
 
 
@@ -77,8 +78,9 @@ def test_groups_without_a_known_order_are_each_compared_with_all_others(
             for level in levels for n in range(2)]  # fmt: skip
     manifest = pl.DataFrame([(face[:-1], *rest) for face, *rest in rows], orient="row",
                             schema=["identity", dimension, "attribute", "variation", "image"])  # fmt: skip
-    (take,) = (take for take in takes(Faces(manifest)) if isinstance(take, Take) and take.measure == GAP)
-    assert broken_down(Faces(manifest), ["polite"]).contrasts(take) == pairs
+    statistics = (one.statistic for one in estimands(Faces(manifest)) if isinstance(one, Estimand))
+    (gap,) = (statistic for statistic in statistics if isinstance(statistic, Gap))
+    assert gap.contrasts(broken_down(Faces(manifest), ["polite"])) == pairs
 
 
 def test_people_and_bases_that_differ_make_no_gap(faces: Faces) -> None:

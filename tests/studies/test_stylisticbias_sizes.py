@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from facevalue.measures.estimates import EstimateTable
-from facevalue.protocol.estimation import Estimator
+from facevalue.statistics.model_scores import ModelScores
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.measures import LABELS
@@ -24,7 +24,7 @@ def faces() -> Faces:
     return Faces(portrait_manifest(draw_identities(counts, 3), dict.fromkeys(counts, CUES)))
 
 
-def shifted(faces: Faces, effects: Array, rng: np.random.Generator, sd: float) -> Estimator:
+def shifted(faces: Faces, effects: Array, rng: np.random.Generator, sd: float) -> ModelScores:
     """A model with these effects of cues, shape (cues, scenarios)."""
     code = faces.slicing(np.arange(faces.manifest.height), "attribute", "variation").codes
     person = rng.normal(0, 0.1, size=(len(faces.identities), len(SCENARIOS)))[faces.identity]
@@ -32,7 +32,7 @@ def shifted(faces: Faces, effects: Array, rng: np.random.Generator, sd: float) -
     return estimator(faces, 0.5 + person + moved + rng.normal(0, sd, size=person.shape), SCENARIOS)
 
 
-def table(models: list[Estimator]) -> pl.DataFrame:
+def table(models: list[ModelScores]) -> pl.DataFrame:
     made = EstimateTable("stylisticbias", "(all models)", LABELS)
     add_sizes(made, models)
     add_concentration(made, models)

@@ -207,7 +207,7 @@ def test_manifests_that_make_no_study_say_why(make: Make, tmp_path: Path, rows: 
 
 
 def test_a_manifest_without_the_needed_columns_names_those_it_has(make: Make, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"the column 'variation' .* is missing; is 'variations' meant"):
+    with pytest.raises(DataError, match=r"your list needs a column 'variation' .*; is 'variations' meant"):
         make(manifest=manifest(tmp_path, ["a0.png,a,,,x"], "image,identity,attribute,variations,style"))
 
 

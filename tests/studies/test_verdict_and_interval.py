@@ -67,7 +67,7 @@ def test_p_is_below_five_percent_exactly_where_the_interval_of_the_row_leaves_ze
 ) -> None:
     rows = compared(judged)
     wrong = rows.filter(pl.col("row_clear") != (pl.col("p") < ALPHA))
-    assert wrong.select("measure", "value", "low", "high", "p", "method").rows() == []
+    assert wrong.select("measure", "value", "low", "high", "p", "method", "detail").rows() == []
 
 
 def test_a_difference_is_found_exactly_where_the_interval_of_the_page_leaves_zero_out(

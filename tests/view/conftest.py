@@ -19,11 +19,6 @@ BASE = f"http://127.0.0.1:{PORT}"
 Api = Callable[..., Any]
 
 
-@pytest.fixture(autouse=True)
-def fewer_groups(few_groups: None) -> None:
-    """Intervals of changes are of four groups: here they are shown, and measured elsewhere."""
-
-
 @pytest.fixture(scope="session")
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Stored runs of all studies."""

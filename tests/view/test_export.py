@@ -119,7 +119,10 @@ def test_public_leaves_out_what_the_list_does_not_allow_and_says_how_many(photog
     for image, trial in trials.select("image", "trial").iter_rows():
         assert bool(shown[trial]) == image.startswith("ann"), image
     everything = export_folder(marked(photographs, *["true"] * 4), tmp_path / "all", public=True)
-    assert (everything.pictures >= 4, everything.note) == (True, "")
+    assert (everything.pictures >= 4, everything.note) == (
+        True,
+        "Persons and files have numbers in place of names.",
+    )
     assert export_folder(marked(photographs, *["no"] * 4), tmp_path / "asked").note == "", "nobody asked for that"
 
 

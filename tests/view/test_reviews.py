@@ -88,7 +88,7 @@ def test_what_people_said_is_collected_as_the_command_does_and_sways_nobody_who_
 
     document = sent(desk, address, {"close": ["ben"]})
     files = tuple(raters_of(run.folder, packet["packet"]).values())
-    output = review_command(run.folder, "parse", None, files, None, 3, "html", None, None, None, "", None, 0.5, 0, None)
+    output = review_command(run.folder, "parse", None, files, None, 3, None, None, None, "", None, 0.5, 0, None)
     printed = plain(output.document)
     assert document["result"] == {**printed, "replaced": 0}
     assert printed["replaced"] > 0
@@ -111,7 +111,7 @@ def test_what_people_said_is_collected_as_the_command_does_and_sways_nobody_who_
 
 def test_a_packet_for_files_is_the_same_in_the_viewer(desk: TestClient, run: StoredRun, tmp_path: Path) -> None:
     packet, key, _ = packet_for(run, ReviewSettings(sample=12), lambda: pytest.fail("no findings are asked about"))
-    write_review(run, packet, key, tmp_path / "packets", 1, "html")
+    write_review(run, packet, key, tmp_path / "packets", 1)
     assert kept_packet(run.folder, packet.name) == packet
     assert sent(desk, "review/0", {"task": "parse", "sample": 12})["packet"] == packet.name
     page = desk.get(f"/review/0/{packet.name}/r1").text

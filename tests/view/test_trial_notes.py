@@ -67,7 +67,7 @@ def test_exports_hold_each_verdict_with_its_trial(golden: Path, tmp_path: Path) 
 
 def test_what_people_read_in_a_reply_stands_beside_it(run: StoredRun, tmp_path: Path) -> None:
     packet, key, _ = packet_for(run, ReviewSettings(sample=10), lambda: pytest.fail("no findings are asked about"))
-    write_review(run, packet, key, tmp_path / "packets", 2, "html")
+    write_review(run, packet, key, tmp_path / "packets", 2)
     files = []
     for rater in ("r1", "r2"):
         answers = dict.fromkeys(packet.choices(), 1)

@@ -6,8 +6,7 @@ import facevalue as fv
 from facevalue.cli.results import definition_lines, explained
 from facevalue.measures import drift, missing_answers
 from facevalue.measures.base import Measure
-from facevalue.protocol.definitions import DEFINITIONS
-from facevalue.protocol.takes import BESIDE_FLOOR, UNSIGNED
+from facevalue.statistics.statistic import kinds
 from facevalue.studies.registry import PUBLISHED
 from tools.site.markdown import plain, table
 
@@ -26,7 +25,7 @@ def page() -> str:
         study = fv.study(name)
         lines += [f"## {study.title.split(':')[0]}", "", f"`{name}`: {plain(study.title)}", ""]
         lines += _measures([one for one in study.compiled.estimates.measures if one not in common])
-    return "\n".join([*lines, *_takes()])
+    return "\n".join([*lines, *_statistics()])
 
 
 def _measures(measures: Sequence[Measure]) -> Iterator[str]:
@@ -44,13 +43,17 @@ def _measures(measures: Sequence[Measure]) -> Iterator[str]:
         yield ""
 
 
-def _takes() -> Iterator[str]:
+def _statistics() -> Iterator[str]:
     yield from ("## Own and declared studies", "")
-    yield "What `take` names in a [study's file](own-studies.md#taken-measures), of which every declared study is made."
+    yield "What `statistic` names in a [study's file](own-studies.md#estimands), of which every declared study is made."
     yield "`facevalue measure RUN --explain NAME` prints them with the titles of your study."
     yield ""
     rows = []
-    for kind, (title, equation) in DEFINITIONS.items():
-        floor = "beside its floor" if kind in (*BESIDE_FLOOR, *UNSIGNED) else "has a sign"
-        rows.append((f"`{kind}`", plain(title.format("score")), f"`{equation}`", floor))
+    for statistic in kinds().values():
+        is_level = not statistic.says_difference and not statistic.companion_titles
+        floor = (
+            "has a sign" if is_level or (statistic.has_direction and statistic.says_difference) else "beside its floor"
+        )
+        for name, (title, equation) in statistic.definitions.items():
+            rows.append((f"`{name}`", plain(title.format("score")), f"`{equation}`", floor))
     yield from table(("name", "title", "equation", "floor"), rows)

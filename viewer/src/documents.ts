@@ -125,6 +125,8 @@ export interface Row {
   /** Where 95 of 100 would lie without any effect. */
   floor: number | null;
   verdict: string | null;
+  /** What else could explain the verdict; empty for nothing. */
+  caveat: string;
   text: { value: string; interval: string; p: string };
   scale: Scale | null;
 }

@@ -82,7 +82,7 @@ export function estimatesOf(all: Estimates, query: URLSearchParams): Estimates {
   ];
   const search = query.get("q") ?? "";
   const searched = search
-    ? all.rows.filter((row) => matches(search, [row.title, row.verdict, ...Object.values(row.labels).map((l) => l.title)]))
+    ? all.rows.filter((row) => matches(search, [row.title, row.verdict, row.caveat, ...Object.values(row.labels).map((l) => l.title)]))
     : all.rows;
   const chosen = (row: Row, but?: string) =>
     choices.every(([name, level]) => name === but || !query.get(name) || level(row)?.[0] === query.get(name));

@@ -15,7 +15,7 @@ export const LEAD: Lead = {
 export const row = (key: string, value: number | null, gender: string, verdict: string | null = "inconclusive"): Row => ({
   key, measure: "share", title: `Share: ${gender}`, labels: { gender: { level: gender, title: gender.toUpperCase() } },
   value, low: null, high: null, page_low: null, page_high: null, level: 0.95, n: 4, clusters: 2, unit: "share", p: null,
-  floor: null, verdict, text: { value: `${value}`, interval: "", p: "" }, scale: { min: -1, max: 1, zero: 0 },
+  floor: null, verdict, caveat: "", text: { value: `${value}`, interval: "", p: "" }, scale: { min: -1, max: 1, zero: 0 },
 });
 
 export const ESTIMATES: Estimates = {

@@ -1,4 +1,4 @@
-"""Answers of people who reviewed a packet, read from the files that pages, sheets or Label Studio wrote."""
+"""Answers of people who reviewed a packet, read from the files that pages save."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -7,8 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from facevalue.annotations import label_studio
-from facevalue.annotations.ratings import MAX_BYTES, RATER, SCHEMA, packet_in, read_sheets
+from facevalue.annotations.ratings import MAX_BYTES, RATER, SCHEMA
 from facevalue.annotations.review_cards import is_check, right_answer
 from facevalue.errors import DataError
 from facevalue.given import read_file, to_json
@@ -17,9 +16,6 @@ from facevalue.printable import short
 FORMAT, VERSION = "facevalue-review", 1
 """Name and version of what a page saves."""
 MAX_FILES = 200
-MAX_EXPORT = 512 * 2**20
-"""Largest export of Label Studio with the pictures of its tasks, which are dropped before anything is read of it."""
-_PICTURES = re.compile(rb'(?<!\\)"data:image(?:[\w+=;,:./-]++|\\/)*+"')
 _LONGEST_SECONDS = 10**7
 Choices = Mapping[str, Sequence[str]]
 
@@ -32,11 +28,7 @@ def packet_of(path: Path) -> str:
     DataError
         It is of none.
     """
-    if path.suffix == ".json":
-        document = _document(path)
-        name = label_studio.packet_of(document, path.name) if isinstance(document, list) else document.get("packet")
-    else:
-        name = packet_in(path)
+    name = _document(path).get("packet")
     if not isinstance(name, str) or re.fullmatch(r"[0-9a-f]{10}", name) is None:
         raise DataError(f"{path.name} does not say of which packet it is: it is no file of `facevalue review`.")
     return name
@@ -48,7 +40,7 @@ def read_answers(paths: Sequence[Path], packet: str, choices: Choices) -> pl.Dat
     Parameters
     ----------
     paths:
-        Files of pages (.json), of Label Studio (its JSON export) or sheets (.csv); a rater each, or several.
+        Files that pages saved, a rater each.
     packet:
         The only packet that they may be of.
     choices:
@@ -65,15 +57,14 @@ def read_answers(paths: Sequence[Path], packet: str, choices: Choices) -> pl.Dat
     tables: list[pl.DataFrame] = []
     origins: dict[str, str] = {}
     for path in paths:
-        is_json = path.suffix == ".json"
-        table = _read_json(path, packet, choices) if is_json else read_sheets([path], choices, packet)
-        if not table.height:
+        rows = read_saved(path, packet, choices)
+        if not rows:
             raise DataError(f"{path.name}: holds no answer.")
-        for rater in table["rater"].unique().sort():
-            if rater in origins:
-                raise DataError(f"{path.name}: {rater!r} has answered before, in {origins[rater]}.")
-            origins[rater] = path.name
-        tables.append(table)
+        rater = rows[0][0]
+        if rater in origins:
+            raise DataError(f"{path.name}: {rater!r} has answered before, in {origins[rater]}.")
+        origins[rater] = path.name
+        tables.append(pl.DataFrame(rows, schema=SCHEMA, orient="row"))
     answers = pl.concat(tables) if tables else pl.DataFrame(schema=SCHEMA)
     return answers.with_columns(rater=pl.lit(f"{packet}-") + pl.col("rater"))
 
@@ -117,38 +108,9 @@ def saved_document(packet: str, task: str, rater: str, seconds: int, answers: Ma
     }  # fmt: skip
 
 
-def read_saved(path: Path, packet: str, choices: Choices) -> list[tuple[str, str, int, float | None]]:
+def read_saved(path: Path, packet: str, choices: Choices) -> list[tuple[str, str, int, float]]:
     """Rater, item, number of the answer and seconds, of a file that a page saved; errors as of `read_answers`."""
-    document = _document(path)
-    if not isinstance(document, dict):
-        raise DataError(f"{path.name} is not what a page of a review saves.")
-    return _read_saved(document, packet, choices, path.name)
-
-
-def _document(path: Path) -> Any:
-    """What a JSON file of answers holds: an object of a page's, or a list of Label Studio's."""
-    data = _PICTURES.sub(b'""', read_file(path, MAX_EXPORT, "answers"))
-    if len(data) > MAX_BYTES:
-        raise DataError(f"{path.name} is larger than {MAX_BYTES // 2**20} MiB, pictures left out.")
-    document = to_json(data, path.name)
-    if not isinstance(document, dict | list):
-        raise DataError(f"{path.name} holds no answers: it is {short(document)}.")
-    return document
-
-
-def _read_json(path: Path, packet: str, choices: Choices) -> pl.DataFrame:
-    document = _document(path)
-    if isinstance(document, list):
-        rows = label_studio.read_export(document, packet, choices, path.name)
-    else:
-        rows = _read_saved(document, packet, choices, path.name)
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
-
-
-def _read_saved(
-    document: Mapping[str, Any], packet: str, choices: Choices, name: str
-) -> list[tuple[str, str, int, float | None]]:
-    """Rows of what a page saved."""
+    document, name = _document(path), path.name
 
     def need(key: str, fits: Callable[[Any], bool], meaning: str) -> Any:
         value = document.get(key)
@@ -172,6 +134,14 @@ def _read_saved(
     seal = seal_of(packet, rater, seconds, answers)
     need("seal", lambda value: value == seal, f"{seal!r} for these answers: the file was changed after it was saved")
     return [(rater, item, number, float(seconds)) for item, number in answers.items()]
+
+
+def _document(path: Path) -> Mapping[str, Any]:
+    """What a file of answers holds."""
+    document = to_json(read_file(path, MAX_BYTES, "answers"), path.name)
+    if not isinstance(document, dict):
+        raise DataError(f"{path.name} holds no answers: it is {short(document)}.")
+    return document
 
 
 def _is_number(value: Any) -> bool:

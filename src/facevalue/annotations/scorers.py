@@ -1,6 +1,6 @@
 """Scorers: what gives texts scores, such as how hostile or how flirtatious each is.
 
-A scorer says what it scores (`labels`) and who it is (`version`, and `digest` of its weights, list or file), and its
+A scorer says what it scores (`labels`) and who it is (`version`, and `digest` of its weights or list), and its
 scores depend on the text alone: not on the texts beside it, nor on their order.
 """
 
@@ -74,7 +74,7 @@ class Scorer(Protocol):
 
     @property
     def digest(self) -> str:
-        """Digest of all that its scores come from: weights, list, file."""
+        """Digest of all that its scores come from: weights, list."""
         ...
 
     @property

@@ -1,12 +1,11 @@
 """Normalised replies: thinking removed, bounded, one form of each character."""
 
-import re
 import unicodedata
+
+from facevalue.thinking import after_notes, after_thinking
 
 LIMIT = 4_000
 """Characters of a reply that are looked at, thinking not counted."""
-
-_THINK = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 
 # Letters in a circle or box say "this option" by their form, which NFKC would lose (or not undo at all).
 _ENCLOSED = {
@@ -18,38 +17,6 @@ _QUOTES = str.maketrans(
     | dict.fromkeys("\r\u2028\u2029\v\f\x85", "\n")
 )
 _SPELLINGS = (("likable", "likeable"), ("extrover", "extraver"))
-
-
-def without_thinking(text: str) -> str:
-    """Drop what stands in `<think>` or `<thinking>` tags.
-
-    A closing tag without an opening one (templates put the opening tag into the prompt) drops all before it. An
-    opening tag that is never closed drops all after it: the reply was cut while the model was thinking.
-
-    Examples
-    --------
-    >>> without_thinking("<think>(a)? No, (b).</think>(b)")
-    '(b)'
-    >>> without_thinking("Let me see: (a)</think>(b)")
-    '(b)'
-    >>> without_thinking("<think>(a) or")
-    ''
-    """
-    pieces: list[str] = []
-    depth = start = 0
-    for tag in _THINK.finditer(text):
-        if not tag[1]:
-            if depth == 0:
-                pieces.append(text[start : tag.start()])
-            depth += 1
-        elif depth == 0:
-            pieces = []
-        else:
-            depth -= 1
-        start = tag.end()
-    if depth == 0:
-        pieces.append(text[start:])
-    return "".join(pieces)
 
 
 def plain(text: str) -> str:
@@ -79,8 +46,6 @@ def spelled(text: str) -> str:
 
 def visible(text: str) -> tuple[str, bool]:
     """Return what of a reply is looked at, in plain form, and whether anything beyond `LIMIT` was left out."""
-    if "<" in text:
-        text = without_thinking(text)
-    text = text.strip()
+    text = after_notes(after_thinking(text)).strip()
     cut = len(text) > LIMIT
     return spelled(plain(text[:LIMIT]))[:LIMIT], cut

@@ -30,6 +30,8 @@ class NA(StrEnum):
     """There is no reply."""
     LOW_MASS = "low-mass"
     """Exact mode: too little probability is on the options to say how the model answers."""
+    UNMEASURED = "unmeasured"
+    """A place on a picture is named, and what the picture took of what was shown is not stored."""
 
 
 NA_DTYPE = pl.Enum([reason.value for reason in NA])

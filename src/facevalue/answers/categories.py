@@ -82,7 +82,7 @@ class Resolution(NamedTuple):
     reason: Why | None  # why there is none; None if there is one
 
 
-class Range(NamedTuple):
+class NamedRange(NamedTuple):
     """Numbers that belong to a category: `low` up to, not including, `high`."""
 
     low: float
@@ -99,7 +99,7 @@ class Categories:
     unspecified: str = "Unspecified"  # the class of what is none of them; not among `names`
     several: bool = False  # whether more than one may hold
     synonyms: Mapping[str, str] = field(default_factory=dict)  # other words for a category, in any case
-    ranges: tuple[Range, ...] = ()  # numbers, where the attribute is one; they must not overlap
+    ranges: tuple[NamedRange, ...] = ()  # numbers, where the attribute is one; they must not overlap
     foreign: tuple[str, ...] = ()  # words and signs that say that a number is in another unit ("month", "€")
     plausible: tuple[float, float] = (-math.inf, math.inf)  # least and greatest number that can be meant
 
@@ -157,7 +157,7 @@ def resolve(categories: Categories, text: str, judge: Judge | None = None) -> Re
 
     Examples
     --------
-    >>> age = Categories("age", ("18-29", "30-49"), ranges=(Range(18, 30, "18-29"), Range(30, 50, "30-49")))
+    >>> age = Categories("age", ("18-29", "30-49"), ranges=(NamedRange(18, 30, "18-29"), NamedRange(30, 50, "30-49")))
     >>> resolve(age, "34 years old")
     Resolution(categories=('30-49',), route=<Route.RANGE: 'range'>, reason=None)
     >>> resolve(age, "25-35").reason

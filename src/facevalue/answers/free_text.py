@@ -7,9 +7,10 @@ refusal.
 import polars as pl
 
 from facevalue.answers._phrases import REFUSAL
-from facevalue.answers._text import visible, without_thinking
+from facevalue.answers._text import visible
 from facevalue.answers.base import NA, NA_DTYPE, statuses
 from facevalue.errors import UnknownNameError
+from facevalue.thinking import spoken
 from facevalue.types import Status
 
 SHORT = 40
@@ -30,9 +31,7 @@ def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
     """
     if text not in frame.columns:
         raise UnknownNameError("column", text, frame.columns)
-    replies = frame.select(text=pl.col(text).cast(pl.String), status=statuses(frame))
-    if replies["text"].str.contains("<", literal=True).any():
-        replies = replies.with_columns(pl.col("text").map_elements(without_thinking, pl.String))
+    replies = frame.select(text=spoken(pl.col(text).cast(pl.String)), status=statuses(frame))
     replies = replies.with_columns(
         pl.col("text").str.strip_chars(), words=pl.col("text").str.count_matches(r"\S+").fill_null(0)
     ).with_columns(short=(pl.col("words") <= SHORT) & pl.col("text").str.contains(r"[\p{L}\p{N}]"))
@@ -44,7 +43,11 @@ def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
         .when((pl.col("status") == Status.ERROR.value) | pl.col("text").is_null())
         .then(pl.lit(NA.ERROR.value))
         .when(~pl.col("text").str.contains(r"[\p{L}\p{N}]"))
-        .then(pl.lit(NA.EMPTY.value))
+        .then(
+            pl.when(pl.col("status") == Status.TRUNCATED.value)
+            .then(pl.lit(NA.TRUNCATED.value))
+            .otherwise(pl.lit(NA.EMPTY.value))
+        )
         .when(pl.col("short") & pl.col("text").is_in(declined))
         .then(pl.lit(NA.REFUSED.value))
     )

@@ -19,9 +19,9 @@ import polars as pl
 
 from facevalue.answers import _field_lines
 from facevalue.answers._field_lines import REFUSES, folded
-from facevalue.answers._text import without_thinking
 from facevalue.answers.base import NA, NA_DTYPE, UNREAD, statuses, unread
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.thinking import after_thinking
 from facevalue.types import Status
 
 LIMIT = 20_000
@@ -101,7 +101,7 @@ def parse(text: str, names: Names, *, truncated: bool = False, lines_least: int 
     <NA.REFUSED: 'refused'>
     """
     fields_by_key = _known(tuple((name, tuple(keys)) for name, keys in names.items()))
-    reply = without_thinking(text) if "<" in text else text
+    reply = after_thinking(text)
     reply = reply[:LIMIT].translate(_PLAIN_QUOTES)
     pairs, broken = _pairs(reply)
     fields, unknown = _gathered(pairs, fields_by_key, names)

@@ -11,7 +11,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from facevalue.answers._phrases import REFUSAL
-from facevalue.answers._text import plain, without_thinking
+from facevalue.answers._text import plain
+from facevalue.thinking import after_thinking
 from facevalue.types import Status
 
 _MOST = 100_000  # characters of a reply that are looked at
@@ -99,9 +100,9 @@ def named(reply: str | None, listed: Sequence[str], status: Status = Status.OK) 
     """
     if status is Status.REFUSED:
         return Named(ListKind.REFUSED)
-    text = _FENCE.sub("\n", plain(without_thinking(reply or "")[:_MOST])).strip()
+    text = _FENCE.sub("\n", plain(after_thinking(reply or "")[:_MOST])).strip()
     if not text:
-        return Named(ListKind.EMPTY)
+        return Named(ListKind.BROKEN if status is Status.TRUNCATED else ListKind.EMPTY)
     is_cut = status is Status.TRUNCATED or _OPEN.search(text) is not None
     brackets = _IN_BRACKETS.findall(text)
     words_by_form = {plain(word): word for word in listed}

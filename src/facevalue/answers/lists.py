@@ -11,9 +11,10 @@ from collections.abc import Iterable
 import polars as pl
 
 from facevalue.answers._phrases import REFUSAL
-from facevalue.answers._text import plain, without_thinking
+from facevalue.answers._text import plain
 from facevalue.answers.base import NA, NA_DTYPE, UNREAD, each_once, statuses, unread
 from facevalue.errors import UnknownNameError
+from facevalue.thinking import after_thinking
 from facevalue.types import Status
 
 LIMIT = 20_000
@@ -57,7 +58,7 @@ def parse(text: str, *, truncated: bool = False) -> tuple[tuple[str, ...] | None
     >>> parse("The person might well be working as a nurse in a hospital.")[1]
     <NA.NEITHER: 'neither'>
     """
-    reply = without_thinking(text) if "<" in text else text
+    reply = after_thinking(text)
     cut = truncated or len(reply) > LIMIT
     reply = _FENCE.sub("\n", plain(reply[:LIMIT])).strip()
     if not any(c.isalnum() for c in reply):

@@ -9,9 +9,9 @@ import re
 
 from facevalue.answers import json_fields
 from facevalue.answers._field_lines import folded
-from facevalue.answers._text import without_thinking
 from facevalue.answers.base import NA
 from facevalue.answers.json_fields import LIMIT, Names, Read, ReplyField
+from facevalue.thinking import after_thinking
 
 _NUMBER = r"\d{1,6}(?:[.,]\d{1,3})?"
 _RATING = re.compile(
@@ -46,7 +46,7 @@ def parse(
     parsed = json_fields.parse(text, names, truncated=truncated)
     if parsed.read not in (Read.JSON, Read.BROKEN):
         keys = {folded(key) for name, others in names.items() for key in (name, *others)}
-        reply = without_thinking(text) if "<" in text else text
+        reply = after_thinking(text)
         in_lines = _in_lines(reply[:LIMIT], keys)
         parsed = json_fields.parse(in_lines, names, truncated=truncated, lines_least=1)
     return {name: _of_field(field, low, high) for name, field in parsed.fields.items()}, parsed.reason

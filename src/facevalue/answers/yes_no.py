@@ -3,6 +3,7 @@ r"""Yes-no answers: yes or no in a reply to a closed question, or why it says ne
 The rules are those of `forced_choice`: one answer, unambiguously; refusals, hedges and replies that give both are N/A.
 "No" is harder than an option's name, since it is also a determiner: "no clear difference" is no answer. A reply that
 says neither word may still state the answer ("the second person looks more educated"); a `Claim` says how to read that.
+A question that asks for other words than yes and no is read by these (`yes_no_words`).
 """
 
 import re
@@ -14,11 +15,11 @@ import polars as pl
 from facevalue.answers._phrases import HEDGE, NEITHER, REFUSAL, negates
 from facevalue.answers._text import LIMIT, visible
 from facevalue.answers.base import NA, NA_DTYPE, UNREAD, Parsed, each_once, statuses, unread
+from facevalue.answers.yes_no_words import NO, YES, YesNoWords
 from facevalue.errors import UnknownNameError
 from facevalue.types import Status
 
-YES, NO = 0, 1
-"""Choices of a parsed reply."""
+__all__ = ["NO", "YES", "Claim", "YesNoWords", "parse", "parse_column"]
 
 _IMPROPER = re.compile(
     r"\bi (?:don't|do not) (?:think|believe|feel) (?:that )?(?:it(?:'s| is| would be)|this is) "
@@ -60,8 +61,8 @@ class Claim:
     fails: tuple[str, ...]
 
 
-def parse(text: str, claim: Claim | None = None, *, truncated: bool = False) -> Parsed:
-    """Find the answer that a reply gives.
+def parse(text: str, claim: Claim | None = None, *, words: YesNoWords | None = None, truncated: bool = False) -> Parsed:
+    """Find the answer that a reply gives; `words`: those that the question asks for, where they are not yes and no.
 
     Examples
     --------
@@ -73,10 +74,12 @@ def parse(text: str, claim: Claim | None = None, *, truncated: bool = False) -> 
     <NA.NEITHER: 'neither'>
     >>> parse("No, I cannot determine that from a picture.").reason
     <NA.REFUSED: 'refused'>
+    >>> parse("Sí.", words=YesNoWords("sí", "no")).choice
+    0
     """
     reply, cut = visible(text)
     if any(c.isalnum() for c in reply):
-        parsed = _judge(reply, claim)
+        parsed = _judge(reply, claim) if words is None or words.english else _by_words(reply, words)
     else:
         parsed = Parsed(None, NA.NEITHER if any(c.isalnum() for c in text[:LIMIT]) else NA.EMPTY)
     if (truncated or cut) and parsed.reason in (NA.NEITHER, NA.EMPTY):
@@ -90,8 +93,11 @@ def parse_column(
     *,
     question: str | None = None,
     claims: Mapping[str, Claim] | None = None,
+    words: Mapping[str, YesNoWords] | None = None,
 ) -> pl.DataFrame:
     """Parse a column of replies to yes-no questions; each distinct reply to a question is parsed once.
+
+    `claims`, `words`: by question, that of a column without any being "".
 
     Examples
     --------
@@ -108,16 +114,30 @@ def parse_column(
     )
 
     def read(reply: str | None, asked_question: str | None, state: str | None) -> tuple[object, ...]:
-        parsed = _parse_row(reply, (claims or {}).get(asked_question or ""), state)
+        of = asked_question or ""
+        parsed = _parse_row(reply, (claims or {}).get(of), (words or {}).get(of), state)
         return parsed.choice, parsed.reason
 
     return each_once(keyed, read, {"choice": pl.Int8(), "na": NA_DTYPE})
 
 
-def _parse_row(reply: str | None, claim: Claim | None, status: str | None) -> Parsed:
+def _parse_row(reply: str | None, claim: Claim | None, words: YesNoWords | None, status: str | None) -> Parsed:
     if reply is None or status in UNREAD:
         return Parsed(None, unread(status))
-    return parse(reply, claim, truncated=status == Status.TRUNCATED)
+    return parse(reply, claim, words=words, truncated=status == Status.TRUNCATED)
+
+
+def _by_words(reply: str, words: YesNoWords) -> Parsed:
+    """Read a reply by the words that were asked for; refusals and hedges are known in English alone."""
+    rest = words.rest(reply)
+    if _IMPROPER.search(rest) or REFUSAL.search(rest):
+        return Parsed(None, NA.REFUSED)
+    if HEDGE.search(rest) or _UNSURE.search(rest):
+        return Parsed(None, NA.HEDGED)
+    answers = words.answers(reply)
+    if len(answers) == 1:
+        return Parsed(answers.pop(), None)
+    return Parsed(None, NA.BOTH if answers and not NEITHER.search(rest) else NA.NEITHER)
 
 
 def _judge(reply: str, claim: Claim | None) -> Parsed:

@@ -29,7 +29,7 @@ class AuditOptions:
     Attributes
     ----------
     model, budget, studies, images, pilot, rate, temperature, exact, interventions, seed, price_in, price_out, \
-max_invalid, stop_when, outside:
+max_invalid, stop_when, sight, outside:
         As of `facevalue audit`.
     config:
         The file.
@@ -52,6 +52,7 @@ max_invalid, stop_when, outside:
     price_out: float | None = None
     max_invalid: float | None = None
     stop_when: str | None = None
+    sight: bool = True
     outside: bool = False
     settings: Mapping[str, Mapping[str, object]] | None = None
 
@@ -104,6 +105,7 @@ def settings_of(options: AuditOptions) -> AuditSettings:
         seed=option("seed"),
         pilot=options.pilot,
         max_invalid=option("max_invalid"),
+        sight=options.sight,
         stop_when=None if option("stop_when") is None else StopRule.of(option("stop_when")),
     )
 

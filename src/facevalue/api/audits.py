@@ -18,6 +18,7 @@ from facevalue.runs.audit import ModelAudit
 from facevalue.runs.audit_plan import AuditPlan
 from facevalue.runs.begin import begin
 from facevalue.runs.progress import Progress
+from facevalue.runs.silence import silence_told
 from facevalue.types import Question
 
 Settings = Mapping[str, Mapping[str, object]]
@@ -75,6 +76,7 @@ def audit(
     price_out: float | None = None,
     max_invalid: float | None = None,
     stop_when: str | None = None,
+    sight_check: bool = True,
     outside: bool = False,
     progress: bool | Progress = True,
 ) -> Audited:
@@ -116,6 +118,8 @@ def audit(
     stop_when:
         Rule by which each study stops once enough is known, as of `run`; one whose texts are scored or sorted
         afterwards is asked whole.
+    sight_check:
+        Whether the model is first asked about pictures made on the spot, as of `run`; once for all studies.
     outside:
         Whether files of studies may name files that are not below their own folders.
     progress:
@@ -145,14 +149,16 @@ def audit(
     options = _options(
         budget, studies, images, pilot, model=spec, config=None if config is None else Path(config), rate=rate,
         temperature=temperature, exact=exact, interventions=tuple(interventions), seed=seed, price_in=price_in,
-        price_out=price_out, max_invalid=max_invalid, stop_when=stop_when, outside=outside, settings=settings,
+        price_out=price_out, max_invalid=max_invalid, stop_when=stop_when, sight=sight_check, outside=outside,
+        settings=settings,
     )  # fmt: skip
     session = open_audit(settings_of(options), None if folder is None else place_of(folder))
     place, reported = session.place, progress_of(progress)
     assert place is not None
     answering = load(spec) if ready is None else ready
     with closing(answering) if ready is None else nullcontext():
-        session.fit(answering)
+        with silence_told(reported):
+            session.fit(answering)
         outcome = session.ask(lambda prepared: begin(prepared, answering, reported))
     if outcome.interrupted:
         raise KeyboardInterrupt(f"{place} holds what was answered: the same call goes on.")

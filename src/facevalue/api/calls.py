@@ -50,6 +50,7 @@ def model(
     reasoning_tokens: int | None = None,
     batch: int | None = None,
     model_args: Mapping[str, Any] | None = None,
+    refusal_words: Sequence[str] = (),
 ) -> Model:
     """Load a model, or reach one.
 
@@ -73,6 +74,8 @@ def model(
         Requests that are sent together as a batch, which is answered later for less (inspect/PROVIDER/NAME).
     model_args:
         Arguments of such a provider, by its names for them; no keys.
+    refusal_words:
+        Your own words for a refusal: a reply or an error of a server that holds one is a refusal.
 
     Raises
     ------
@@ -96,7 +99,9 @@ def model(
     reach = ModelOptions(concurrency, timeout, retries, rpm, tpm, dtype, device, threads, compile, batch=batch)
     thinking = replace(reach, reasoning_effort=reasoning_effort, reasoning_tokens=reasoning_tokens)
     arguments = argument_texts(dict(model_args or {}))
-    return load(spec, replace(thinking, max_tokens=max_tokens, model_args=arguments))
+    return load(
+        spec, replace(thinking, max_tokens=max_tokens, model_args=arguments, refusal_words=tuple(refusal_words))
+    )
 
 
 @checked
@@ -115,6 +120,7 @@ def run(
     max_cost: float | None = None,
     max_invalid: float | None = None,
     stop_when: str | None = None,
+    sight_check: bool = True,
     name: str | None = None,
     progress: bool | Progress = True,
 ) -> Run:
@@ -149,6 +155,9 @@ def run(
         Rule by which the run stops once enough is known: "decided" (each comparison that leads is found, or equivalent
         within the declared margin) or "width<0.02" (their intervals are narrower). Its tests and intervals are then
         those that hold however often one looks. `Run.summary.enough` says what was known.
+    sight_check:
+        Whether the model is first asked about a few pictures made on the spot (12 requests, once), which tell whether
+        it sees what it is shown.
     name:
         What the run is called beside others, such as "before"; the model's name by default. No answer hangs on it.
     progress:
@@ -181,6 +190,7 @@ def run(
         price_out=price_out,
         max_cost=max_cost,
         max_invalid=max_invalid,
+        sight=sight_check,
         name=name,
         stop_when=None if stop_when is None else StopRule.of(stop_when),
     )

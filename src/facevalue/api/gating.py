@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from os import PathLike
 
-from facevalue.api.calls import stored_runs
+from facevalue.api.calls import place_of, stored_runs
 from facevalue.api.run import Run
 from facevalue.arguments import checked, checked_path
 from facevalue.limits.declared import read_limits, stated_limits
 from facevalue.limits.gated import Gate
 from facevalue.limits.gated import gate as held
-from facevalue.runs.audit_folder import whole_runs_of
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.audit_folder import waiting_runs, whole_runs_of
 
 Place = Run | str | PathLike[str]
 
@@ -21,6 +20,7 @@ def gate(
     limits: str | PathLike[str] | Sequence[Mapping[str, object]],
     *,
     baseline: Place | Sequence[Place] = (),
+    allow_incomplete: bool = False,
 ) -> Gate:
     """Hold runs against limits: whether all lie within, some beyond, or nobody can tell yet.
 
@@ -32,6 +32,8 @@ def gate(
         The file of limits, or its tables, each as a mapping with the same keys.
     baseline:
         What changes are taken against: a run, an audit, or several, of which one is of each study.
+    allow_incomplete:
+        Whether a run that has not ended may lie within, by what was asked; else there is not enough data.
 
     Returns
     -------
@@ -53,8 +55,13 @@ def gate(
     """
     is_file = isinstance(limits, str | PathLike)
     declared = read_limits(checked_path(limits)) if is_file else stated_limits(limits)  # type: ignore[arg-type]
-    return held(_opened(runs), declared, _opened(baseline))
+    run_places, compared = _place_list(runs), _place_list(baseline)
+    waiting = waiting_runs(place_of(place) for place in run_places if not isinstance(place, Run))
+    return held(
+        list(stored_runs(run_places)), declared, list(stored_runs(compared, whole_runs_of)), waiting,
+        allow_incomplete=allow_incomplete,
+    )  # fmt: skip
 
 
-def _opened(places: Place | Sequence[Place]) -> list[StoredRun]:
-    return list(stored_runs([places] if isinstance(places, Run | str | PathLike) else places, whole_runs_of))
+def _place_list(places: Place | Sequence[Place]) -> Sequence[Place]:
+    return [places] if isinstance(places, Run | str | PathLike) else places

@@ -1,6 +1,6 @@
 """Pictures made to order, from Python."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -80,6 +80,7 @@ def make(
     max_cost: float | None = None,
     concurrency: int = 4,
     check_pictures: bool = False,
+    again: Sequence[str] = (),
     name: str | None = None,
     progress: bool | Progress = True,
 ) -> Made:
@@ -110,6 +111,8 @@ def make(
     check_pictures:
         Whether to read every picture that is there, and to have those made anew that are damaged; those that are
         missing always are.
+    again:
+        Ids of pictures that failed a check, which are made again with another seed.
     name:
         What the making is called beside others.
     progress:
@@ -157,7 +160,9 @@ drawn, http://HOST/v1#MODEL, openai/MODEL, replay/PATH, sim/NAME.
         editing = making
         if editor is not None and (editor != generator or (editor_settings or {}) != (settings or {})):
             editing = _adapter(editor, replace(shared, settings=editor_settings or {}), plan, loaded)
-        outcome = make_prepared(prepared, making, editing, progress_of(progress), digests=check_pictures)
+        outcome = make_prepared(
+            prepared, making, editing, progress_of(progress), digests=check_pictures, again=tuple(again)
+        )
     finally:
         for adapter in loaded:
             adapter.close()

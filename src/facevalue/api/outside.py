@@ -39,8 +39,7 @@ def annotate(
     run:
         A run, or its folder.
     scorer:
-        "lexical", "hf-text/FOLDER", "perspective/FILE", "openai-moderation" or "judge/MODEL"; see
-        docs/how-to/scorers.md.
+        "lexical", "hf-text/FOLDER", "openai-moderation" or "judge/MODEL"; see docs/how-to/scorers.md.
     name:
         What the scores are called; the scorer's own name by default.
     prompts:

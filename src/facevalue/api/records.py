@@ -35,7 +35,7 @@ def write_requests(
     name: str | None = None,
     max_tokens: int | None = None,
 ) -> Requested:
-    """Begin the folder of a run, and write what it asks as files for a batch or another tool.
+    """Begin the folder of a run, and write what it asks as files for a batch.
 
     The same call writes what has no answer yet. `import_records` brings the answers in.
 
@@ -48,7 +48,7 @@ def write_requests(
     folder:
         The run's.
     form:
-        "openai" or "anthropic", a batch of that kind, or "rows" for any tool.
+        "openai" or "anthropic": a batch of that kind.
     max_tokens:
         Longest reply in tokens, thinking included; the study's own limit by default.
 
@@ -76,7 +76,9 @@ def import_records(
     *records: str | PathLike[str],
     folder: str | PathLike[str],
     name: str | None = None,
+    refusal_words: Sequence[str] = (),
     outside: bool = False,
+    allow_mismatch: bool = False,
     progress: bool | Progress = True,
 ) -> list[Run]:
     """Make runs of answers that another tool asked for, or fill one that `write_requests` began.
@@ -84,13 +86,17 @@ def import_records(
     Parameters
     ----------
     records:
-        Logs of Inspect or folders of them, results of batches, samples of lmms-eval, outputs of promptfoo.
+        Logs of Inspect or folders of them, and results of batches.
     folder:
         The run's; of several models or studies, the folder that theirs go below.
     name:
         What the run is called beside others.
+    refusal_words:
+        Your own words for a refusal: a reply or an error that holds one is a refusal.
     outside:
         Whether a log may name files and folders of this machine, such as one's own pictures.
+    allow_mismatch:
+        Whether answers are taken that were asked of another model or with other seeds than the run's.
     progress:
         As of `run`.
 
@@ -116,7 +122,7 @@ def import_records(
     opened_records, notes = opened([checked_path(record) for record in records])
     runs = []
     for place, group in by_run(opened_records, checked_path(folder), name).items():
-        prepared, model = imported(group, place, name, outside=outside)
+        prepared, model = imported(group, place, name, tuple(refusal_words), outside=outside, mismatched=allow_mismatch)
         summary = begin(prepared, model, display)
         if summary.interrupted:
             raise KeyboardInterrupt(f"{place} holds what was read: the same call resumes.")

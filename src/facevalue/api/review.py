@@ -7,17 +7,8 @@ from pathlib import Path
 from facevalue.api.calls import writable_run
 from facevalue.api.run import Run
 from facevalue.arguments import checked, checked_path
-from facevalue.errors import UnknownNameError
 from facevalue.measures.fleiss import THRESHOLD
-from facevalue.runs.review import (
-    FORMS,
-    RATERS,
-    CollectedReview,
-    ReviewSettings,
-    collect,
-    packet_for,
-    write_review,
-)
+from facevalue.runs.review import RATERS, CollectedReview, ReviewSettings, collect, packet_for, write_review
 
 
 @checked
@@ -34,7 +25,6 @@ def review(
     naming: str = "",
     least_kl: float | None = None,
     instructions: str | PathLike[str] | None = None,
-    form: str = "html",
 ) -> tuple[Path, ...]:
     """Write packets for people who review a run, each alone: a sample of its replies, pictures or findings.
 
@@ -59,12 +49,10 @@ def review(
         Of "finding", for forms: the least divergence that is asked about, in nats.
     instructions:
         A text file in place of the task's instructions.
-    form:
-        "html" (pages), "csv" (sheets) or "label-studio" (a project).
 
     Returns
     -------
-    The files that were written.
+    The pages that were written, one for each rater.
 
     Raises
     ------
@@ -73,7 +61,7 @@ def review(
     SettingError
         Settings do not go together, such as `least_kl` with replies.
     UnknownNameError
-        There is no such task, form, sorting or score.
+        There is no such task, sorting or score.
 
     Examples
     --------
@@ -83,8 +71,6 @@ def review(
     >>> [path.name for path in fv.review(run, "parse", "packets", sample=20)]
     ['rater-1.html', 'rater-2.html', 'rater-3.html']
     """
-    if form not in FORMS:
-        raise UnknownNameError("form", form, FORMS)
     settings = ReviewSettings(
         task=task, sample=sample, seed=seed, sorting=sorting, score=score, naming=naming, least_kl=least_kl,
         instructions=None if instructions is None else checked_path(instructions),
@@ -93,7 +79,7 @@ def review(
     from facevalue.report.found_statements import found_statements  # noqa: PLC0415 - templates take their time
 
     packet, key, _ = packet_for(stored, settings, lambda: found_statements([stored]))
-    return write_review(stored, packet, key, checked_path(out), raters, form)
+    return write_review(stored, packet, key, checked_path(out), raters)
 
 
 @checked
@@ -107,7 +93,7 @@ def collect_review(
     run:
         The run that the packet was made of, or its folder.
     files:
-        What pages or sheets saved, or an export of Label Studio; all of one packet.
+        What pages saved, all of one packet.
     threshold:
         Score from which a scorer counts as a rater who objects.
 
@@ -123,15 +109,11 @@ def collect_review(
 
     Examples
     --------
-    >>> import polars as pl
     >>> import facevalue as fv
     >>> study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear")
     >>> run = fv.run(study, "sim/default", "runs/asked", sample=60, progress=False)
-    >>> (sheet,) = fv.review(run, "parse", "packets", sample=20, raters=1, form="csv")
-    >>> always = pl.read_csv(sheet).with_columns(rating=pl.when(pl.col("item").str.starts_with("r-")).then(1))
-    >>> always.write_csv("r1.csv")  # always the first answer, but for checks of attention
-    >>> review = fv.collect_review(run, ["r1.csv"])
-    >>> review.agreement["Krippendorff's alpha"].method[0], review.reader.accuracy["label"][0]
-    ('not measurable: no item has two ratings', 'all')
+    >>> fv.collect_review(run, ["r1.json"])
+    Traceback (most recent call last):
+    facevalue.errors.DataError: There is no file r1.json (answers).
     """
     return collect(writable_run(run).stored, [checked_path(path) for path in files], threshold)

@@ -1,7 +1,7 @@
 """Run: a run folder in Python."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,6 @@ import polars as pl
 from facevalue.api.study import Study
 from facevalue.arguments import checked, checked_path
 from facevalue.errors import DataError, FaceValueError
-from facevalue.places import is_url
 from facevalue.printable import html_table
 from facevalue.runs.export import wide_chunks
 from facevalue.runs.joined import estimate
@@ -203,9 +202,6 @@ class Run:
         path: str | PathLike[str] | None = None,
         margins: Mapping[str, float] | None = None,
         others: Sequence["Run"] = (),
-        checks: str | PathLike[str] | None = None,
-        *,
-        exclude_reviewed: bool = False,
     ) -> "Report":
         """Write the report as one HTML file that needs no network; notebooks show its first screen.
 
@@ -215,10 +211,6 @@ class Run:
             Where to write; report.html in the run folder by default.
         margins, others:
             As `estimates` takes them.
-        checks:
-            Checks of the pictures (`inspect_pictures`), by which results with and without those that fail are shown.
-        exclude_reviewed:
-            Whether results without pictures that failed their review by people are shown, in place of checks.
 
         Returns
         -------
@@ -234,9 +226,8 @@ class Run:
         from facevalue.report.of_runs import report  # noqa: PLC0415
 
         out = self.folder / "report.html" if path is None else checked_path(path)
-        place = None if checks is None else fspath(checks) if is_url(checks) else checked_path(checks)
         stored = [self.stored, *(run.stored for run in others)]
-        return Report(out, report(stored, out, margins, checks=place, reviewed=exclude_reviewed).data)
+        return Report(out, report(stored, out, margins).data)
 
     @checked
     def plot(
@@ -273,7 +264,7 @@ class Run:
         UnknownNameError, DataError
             There is no such measure, factor or level, or the measure has no value by these.
         DependencyError
-            Altair is not installed: pip install 'facevalue[plot]'.
+            Altair is not installed: pip install '.[plot]'.
 
         Examples
         --------

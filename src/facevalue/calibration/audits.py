@@ -20,6 +20,8 @@ from facevalue.protocol.study import Study
 from facevalue.types import OptionValue
 
 MODEL = "planted"
+_FEW = 0.25
+"""Share of the people of the first group that is asked where groups are unlike."""
 SCORE = "score: planted/score"
 """Column of what is said of texts, where scorers read them."""
 
@@ -83,6 +85,8 @@ class Audits:
             size, repeats = round(condition.sample * written.height), self.study.repeats
             trials = pl.Series(self.study.sample(size, seed, repeats)).cast(pl.UInt64)
             written = written.filter(pl.col("trial").is_in(trials.implode()))
+        if condition.unlike != 1:
+            written = written.filter(pl.Series(self._trials.uneven(_FEW)))
         answers = self.study.answer(written.drop("planted score"))
         if self.study.reading.scored is None:
             return answers
@@ -103,7 +107,7 @@ class Audits:
 
     def truth(self, condition: PlantedCondition, table: int) -> pl.DataFrame:
         """A noise-free audit of the same: measure, labels, `true` with its interval."""
-        even = replace(condition, missing=0.0, drift=0.0, sample=1.0)
+        even = replace(condition, missing=0.0, drift=0.0, wave=0.0, unlike=1.0, sample=1.0)
         estimates = self.study.analyse({MODEL: iter([self.answers(even, table, 0, exact=True)])})
         return estimates.select("measure", *self.keys, true="value", true_low="low", true_high="high")
 

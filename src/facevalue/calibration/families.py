@@ -9,7 +9,8 @@ from scipy import special
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.promises import ALPHA, LEAST_POWER, MOST_FALSE, Cells, marked
 from facevalue.calibration.shares import NONE, Share, share, shortfall
-from facevalue.measures.verdicts import UNLESS, Verdict
+from facevalue.measures.caveats import caveat_column
+from facevalue.measures.verdicts import Verdict
 
 NOT_TESTED = "(not tested)"
 """Family of what is described."""
@@ -17,7 +18,7 @@ EVEN = 1e-6
 """Widths and distances below it are rounding."""
 _STEM = pl.col("family").str.extract(r"^(.*?)(?: \(|, | by |$)")
 _FOUND = (pl.col("verdict") == Verdict.DIFFERENCE.value).fill_null(value=False)
-_SURE = _FOUND & ~pl.col("why").str.starts_with(UNLESS).fill_null(value=False)
+_SURE = _FOUND & caveat_column().is_null()
 _MOVED = ((pl.col("true_low") > EVEN) | (pl.col("true_high") < -EVEN)).fill_null(value=False)
 """Estimates that have an effect, by the large audit that says what should be found."""
 TESTED = pl.col("p").is_not_null() & pl.col("family").is_not_null()

@@ -35,7 +35,11 @@ class PlantedCondition:
     """One effect alone, and the labels of the estimate that it is of."""
     person: float = 0.7
     picture: float = 0.5
-    """SD between people, half of the variance common to all questions, and between pictures of one person."""
+    """SD between people and between pictures of one person."""
+    common: float = 0.5
+    """Share of people's variance that is common to all questions."""
+    unlike: float = 1.0
+    """How many times the SD of others that of people of the first level of a factor is; a quarter of these is asked."""
     alike: float = 0.0
     """Share of the pictures' variance that is common to all questions."""
     position: float = 0.25
@@ -46,12 +50,17 @@ class PlantedCondition:
     """Share of the answers about half of the groups that are refused: of those that would have favoured them."""
     drift: float = 0.0
     """Amount by which the model moves towards the option shown first while it is asked."""
+    wave: float = 0.0
+    """Amount by which it moves towards one answer and back, twice while it is asked."""
     certain: bool = False
     """Whether there is no chance in anything: all replies to a question are the same."""
     sample: float = 1.0
     """Share of the requests that are made, drawn as a study samples them."""
     movers: float = 1.0
     """Share of people whom the lone effect moves."""
+    halved: bool = False
+    """Whether the lone effect moves its target half of the way up, and what it is compared with half of it down, so
+    that answers which are even without it are about as even with it."""
 
 
 class DrawnAudit:
@@ -60,6 +69,7 @@ class DrawnAudit:
     def __init__(self, trials: AuditTrials, condition: PlantedCondition, table: int, rng: np.random.Generator) -> None:
         self._trials, self._condition, self._table, self._rng = trials, condition, table, rng
         self._movers = int(rng.integers(2**32))
+        self._phase = float(rng.random()) if condition.wave else 0.0
         self._withheld = {
             name: rng.permutation(len(levels)) < max(len(levels) // 2, 1) for name, levels in trials.levels.items()
         }
@@ -75,6 +85,7 @@ class DrawnAudit:
             by_level[:, 0] += np.where(self._trials.shows[rows], c.rare, 0.0)
             if RIGHT in kind.options:
                 by_level[:, kind.options.index(RIGHT)] += _KNOWLEDGE
+        by_level[:, 0] += self._wave(rows)
         utilities = np.take_along_axis(by_level, kind.order, axis=1)
         utilities[:, 0] += c.position + c.drift * self._trials.times[rows]
         chance = np.exp(utilities - utilities.max(axis=1, keepdims=True))
@@ -121,14 +132,19 @@ class DrawnAudit:
         out = np.empty((rows.size, len(slots)), dtype=np.int64)
         for column, (name, listed) in enumerate(slots):
             utilities = self.utilities(rows, np.zeros_like(rows), [name], tuple(listed), hit)
-            utilities[:, 0] += self._condition.rare + self._condition.position
+            utilities[:, 0] += self._condition.rare + self._condition.position + self._wave(rows)
             out[:, column] = self._pick(utilities)
         return out
 
     def more(self, rows: Codes, scenario: str, hit: Flags) -> Array:
         """Draw how much each row has of something, noise of the reply included."""
-        planted = self.utilities(rows, np.zeros_like(rows), [scenario], ("more",), hit)[:, 0]
+        planted = self.utilities(rows, np.zeros_like(rows), [scenario], ("more",), hit)[:, 0] + self._wave(rows)
         return planted + (0.0 if self._condition.certain else self._rng.normal(size=rows.size))
+
+    def _wave(self, rows: Codes) -> Array | float:
+        """How far each row leans to one answer by when it is asked."""
+        c = self._condition
+        return c.wave * np.sin(2 * np.pi * (2 * self._trials.times[rows] + self._phase)) if c.wave else 0.0
 
     def _of_two(self, kind: ChoiceRows) -> Array:
         """Utilities where one of two is asked for, or whether the one is more than the other."""
@@ -174,9 +190,11 @@ class DrawnAudit:
                 out += self._shown(table, (name, side), rows, scenario) * t.turned[rows, None]
             if c.lone:
                 targeted = np.array([level in c.target.values() for level in levels], dtype=np.float64)
+                if c.halved and targeted.any():
+                    targeted -= 0.5
                 moved = self._shown(targeted, (name, side), rows) * (hit & self._moves(side)[rows])
                 out[:, 0] += c.lone * moved * t.turned[rows]
-        for sd, alike, unit in zip((c.person, c.picture), (0.5, c.alike), t.units.get(side, ()), strict=False):
+        for sd, alike, unit in zip((c.person, c.picture), (c.common, c.alike), t.units.get(side, ()), strict=False):
             if not sd:
                 continue
             many = int(unit.max(initial=-1)) + 1
@@ -184,7 +202,8 @@ class DrawnAudit:
             by_scenario = self._rng.normal(size=(many, len(names), len(options)))
             liking = np.sqrt(alike) * common + np.sqrt(1 - alike) * by_scenario
             spread = self._noise(sd) / np.sqrt(2 if len(options) > 1 else 1)  # so that a logit has this SD
-            out += np.where((unit[rows] >= 0)[:, None], spread * liking[unit[rows], scenario], 0.0)
+            apart = np.where(t.of_first_group(side)[rows, None], c.unlike, 1.0) if c.unlike != 1 else 1.0
+            out += np.where((unit[rows] >= 0)[:, None], spread * apart * liking[unit[rows], scenario], 0.0)
         return out
 
     def _shown(self, table: Array, shown: tuple[str, str], rows: Codes, *at: Codes) -> Array:

@@ -36,7 +36,7 @@ _KEPT = (
 )
 _SUMS = (
     "cli", "report", "cluster",
-    *(f"calibration/{name}.py" for name in ("runner", "tables", "families", "promises", "learned", "learned_tables")),
+    *(f"calibration/{name}.py" for name in ("runner", "tables", "families", "promises")),
 )  # fmt: skip
 """Code that adds up and shows what was made, and changes nothing of it, or makes something else."""
 _THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")

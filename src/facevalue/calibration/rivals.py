@@ -1,7 +1,6 @@
 """Simple tests of the same answers, beside which the power of a study's own tests stands."""
 
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -9,8 +8,9 @@ import polars as pl
 from scipy import special, stats
 
 from facevalue.measures.adjustment import adjust
-from facevalue.protocol.calibration import SIDE, UNIT, VALUE, Rival
-from facevalue.protocol.takes import DIMENSION, EACH_OTHER, GROUP, OTHER_GROUP
+from facevalue.protocol.calibration import Rival
+from facevalue.statistics.breakdown import DIMENSION, GROUP, OTHER_GROUP
+from facevalue.statistics.rivals import SIDE, UNIT, VALUE, group_sides
 
 Array = npt.NDArray[np.float64]
 _LEVELS = pl.selectors.by_dtype(pl.Enum, pl.Categorical)
@@ -29,7 +29,7 @@ def p_values(rival: Rival, answers: pl.DataFrame) -> pl.DataFrame:
     by = rival.by if rival.by is not None else [name for name in rows.columns if name not in {*rest, *components}]
     if rival.groups:
         cells = dict.fromkeys([*by, *(name for name in components if name != GROUP)])
-        rows = of_groups(rows.select(*cells, *rival.groups, UNIT, VALUE), rival.groups, rival.versus)
+        rows = group_sides(rows.select(*cells, *rival.groups, UNIT, VALUE), rival.groups, rival.versus)
         labels = [name for name in (DIMENSION, GROUP, OTHER_GROUP) if name in rows.columns]
         by = [*by, *(name for name in labels if name not in components)]
     by, sides = ["measure", *by], [SIDE] if SIDE in rows.columns else []
@@ -41,29 +41,6 @@ def p_values(rival: Rival, answers: pl.DataFrame) -> pl.DataFrame:
     tests = _exact(units, [*by, *components]) if rival.flags else _by_t(units, [*by, *components], sides)
     smallest = tests.group_by(by).agg(p_rival=(pl.col("p").min() * pl.len()).clip(upper_bound=1.0))
     return smallest.with_columns(pl.col(by).cast(pl.String))
-
-
-def of_groups(rows: pl.DataFrame, columns: Sequence[str], versus: str) -> pl.DataFrame:
-    """Rows once for each column (`dimension`) and level of it (`group`), beside those they are compared with.
-
-    `side` is true of the group; false of all others, or, where it is compared with each other, of `other_group`.
-    """
-    compared = []
-    for column in columns:
-        level = pl.col(column).cast(pl.String)
-        dimension = pl.lit(column).alias(DIMENSION)
-        if not versus:
-            compared.append(rows.with_columns(dimension, level.alias(GROUP)))
-            continue
-        levels = rows[column].cast(pl.String).drop_nulls().unique().sort().to_list()
-        for group, other_group in product(levels, levels if versus == EACH_OTHER else [None]):
-            if group != other_group:
-                rest = level != group if other_group is None else level == other_group
-                side = pl.when(level == group).then(True).when(rest).then(False).alias(SIDE)
-                labels = {GROUP: group, **({} if other_group is None else {OTHER_GROUP: other_group})}
-                texts = [pl.lit(text).alias(name) for name, text in labels.items()]
-                compared.append(rows.with_columns(side, dimension, *texts).drop_nulls(SIDE))
-    return pl.concat(compared)
 
 
 def _exact(units: pl.DataFrame, cells: Sequence[str]) -> pl.DataFrame:

@@ -26,8 +26,9 @@ from facevalue.calibration.promises import CERTAIN, Cells
 from facevalue.calibration.repetitions import TABLE, Audit, Comparison, Truth, Workshop, audits_of
 from facevalue.errors import NothingComparedError
 from facevalue.measures.page_error import leads
-from facevalue.protocol.takes import CONTRAST, DIMENSION, GROUP
 from facevalue.runs.power import detection
+from facevalue.statistics.breakdown import CONTRAST, DIMENSION, GROUP
+from facevalue.statistics.precision import Respondents
 
 SIZES = (1, 2, 4)
 LARGE = 4
@@ -45,12 +46,21 @@ HARD = (
     PlantedCondition("the first is liked", position=2.5),
     PlantedCondition("rare answers", rare=3.0),
     PlantedCondition("drift", drift=0.5),
+    PlantedCondition("the model wavers, pictures alike", wave=1.5, picture=0.0),
+    PlantedCondition("groups of unlike size and variance", unlike=3.0, position=0.0),
     PlantedCondition("pictures differ in all questions alike", alike=1.0),
     PlantedCondition("people differ, their pictures do not", person=1.5, picture=0.0),
     PlantedCondition(CERTAIN, certain=True),
     PlantedCondition("half of the questions are asked", sample=0.5),
 )
-"""Nothing is planted in any of these."""
+"""Nothing is planted in any of these. Groups that vary unlike each other have no option that is liked more: of equal
+means of the logits their shares would lie apart, as the more a group varies, the nearer its share is to one half."""
+ASSUMED = PlantedCondition("plan without a pilot", person=1.0, common=1.0, picture=0.4)
+"""People and pictures that differ as the respondents do whom a plan simulates that has no pilot."""
+ASSUMED_EVEN = PlantedCondition(
+    f"{ASSUMED.name}, answers near even", person=1.08, common=1.0, picture=0.0, position=0.0, halved=True
+)
+"""People who differ as a plan assumes that states a spread (`planning.SHARE` of the scale), about answers near even."""
 MOVERS = PlantedCondition("one in twenty moves", lone=8.0, movers=0.05)
 
 
@@ -100,6 +110,17 @@ class Runner:
             pl.concat(families, how="vertical_relaxed"), pl.concat(conditions, how="vertical_relaxed"),
             self._detectable(at_middle, null), self._compared(),
         )  # fmt: skip
+
+    def hard(self, names: Sequence[str]) -> pl.DataFrame:
+        """Make the audits of some conditions in which nothing is planted: a row each."""
+        null = self.truth(NOTHING)
+        hard = [condition for condition in (NOTHING, *HARD) if condition.name in names]
+        pages = [self._page(self._size, c, self.repeated(self._size, c, null)) for c in hard]
+        return pl.concat(pages, how="vertical_relaxed")
+
+    def plans(self) -> pl.DataFrame:
+        """Make the audits of a plan without a pilot: a row, or none where a plan assumes otherwise."""
+        return self._stated(self.without_pilot(self.repeated(self._size, NOTHING, self.truth(NOTHING), PILOT)))
 
     def _with_alike(self, size: int, empty: pl.DataFrame) -> pl.DataFrame:
         """Audits where nothing is planted, with what pictures differ in by themselves where they do not."""
@@ -163,12 +184,16 @@ class Runner:
         rows: list[Cells] = []
         target = self._target(empty)
         if target is not None:
-            rows.append(self._lone("minimum detectable effect", target, null))
+            rows.append(self._lone(PlantedCondition("minimum detectable effect"), target, null))
             plan = self._planned()
             planned = None if plan is None else self._target(empty, plan[1])
             if plan is not None and planned is not None:
-                rows.append(self._lone("plan", replace(planned, effect=plan[0]), null))
+                rows.append(self._lone(PlantedCondition("plan"), replace(planned, effect=plan[0]), null))
+            rows += self.without_pilot(empty)
             rows.append(self._moved(target))
+        return self._stated(rows)
+
+    def _stated(self, rows: Sequence[Cells]) -> pl.DataFrame:
         columns = ("effect", "planted", *_with_ends("found"), *_with_ends("equivalent"))
         schema = {"stated": pl.String, "measure": pl.String, **dict.fromkeys(columns, pl.Float64), "defect": pl.String}
         return self._named(pl.DataFrame(rows, schema=schema), self._size, pl.DataFrame())
@@ -207,13 +232,30 @@ class Runner:
         reach = detection(study, requests=size, sample=None, seed=0, exact=False, effect=None, pilot=None)
         return None if reach.detectable is None else (_rounded(unit * reach.detectable), reach.clusters)
 
-    def _lone(self, name: str, target: "_Target", null: pl.DataFrame) -> Cells:
+    def without_pilot(self, empty: pl.DataFrame) -> list[Cells]:
+        """Take how often an effect is found that a plan without a pilot says is; none where it assumes otherwise."""
+        study, unit = self._middle.study, self._calibration.planned
+        plan = study.planned.precision
+        if plan is None or unit is None or plan.freedom is not None or plan.one_sided or plan.of_question:
+            return []
+        if not (isinstance(plan.default, Respondents) or plan.default.chance > 0):
+            return []
+        size = study.design.size * study.repeats
+        reach = detection(study, requests=size, sample=None, seed=0, exact=False, effect=None, pilot=None)
+        target = None if reach.detectable is None else self._target(empty, reach.clusters)
+        if target is None or reach.detectable is None:
+            return []
+        stated = replace(target, effect=_rounded(unit * reach.detectable))
+        assumed = ASSUMED if isinstance(plan.default, Respondents) else ASSUMED_EVEN
+        return [self._lone(assumed, stated, self.truth(assumed))]
+
+    def _lone(self, base: PlantedCondition, target: "_Target", null: pl.DataFrame) -> Cells:
         """Take how often a lone effect of the target's size is found."""
-        condition, planted = self._sized_effect(PlantedCondition(name, target=self._moves(target)), target)
+        condition, planted = self._sized_effect(replace(base, target=self._moves(target)), target)
         if planted is None:
-            return detected(name, target.measure, target.effect, None, pl.DataFrame())
+            return detected(base.name, target.measure, target.effect, None, pl.DataFrame())
         rows = self._of(self.repeated(self._size, condition, null), target)
-        return detected(name, target.measure, target.effect, planted, rows)
+        return detected(base.name, target.measure, target.effect, planted, rows)
 
     def _moves(self, target: "_Target") -> dict[str, str]:
         """Labels of what is moved: one side of a contrast, one level of a factor whose levels lie apart, or a cue."""
@@ -226,11 +268,16 @@ class Runner:
         return labels if not first or {*labels} & {*planted, GROUP} else {**labels, first: planted[first][0]}
 
     def _sized_effect(self, condition: PlantedCondition, target: "_Target") -> tuple[PlantedCondition, float | None]:
-        """A lone effect that is as large as wanted in the estimate itself, by the secant rule; None if none is."""
-        effect = target.effect
-        logits, reached = [0.0, 1.0], [self._value(NOTHING, target)]
+        """A lone effect that is as large as wanted in the estimate itself, by the secant rule; None if none is.
+
+        Where answers are even without it, what the large audit has by chance is taken off: between groups of a hundred
+        people it is a sixth of what a plan states.
+        """
+        effect, without = target.effect, self._value(replace(condition, target={}), target)
+        by_chance = without if condition.halved else 0.0
+        logits, reached = [0.0, 1.0], [without - by_chance]
         for _ in range(5):
-            reached.append(self._value(replace(condition, lone=logits[-1]), target))
+            reached.append(self._value(replace(condition, lone=logits[-1]), target) - by_chance)
             if abs(abs(reached[-1]) - effect) < 0.03 * effect:
                 return replace(condition, lone=logits[-1]), reached[-1]
             slope = (abs(reached[-1]) - abs(reached[-2])) / (logits[-1] - logits[-2])

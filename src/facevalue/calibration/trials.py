@@ -14,9 +14,9 @@ from facevalue.design import Order
 from facevalue.models._sim_pairs import FOUR, PAIR
 from facevalue.models._sim_text import ABOUT, FIELDS, KEYWORDS, LISTED, STATED, YES_NO
 from facevalue.protocol.calibration import Calibration
-from facevalue.protocol.sets import BESIDE
 from facevalue.protocol.side_by_side import LEFT, SIDE
 from facevalue.protocol.study import Study
+from facevalue.statistics.sets import BESIDE
 from facevalue.types import Question
 
 Array = npt.NDArray[np.float64]
@@ -141,6 +141,29 @@ class AuditTrials:
         places = np.empty(design.size, dtype=np.int64)
         places[order] = np.arange(design.size)
         return np.tile(places / max(design.size - 1, 1) - 0.5, self.frame.height // design.size)
+
+    def of_first_group(self, side: str) -> Flags:
+        """Rows that show on a side somebody of the first level of any planted factor that people differ in."""
+        people = self.units[side][0] if side in self.units else np.full(self.frame.height, -1)
+        out = np.zeros(self.frame.height, dtype=np.bool_)
+        for name in self.levels:
+            codes = self.codes.get((name, side))
+            if codes is None:
+                continue
+            present = (people >= 0) & (codes >= 0)
+            pairs = np.unique(np.stack([people[present], codes[present]]), axis=1)
+            if np.unique(pairs[0]).size == pairs.shape[1] and np.unique(pairs[1]).size > 1:
+                out |= present & (codes == 0)
+        return out
+
+    def uneven(self, share: float) -> Flags:
+        """Rows without most people of the first groups: this share of them is left, two at least."""
+        rows = np.ones(self.frame.height, dtype=np.bool_)
+        for side, (people, _) in self.units.items():
+            few = self.of_first_group(side)
+            first = np.unique(people[few])
+            rows &= ~few | np.isin(people, first[: max(round(share * first.size), 2)])
+        return rows
 
     @cached_property
     def units(self) -> dict[str, tuple[Codes, Codes]]:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from keyword import iskeyword
 
@@ -9,8 +10,9 @@ import click
 
 from facevalue import __version__
 from facevalue.cli.exits import Exit, exit_of
+from facevalue.cli.streams import OutputError, watched_streams
 from facevalue.errors import FaceValueError, UnknownNameError
-from facevalue.printable import printable
+from facevalue.printable import first_line, printable
 
 GROUPS = {
     "Audit a model": (
@@ -75,7 +77,7 @@ GROUPS = {
             "gate": "Hold runs against limits, and exit with what became of them.",
             "verify": "Check that run folders hold what was written.",
             "reproduce": "Recompute published figures, cell by cell.",
-            "calibrate": "Audit models whose bias is known.",
+            "calibrate": "Audit answers whose bias is known.",
         },
     ),
     "Pictures, corpora, installation, scripts": (
@@ -126,15 +128,6 @@ class _Grouped(click.Group):
             with formatter.section(heading):
                 formatter.write_dl([(name.ljust(widest), line) for name, line in commands.items()])
 
-    def invoke(self, ctx: click.Context) -> object:
-        try:
-            status = super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            sys.stdout = sys.stderr = open("/dev/null", "w")  # noqa: PTH123, SIM115 - nobody reads either any more
-            sys.exit(Exit.PIPE_CLOSED)
-        return status
-
 
 @click.group(cls=_Grouped, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="facevalue")
@@ -157,6 +150,17 @@ def app(ctx: click.Context) -> None:
 
 def main() -> None:
     """Run the command line; its exit statuses are those of `Exit`."""
+    try:
+        with watched_streams():
+            _run()
+    except OutputError as error:
+        if error.is_pipe_closed:
+            sys.exit(Exit.PIPE_CLOSED)
+        with suppress(OutputError), watched_streams():  # standard error may be full as well
+            _fail(f"What the command says cannot be printed: {error.why}.", Exit.REFUSED)
+
+
+def _run() -> None:
     if _COMPLETE in os.environ:
         import_module("facevalue.cli.bash_words")
     try:
@@ -170,6 +174,8 @@ def main() -> None:
         sys.exit(Exit.USAGE)
     except (click.Abort, KeyboardInterrupt):
         _fail("Stopped.", Exit.INTERRUPTED)
+    except OSError as error:  # of this machine, such as a full disk: what each step can say of its own, it has said
+        _fail(f"The command cannot go on: {first_line(error)}.", Exit.REFUSED)
     sys.exit(status if isinstance(status, int) else Exit.DONE)
 
 

@@ -184,7 +184,7 @@ def _people(run: StoredRun, number: int, pair: list[str]) -> tuple[str, str]:
     column = run.study.extras.left_first
     if not pair or not column:
         return "", ""
-    responses = read_responses(run.folder, number, number).select("repeat", "status", "text", "probs")
+    responses = read_responses(run.folder, number, number).select(run.study.reading.columns)
     factors = run.study.design.trials(np.full(responses.height, number))
     row = run.study.answer(pl.concat([factors, responses], how="horizontal")).row(0, named=True)
     if row[column] is None:

@@ -27,6 +27,7 @@ from facevalue.runs.begin import begin
 from facevalue.runs.budgets import AuditBudget
 from facevalue.runs.prepared import Prepared
 from facevalue.runs.rich_progress import duration, short
+from facevalue.runs.silence import silence_told
 from facevalue.terminal import terminal
 
 _OF_REACH = tuple(field.name for field in fields(ModelOptions))
@@ -84,6 +85,8 @@ class AnswerOfStudy:
     """Its full report, relative to the audit; empty where none could be written."""
     verdict: str
     """Kind of answer, such as "difference found"."""
+    caveat: str
+    """What else could explain all that was found ("unless the missing answers say otherwise"); empty for nothing."""
     sentence: str
     """What was found, and what could have been missed."""
     more: tuple[str, ...]
@@ -141,7 +144,8 @@ def audit(
         loaded = load(settings.model, reach) if target is None else None
         with closing(loaded) if loaded is not None else nullcontext():
             if loaded is not None:
-                session.fit(loaded)
+                with silence_told(RichProgress(console)):
+                    session.fit(loaded)
 
             def ask(prepared: Prepared) -> RunSummary:
                 console.print(Text(f"\n{_heading(prepared.study)}", style="bold"))
@@ -259,7 +263,7 @@ def _detects(points: float | None) -> str:
 def _answer_lines(outcome: AuditOutcome, report: AuditReport) -> Iterator[RenderableType]:
     for answer in report.answers:
         yield Text.assemble(f"\n{answer.title} ", (f"({answer.name})", "dim"))
-        yield Text.assemble((f"{answer.verdict.capitalize()}. ", "bold"), answer.sentence)
+        yield Text.assemble((f"{answer.heading}. ", "bold"), answer.sentence)
     if report.profile and len(report.answers) > 1:
         yield Text.assemble(("\nAll studies, at one level. ", "bold"), " ".join(report.profile))
     yield ""

@@ -1,6 +1,6 @@
 """`facevalue compare`: runs of a study, cell by cell; real against synthetic pictures, or models."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from facevalue.cli.tables import rich_table
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
 from facevalue.measures.base import written
+from facevalue.measures.caveats import after
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.run_differences import BALANCED
@@ -24,6 +25,7 @@ from facevalue.protocol.offers import OfferedTable as Shown
 from facevalue.report.answer_flips import ROW_HEADS, flip_rows, flip_sentences, shortened
 from facevalue.report.formatting import in_unit, number, share_of_chance, shown_settings, writing
 from facevalue.report.rank_rows import RANK_HEADS, RANK_NOTE, rank_rows, rank_sentence
+from facevalue.report.verdict import verdict_of_row
 from facevalue.runs.compared_cells import RunAgreement
 from facevalue.runs.comparison import ComparedPair, RunComparison, compare_all
 from facevalue.runs.model_differences import answer, became_sentence
@@ -118,7 +120,7 @@ def text(agreement: RunAgreement, names: tuple[str, str]) -> Iterator[Renderable
     within, facet = list(agreement.within), agreement.compared.beside
     yield Text(answer(agreement, names), style="bold")
     if agreement.became:
-        yield Text(became_sentence(agreement.became))
+        yield Text(became_sentence(agreement.differing))
     units = [written(measure.unit, apart=True) for measure in agreement.measures]
     yield _summary(agreement.overall, within, in_unit(f"Over all: {names[1]} minus {names[0]}", units), agreement)
     if agreement.beside.height:
@@ -143,7 +145,7 @@ def _also(agreement: RunAgreement) -> Shown:
         )
         measure = str(row["measure"]).removeprefix(PREFIX)
         word = writing(unit).word or writing(unit).sign
-        rows.append((measure, ", ".join(labels), value, *intervals, word, row["verdict"] or ""))
+        rows.append((measure, ", ".join(labels), value, *intervals, word, verdict_of_row(row)))
     columns = ("measure", "of", "difference", "95% interval", "at the page's level", "unit", "verdict")
     return Shown("Compared besides", columns, rows, boxed=False)
 
@@ -167,7 +169,7 @@ def _summary(rows: pl.DataFrame, by: list[str], title: str, agreement: RunAgreem
         table.add_column(name)
     for name in ("cells", *_TITLES.values()):
         table.add_column(name, justify="right", overflow="fold")
-    blocks = [block for _, block in rows.group_by(by, maintain_order=True)] if by else [rows]
+    blocks = [block for _, block in rows.group_by(by, maintain_order=True)] if by else [rows] if rows.height else []
     for block in blocks:
         by_statistic = {row["statistic"]: row for row in block.iter_rows(named=True)}
         n = f"{max(block['cells'].to_list()):,}"
@@ -181,14 +183,14 @@ def _summary(rows: pl.DataFrame, by: list[str], title: str, agreement: RunAgreem
 
 def _statistic(row: dict[str, Any], agreement: RunAgreement) -> str:
     unit = written(agreement.measure_of(row).unit, apart=True)
-    if str(row["method"]).endswith(BALANCED):
+    if row["detail"] == BALANCED:
         return "[bold]0[/]\nby construction"
     lines = [f"[bold]{number(row['value'], unit, bare=True)}[/]", _interval(row["low"], row["high"], unit)]
     if row["floor"] is not None:
         lines += [f"[dim]chance {number(row['floor'], unit, bare=True)}[/]", f"[dim]p {share_of_chance(row['p'])}[/]"]
     if row.get("page_low") is not None:
         page = _interval(row["page_low"], row["page_high"], unit)
-        lines += [f"[dim]page {page}[/]", row["verdict"] or ""]
+        lines += [f"[dim]page {page}[/]", verdict_of_row(row)]
     return "\n".join(lines)
 
 
@@ -213,6 +215,8 @@ def _by_cell(cells: pl.DataFrame, agreement: RunAgreement) -> Table:
     levels = cells[facet].unique(maintain_order=True).to_list() if facet else []
     side_by_side = 0 < len(levels) <= _COLUMNS
     title = f"By {heading_who}: first → second (delta), * difference found"
+    marks = _marks(cells)
+    title += "".join(f", {mark} {after('difference found', caveat)}" for caveat, mark in marks.items() if caveat)
     if not side_by_side:
         title += f"; the {min(_LISTED, cells.height)} largest of {cells.height:,}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
@@ -223,7 +227,7 @@ def _by_cell(cells: pl.DataFrame, agreement: RunAgreement) -> Table:
             table.add_column(level or "all", justify="right")
         keys = [name for name in declared.cells if name != facet]
         for _, row_cells in cells.group_by([*keys, *(key for _, key in heads)], maintain_order=True):
-            by = {row[facet]: _cell(row, agreement) for row in row_cells.iter_rows(named=True)}
+            by = {row[facet]: _cell(row, agreement, marks) for row in row_cells.iter_rows(named=True)}
             table.add_row(*(escape(row_cells[key][0]) for _, key in heads), *(by.get(level, "") for level in levels))
         return table
     if facet:
@@ -232,14 +236,23 @@ def _by_cell(cells: pl.DataFrame, agreement: RunAgreement) -> Table:
     largest = cells.sort(pl.col("delta").abs(), descending=True, maintain_order=True).head(_LISTED)
     for row in largest.iter_rows(named=True):
         table.add_row(
-            *(escape(row[key]) for _, key in heads), *([row[facet] or "all"] if facet else []), _cell(row, agreement)
+            *(escape(row[key]) for _, key in heads),
+            *([row[facet] or "all"] if facet else []),
+            _cell(row, agreement, marks),
         )
     return table
 
 
-def _cell(row: dict[str, Any], agreement: RunAgreement) -> str:
+def _marks(cells: pl.DataFrame) -> dict[str, str]:
+    """The mark of cells that differ without a caveat, and of those with each."""
+    caveats = cells.filter(verdict="difference found")["caveat"].unique(maintain_order=True)
+    further = (caveat for caveat in caveats if caveat)
+    return {"": "*", **{caveat: "*" * place for place, caveat in enumerate(further, start=2)}}
+
+
+def _cell(row: dict[str, Any], agreement: RunAgreement, marks: Mapping[str, str]) -> str:
     measure = agreement.measure_of(row)
-    mark = "*" if row["verdict"] == "difference found" else ""
+    mark = marks[row["caveat"]] if row["verdict"] == "difference found" else ""
     unit = written(measure.unit, apart=measure.apart)
     first, second = (number(row[name], unit, bare=True) for name in ("first", "second"))
     delta = number(row["delta"], written(measure.unit, apart=True), signed=True, bare=True)

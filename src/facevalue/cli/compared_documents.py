@@ -102,8 +102,8 @@ class PairDocument:
     cells_matched: int
     cells_that_differ: int
     became: Mapping[str, int]
-    """What became of the cells that differ: numbers of them by "smaller effect", "larger effect", "turned round";
-    "higher", "lower" where what is measured has no zero."""
+    """What became of the cells that differ: numbers of them by "gone", "smaller effect", "larger effect", "turned
+    round"; "higher", "lower" where what is measured has no zero."""
     only_first: Sequence[Row]
     only_second: Sequence[Row]
     """Labels of cells that only one of the two has a value for."""
@@ -113,8 +113,8 @@ class PairDocument:
     """Label by whose levels `overall` is taken apart in `by_level`; empty if by none."""
     by_level: Sequence[Row]
     cells: Sequence[Row]
-    """Labels of each cell (`measure` is one of several), `first`, `second`, `delta` with intervals, p, q, `verdict` and
-    `became`; docs/how-to/compare.md."""
+    """Labels of each cell (`measure` is one of several), `first`, `second`, `delta` with intervals, p, q, `verdict`,
+    its `caveat`, and `became`; docs/how-to/compare.md."""
     also: Sequence[Row]
     """Differences of what the study compares besides, and of missing answers: a table of estimates."""
     further: Sequence[Mapping[str, Any]]

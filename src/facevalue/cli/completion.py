@@ -21,7 +21,7 @@ SIMULATED = ("default", "null", "strong", "first", "refuser", "mumbler")
 """Simulated models (`models.sim.PRESETS`, which takes a second to import)."""
 _INSPECTORS = ("inspect/default", "inspect/identity=dlib")
 _WITH_PATHS = ("hf/", "replay/", "reference/")
-_SCORERS = ("lexical", "hf-text/", "perspective/", "openai-moderation", "judge/")
+_SCORERS = ("lexical", "hf-text/", "openai-moderation", "judge/")
 
 
 def starting(names: Iterable[str], incomplete: str, before: str = "") -> "list[CompletionItem]":

@@ -78,7 +78,7 @@ def demo(out: Path) -> Output[DemoDocument]:
     from facevalue.report.planted import planted  # noqa: PLC0415
 
     written = report([StoredRun.open(out / "run")], page)
-    estimates = read_estimates(out / "run" / ESTIMATES, study, [offer.model])
+    estimates = read_estimates(out / "run" / ESTIMATES, study)
     rows = planted(offer, study, EstimateIndex(estimates, measures=study.estimates.measures), offer.model)
     effects = tuple(
         DemoEffect(
@@ -109,7 +109,7 @@ def _table(offer: Demo, rows: "Sequence[PlantedEffect]") -> Table:
     table = Table(
         title="Planted and found",
         title_justify="left",
-        caption=f"{counted(offer, list(rows))}\nMany audits of this model: facevalue calibrate --model {offer.model}",
+        caption=counted(offer, list(rows)),
         caption_justify="left",
         header_style="bold",
     )

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
-from facevalue.cli.results import open_all
+from facevalue.cli.results import open_all, waiting_runs_of
 from facevalue.errors import FaceValueError, UnknownNameError
 from facevalue.limits.annotations import annotations
 from facevalue.limits.declared import read_limits
@@ -126,11 +126,15 @@ def check_gate(
     junit_file: Path | None,
     markdown_file: Path | None,
     github: bool,
+    allow_incomplete: bool,
 ) -> Output[GateDocument]:
     """Hold runs against limits."""
     try:
         declared = read_limits(limits)
-        gated = gate(open_all(runs, below=whole_runs_of), declared, open_all(baseline, below=whole_runs_of))
+        gated = gate(
+            open_all(runs), declared, open_all(baseline, below=whole_runs_of), waiting_runs_of(runs),
+            allow_incomplete=allow_incomplete,
+        )  # fmt: skip
     except UnknownNameError as error:  # of a run or file, not of the command line
         raise FaceValueError(str(error)) from error
     if junit_file is not None:

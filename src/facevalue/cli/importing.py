@@ -22,12 +22,19 @@ class ImportDocument(Document):
     """Each as of `run`."""
 
 
-def import_records(records: tuple[Path, ...], out: Path, name: str | None, outside: bool) -> Output[ImportDocument]:
+def import_records(
+    records: tuple[Path, ...],
+    out: Path,
+    name: str | None,
+    outside: bool,
+    refusal_words: tuple[str, ...] = (),
+    allow_mismatch: bool = False,
+) -> Output[ImportDocument]:
     """Make a run folder of each model's records; of several models, folders below OUT."""
     opened_records, warnings = opened(records)
     documents, status = [], Exit.DONE
     for folder, group in by_run(opened_records, out, name).items():
-        prepared, model = imported(group, folder, name, outside=outside)
+        prepared, model = imported(group, folder, name, refusal_words, outside=outside, mismatched=allow_mismatch)
         output = execute(prepared, model, _AGAIN)
         assert isinstance(output.document, RunDocument)
         documents.append(output.document)

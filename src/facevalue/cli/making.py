@@ -17,10 +17,11 @@ from facevalue.errors import SettingError
 from facevalue.generators.base import GeneratorOptions
 from facevalue.generators.registry import DRAWN, load
 from facevalue.parquet import parquet_bytes
+from facevalue.protocol.checked_pictures import failed_pictures
 from facevalue.protocol.making import SOURCE, PicturePlan, requested
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs.failures import quoted
-from facevalue.runs.making import MakingOutcome, make
+from facevalue.runs.making import SAME_LIST, MakingOutcome, make
 from facevalue.runs.making_job import MakingJob
 from facevalue.runs.making_plan import MakingPlan, making_plan
 from facevalue.runs.prepared_making import PreparedMaking, prepare_making
@@ -79,6 +80,8 @@ class MadeDocument(Document):
     """Of those asked: failed; the next session asks for them again."""
     refused: int
     """Of those asked: declined by the generator or editor."""
+    same: int
+    """Pictures that are the same as another of their set: edits that changed nothing."""
     seconds: float
     """From the first picture to the last."""
     cost: float | None
@@ -106,6 +109,7 @@ def make_pictures(
     settings: Sequence[str],
     editor_settings: Sequence[str],
     check_pictures: bool,
+    again: Path | str | None,
     log: Path | None,
     cluster: str | None,
     cluster_config: Path | None,
@@ -138,6 +142,9 @@ def make_pictures(
     settings_of, editor_settings_of = _settings("--set", settings), _settings("--set-editor", editor_settings)
     if editor == generator and editor_settings_of == settings_of:
         editor = None  # one and the same does both, as without --editor
+    failed = () if again is None else failed_pictures(again)
+    if again is not None and not failed:
+        raise SettingError(f"{again} names no picture that failed: there is nothing to make again.")
     with logged(log):
         shared = {**values, "size": _size(size)}
         of_generator = _options(generator, editor, shared, settings_of)
@@ -146,14 +153,14 @@ def make_pictures(
             from facevalue.cluster.begin import make_on_cluster  # noqa: PLC0415 - only where it is asked for
 
             job = MakingJob(str(prepared.place), generator, of_generator, editor, of_editor)
-            return _made(prepared, (generator, editor or generator), partial(make_on_cluster, prepared, job, target),
-                         check_pictures)  # fmt: skip
+            begin = partial(make_on_cluster, prepared, job, target, again=failed)
+            return _made(prepared, (generator, editor or generator), begin, check_pictures)
         making = editing = load(generator, of_generator, pictures.drawn)
         try:
             if editor is not None:
                 editing = load(editor, of_editor, pictures.drawn)
             names = making.name, editing.name
-            return _made(prepared, names, partial(make, prepared, making, editing), check_pictures)
+            return _made(prepared, names, partial(make, prepared, making, editing, again=failed), check_pictures)
         finally:
             for adapter in dict.fromkeys((making, editing)):
                 adapter.close()
@@ -185,12 +192,16 @@ def _made(
         editor=names[1],
         listed=outcome.pictures.height,
         anew=outcome.anew,
+        same=len(outcome.same.images),
         **{name: getattr(summary, name) for name in (
             "requests", "asked", "skipped", "errors", "refused", "seconds", "cost", "complete", "interrupted",
             "failure", "stopped",
         )},
     )  # fmt: skip
     warnings, status = _left(summary)
+    if same := outcome.same.sentence:
+        again = f"--again {prepared.place}/{SAME_LIST}"
+        warnings.append(f"{same} Their edits failed: the same command with {again} makes them with another seed.")
     return Output(document, _text(document), status, warnings)
 
 

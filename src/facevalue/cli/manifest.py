@@ -72,8 +72,10 @@ class CheckedManifestDocument(Document):
     study: str
     """Study that it was checked for; empty for any."""
     pictures: int
-    identities: int
-    """0 if the file cannot be read."""
+    identities: int | None
+    """Persons that it names; null where it names none, so that each picture counts as one."""
+    unit: str
+    """What is sampled, and how many there are; empty if the file cannot be read."""
     factors: tuple[str, ...]
     use: ManifestUse | None
     """What the study would ask about the pictures; null without a study."""
@@ -135,17 +137,21 @@ def check(file: Path, study: str | None, root: Path | None, fix: bool) -> Output
     """Say all that is wrong with a manifest and its pictures, as a run would."""
     protocol = None if study is None else _takes(study)
     result = check_manifest(file, protocol, root)
-    rest = shlex.join(["--manifest", str(file), *(["--root", str(root)] if root else [])])
+    upright = _fixed(result.turned, file, root) if fix else None
+    rest = shlex.join(
+        ["--manifest", str(file if upright is None else upright.file), *(["--root", str(root)] if root else [])]
+    )
     document = CheckedManifestDocument(
         file=str(file),
         study=study or "",
         pictures=result.pictures,
-        identities=result.identities,
+        identities=None if result.persons is None else result.persons.persons,
+        unit="" if result.persons is None else result.persons.unit,
         factors=tuple(result.columns),
         use=result.use,
         refused=tuple(result.faults),
         doubtful=tuple(result.warnings),
-        upright=_fixed(result.turned, file, root) if fix else None,
+        upright=upright,
         then="" if result.faults else f"facevalue plan {shlex.quote(study) if study else 'STUDY'} {rest}",
     )
     return Output(document, _checked(document, protocol, root, fix=fix), Exit.REFUSED if result.faults else Exit.DONE)
@@ -164,8 +170,8 @@ def _checked(
 ) -> Iterator[str]:
     if manifest.pictures:
         pictures = f"{manifest.pictures:,} {'picture' if manifest.pictures == 1 else 'pictures'}"
-        people = f"{manifest.identities:,} {'identity' if manifest.identities == 1 else 'identities'}"
-        yield f"{manifest.file}: {pictures} of {people}; factors: {', '.join(manifest.factors) or 'none'}"
+        yield f"{manifest.file}: {pictures}; factors: {', '.join(manifest.factors) or 'none'}"
+        yield manifest.unit
     yield from _use(manifest.use, protocol)
     if manifest.refused:
         yield "A run would refuse it:"

@@ -6,7 +6,7 @@ from facevalue.cli.output import Output, WrittenFiles
 from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import Setting
-from facevalue.shell_commands import shell_command
+from facevalue.shell_commands import drawing_command, shell_command
 from facevalue.store.files import write_whole
 from facevalue.studies import DECLARED, EXAMPLES, STUDIES, file_text
 
@@ -25,8 +25,10 @@ def new(file: Path, like: str | None) -> Output[WrittenFiles]:
     else:
         raise UnknownNameError("study to start from", like, [*EXAMPLES, *STUDIES])
     write_whole(file, text.encode())
-    then = shell_command("plan", file)
-    return Output(WrittenFiles((str(file),), then=then), [f"{file}: edit it, then plan it with {then}"])
+    is_drawn = like in EXAMPLES and "\n[make]\n" in text
+    then = drawing_command(file) if is_drawn else shell_command("plan", file)
+    next_step = "make its pictures" if is_drawn else "plan it"
+    return Output(WrittenFiles((str(file),), then=then), [f"{file}: edit it, then {next_step} with {then}"])
 
 
 def published(protocol: Protocol) -> str:

@@ -29,12 +29,23 @@ PRICES = (
     click.Option(["--price-in"], type=NumberWithin(0), help="Price per million prompt tokens."),
     click.Option(["--price-out"], type=NumberWithin(0), help="Price per million reply tokens."),
 )
+SIGHT = click.Option(
+    ["--no-sight-check", "sight"], is_flag=True, flag_value=False, default=True,
+    help="Do not ask the model first about a few pictures made on the spot (12 requests, once), which tell whether it "
+    "sees what it is shown.",
+)  # fmt: skip
 STOP_WHEN = click.Option(
     ["--stop-when"],
     metavar="RULE",
     help='Stop once enough is known: "decided" (each comparison that leads is found, or equivalent within the margin) '
     'or "width<0.02" (their intervals are narrower). Intervals and tests are then those that hold however often one '
     "looks.",
+)
+REFUSAL_WORDS = click.Option(
+    ["--refusal-words"],
+    multiple=True,
+    metavar="TEXT",
+    help="Your own words for a refusal: a reply or an error that holds TEXT is a refusal. May be given several times.",
 )
 CLUSTER = (
     click.Option(

@@ -78,7 +78,8 @@ def write(output: Output[Document], *, as_json: bool) -> Exit:
     for warning in output.warnings:
         say(warning, err=True)
     if output.then is not None:
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         output.then()
     return output.status
 

@@ -124,18 +124,12 @@ class Completed(_Text):
         return self._complete(incomplete)
 
 
-def _audited(incomplete: str) -> "list[CompletionItem]":
-    return completion.starting(["planted", *completion.reference_models()], incomplete)
-
-
 MODEL = Completed("model", completion.models)
 """A model to ask."""
 STUDY_NAMES = Completed("studies", completion.study_list)
 """Several studies, separated by commas."""
 GENERATOR = Completed("generator", completion.generators)
 """A generator of pictures."""
-AUDITED_MODEL = Completed("model", _audited)
-"""What a calibration audits: planted answers, or a variant of the reference model."""
 SCORER = Completed("scorer", completion.scorers)
 """A scorer of texts."""
 INTERVENTION = Completed("intervention", completion.interventions)

@@ -12,7 +12,6 @@ from rich.text import Text
 
 from facevalue.api.rehearsed import rehearse
 from facevalue.cli.output import Document, Output
-from facevalue.protocol.expected_precision import Precision
 from facevalue.protocol.printed_plans import PrintedPlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import LeftOut
@@ -23,6 +22,10 @@ from facevalue.runs.manifest_use import warning_of
 from facevalue.runs.plan import BlockPlan, Plan
 from facevalue.runs.plan import plan as make_plan
 from facevalue.runs.power import Detection
+from facevalue.runs.same_pictures import same_shown
+from facevalue.runs.sight import REQUESTS
+from facevalue.statistics.precision import Precision
+from facevalue.stimuli.persons import persons_of
 from facevalue.studies import available
 from facevalue.studies.offers import listed
 from facevalue.types import OptionValue
@@ -66,6 +69,8 @@ class PlanDocument(Document):
     """Requests of the sample; all of them without one."""
     pictures: int
     """Pictures in the sample."""
+    unit: str
+    """What is sampled of a list of one's own pictures, and how many there are; empty for other pictures."""
     prompt_tokens: int
     completion_tokens: int
     """Estimates for the sample."""
@@ -124,8 +129,12 @@ def plan(
         check_pictures(study)
         if passed_over := warning_of(study, protocol):
             warnings.append(passed_over)
+        warnings += filter(None, [same_shown(study).sentence])
     else:
         warnings.append(f"{study.manifest.height:,} pictures are too many to look at here: a run looks at them first.")
+    persons = persons_of(study.manifest, protocol.columns())
+    if persons is not None and persons.question:
+        warnings.append(f"{persons.question[0].upper()}{persons.question[1:]}.")
     study = intervened(study, chosen(interventions))
     study_plan = make_plan(study, **choices)
     rehearse(protocol, study, exact=choices["exact"])
@@ -141,6 +150,8 @@ def plan(
 
     def text() -> Iterator[RenderableType]:
         yield from _text(study_plan, sampled=choices["sample"] is not None)
+        if persons is not None:
+            yield Text(persons.unit)
         if study.planned.unshown:
             yield Text(study.planned.unshown, style="bold")
         if power is not None:
@@ -148,10 +159,10 @@ def plan(
 
             yield from _detection(power, planned(study, compare=compare))
 
-    return Output(_document(study_plan, power), text(), warnings=warnings)
+    return Output(_document(study_plan, power, "" if persons is None else persons.unit), text(), warnings=warnings)
 
 
-def _document(plan: Plan, power: Detection | None) -> PlanDocument:
+def _document(plan: Plan, power: Detection | None, unit: str) -> PlanDocument:
     return PlanDocument(
         study=plan.study,
         stimuli=plan.stimuli,
@@ -164,6 +175,7 @@ def _document(plan: Plan, power: Detection | None) -> PlanDocument:
         left_out=plan.left_out,
         requests=plan.asked,
         pictures=plan.shown,
+        unit=unit,
         prompt_tokens=plan.prompt_tokens,
         completion_tokens=plan.completion_tokens,
         cost=plan.cost,
@@ -278,5 +290,8 @@ def _text(plan: Plan, sampled: bool) -> Iterator[RenderableType]:
     about = f"about {plan.shown:,} pictures" if plan.shown else "without a picture"
     yield Text(f"{scope}{base} takes {plan.asked:,} requests {about}.")
     yield Text(f"Tokens, roughly: {plan.prompt_tokens:,} in, {plan.completion_tokens:,} out.", style="dim")
+    if plan.shown:
+        text = f"Before, {REQUESTS} requests tell whether the model sees, unless it says so itself (--no-sight-check)."
+        yield Text(text, style="dim")
     if plan.cost is not None:
         yield Text(f"Cost, roughly: {plan.cost:,.2f}.")

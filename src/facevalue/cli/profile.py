@@ -1,6 +1,6 @@
 """`facevalue profile`: what several studies say of the same groups, side by side and judged at one level."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -36,6 +36,8 @@ class StudyOfProfile:
     """Families of tests that its pages lead with, judged together with those of all other studies."""
     unmeasured: tuple[str, ...]
     """Models without a valid answer."""
+    unanswered: Mapping[str, str]
+    """Models that were not asked all of it, or of whose replies half cannot be read, each with the reason."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,10 @@ def profile(runs: tuple[str, ...], out: Path | None) -> Output[ProfileDocument]:
 def document(built: Profile, out: Path | None) -> ProfileDocument:
     """A profile for machines; `out`: the page that was written, if any."""
     return ProfileDocument(
-        tuple(StudyOfProfile(s.name, s.title, s.models, s.families, s.unmeasured) for s in built.studies),
+        tuple(
+            StudyOfProfile(s.name, s.title, s.models, s.families, s.unmeasured, dict(s.unanswered))
+            for s in built.studies
+        ),
         built.alpha,
         tuple(answer(built)),
         tuple(comparisons(built)),
@@ -125,5 +130,5 @@ def _square(square: Square | None) -> str:
     if square is None:
         return ""
     count = f"({square.count})" if square.found and square.count else ""
-    text = " ".join(filter(None, [SIGNS[square.mark][0], square.label, count]))
+    text = " ".join(filter(None, [SIGNS[square.mark][0], square.label, count, square.caveat]))
     return escape(f"({text})" if square.is_of_page else text)

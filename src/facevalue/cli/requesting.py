@@ -43,7 +43,7 @@ def requests(
     exact: bool,
     interventions: tuple[str, ...],
     name: str | None,
-    max_tokens: int | None,
+    max_tokens: int | None = None,  # a study may have a setting of this name
 ) -> Output[RequestsDocument]:
     """Begin the folder and write the files."""
     settings = RunSettings(sample=sample, seed=seed, exact=exact, name=name)

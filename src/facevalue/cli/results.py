@@ -3,13 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import click
 import polars as pl
 from rich.console import RenderableType
-from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from facevalue.cli.exits import Exit
@@ -20,16 +18,14 @@ from facevalue.errors import UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.measures.verdict_counts import VerdictCounts
 from facevalue.places import is_url
-from facevalue.runs.audit_folder import runs_of, unasked
+from facevalue.runs.audit_folder import WaitingRun, runs_of, unasked, waiting_runs
 from facevalue.runs.failures import failures_of
 from facevalue.runs.in_place import opened_in_place
 from facevalue.runs.mirror import REPORT, published
 from facevalue.runs.model_names import names_for_people, renamed
+from facevalue.runs.reply_counts import counts_by_model
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.store.files import check_ending
-
-if TYPE_CHECKING:
-    from facevalue.runs.passing_answers import PassingAnswers
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +48,7 @@ class MeasuredRun:
 
 @dataclass(frozen=True, slots=True)
 class EstimateRow:
-    """An estimate: columns as in estimates.parquet, labels apart. Null is "not measurable", and `method` says why."""
+    """An estimate: columns as in estimates.parquet, labels apart. Null is "not measurable", and `detail` says why."""
 
     labels: Mapping[str, str]
     """What it is of: levels by label, such as {"variation": "sunglasses"}."""
@@ -64,6 +60,8 @@ class MeasuredAnswer:
 
     verdict: str
     """Kind of answer, such as "difference found" or "too little asked to tell"."""
+    caveat: str
+    """What else could explain all that was found ("unless the missing answers say otherwise"); empty for nothing."""
     sentence: str
     """What was found, the strongest of it named and the rest counted, and what could have been missed."""
     more: tuple[str, ...]
@@ -85,8 +83,6 @@ class MeasureDocument(Document):
     """What to decide by; docs/reference/report.md explains it."""
     estimates: Annotated[Sequence[Mapping[str, object]], Columns("facevalue.measures.estimates:FIXED", EstimateRow)]
     """docs/explanation/inference.md explains each column."""
-    without_failing: Mapping[str, Any] | None = None
-    """With --exclude-reviewed: the results without pictures that failed their review, beside those with them."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +120,7 @@ class ReportDocument(Document):
 
 
 def measure(
-    runs: tuple[str, ...], out: Path | None, explain: str | None, margin: tuple[str, ...], reviewed: bool
+    runs: tuple[str, ...], out: Path | None, explain: str | None, margin: tuple[str, ...]
 ) -> Output[MeasureDocument | ExplainedMeasure]:
     """Estimate from the answers in runs, or explain a measure of theirs."""
     opened = [open_named(run) for run in runs]
@@ -138,37 +134,23 @@ def measure(
     from facevalue.runs.rated_estimates import with_ratings  # noqa: PLC0415
 
     estimates, tallies = taken(opened, _margins(margin), again=True)
-    passing = None
-    if reviewed:
-        from facevalue.runs.reviewed_pictures import reviewed_answers  # noqa: PLC0415
-
-        passing = reviewed_answers(opened)
     if out is not None:
         write_estimates(with_ratings(estimates, opened)[0], out)
 
     def text() -> Iterator[RenderableType]:
         from facevalue.report import summary  # noqa: PLC0415 - templates are not needed for machines
-        from facevalue.report.answer import ReplyCounts  # noqa: PLC0415
         from facevalue.report.sections import page_of  # noqa: PLC0415
 
         exact = any(run.facts.exact for run in opened)
-        replies = [
-            ReplyCounts(tally.asked - tally.failed, tally.valid, tally.na.get("refused", 0))
-            for tally in tallies.values()
-        ]
         page = page_of(opened[0].study)
-        named_estimates = renamed(estimates, names_for_people(opened))
+        names = names_for_people(opened)
+        named_estimates, replies = renamed(estimates, names), counts_by_model(opened, tallies, names)
         yield summary(named_estimates, opened[0].measures, page=page, exact=exact, replies=replies)
-        if passing is not None:
-            yield from _without_failing(passing)
 
     def document() -> MeasureDocument:
         measured = tuple(_measured(run, tallies[str(run.folder)]) for run in opened)
         rows = list(_rows(with_ratings(estimates, opened)[0]))
-        from facevalue.report.model_differences import passing_json  # noqa: PLC0415 - not needed for people
-
-        answer, without_failing = _answer(opened, estimates, tallies), passing_json(passing)
-        return MeasureDocument(opened[0].study.name, measured, answer, rows, without_failing)
+        return MeasureDocument(opened[0].study.name, measured, _answer(opened, estimates, tallies), rows)
 
     warnings = [
         f"! {run.place}: {failures_of(run.folder, tally.failed, tally.asked)}"
@@ -176,23 +158,6 @@ def measure(
         if (tally := tallies[str(run.folder)]).failed
     ]
     return Output(document, text(), _status(tallies), warnings)
-
-
-def _without_failing(passing: "PassingAnswers") -> Iterator[RenderableType]:
-    """Each cell on all pictures, and on those that pass."""
-    yield Text(passing.sentence)
-    if passing.why_none:
-        yield Text(passing.why_none)
-    for model, agreement in passing.by_model.items():
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for heading in (title := escape(model), "all", "those that pass", "difference", "interval", "verdict"):
-            table.add_column(heading, justify="left" if heading in (title, "verdict") else "right")
-        for row in agreement.cells.iter_rows(named=True):
-            labels = [str(row[name]) for name in agreement.compared.cells if row[name] is not None]
-            numbers = ("-" if row[name] is None else f"{row[name]:.3f}" for name in ("first", "second", "delta"))
-            ends = "-" if row["low"] is None else f"{row['low']:.3f}..{row['high']:.3f}"
-            table.add_row(escape(", ".join(labels)) or "all", *numbers, ends, row["verdict"] or "")
-        yield table
 
 
 def _answer(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[str, ReplyTally]) -> MeasuredAnswer:
@@ -204,6 +169,7 @@ def _answer(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping
     page = built(collected(runs, estimates, tallies).data)
     return MeasuredAnswer(
         verdict=page.answer.verdict.value,
+        caveat=page.answer.caveat,
         sentence=page.answer.sentence,
         more=page.answer.more,
         compared=tuple(compared_kinds(page.comparisons)),
@@ -255,6 +221,11 @@ def open_all(
 def unasked_of(texts: Sequence[str]) -> tuple[str, ...]:
     """Which studies of each AUDIT among what was named have not begun, a sentence each."""
     return unasked(place(text) for _, text in map(_labelled, texts))
+
+
+def waiting_runs_of(texts: Sequence[str]) -> list[WaitingRun]:
+    """Runs of each AUDIT among what was named of which nothing was asked yet."""
+    return waiting_runs(place(text) for _, text in map(_labelled, texts))
 
 
 def _labelled(text: str) -> tuple[str, str]:
@@ -319,19 +290,15 @@ def report(
     out: Path | None,
     margin: tuple[str, ...],
     pictures: Path | None,
-    checks: Path | str | None,
-    reviewed: bool,
 ) -> Output[ReportDocument]:
     """Write the report of runs."""
-    if checks is not None and reviewed:
-        raise click.UsageError("--checks and --exclude-reviewed leave out other pictures: give one of them.")
     if len(runs) > 1 and out is None:
         raise click.UsageError("Several runs have no common folder: use --out FILE.")
     opened = [open_named(run, pictures) for run in runs]
     path = out or opened[0].folder / REPORT
     from facevalue.report.of_runs import report as write  # noqa: PLC0415 - templates take their time
 
-    written = write(opened, path, _margins(margin), checks=checks, reviewed=reviewed)
+    written = write(opened, path, _margins(margin))
     lines, url = [*written.lines, f"Report: {path}"], ""
     if out is None and opened[0].url:
         published(opened[0].url, opened[0].folder / REPORT)

@@ -31,7 +31,7 @@ class ReviewPacketDocument(Document):
     cards: int
     """Replies, pictures or statements that are reviewed."""
     files: tuple[str, ...]
-    """A file per rater; tasks and configuration for Label Studio."""
+    """A page per rater."""
     then: str
     """Command to give once the answers are there."""
 
@@ -50,7 +50,6 @@ def review(
     collect: tuple[Path, ...],
     sample: int | None,
     raters: int,
-    form: str,
     instructions: Path | None,
     sorting: str | None,
     score: str | None,
@@ -75,10 +74,10 @@ def review(
     )  # fmt: skip
     opened = StoredRun.open(run, pictures=pictures)
     packet, key, lines = packet_for(opened, settings, lambda: found_statements([opened]))
-    files = tuple(map(str, write_review(opened, packet, key, out, raters, form)))
+    files = tuple(map(str, write_review(opened, packet, key, out, raters)))
     then = shell_command("review", run, "--collect", "FILE", "--collect", "FILE")
     document = ReviewPacketDocument(task, packet.name, len(packet.cards), files, then)
-    noun = "a project for Label Studio" if form == "label-studio" else f"{raters} packets" if raters > 1 else "1 packet"
+    noun = f"{raters} packets" if raters > 1 else "1 packet"
     return Output(document, [*lines, f"{out}: {noun}. When the answers are there:", then])
 
 

@@ -29,7 +29,7 @@ from facevalue.types import OptionValue
 if TYPE_CHECKING:
     from facevalue.cluster.settings import ClusterSettings
 
-_OF_RUN = ("sample", "seed", "exact", "price_in", "price_out", "max_cost", "max_invalid", "name")
+_OF_RUN = ("sample", "seed", "exact", "price_in", "price_out", "max_cost", "max_invalid", "sight", "name")
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def _status(prepared: Prepared, summary: RunSummary, console: Console, again: st
     if summary.interrupted:
         console.print("The same command resumes.")
         return Exit.INTERRUPTED
-    if summary.stopped:
+    if summary.stopped and not summary.complete:
         _say(console, "Resume with the same command and another limit.", "yellow")
     if summary.errors:
         _say(console, failures(summary.errors, summary.asked, summary.failure, again), "yellow")
@@ -176,7 +176,7 @@ def _valid(folder: Path | str, summary: RunSummary) -> bool:
         return True
     if not summary.skipped:
         return False
-    return any(chunk["na"].is_null().any() for chunk in answers(StoredRun.open(folder), failed=True))
+    return any(chunk["na"].is_null().any() for chunk in answers(StoredRun.open(folder)))
 
 
 def _say(console: Console, line: str, style: str = "") -> None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from facevalue import __version__
 from facevalue.runs.unit_worker import UnitWorker
 from facevalue.runs.units import Job, ModelFacts, Receipt, Unit
+from facevalue.store.sight import Sight
 from facevalue.types import Response
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -45,6 +46,11 @@ class Actor:
         self._worker = UnitWorker(job)
         self._worker.share(share)
         return self._worker.facts()
+
+    def sight(self) -> Sight:
+        """Ask about pictures made on the spot."""
+        assert self._worker is not None
+        return self._worker.sight()
 
     def work(self, unit: Unit) -> Receipt:
         """Ask and store a unit."""

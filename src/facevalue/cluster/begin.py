@@ -1,5 +1,7 @@
 """Beginning of a prepared run on a cluster."""
 
+from collections.abc import Sequence
+
 from facevalue.cluster.fleet import RayFleet, connected
 from facevalue.cluster.settings import ClusterSettings
 from facevalue.cluster.workers import ClusterWorkers
@@ -42,7 +44,13 @@ def begin_on_cluster(
 
 
 def make_on_cluster(
-    prepared: PreparedMaking, making: MakingJob, cluster: ClusterSettings, progress: Progress, *, digests: bool
+    prepared: PreparedMaking,
+    making: MakingJob,
+    cluster: ClusterSettings,
+    progress: Progress,
+    *,
+    digests: bool,
+    again: Sequence[str] = (),
 ) -> MakingOutcome:
     """Have a cluster make what is not there yet, and list what is, as `runs.making.make` does in this process.
 
@@ -59,7 +67,7 @@ def make_on_cluster(
     def ask() -> RunSummary:
         return begin_on_cluster(prepared.run, making.name, ModelOptions(), cluster, progress, making)
 
-    return made_by(prepared, ask, progress, digests=digests)
+    return made_by(prepared, ask, progress, digests=digests, again=again)
 
 
 def _gpus(cluster: ClusterSettings, model: str, options: ModelOptions, has: float) -> float:

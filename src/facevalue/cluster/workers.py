@@ -10,6 +10,7 @@ from facevalue import __version__
 from facevalue.cluster.settings import ClusterSettings
 from facevalue.errors import FaceValueError, ModelError, RunError
 from facevalue.runs.units import Job, Lost, ModelFacts, Receipt, Unit
+from facevalue.store.sight import Sight
 
 _BEATS = 8
 """Signs of life that are asked for in the time after which a worker counts as dead."""
@@ -106,6 +107,7 @@ class ClusterWorkers:
         self._in_a_row: Counter[str] = Counter()
         self._error: Exception | None = None
         self._facts: ModelFacts | None = None
+        self._sight: Sight | None = None
         self._began = clock()
         self._warned = False
         self._ending = False
@@ -115,6 +117,15 @@ class ClusterWorkers:
         while self._facts is None:
             self._step(_TICK)
         return self._facts
+
+    def sight(self) -> Sight:
+        """Have one worker ask its model about pictures made on the spot; another one, where it ends before."""
+        while self._sight is None:
+            ready = [seat for seat in self._seats if seat.facts and not seat.parked]
+            if ready and not any("sight" in seat.calls.values() for seat in ready):
+                ready[0].calls[self._fleet.call(ready[0].worker, "sight")] = "sight"
+            self._step(_TICK)
+        return self._sight
 
     def room(self) -> int:
         """One unit per worker and one more to come: it waits here, where no dying worker takes it along."""
@@ -207,6 +218,8 @@ class ClusterWorkers:
                 self._check_same(seat, value)
                 seat.facts = value
                 self._facts = self._facts or value
+            elif method == "sight":
+                self._sight = value
         except Exception as error:
             return self._lose(seat, error)
         now = self._clock()

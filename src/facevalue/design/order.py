@@ -19,8 +19,8 @@ class Order:
 
     A server whose answers drift while a run lasts would otherwise move what is asked late against what is asked early.
     So what is compared with each other is asked together, in an order drawn by seed; so are these units among all
-    others. All prompts about one stimulus are neighbours. What was asked when a run ends early is
-    a random sample of units, and a part of the last one or two.
+    others. Within a unit stimuli take turns, question by question, so that whatever time does to answers it does to all
+    of them. What was asked when a run ends early is a random sample of units, and a part of the last one or two.
 
     Without columns that are asked together a unit is a stimulus, with those of other blocks that have the same axes:
     the same pair with and without its picture, the same picture under each intervention. Whole designs of such units
@@ -31,48 +31,70 @@ class Order:
         self._design = design
         self._chosen = chosen
         self._first, self._units = _twins(design)
-        state = np.random.SeedSequence((seed, *_PLACE)).generate_state(2, np.uint64)
-        self._words: tuple[np.uint64, np.uint64] = (state[0], state[1])
+        self._words = np.random.SeedSequence((seed, *_PLACE)).generate_state(4, np.uint64)
         self._permutation: Permutation | None = None
         self._stimuli: Index | None = None
         if chosen is None and not together:
             self._permutation = Permutation(int(self._units[-1]), (seed, *_PLACE)) if self._units[-1] else None
         else:
-            self._stimuli = self._sorted(together)
+            self._stimuli, self._unit = self._sorted(together)
 
     def pieces(self, step: int) -> Iterator[Index]:
         """Places of trials among those of the run, in the order of asking, about `step` at a time.
 
-        No stimulus is cut in two.
+        No unit is cut in two but one that has more than `step` trials.
         """
-        design = self._design
-        prompts = np.array([block.prompts for block in design.blocks], dtype=np.int64)
-        for stimuli in self._batches():
-            block = np.searchsorted(design.stimulus_offsets, stimuli, side="right") - 1
-            first = design.offsets[block] + (stimuli - design.stimulus_offsets[block]) * prompts[block]
-            start, stop = first, first + prompts[block]
-            if self._chosen is not None:
-                start, stop = np.searchsorted(self._chosen, start), np.searchsorted(self._chosen, stop)
-            ends = np.cumsum(stop - start)
+        for stimuli, unit in self._batches():
+            places, ends = self._turns(stimuli, unit)
             at = 0
-            while at < stimuli.size:
-                before = int(ends[at - 1]) if at else 0
-                upto = max(int(np.searchsorted(ends, before + step, side="right")), at + 1)
-                yield _ranges(start[at:upto], stop[at:upto])
+            while at < places.size:
+                inside = np.searchsorted(ends, [at, at + step], side="right")
+                upto = int(ends[inside[1] - 1]) if inside[1] > inside[0] else at + step
+                yield places[at:upto]
                 at = upto
 
-    def _batches(self) -> Iterator[Index]:
-        """Stimuli in the order of asking."""
+    def _batches(self) -> Iterator[tuple[Index, Index]]:
+        """Stimuli in the order of asking, and the unit of each; those of a unit together."""
         if self._stimuli is not None:
-            for start in range(0, self._stimuli.size, _STIMULI):
-                yield self._stimuli[start : start + _STIMULI]
+            ends = np.append(np.flatnonzero(np.diff(self._unit)) + 1, self._stimuli.size)
+            start = 0
+            while start < self._stimuli.size:
+                stop = int(ends[np.searchsorted(ends, min(start + _STIMULI, self._stimuli.size))])
+                yield self._stimuli[start:stop], self._unit[start:stop]
+                start = stop
         elif self._permutation is not None:
             total = int(self._units[-1])
             for start in range(0, total, _STIMULI):
                 yield self._members(self._permutation(np.arange(start, min(start + _STIMULI, total))))
 
-    def _members(self, units: Index) -> Index:
-        """Stimuli of units, in the order of these; within a unit drawn by seed."""
+    def _turns(self, stimuli: Index, unit: Index) -> tuple[Index, Index]:
+        """Places of all trials of these stimuli, by unit, question by question; and where each unit ends.
+
+        All stimuli of a unit are asked its first question, in an order drawn anew, then all the next one. The order of
+        the questions is drawn for each unit. Those of a stimulus that is asked fewer are spread over the unit.
+        """
+        design = self._design
+        prompts = np.array([block.prompts for block in design.blocks], dtype=np.int64)
+        block = np.searchsorted(design.stimulus_offsets, stimuli, side="right") - 1
+        first = design.offsets[block] + (stimuli - design.stimulus_offsets[block]) * prompts[block]
+        start, stop = first, first + prompts[block]
+        if self._chosen is not None:
+            start, stop = np.searchsorted(self._chosen, start), np.searchsorted(self._chosen, stop)
+        many = stop - start
+        places, of = _ranges(start, stop), np.repeat(np.arange(stimuli.size), many)
+        question = (places if self._chosen is None else self._chosen[places]) - first[of]
+        heads = np.flatnonzero(np.diff(unit, prepend=-1))
+        head = stimuli[heads][np.searchsorted(heads, np.arange(stimuli.size), side="right") - 1]
+        question_order = np.lexsort((self._random_words(question, 2, partner=head[of]), of))
+        begin = np.cumsum(many) - many
+        turn = (np.arange(places.size) - begin[of]) / many[of]  # `of` is ascending, also after it was sorted by
+        places = places[question_order]
+        order = np.lexsort((self._random_words(places, 3), turn, unit[of]))
+        ends = np.append(np.flatnonzero(np.diff(unit[of])) + 1, places.size)
+        return places[order], ends
+
+    def _members(self, units: Index) -> tuple[Index, Index]:
+        """Stimuli of units, in the order of these, and the place of the unit of each."""
         group = np.searchsorted(self._units, units, side="right") - 1
         places, stimuli = [], []
         for block, first in enumerate(self._first):
@@ -80,26 +102,32 @@ class Order:
             places.append(members)
             stimuli.append(units[members] - self._units[first] + self._design.stimulus_offsets[block])
         place, stimulus = np.concatenate(places), np.concatenate(stimuli)
-        return stimulus[np.lexsort((self._drawn(stimulus, 1), place))]
+        order = np.lexsort((stimulus, place))
+        return stimulus[order], place[order]
 
-    def _sorted(self, together: Sequence[str]) -> Index:
-        """All stimuli of the run in the order of asking."""
+    def _sorted(self, together: Sequence[str]) -> tuple[Index, Index]:
+        """All stimuli of the run in the order of asking, and the place of the unit of each."""
         design = self._design
         if self._chosen is None:
             stimuli = np.arange(int(design.stimulus_offsets[-1]), dtype=np.int64)
         else:
             stimuli = np.unique(design.stimulus_numbers(self._chosen))
         if not stimuli.size:
-            return stimuli
+            return stimuli, stimuli
         block = np.searchsorted(design.stimulus_offsets, stimuli, side="right") - 1
         prompts = np.array([block.prompts for block in design.blocks], dtype=np.int64)
         trials = design.offsets[block] + (stimuli - design.stimulus_offsets[block]) * prompts[block]
         codes = units(design, together, trials).rank("dense").cast(pl.Int64).to_numpy()
-        return stimuli[np.lexsort((self._drawn(stimuli, 1), self._drawn(codes, 0)))]
+        words = self._random_words(codes, 0)
+        order = np.lexsort((stimuli, codes, words))
+        return stimuli[order], np.cumsum(np.diff(codes[order], prepend=codes[order[0]]) != 0)
 
-    def _drawn(self, numbers: Index, word: int) -> npt.NDArray[np.uint64]:
-        """A random word for each number, another one for each other number."""
-        return mix(mix(numbers.astype(np.uint64)) ^ self._words[word])
+    def _random_words(self, numbers: Index, word: int, partner: Index | None = None) -> npt.NDArray[np.uint64]:
+        """A random word for each number (or for it and its partner), another one for each other number."""
+        mixed = mix(numbers.astype(np.uint64))
+        if partner is not None:
+            mixed = mix(mixed ^ mix(mix(partner.astype(np.uint64))))
+        return mix(mixed ^ self._words[word])
 
 
 def _twins(design: Design) -> tuple[list[int], Index]:

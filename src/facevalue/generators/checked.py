@@ -7,6 +7,7 @@ import PIL.Image
 
 from facevalue.errors import DataError
 from facevalue.stimuli.images import FORMATS, MAX_BYTES, read_header
+from facevalue.stimuli.opened import picture_on_white
 from facevalue.types import Image
 
 _DARK = 2
@@ -77,10 +78,5 @@ def _moves(data: bytes) -> bool:
 
 
 def _is_black(data: bytes, name: str) -> bool:
-    try:
-        with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as picture:
-            picture.draft("RGB", (64, 64))  # JPEG is decoded at an eighth of its size
-            extremes = picture.convert("RGB").getextrema()
-    except Exception as error:  # Pillow raises many kinds for damaged files
-        raise DataError(f"{name}: damaged ({type(error).__name__}).") from error
+    extremes = picture_on_white(data, name).getextrema()
     return all(isinstance(band, tuple) and band[1] <= _DARK for band in extremes)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from facevalue.errors import ModelError, ModelSpecError, UnknownNameError
 from facevalue.generators.base import GeneratedPicture, GeneratorCapabilities, GeneratorOptions, PictureRequest
-from facevalue.generators.images_replies import PictureReply, UnwantedReplyError, cut, is_withheld, not_as_asked, read
+from facevalue.generators.images_replies import PictureReply, UnwantedReplyError, cut, not_as_asked, read
 from facevalue.generators.images_requests import (
     EDITS,
     GENERATIONS,
@@ -26,6 +26,7 @@ from facevalue.generators.images_requests import (
 from facevalue.generators.images_schema import DOCUMENT, Taken, taken
 from facevalue.servers.budget import Budget
 from facevalue.servers.connections import Connections
+from facevalue.servers.open_files import concurrency_note
 from facevalue.servers.outage import Outage
 from facevalue.servers.payload import unknown_parameter
 from facevalue.servers.pool import Pool
@@ -110,8 +111,10 @@ class ImagesServer:
         """What of FaceValue's requests the server does not take; the first access may ask it."""
         self._looked()
         if any(SEED not in left_out for left_out in self._left_out.values()):
-            return ()
-        return (f"{self._server.url} takes no seed: its pictures cannot be drawn again, and none is recorded.",)
+            seedless = ""
+        else:
+            seedless = f"{self._server.url} takes no seed: its pictures cannot be drawn again, and none is recorded."
+        return tuple(filter(None, [seedless, concurrency_note(self._options.concurrency)]))
 
     def settings(self) -> Mapping[str, Scalar]:
         """Return the endpoint, the model's name there, and the settings that are sent."""
@@ -143,7 +146,7 @@ class ImagesServer:
         try:
             picture = await self._ask(connections, request)
         except Failure as failure:
-            status = Status.REFUSED if is_withheld(failure) else Status.ERROR
+            status = Status.REFUSED if failure.is_refusal else Status.ERROR
             if status is Status.ERROR and path_of(request) not in self._worked:
                 self._explain(path_of(request), failure)
             picture = GeneratedPicture(request.number, status, error=failure.text, retries=failure.retries)
@@ -170,7 +173,7 @@ class ImagesServer:
                     continue
                 if not self._reached or failure.code in _UNPAID:
                     raise ModelError(failure.text) from None
-                if not failure.transient or retry >= self._options.retries:
+                if not failure.transient or failure.is_refusal or retry >= self._options.retries:
                     failure.retries = retry
                     raise
                 _LOG.info("Picture %d is asked for again: %s", request.number, failure.text)
@@ -199,7 +202,8 @@ class ImagesServer:
                 raise ModelError(f"{self._server.url} is no server that FaceValue can use. {error}") from None
             raise Failure(str(error), status=200) from None
         except Failure as failure:
-            raise Failure(self._server.clean(failure.text), status=200, code=failure.code) from None
+            text = self._server.clean(failure.text)
+            raise Failure(text, status=200, code=failure.code, payload=failure.payload) from None
 
     def _picture(
         self,
@@ -276,6 +280,6 @@ class ImagesServer:
 
 def _refused(failure: Failure, left_out: frozenset[str]) -> str | None:
     """Return which parameter of `OPTIONAL` that was sent a server says it does not know."""
-    if failure.transient or is_withheld(failure):
+    if failure.transient or failure.is_refusal:
         return None
     return unknown_parameter(failure.text, [name for name in OPTIONAL if name not in left_out])

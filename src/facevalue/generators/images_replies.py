@@ -1,6 +1,5 @@
 """Replies of servers of pictures: the picture as it came, what is said of it, or that it was withheld."""
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -20,15 +19,6 @@ _STARTS = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff", "im
 _STATED = {"png": "image/png", "jpeg": "image/jpeg", "jpg": "image/jpeg", "webp": "image/webp"}
 """First bytes of files, and what servers call their formats."""
 _KEY = b'"b64_json"'
-
-_WITHHELD_CODES = re.compile("moderation|contentpolicy|contentfilter|safetyviolation|responsibleai|sensitivecontent")
-"""Parts of the error codes of those who moderate, without what is not a letter: OpenAI, Azure, BytePlus."""
-_WITHHELD = re.compile(
-    r"safety[ _](system|filter|violation)|content[ _]((management[ _])?polic|filter|moderation)|moderation[ _]blocked"
-    r"|\b(nsfw|unsafe|sensitive)[ _](content|image|prompt)|\bflagged (by|as|for)\b",
-    re.IGNORECASE,
-)
-"""Words in which they say so where they give no code."""
 
 
 class UnwantedReplyError(Exception):
@@ -131,14 +121,6 @@ def not_as_asked(settings: Mapping[str, object], reply: PictureReply) -> str:
     return ", ".join(differing)
 
 
-def is_withheld(failure: Failure) -> bool:
-    """Whether a server declines to make a picture, as opposed to failing at it."""
-    if failure.transient:
-        return False
-    code = re.sub("[^a-z]", "", (failure.code or "").lower())
-    return bool(_WITHHELD_CODES.search(code) or _WITHHELD.search(failure.text))
-
-
 def _same(actual: str, expected: object) -> bool:
     return actual.lower().replace("jpg", "jpeg") == str(expected).lower().replace("jpg", "jpeg")
 
@@ -153,6 +135,7 @@ def _raise_reason(holder: Mapping[str, object]) -> None:
         f"The server says {text if isinstance(text, str) else error}",
         status=200,
         code=code if isinstance(code, str) else None,
+        payload=error,
     )
 
 

@@ -97,9 +97,9 @@ def estimates(document: dict[str, Any]) -> Metric:
 
 
 def _estimated(trials: AskedTrials, responses: list[Response]) -> dict[str, float | None]:
-    answered = trials.understood(responses).filter(pl.col("status") != "error")
+    answered = trials.understood(responses)
     counts: dict[str, float | None] = {
-        "replies": float(answered.height),
+        "replies": float(answered.filter(pl.col("status") != "error").height),
         "valid": float(answered["na"].null_count()),
     }
     if not counts["valid"]:

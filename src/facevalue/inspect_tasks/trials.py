@@ -18,7 +18,8 @@ from facevalue.protocol.study import Study
 from facevalue.records.base import StudyAsked, content_of
 from facevalue.records.inspect_log import CONTENT
 from facevalue.runs.imported import study_asked
-from facevalue.runs.requests import RequestBuilder, draw_seed
+from facevalue.runs.requests import RequestBuilder, draw_seed, picture_share
+from facevalue.store.schema import PICTURE_SHARE
 from facevalue.store.writer import to_frame
 from facevalue.thinking import spoken
 from facevalue.types import Question, Request, Response
@@ -98,12 +99,16 @@ class AskedTrials:
 
     def understood(self, responses: Sequence[Response]) -> pl.DataFrame:
         """Answers as the study understands them, one row each."""
-        frame = to_frame(responses, np.zeros(len(responses), dtype=np.uint64))
+        shares: list[float | None] | None = None
+        if PICTURE_SHARE in self.study.reading.columns:
+            stimuli = [self.request(response.trial, response.repeat).stimulus for response in responses]
+            shares = [
+                picture_share(row, stimulus.picture_share) for row, stimulus in zip(responses, stimuli, strict=True)
+            ]
+        frame = to_frame(responses, np.zeros(len(responses), dtype=np.uint64), None, shares)
         frame = frame.with_columns(spoken(pl.col("text")))
         factors = self.study.design.trials(frame["trial"].to_numpy())
-        return self.study.answer(
-            pl.concat([factors, frame.select("repeat", "status", "text", "probs")], how="horizontal")
-        )
+        return self.study.answer(pl.concat([factors, frame.select(self.study.reading.columns)], how="horizontal"))
 
 
 def content_shown(request: Request) -> str | list[Content]:

@@ -52,7 +52,7 @@ class Inspector:
     {'inspection': 1}
     """
 
-    capabilities = Capabilities(images_per_request=2)
+    capabilities = Capabilities(images_per_request=2, sight="stated")
 
     def __init__(self, spec: str, options: ModelOptions | None = None) -> None:
         self.name = spec

@@ -8,6 +8,7 @@ import polars as pl
 
 from facevalue.errors import DataError, FaceValueError, RunError
 from facevalue.measures.base import Measure
+from facevalue.measures.interval_method import NOT_MEASURABLE, IntervalKind
 from facevalue.measures.intervention_effects import MISSING
 from facevalue.measures.missing_answers import SHARE
 from facevalue.measures.run_differences import difference_of
@@ -18,7 +19,7 @@ from facevalue.runs.run_settings import MODEL, differing_settings, models_note
 from facevalue.runs.stored import StoredRun
 
 _LOOKED_AT = 24  # trials whose pictures are looked at, by digest
-_NUMBERS = ("low", "high", "se", "bound_low", "bound_high", "method")
+_NUMBERS = ("low", "high", "se", "bound_low", "bound_high", "method", "detail")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class MeasureChanges:
 
     rows: pl.DataFrame
     """A table like one of estimates, `value` being the change: labels, `value`, `low`, `high`, `se`, `n`, `clusters`,
-    bounds, `method` and `unit`. Cells that only one of the two has are not measurable, and say so."""
+    bounds, `method`, `detail` and `unit`. Cells that only one of the two has are not measurable, and say so."""
     definitions: tuple[Measure, ...]
     """Of the changes, under the names of the measures."""
     notes: tuple[str, ...]
@@ -92,7 +93,8 @@ def changes_of(run: StoredRun, baseline: StoredRun, measures: Sequence[str]) -> 
         sides = ((agreement.only_first, "the run"), (agreement.only_second, "the baseline"))
         lone = [
             only.with_columns(
-                pl.lit(f"not measurable: {lacking} has no such estimate").alias("method"),
+                pl.lit(IntervalKind.NONE.value).alias("method"),
+                pl.lit(f"{NOT_MEASURABLE}: {lacking} has no such estimate").alias("detail"),
                 *([] if "measure" in only.columns else [pl.lit(names[0]).alias("measure")]),
             )
             for only, lacking in sides
@@ -168,5 +170,5 @@ def _missing(also: pl.DataFrame) -> pl.DataFrame:
     row = also.filter(measure=MISSING)
     points = [pl.col(name) / 100 for name in ("value", "low", "high", "se")]
     return row.select(
-        pl.lit(SHARE.name).alias("measure"), *points, "n", "clusters", "method", pl.lit("share").alias("unit")
+        pl.lit(SHARE.name).alias("measure"), *points, "n", "clusters", "method", "detail", pl.lit("share").alias("unit")
     )

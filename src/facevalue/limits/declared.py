@@ -17,6 +17,7 @@ A file of limits has one table for each::
     fall = 0.05                # less, or
     findings = 0               # so many differences found at most, among what leads the page or the measure, and
     detects = 0.1              # the smallest difference that must not have been missed
+    allow_incomplete = true    # runs that have not ended count as they are; else there is not enough data
 """
 
 import math
@@ -36,7 +37,7 @@ MOST = 1000
 _LEVELS: Final = ("absolute", "at_least", "at_most")
 _CHANGES: Final = ("change", "rise", "fall")
 _COUNTS: Final = ("findings", "detects")
-_OF: Final = ("name", "study", "measure", "by", "where", "missing")
+_OF: Final = ("name", "study", "measure", "by", "where", "missing", "allow_incomplete")
 _MISSING: Final = {"count": True, "leave out": False}
 KEYS = (*_OF, *_LEVELS, *_CHANGES, *_COUNTS)
 """Keys of a limit."""
@@ -68,6 +69,8 @@ class DeclaredLimit:
         Difference that must not have been missed; None for any.
     counts_missing:
         Whether what missing answers could be is held against it.
+    allows_incomplete:
+        Whether a run that has not ended, or of which nothing was asked yet, may lie within.
 
     Examples
     --------
@@ -89,6 +92,7 @@ class DeclaredLimit:
     findings: int | None = None
     detects: float | None = None
     counts_missing: bool = True
+    allows_incomplete: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -194,6 +198,7 @@ def _limit(table: TomlTable) -> DeclaredLimit:
     limit = DeclaredLimit(
         table.where(), _line(table), "", table.text("study", ""), measure, by, levels, low, high,
         kinds == [_CHANGES], findings, detects, _MISSING[missing],
+        table.flag("allow_incomplete", default=False),
     )  # fmt: skip
     return replace(limit, name=table.text("name", "").strip() or wording(limit))
 

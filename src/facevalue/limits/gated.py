@@ -3,36 +3,54 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 import polars as pl
 
-from facevalue.errors import DataError, RunError
+from facevalue.errors import DataError, NoRepliesError, RunError
 from facevalue.limits.declared import DeclaredLimit
 from facevalue.limits.findings import findings_decided, why_untested
 from facevalue.limits.selection import selected
 from facevalue.limits.wording import reasons
 from facevalue.measures.base import Measure
+from facevalue.measures.caveats import caveat_column
 from facevalue.measures.cluster_bootstrap import LEVEL
-from facevalue.measures.estimates import NOT_MEASURABLE, label_columns
+from facevalue.measures.estimates import label_columns
+from facevalue.measures.interval_method import NOT_MEASURABLE, IntervalKind
 from facevalue.measures.intervention_effects import degrees_of_freedom
 from facevalue.measures.limit_outcomes import ORDER, LimitOutcome, MeasuredCells, outcomes
 from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.selection import to_array
+from facevalue.measures.sight import UNSEEN, sightless
 from facevalue.measures.verdicts import Verdict
+from facevalue.runs.audit_folder import WaitingRun
 from facevalue.runs.kept_estimates import taken
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.reply_counts import counts_by_model
+from facevalue.runs.stored import ReplyTally, StoredRun
 
 NUMBERS = ("value", "low", "high", "se", "n", "clusters", "floor", "bound_low", "bound_high", "q_page", "mde")
-_TEXTS = ("method", "verdict", "why")
+_TEXTS = ("method", "detail", "verdict", "why")
 _OWN = ("limit", "run", "study", "model", "measure")
 _OF_PAGE = ("family", "page_low", "page_high")
 _FACTS = ("unit", "apart", "cluster", "signed", "squared")
+_INCOMPLETE, _UNREAD = "is_incomplete", "is_unread"
 _OF_VALUES = ("lowest", "highest", "df")
 """Columns by which values are decided."""
-_DECIDED = ("gate_low", "gate_high", "at_least", "at_most", "units", "by_missing", "outcome")
+_DECIDED = (
+    "gate_low",
+    "gate_high",
+    "at_least",
+    "at_most",
+    "units",
+    "by_missing",
+    "outcome",
+    "caveat",
+    _INCOMPLETE,
+    _UNREAD,
+)
 NO_LABELS = {*_OWN, *NUMBERS, *_TEXTS, *_OF_PAGE, *_FACTS, *_DECIDED}
 """Columns of the cells of a gate that are no labels."""
 
@@ -82,7 +100,8 @@ class Gate:
     cells: pl.DataFrame
     """A row per limit and estimate: `limit` (its number, from 0), `run`, `study`, `model`, `measure`, labels, `value`
     with `low` and `high` at 95%, `gate_low` and `gate_high` at the level of the gate, `at_least` and `at_most`,
-    `outcome` and `why`, and `units`, how many would probably tell where there is not enough data."""
+    `outcome` and `why`, `caveat` (what else could explain a finding), and `units`, how many would probably tell where
+    there is not enough data."""
     level: float
     """Level of the intervals by which something is beyond: 1 - .05 / the number of cells."""
     notes: tuple[str, ...] = ()
@@ -115,7 +134,14 @@ def worst(outcomes_of: pl.Series) -> LimitOutcome:
     return min(map(LimitOutcome, outcomes_of.unique().to_list()), key=ORDER.index)
 
 
-def gate(runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit], baselines: Sequence[StoredRun] = ()) -> Gate:
+def gate(
+    runs: Sequence[StoredRun],
+    limits: Sequence[DeclaredLimit],
+    baselines: Sequence[StoredRun] = (),
+    waiting: Sequence[WaitingRun] = (),
+    *,
+    allow_incomplete: bool = False,
+) -> Gate:
     """Hold runs against limits.
 
     Parameters
@@ -124,6 +150,10 @@ def gate(runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit], baselines: 
         Each is estimated by itself; estimates that its folder keeps are read.
     baselines:
         What changes are taken against: a run of each study of which there is a limit of change.
+    waiting:
+        Runs of audits of which nothing was asked yet: not measurable where a limit may be about them.
+    allow_incomplete:
+        Whether runs that have not ended, or not begun, may pass each limit, not only those that say so themselves.
 
     Raises
     ------
@@ -139,14 +169,22 @@ def gate(runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit], baselines: 
     """
     if not limits:
         raise DataError("There is no limit to hold anything against.")
-    _check_studies(runs, limits)
+    if allow_incomplete:
+        limits = [replace(limit, allows_incomplete=True) for limit in limits]
+    _check_studies(runs, limits, waiting)
+    without_reply: list[WaitingRun] = []
     tables: list[pl.DataFrame] = []
     notes: list[str] = []
     unmatched: dict[tuple[int, str, str], DataError | pl.DataFrame] = {}
     for run in runs:
         of_run = {number: limit for number, limit in enumerate(limits) if _is_about(limit, run)}
         notes += _of_run(run, len(of_run))
-        measured = _Measured.of(run, list(of_run.values()), baselines)
+        try:
+            own_estimates = taken([run])
+        except NoRepliesError:
+            without_reply.append(WaitingRun(run.place, run.study.name, run.model))
+            continue
+        measured = _Measured.from_run(run, own_estimates, list(of_run.values()), baselines)
         notes += measured.notes
         for number, limit in of_run.items():
             key = number, run.study.name, run.model
@@ -166,7 +204,14 @@ def gate(runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit], baselines: 
         if isinstance(reason, DataError):
             raise reason
         tables.append(reason)
-    return _decided(pl.concat(tables, how="diagonal_relaxed"), limits, runs, baselines, notes)
+    nothing_measured = not tables  # what is allowed to be missing is not all there is
+    for run_not_asked, (number, limit) in product([*waiting, *without_reply], enumerate(limits)):
+        if (nothing_measured or not limit.allows_incomplete) and limit.study in ("", run_not_asked.study):
+            why = f"{run_not_asked.study} has no reply yet."
+            tables.append(_without_estimates(number, run_not_asked, why))
+    notes += [f"{run.place} is not asked yet: give the command of its audit again." for run in waiting]
+    runs_held = (*(run.place for run in runs), *(run.place for run in waiting))
+    return _decided(pl.concat(tables, how="diagonal_relaxed"), limits, runs_held, baselines, notes)
 
 
 @dataclass(frozen=True)
@@ -179,22 +224,38 @@ class _Measured:
     definitions: Mapping[bool, Mapping[str, Measure]]
     """Of estimates, and of changes, by measure."""
     notes: tuple[str, ...] = ()
+    baseline: StoredRun | None = None
+    is_unread: bool = False
+    """Whether half of the questions have no reply that can be read."""
+    unseen: bool = False
+    """Whether nothing shows that the model sees the pictures."""
 
     @classmethod
-    def of(cls, run: StoredRun, limits: Sequence[DeclaredLimit], baselines: Sequence[StoredRun]) -> "_Measured":
-        """Take what the limits need."""
+    def from_run(
+        cls,
+        run: StoredRun,
+        own_estimates: tuple[pl.DataFrame, Mapping[str, ReplyTally]],
+        limits: Sequence[DeclaredLimit],
+        baselines: Sequence[StoredRun],
+    ) -> "_Measured":
+        """Take what the limits need; `own_estimates`: of the run, as `taken` gives them."""
         of_values = {measure.name: measure for measure in run.measures}
-        estimates = taken([run])[0] if any(not limit.of_change for limit in limits) else pl.DataFrame()
+        estimates, tallies = own_estimates
+        unread = counts_by_model([run], tallies)[run.model].why_not_answered if run.facts.end is not None else ""
+        notes: tuple[str, ...] = (f"{run.place}: {unread}",) if unread else ()
         of_change = [limit for limit in limits if limit.of_change]
+        unseen = bool(sightless(estimates))
         if not of_change:
-            return cls(run, estimates, pl.DataFrame(), {False: of_values})
+            return cls(run, estimates, pl.DataFrame(), {False: of_values}, notes, is_unread=bool(unread), unseen=unseen)
         _check_conditions(of_change)
         from facevalue.limits.changes import baseline_of, changes_of  # noqa: PLC0415 - scipy.stats takes a second
 
         measures = list(dict.fromkeys(limit.measure for limit in of_change))
-        changes = changes_of(run, baseline_of(run, baselines), measures)
+        baseline = baseline_of(run, baselines)
+        changes = changes_of(run, baseline, measures)
         definitions = {False: of_values, True: {measure.name: measure for measure in changes.definitions}}
-        return cls(run, estimates, changes.rows, definitions, changes.notes)
+        notes += *_ending(baseline), *changes.notes
+        return cls(run, estimates, changes.rows, definitions, notes, baseline, bool(unread), unseen)
 
     def cells(self, number: int, limit: DeclaredLimit) -> pl.DataFrame:
         """Cells of a limit, not decided yet; none where nothing was tested of what leads the page."""
@@ -202,23 +263,43 @@ class _Measured:
         rows = selected(limit, table, self.run.study.estimates.lead)
         measures = {name: self.definitions[limit.of_change][name] for name in rows["measure"].unique().to_list()}
         _check_reach(limit, measures.values())
-        return _cells(number, limit, self.run, rows, measures)
+        of = [self.run, self.baseline] if limit.of_change else [self.run]
+        is_incomplete = any(run is not None and run.facts.end is None for run in of) and not limit.allows_incomplete
+        cells = _cells(number, limit, self.run, rows, measures)
+        is_unread = self.is_unread and not limit.allows_incomplete
+        flags = {_INCOMPLETE: is_incomplete, _UNREAD: is_unread, "unseen": self.unseen}
+        return cells.with_columns(pl.lit(value).alias(name) for name, value in flags.items())
 
     def untested(self, number: int) -> pl.DataFrame:
         """The cell of a limit of findings that holds no comparison: the study as a whole, and why."""
-        why = why_untested(self.estimates, self.run.study.estimates.lead)
-        names = {"run": self.run.place, "study": self.run.study.name, "model": self.run.model, "measure": ""}
-        verdict = {"method": NOT_MEASURABLE, "verdict": str(Verdict.NOT_MEASURABLE), "why": why, "family": None}
-        facts = {"unit": "", "apart": False, "cluster": "", "signed": True, "squared": False}
-        absent = dict.fromkeys((*NUMBERS, "page_low", "page_high", *_OF_VALUES))
-        columns = {"limit": number, **names, **absent, **verdict, **facts}
-        return pl.DataFrame([columns], schema_overrides=dict.fromkeys(absent, pl.Float64))
+        study_run = WaitingRun(self.run.place, self.run.study.name, self.run.model)
+        return _without_estimates(number, study_run, why_untested(self.estimates, self.run.study.estimates.lead))
+
+
+def _without_estimates(number: int, run: WaitingRun, why: str) -> pl.DataFrame:
+    """The cell of a limit that holds no estimate of a run: the study as a whole, and why."""
+    names = {"run": run.place, "study": run.study, "model": run.model, "measure": ""}
+    methods = {"method": IntervalKind.NONE.value, "detail": NOT_MEASURABLE}
+    verdict = {**methods, "verdict": str(Verdict.NOT_MEASURABLE), "why": why, "family": None}
+    facts = {
+        "unit": "",
+        "apart": False,
+        "cluster": "",
+        "signed": True,
+        "squared": False,
+        _INCOMPLETE: False,
+        _UNREAD: False,
+        "unseen": False,
+    }
+    absent = dict.fromkeys((*NUMBERS, "page_low", "page_high", *_OF_VALUES))
+    columns = {"limit": number, **names, **absent, **verdict, **facts}
+    return pl.DataFrame([columns], schema_overrides=dict.fromkeys(absent, pl.Float64))
 
 
 def _decided(
     cells: pl.DataFrame,
     limits: Sequence[DeclaredLimit],
-    runs: Sequence[StoredRun],
+    runs: tuple[str, ...],
     baselines: Sequence[StoredRun],
     notes: Sequence[str],
 ) -> Gate:
@@ -237,9 +318,21 @@ def _decided(
         for (number,), rows in of_findings.group_by(["limit"], maintain_order=True)
     ]
     together = pl.concat(decided, how="diagonal_relaxed").sort("limit", maintain_order=True).drop(_OF_VALUES)
+    is_finding = pl.col("limit").is_in(counted) & (pl.col("verdict") == str(Verdict.DIFFERENCE))
+    together = together.with_columns(caveat=pl.when(is_finding).then(caveat_column()).fill_null(""))
+    is_within = pl.col("outcome") == str(LimitOutcome.WITHIN)
+    lacks = (pl.col(_INCOMPLETE) | pl.col(_UNREAD)) & is_within
+    undecided = pl.when(lacks).then(pl.lit(str(LimitOutcome.UNDECIDED))).otherwise("outcome").alias("outcome")
+    together = together.with_columns(undecided, *(pl.col(flag) & is_within for flag in (_INCOMPLETE, _UNREAD)))
     together = together.with_columns(pl.Series("why", list(reasons(together, limits)), pl.String))
+    compares = pl.col("apart") | pl.col("limit").is_in(counted)
+    withdrawn = pl.col("unseen") & compares & (pl.col("outcome") == str(LimitOutcome.WITHIN))
+    together = together.with_columns(
+        outcome=pl.when(withdrawn).then(pl.lit(str(LimitOutcome.UNDECIDED))).otherwise("outcome"),
+        why=pl.when(withdrawn).then(pl.lit(UNSEEN)).otherwise("why"),
+    ).drop("unseen")
     return Gate(
-        tuple(limits), tuple(run.place for run in runs), tuple(run.place for run in baselines), together, 1 - level,
+        tuple(limits), runs, tuple(run.place for run in baselines), together, 1 - level,
         tuple(dict.fromkeys(notes)),
     )  # fmt: skip
 
@@ -288,7 +381,7 @@ def _cells(
         "measure",
         *(pl.col(name).alias(f"{name} (label)" if name in NO_LABELS else name) for name in labels),
         *NUMBERS,
-        *_TEXTS,
+        *(pl.col(name).cast(pl.String) for name in _TEXTS),
         *_OF_PAGE,
         *(pl.Series(name, column) for name, column in facts.items()),
         pl.Series("lowest", [low for low, _ in limits], pl.Float64),
@@ -303,18 +396,20 @@ def _is_about(limit: DeclaredLimit, run: StoredRun) -> bool:
     return not limit.measure or limit.measure in [measure.name for measure in run.measures]
 
 
-def _check_studies(runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit]) -> None:
+def _check_studies(runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit], waiting: Sequence[WaitingRun]) -> None:
     """Refuse limits that are about none of the runs, and runs that are named twice."""
     for place, many in Counter(run.folder.resolve() for run in runs).items():
         if many > 1:
             raise RunError(f"{place} is named {many} times: each run is held against the limits once.")
-    names = list(dict.fromkeys(run.study.name for run in runs))
+    not_asked = [run.study for run in waiting]
+    names = list(dict.fromkeys((*(run.study.name for run in runs), *not_asked)))
     for limit in limits:
         if limit.study and limit.study not in names:
             raise limit.unknown("study of these runs", limit.study, names)
         of_study = [run for run in runs if limit.study in ("", run.study.name)]
         measures = [measure.name for run in of_study for measure in run.measures]
-        if limit.measure and limit.measure not in measures:
+        may_be_later = not limit.allows_incomplete and any(limit.study in ("", name) for name in not_asked)
+        if limit.measure and limit.measure not in measures and not may_be_later:
             raise limit.unknown("measure", limit.measure, measures)
 
 
@@ -348,8 +443,16 @@ def _of_run(run: StoredRun, limits: int) -> list[str]:
     counts, out = run.facts.counts, []
     if not limits:
         out.append(f"{run.place}: no limit is about {run.study.name}.")
-    if run.facts.end is None:
-        out.append(f"{run.place} has not ended: it holds part of its requests. The same `facevalue run` goes on.")
-    elif counts.errors:
-        out.append(f"{run.place}: {counts.errors:,} of {counts.requests:,} requests failed and were not counted.")
+    out += _ending(run)
+    if run.facts.end is not None and counts.errors:
+        out.append(
+            f"{run.place}: {counts.errors:,} of {counts.requests:,} requests failed and count as missing answers."
+        )
     return out
+
+
+def _ending(run: StoredRun) -> tuple[str, ...]:
+    """What is said of a run that has not ended."""
+    if run.facts.end is not None:
+        return ()
+    return (f"{run.place} has not ended: it holds part of its requests. The same `facevalue run` goes on.",)

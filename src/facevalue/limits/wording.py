@@ -7,7 +7,8 @@ import polars as pl
 
 from facevalue.limits.declared import DeclaredLimit
 from facevalue.measures.base import written
-from facevalue.measures.estimates import NOT_MEASURABLE
+from facevalue.measures.caveats import after, caveat_of, counted_caveats
+from facevalue.measures.interval_method import NOT_MEASURABLE
 from facevalue.measures.limit_outcomes import LimitOutcome
 from facevalue.measures.verdicts import Verdict
 from facevalue.report.formatting import number
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from facevalue.limits.gated import Gate, LimitResult
 
 _LISTED = 20  # estimates of a limit
+_INCOMPLETE = "The run, or its baseline, has not ended: what was asked lies within, and a part was not asked."
+_UNREAD = "Half of the questions have no reply that can be read: what could be read lies within."
 _MOST_UNITS = 1e7  # a value so near its limit that no sample that can be taken tells
 
 
@@ -28,6 +31,8 @@ def reasons(cells: pl.DataFrame, limits: Sequence[DeclaredLimit]) -> Iterator[st
 
 def _of_value(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
     unit, outcome = _unit(row, limit), row["outcome"]
+    if row["is_incomplete"] or row["is_unread"]:
+        return _INCOMPLETE if row["is_incomplete"] else _UNREAD
     if outcome == LimitOutcome.NOT_MEASURABLE:
         return _unmeasured(row)
     interval = between(row["low"], row["high"], unit)
@@ -47,6 +52,8 @@ def _of_value(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
 
 def _of_finding(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
     outcome, allowed = row["outcome"], limit.findings or 0
+    if row["is_incomplete"] or row["is_unread"]:
+        return _INCOMPLETE if row["is_incomplete"] else _UNREAD
     if outcome == LimitOutcome.NOT_MEASURABLE:
         return _unmeasured(row)
     if outcome == LimitOutcome.BEYOND:
@@ -55,7 +62,8 @@ def _of_finding(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
     if outcome == LimitOutcome.WITHIN:
         return str(row["why"])
     if row["verdict"] == Verdict.DIFFERENCE:
-        return "A difference was found on the page of the run, but not among all that this gate decides."
+        text = "A difference was found on the page of the run, but not among all that this gate decides"
+        return f"{after(text, caveat_of(row['why']))}."
     unit = _unit(row, limit)
     sure = "no difference, however large" if row["mde"] is None else f"none below {number(row['mde'], unit)}"
     if limit.detects is None:
@@ -66,9 +74,9 @@ def _of_finding(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
 
 
 def _unmeasured(row: Mapping[str, Any]) -> str:
-    method = str(row["method"] or "")
+    detail = str(row["detail"] or "")
     why = str(row["why"] or "").removeprefix("Not measurable: ")
-    reason = method.removeprefix(NOT_MEASURABLE).removeprefix(":").strip() or why
+    reason = detail.removeprefix(NOT_MEASURABLE).removeprefix(":").strip() or why
     return f"Not measurable: {reason.rstrip('.')}." if reason else "Not measurable."
 
 
@@ -144,11 +152,14 @@ def _counted(result: "LimitResult") -> str:
     if result.outcome == LimitOutcome.WITHIN and result.limit.findings is None:
         return f"{cells:,} {'estimate' if cells == 1 else 'estimates'} within"
     if result.outcome == LimitOutcome.WITHIN:
-        findings = result.cells.filter(verdict=str(Verdict.DIFFERENCE)).height
-        return (
-            f"{findings or 'no'} {'finding' if findings == 1 else 'findings'} in {cells:,} comparisons{_missed(result)}"
-        )
-    return ", ".join(f"{many:,} {outcome}" for outcome in LimitOutcome if (many := result.count(outcome)))
+        caveats = result.cells.filter(verdict=str(Verdict.DIFFERENCE))["caveat"].to_list()
+        findings = f"{len(caveats) or 'no'} {'finding' if len(caveats) == 1 else 'findings'}"
+        return f"{findings} in {cells:,} comparisons{counted_caveats(caveats)}{_missed(result)}"
+    beyond = result.cells.filter(outcome=str(LimitOutcome.BEYOND))["caveat"].to_list()
+    return ", ".join(
+        f"{many:,} {outcome}{counted_caveats(beyond) if outcome == LimitOutcome.BEYOND else ''}"
+        for outcome in LimitOutcome if (many := result.count(outcome))
+    )  # fmt: skip
 
 
 def _missed(result: "LimitResult") -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import special
+import scipy
 
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
@@ -22,8 +22,8 @@ LEAST_UNITS = 20
 """Units below which nothing is claimed: a variance of a few skewed units says too little to be looked at repeatedly."""
 _VARIANCE = 1.0
 """Variance that the mixture gives to an effect, in standard deviations between units: that of one unit."""
-METHOD = "at any time (t mixture)"
-"""How the method of such an estimate ends."""
+METHOD = "at any time, by a t mixture"
+"""How the detail of the method of such an estimate ends."""
 
 
 def any_time_p(p: npt.ArrayLike, df: npt.ArrayLike, units: npt.ArrayLike) -> Array:
@@ -62,7 +62,7 @@ def any_time_p(p: npt.ArrayLike, df: npt.ArrayLike, units: npt.ArrayLike) -> Arr
     """
     tested, freedom, n = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (p, df, units)))
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        square = special.stdtrit(np.maximum(freedom, 1), np.clip(tested, _LEAST, 1.0) / 2) ** 2
+        square = scipy.special.stdtrit(np.maximum(freedom, 1), np.clip(tested, _LEAST, 1.0) / 2) ** 2
         ratio = 1 + n * _VARIANCE
         growth = np.log1p(square / freedom) - np.log1p(square / (freedom * ratio))
         evidence = (freedom + 1) / 2 * growth - np.log(ratio) / 2
@@ -104,7 +104,7 @@ def single_look_level(level: npt.ArrayLike, df: npt.ArrayLike, units: npt.ArrayL
     """
     critical = any_time_critical(level, df, units)
     freedom = np.asarray(df, dtype=np.float64)
-    return np.maximum(2 * special.stdtr(np.maximum(freedom, 1), -critical), _LEAST)
+    return np.maximum(2 * scipy.special.stdtr(np.maximum(freedom, 1), -critical), _LEAST)
 
 
 def at_any_time(estimates: pl.DataFrame, df: Array, measures: Sequence[Measure]) -> pl.DataFrame:
@@ -130,18 +130,18 @@ def at_any_time(estimates: pl.DataFrame, df: Array, measures: Sequence[Measure])
     p = any_time_p(tests.p, df, x["clusters"])
     alpha = 1 - np.where(np.isfinite(x["level"]), x["level"], LEVEL)
     with np.errstate(invalid="ignore"):
-        wider = any_time_critical(alpha, df, x["clusters"]) / -special.stdtrit(np.maximum(df, 1), alpha / 2)
+        wider = any_time_critical(alpha, df, x["clusters"]) / -scipy.special.stdtrit(np.maximum(df, 1), alpha / 2)
     smallest, largest = limits_of(estimates, measures)
     low = np.maximum(x["value"] - _reach(x["value"] - x["low"], wider), smallest)
     high = np.minimum(x["value"] + _reach(x["high"] - x["value"], wider), largest)
     columns = {"p": p, "q": tests.q_of(p), "low": low, "high": high}
-    method = pl.when(pl.col("low").is_not_null()).then(pl.concat_str("method", pl.lit(METHOD), separator=", "))
+    longer = pl.concat_str("detail", pl.lit(METHOD), separator=", ", ignore_nulls=True)
     return estimates.with_columns(
         *(
             pl.Series(name, np.where(np.isfinite(column), column, np.nan)).fill_nan(None)
             for name, column in columns.items()
         ),
-        method=method.otherwise("method"),
+        detail=pl.when(pl.col("low").is_not_null()).then(longer).otherwise("detail"),
     )
 
 

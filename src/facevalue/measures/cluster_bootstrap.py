@@ -72,7 +72,7 @@ class Estimates:
     clusters: npt.NDArray[np.int64]
     """Clusters behind it."""
     method: npt.NDArray[np.object_]
-    """How the interval was made."""
+    """How the interval was made: kind and detail in one text (`interval_method.name_method`)."""
     se: Array | None = None
     """Standard error over clusters; None where the method gives none."""
     p_zero: Array | None = None

@@ -23,6 +23,9 @@ UNITS: dict[str, tuple[str, ...]] = {
 }
 """Units that studies sample, and the columns that tell them apart. A pair is one whichever side its pictures are on."""
 
+NOUNS = {"identity": "people", "counterfactual set": "sets", "image": "pictures", "template": "templates"}
+"""What units are called, in the plural."""
+
 
 def clusters(frame: pl.DataFrame, unit: str) -> tuple[npt.NDArray[np.int64], list[str]]:
     """Number the clusters of a frame's rows.

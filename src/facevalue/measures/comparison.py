@@ -14,15 +14,17 @@ import scipy
 
 from facevalue.measures import cluster_bootstrap, unseen
 from facevalue.measures.cluster_bootstrap import LEVEL, RESAMPLES, Array, Estimates
-from facevalue.measures.interval_method import BOOTSTRAP, WELCH, method_for
+from facevalue.measures.interval_method import BOOTSTRAP, WELCH, IntervalKind, method_for, name_method
 from facevalue.measures.terms import Terms, record, terms_of
 
 Part = tuple[Array, Array]
 """Sums and counts of the clusters of one group, each of shape (clusters, cells)."""
 Codes = npt.NDArray[np.int64]
-POOLED = "Welch t over cluster means, and t with the spread of both groups: the wider of both"
+POOLED = name_method(IntervalKind.WELCH, "over cluster means, and t with the spread of both groups: the wider of both")
 
-APART = "no spread, as all clusters of each group are equal: what clusters that were not seen could do"
+APART = name_method(
+    IntervalKind.EXACT, "no spread, as all clusters of each group are equal: what clusters that were not seen could do"
+)
 
 _BLOCK = 2**21  # elements of one matrix of resamples x cells: bounds the work space at about 200 MB
 
@@ -66,7 +68,7 @@ def compare(
     >>> share = np.array([[0.2], [0.4], [0.3], [0.5], [0.9], [0.7]])
     >>> found = compare(share * 10, np.full((6, 1), 10.0), np.array([0, 0, 0, 1, 1, 1]), seed=0)
     >>> f"{found.value[0]:.2f} [{found.low[0]:.2f}, {found.high[0]:.2f}], p = {found.p_zero[0]:.3f}, {found.method[0]}"
-    '0.40 [-0.02, 0.82], p = 0.055, Welch t over cluster means'
+    '0.40 [-0.02, 0.82], p = 0.055, Welch t: over cluster means'
     """
     samples = [(sums[group == g], counts[group == g]) for g in (0, 1)]
     value = difference(samples)
@@ -101,7 +103,7 @@ def compare(
         low[apart], high[apart], p[apart] = unseen.widened(value[apart], zero, smaller[apart], zero, largest, LEVEL)
         method[apart], reason[apart], se[apart] = APART, "", np.nan
     unknown = reason != ""
-    method[unknown] = "no interval: " + reason[unknown]
+    method[unknown] = [name_method(IntervalKind.NONE, text) for text in reason[unknown]]
 
     many = np.flatnonzero(method == BOOTSTRAP)
     step = max(1, _BLOCK // max(resamples, 1))

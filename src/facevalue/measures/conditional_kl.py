@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import special
+import scipy
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import unsigned
@@ -182,7 +182,7 @@ def kl(base: Array, condition: Array, smoothing: Smoothing = DEFAULT) -> Array:
         p = np.where(total > 0, (base + added / base.shape[-1]) / (total + added), np.nan)
         fill = 1 / base.shape[-1] if uniform else p
         q = np.where(members > 0, (condition + smoothing.amount * fill) / (members + smoothing.amount), np.nan)
-    return np.maximum(special.rel_entr(p, q).sum(axis=-1), 0.0)
+    return np.maximum(scipy.special.rel_entr(p, q).sum(axis=-1), 0.0)
 
 
 def kl_limit(n: npt.ArrayLike, choices: int = 1, smoothing: Smoothing = DEFAULT) -> Array:

@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.missing_data_bounds import Bounds
@@ -81,7 +81,7 @@ def kl_bounds(value: Array, base: ShareRanges, condition: ShareRanges) -> Bounds
     >>> bounds.low.round(2).item(), bounds.high.round(2).item()
     (0.42, 0.54)
     """
-    return _bounds(value, special.kl_div, base, condition)
+    return _bounds(value, scipy.special.kl_div, base, condition)
 
 
 def js_bounds(value: Array, first: ShareRanges, second: ShareRanges) -> Bounds:
@@ -97,7 +97,7 @@ def js_bounds(value: Array, first: ShareRanges, second: ShareRanges) -> Bounds:
 
 def _js_part(p: Array, q: Array) -> Array:
     middle = (p + q) / 2
-    return np.asarray(special.rel_entr(p, middle) + special.rel_entr(q, middle)) / 2
+    return np.asarray(scipy.special.rel_entr(p, middle) + scipy.special.rel_entr(q, middle)) / 2
 
 
 def _bounds(value: Array, term: Callable[[Array, Array], Array], first: ShareRanges, second: ShareRanges) -> Bounds:

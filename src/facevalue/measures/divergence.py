@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import special
+import scipy
 
 from facevalue.measures import cluster_bootstrap, unsigned
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
@@ -107,7 +107,7 @@ def js(p: Array, q: Array) -> Array:
     0.6931
     """
     middle = (p + q) / 2
-    return np.maximum((special.rel_entr(p, middle) + special.rel_entr(q, middle)).sum(axis=-1) / 2, 0.0)
+    return np.maximum((scipy.special.rel_entr(p, middle) + scipy.special.rel_entr(q, middle)).sum(axis=-1) / 2, 0.0)
 
 
 def jsd(counts: Array) -> Array:

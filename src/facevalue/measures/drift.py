@@ -1,14 +1,16 @@
-"""Drift: whether a model answered the same questions differently at the end of a run than at its beginning."""
+"""Drift and wavering: whether a model answered the same questions differently at other times of a run."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 import scipy
 
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import LEVEL, Estimates
-from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.sum_table import PART, SumTable
 
 DRIFT = Measure(
@@ -25,18 +27,47 @@ DRIFT = Measure(
 )
 DRIFT_MISSING = Measure(
     name="drift_missing",
-    title="Drift of the share of replies without a valid answer while the run lasted",
-    equation="As drift, with y = 1 - mass: the chance that a reply is no valid answer",
+    title="Drift of the share of questions without a valid answer while the run lasted",
+    equation="As drift, with y = 1 - mass: the chance that there is no valid answer, failed requests among them",
     unit="probability",
     cluster="unit asked together",
     source="FaceValue",
     limits=(-1.0, 1.0),
 )
-MEASURES = (DRIFT, DRIFT_MISSING)
+WAVERING = Measure(
+    name="wavering",
+    title="Wavering of the answers while the run lasted",
+    equation=(
+        "sqrt(max(0, F - 1) k s² / Σ_u 1): the SD over the run of r_u as fitted by cos(π j t_u), j = 1 to k, without "
+        "what chance adds; F tests all of them together, with r_u and t_u as of drift, s² the variance beside the fit"
+    ),
+    unit="probability",
+    cluster="unit asked together",
+    source="FaceValue",
+    limits=(0.0, 1.0),
+)
+WAVERING_MISSING = Measure(
+    name="wavering_missing",
+    title="Wavering of the share of replies without a valid answer while the run lasted",
+    equation="As wavering, with y = 1 - mass: the chance that a reply is no valid answer",
+    unit="probability",
+    cluster="unit asked together",
+    source="FaceValue",
+    limits=(0.0, 1.0),
+)
+MEASURES = (DRIFT, DRIFT_MISSING, WAVERING, WAVERING_MISSING)
+_LINE = name_method(IntervalKind.T, "least squares over units asked together")
+_NONCENTRAL = name_method(IntervalKind.INVERSION, "noncentral F over units asked together")
 AT_ONCE, ALIKE = "all answers came at one time", "no answers to one question differ"
 FEW = "too few units asked together"
-"""Why nothing can be said although there are times."""
+UNTIMED = "these answers had been recorded before, and when each was given is not known"
+UNANSWERED = "no valid answer"
+"""Why nothing can be said."""
 _MISSING = "(missing)"
+_WAVES, _UNITS_EACH = 6, 4
+"""Cosines that answers are fitted by, and units that there are for each at least."""
+_UPPER = 0.99
+"""Of the interval of a wavering, which is never below zero: below it ends where its test does."""
 _SUMS = ("n", "mass", "answer", "time")
 
 
@@ -55,7 +86,7 @@ class Course:
     """
 
     def __init__(self, outcomes: Mapping[str, pl.Expr], question: Sequence[str]) -> None:
-        self._outcomes = {**outcomes, _MISSING: 1 - pl.col("mass")}
+        self._outcomes = {**outcomes, _MISSING: 1 - pl.col("mass").fill_null(0.0)}
         self._question = list(question)
         self._cells = SumTable(["outcome", "question", "unit"], _SUMS, thinned=True)
 
@@ -66,88 +97,156 @@ class Course:
             unit.hash(2 * run_number).alias("unit"),
             pl.struct(*question, pl.lit(run_number).alias("(part)")).hash(1).alias("question"),
             pl.col("at").cast(pl.Int64).cast(pl.Float64).alias("at"),
-        ).filter(pl.col("at").is_not_null() & (pl.col("status") != "error"))
+        ).filter(pl.col("at").is_not_null())
         for name, outcome in self._outcomes.items():
             counted = pl.lit(1.0) if name == _MISSING else pl.col("mass")
             rows = keyed.select("unit", "question", "at", outcome.cast(pl.Float64).alias("y"), counted.alias("m"))
             rows = rows.filter(pl.col("y").is_not_null() & (pl.col("m") > 0))
-            sums = rows.group_by("unit", "question").agg(
-                n=pl.len().cast(pl.Float64), mass=pl.col("m").sum(),
-                answer=(pl.col("m") * pl.col("y")).sum(), time=(pl.col("m") * pl.col("at")).sum(),
+            self._cells.add(
+                rows.select(
+                    "unit", "question", pl.lit(name).alias("outcome"), n=pl.lit(1.0), mass="m",
+                    answer=pl.col("m") * pl.col("y"), time=pl.col("m") * pl.col("at"),
+                )
             )  # fmt: skip
-            self._cells.add(sums.with_columns(pl.lit(name).alias("outcome")))
 
-    def estimates(self, study: str, model: str, untimed: str) -> pl.DataFrame:
-        """Drift of each outcome and of missing answers.
-
-        `untimed`: why there are no times, if there are none.
-        """
+    def estimates(self, study: str, model: str) -> pl.DataFrame:
+        """Drift and wavering of each outcome and of missing answers."""
         table = EstimateTable(study, model)
         cells = self._cells.frame()
         for name in self._outcomes:
             of_outcome = cells.filter(pl.col("outcome") == name) if cells.height else cells
-            estimates, p = _slope(of_outcome, untimed)
-            if self._cells.one_of > 1 and np.isfinite(estimates.value[0]):
-                estimates.method[0] += f", {PART}"
+            units = _by_unit(of_outcome) if of_outcome.height else UNANSWERED if cells.height else UNTIMED
             labels = {} if name in ("", _MISSING) else {"score": [name]}
-            table.add(DRIFT_MISSING if name == _MISSING else DRIFT, labels, estimates, p=p)
+            of_missing = name == _MISSING
+            drift, wavering = (DRIFT_MISSING, WAVERING_MISSING) if of_missing else (DRIFT, WAVERING)
+            for measure, taken in ((drift, _slope), (wavering, _waves)):
+                estimates, p = _nothing(units) if isinstance(units, str) else taken(units)
+                if self._cells.one_of > 1 and np.isfinite(estimates.value[0]):
+                    estimates.method[0] += f", {PART}"
+                table.add(measure, labels, estimates, p=p)
         return table.frame()
 
 
-def _slope(cells: pl.DataFrame, untimed: str) -> tuple[Estimates, np.ndarray]:
-    """Regress answers on time.
+@dataclass(frozen=True, slots=True)
+class _Units:
+    """Mean times and answers of units, both less the means of their questions."""
+
+    time: Array
+    answer: Array
+    clock: Array
+    """Mean time from 0 to 1."""
+    free: float
+    """Degrees of freedom of their mean."""
+    n: int
+    """Answers."""
+
+
+def _by_unit(cells: pl.DataFrame) -> _Units | str:
+    """Sum up units; or say why nothing can be said of them.
 
     Equation
     --------
     Of the answers i of unit u, weighing m: t_i is the share of all answers that had come; r_u = Σ m (y - ȳ_q) / Σ m,
-    x_u = Σ m (t - t̄_q) / Σ m with the means of the question over all units. b = Σ x r / Σ x², se² = Σ (r - b x)² /
-    (f Σ x²), and t with f degrees of freedom: the units, less one, less what the means of questions take up (for units
-    that were all asked the same questions, one).
+    x_u = Σ m (t - t̄_q) / Σ m with the means of the question over all units. f: the units, less what the means of
+    questions take up (for units that were all asked the same questions, one).
+    """
+    when = cells.with_columns(pl.col("time") / pl.col("mass"), y=pl.col("answer") / pl.col("mass"))
+    clock = when.group_by("time").agg(pl.col("n").sum()).sort("time")
+    clock = clock.with_columns(t=(pl.col("n").cum_sum() - pl.col("n") / 2) / pl.col("n").sum())
+    if clock.height < 2:
+        return AT_ONCE
+    when = when.join(clock.select("time", "t"), on="time", maintain_order="left")
+    share = pl.col("mass") / pl.col("mass").sum().over("question")
+    centred = when.with_columns(
+        *((pl.col(c) - (share * pl.col(c)).sum().over("question")).alias(c) for c in ("t", "y")),
+        share=share,
+        clock=pl.col("t"),
+    )
+    weight = pl.col("mass") / pl.col("mass").sum()
+    units = centred.group_by("unit", maintain_order=True).agg(
+        x=(weight * pl.col("t")).sum(),
+        clock=(weight * pl.col("clock")).sum(),
+        r=(weight * pl.col("y")).sum(),
+        taken=(weight * pl.col("share")).sum(),
+        n=pl.col("n").sum(),
+    )
+    x, r = units["x"].to_numpy(), units["r"].to_numpy()
+    free = float((1 - units["taken"]).sum())
+    if free < 2 or float(x @ x) < 1e-12:
+        return f"{FEW}: {units.height:,}"
+    return _Units(x, r, units["clock"].to_numpy(), free, int(units["n"].sum()))
+
+
+def _slope(units: _Units) -> tuple[Estimates, np.ndarray]:
+    """Regress answers on time.
+
+    Equation
+    --------
+    b = Σ x r / Σ x², se² = Σ (r - b x)² / ((f - 1) Σ x²), and t with f - 1 degrees of freedom.
 
     Notes
     -----
     Least squares need no more than that times are dealt to units at random (Freedman 2008, "On regression adjustments
     to experimental data": with one regressor that is dealt evenly, the usual standard error holds).
     """
-    if not cells.height:
-        return _nothing(untimed)
-    when = cells.with_columns(pl.col("time") / pl.col("mass"), y=pl.col("answer") / pl.col("mass"))
-    clock = when.group_by("time").agg(pl.col("n").sum()).sort("time")
-    clock = clock.with_columns(t=(pl.col("n").cum_sum() - pl.col("n") / 2) / pl.col("n").sum())
-    if clock.height < 2:
-        return _nothing(AT_ONCE)
-    when = when.join(clock.select("time", "t"), on="time", maintain_order="left")
-    share = pl.col("mass") / pl.col("mass").sum().over("question")
-    centred = when.with_columns(
-        *((pl.col(c) - (share * pl.col(c)).sum().over("question")).alias(c) for c in ("t", "y")), share=share
-    )
-    weight = pl.col("mass") / pl.col("mass").sum()
-    units = centred.group_by("unit", maintain_order=True).agg(
-        x=(weight * pl.col("t")).sum(),
-        r=(weight * pl.col("y")).sum(),
-        taken=(weight * pl.col("share")).sum(),
-        n=pl.col("n").sum(),
-    )
-    x, r = units["x"].to_numpy(), units["r"].to_numpy()
-    free, total = float((1 - units["taken"]).sum()) - 1, float(x @ x)
-    if free < 1 or total < 1e-12:
-        return _nothing(f"{FEW}: {units.height:,}")
+    x, r, free = units.time, units.answer, units.free - 1
+    total = float(x @ x)
     value = float(x @ r) / total
     squares = float(((r - value * x) ** 2).sum())
-    if squares < 1e-24 * units.height:
+    if squares < 1e-24 * x.size:
         return _nothing(ALIKE)
     se = float(np.sqrt(squares / free / total))
     reach = float(scipy.stats.t.ppf(0.5 + LEVEL / 2, free)) * se
     estimates = Estimates(
         np.array([value]), np.array([value - reach]), np.array([value + reach]),
-        np.array([int(units["n"].sum())]), np.array([units.height]),
-        np.array(["least squares over units asked together, t"], dtype=object), np.array([se]),
+        np.array([units.n]), np.array([x.size]),
+        np.array([_LINE], dtype=object), np.array([se]),
     )  # fmt: skip
     estimates.value.clip(-1.0, 1.0, out=estimates.value)  # as its interval is: of few answers a line leads beyond
     return estimates, np.array([2 * scipy.stats.t.sf(abs(value) / se, free)])
 
 
+def _waves(units: _Units) -> tuple[Estimates, np.ndarray]:
+    """Fit answers by slow waves of time.
+
+    Equation
+    --------
+    F = Σ fit² / k / s², s² = Σ (r - fit)² / (f - k), k = min(6, f / 4); the interval holds the sizes w with
+    F ~ F'(k, f - k; Σ_u w² / s²) above its 5th percentile from below and its 1st from above.
+
+    Notes
+    -----
+    Cosines of half a wave to three waves: any slow change of a model, a straight line among them. Times are dealt to
+    units at random, so that F holds its level whatever units are.
+    """
+    many = min(_WAVES, int(units.free) // _UNITS_EACH)
+    if many < 2:
+        return _nothing(f"{FEW}: {units.clock.size:,}")
+    size = units.clock.size
+    places = scipy.stats.rankdata(units.clock) / size
+    waves = np.cos(np.pi * np.arange(1, many + 1) * (places[:, None] - 0.5 / size))
+    waves, r = waves - waves.mean(axis=0), units.answer - units.answer.mean()
+    fit = waves @ np.linalg.lstsq(waves, r, rcond=None)[0]
+    free = units.free - many
+    rest = float(((r - fit) ** 2).sum()) / free
+    if rest < 1e-24:
+        return _nothing(ALIKE)
+    f = float(fit @ fit) / many / rest
+    p = float(scipy.stats.f.sf(f, many, free))
+    low, high = (
+        0.0 if scipy.stats.f.cdf(f, many, free) <= share else float(scipy.special.ncfdtrinc(many, free, share, f))
+        for share in (LEVEL, 1 - _UPPER)
+    )
+    value = max(f - 1, 0.0) * many
+    value, low, high = (min(float(np.sqrt(x * rest / size)), 1.0) for x in (value, low, max(high, value)))
+    estimates = Estimates(
+        np.array([value]), np.array([low]), np.array([high]), np.array([units.n]), np.array([size]),
+        np.array([_NONCENTRAL], dtype=object), np.array([np.nan]),
+    )  # fmt: skip
+    return estimates, np.array([p])
+
+
 def _nothing(reason: str) -> tuple[Estimates, np.ndarray]:
     none, zero = np.array([np.nan]), np.zeros(1, dtype=np.int64)
-    method = np.array([f"{NOT_MEASURABLE}: {reason}"], dtype=object)
+    method = np.array([name_unmeasured(reason)], dtype=object)
     return Estimates(none, none, none, zero, zero, method, none), none

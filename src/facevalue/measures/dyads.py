@@ -4,47 +4,20 @@ Two pairs that share a person are not independent: who looks rich in one compari
 unit is the person, on either side of a pair, and more pairs of the same people say ever less.
 """
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from facevalue.measures import proportions
-from facevalue.measures.cluster_bootstrap import Array, Estimates, only_values
+from facevalue.measures.cluster_bootstrap import Array, only_values
+from facevalue.measures.interval_method import IntervalKind, name_method
+from facevalue.measures.shares import FEWEST, NOTHING, Codes, Shares, of_variance
 from facevalue.measures.terms import Terms, record, terms_of
 
-Codes = npt.NDArray[np.int64]
-
-METHOD = "Wilson, dyadic-robust over people"
-FEW = "no interval: too few people for a standard error over people"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairShares(Estimates):
-    """Shares with their uncertainty over people.
-
-    `n` counts pairs, as far as they weigh; `clusters` is the effective number of units, rounded: half that of people,
-    so the pairs themselves where they share nobody.
-    """
-
-    se: Array
-    size: Array
-    df: Array
-    """Effective number of independent answers, and degrees of freedom of the standard error (`tail_df`), with which `p`
-    and the interval are made."""
-    most: Array
-    """Effective number of independent pairs where people don't matter."""
-
-    def p(self, null: npt.ArrayLike) -> Array:
-        """Two-sided p-values against a share: below .05 exactly where the interval leaves it out."""
-        return np.where(np.isfinite(self.low), proportions.score_p(self.value, self.size, self.df, null), np.nan)
-
-    def p_least(self, null: npt.ArrayLike) -> Array:
-        """P-values that these people would give if all pairs said the same."""
-        extreme = np.where(np.asarray(null) > 0.5, 0.0, 1.0) + 0 * self.most
-        freedom = tail_df(self.most - 1, self.most)
-        return np.where(np.isfinite(self.low), proportions.score_p(extreme, self.most, freedom, null), np.nan)
+METHOD = name_method(IntervalKind.WILSON, "dyadic-robust over people")
+FEW = name_method(IntervalKind.NONE, "too few people for a standard error over people")
 
 
 def tail_df(df: Array, size: Array) -> Array:
@@ -68,7 +41,17 @@ def tail_df(df: Array, size: Array) -> Array:
     return df * (1 + 2 * fraction) / (1 - fraction)
 
 
-def shares(hits: Array, weight: Array, people: tuple[Codes, Codes], cell: Codes, cells: int) -> PairShares:
+def p_least(shares: Shares, null: npt.ArrayLike) -> Array:
+    """P-values against a share that these people would give if all pairs said the same."""
+    assert shares.units is not None
+    extreme = np.where(np.asarray(null) > 0.5, 0.0, 1.0) + 0 * shares.units
+    freedom = tail_df(shares.units - 1, shares.units)
+    return np.where(np.isfinite(shares.low), proportions.score_p(extreme, shares.units, freedom, null), np.nan)
+
+
+def shares(
+    hits: Array, weight: Array, people: tuple[Codes, Codes], cell: Codes, cells: int, stratum: Codes | None = None
+) -> Shares:
     """Share of hits in each cell, with an interval over people.
 
     Parameters
@@ -81,74 +64,144 @@ def shares(hits: Array, weight: Array, people: tuple[Codes, Codes], cell: Codes,
         twice.
     cell:
         Cell of each pair; negative for none.
+    stratum:
+        Part of the sample that both people of each pair are from.
 
-    Equation
-    --------
-    p = Σ hits / Σ weight, e_d = (hits_d - p weight_d) / Σ weight. A person's pairs sum to S_u = Σ_{d with u} e_d, those
-    of two people to S_uv. se² = max(Σ_u S_u² - Σ_{u≠v} S_uv², Σ S_uv²): the first is the dyadic cluster-robust variance
-    (Fafchamps and Gubert 2007; Aronow, Samii and Assenova 2015, "Cluster-robust variance estimation for dyadic data"),
-    the second takes the pairs as independent and is right where people don't matter. Each sum is divided by one minus
-    its share of the weight, so that it is what the share moves by if it is left out (jackknife). The units are
-    Σ_u w_u / Σ_u w_u², w_u the share of the weight in which person u stands: half the effective number of people, or
-    all of it where nobody has a second person beside them; for pairs that share nobody, as many as there are. Their
-    degrees of freedom are one less, and more where pairs are a yes or a no (`tail_df`). The interval is Wilson's with
-    p (1 - p) / se² pairs (`proportions.wilson`); where all pairs say the same there is no variance to go by, and each
-    unit counts as one answer.
+    Returns
+    -------
+    Shares of which `n` counts pairs, as far as they weigh; `units` is the effective number of units of `of_sums`, and
+    `clusters` that number rounded: half that of people, so the pairs themselves where they share nobody.
 
     Examples
     --------
     >>> one = np.array([1.0, 0.0, 1.0, 1.0])
     >>> apart, together = ((np.arange(4), 4 + np.arange(4)), (np.zeros(4, int), 1 + np.arange(4)))
-    >>> [shares(one, np.ones(4), who, np.zeros(4, int), 1).most.round(1).item() for who in (apart, together)]
+    >>> [shares(one, np.ones(4), who, np.zeros(4, int), 1).units.round(1).item() for who in (apart, together)]
     [4.0, 1.6]
     """
     used = (weight > 0) & (cell >= 0)
     hits, weight, cell = hits[used], weight[used], cell[used]
+    strata = np.zeros_like(cell) if stratum is None else stratum[used]
     first, second = (np.asarray(side)[used] for side in people)
     alone = first == second
-    total = np.bincount(cell, weights=weight, minlength=cells)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.clip(np.where(total > 0, np.bincount(cell, weights=hits, minlength=cells) / total, np.nan), 0.0, 1.0)
-    weight_share = weight / total[cell]
-    error = weight_share * (np.divide(hits, weight) - share[cell])
-
     sides = np.concatenate([np.arange(first.size), np.flatnonzero(~alone)])
     person = np.concatenate([first, second[~alone]])
-    terms = _terms(hits, weight, first, second, cell, cells)
-    squares, weight_shares, parts_squared = _summed(error[sides], weight_share[sides], cell[sides], person, cells)
+    of_people = _added((cell[sides], strata[sides], person), weight[sides], hits[sides])
+    span = int(max(first.max(initial=0), second.max(initial=0))) + 1
+    couple = np.minimum(first, second) * span + np.maximum(first, second)
+    (owner, layer, code), (w, h) = _added((cell, strata, couple), weight, hits)
+    moments = np.array([w, h, w * w, h * w, h * h])
+    out = of_sums(*of_people, (owner, layer, (code // span != code % span).astype(np.int64)), moments, cells)
+    assert out.units is not None
+    effective = np.rint(np.nan_to_num(out.units)).astype(np.int64)
+    return replace(out, clusters=effective, terms=_terms(hits, weight, first, second, cell, cells))
+
+
+def of_sums(
+    unit_codes: tuple[Codes, ...], unit_sums: Array, pair_codes: tuple[Codes, ...], pair_sums: Array, cells: int
+) -> Shares:
+    """Shares over pairs from sums by unit and moments of pairs, which add up as answers come.
+
+    Parameters
+    ----------
+    unit_codes:
+        Cell, stratum and unit, shape (units,) each: a pair counts with the unit on either side, with one of which it
+        has two pictures once.
+    unit_sums:
+        n and s of each, shape (2, units).
+    pair_codes:
+        Cell, stratum, and 1 for pairs of two units, 0 for those of one, shape (rows,) each.
+    pair_sums:
+        Σ n, Σ s, Σ n², Σ s n and Σ s² over pairs, those of the same two units added up, shape (5, rows).
+
+    Equation
+    --------
+    p = Σ s / Σ n, e_d = (s_d - p n_d) / Σ n. A unit's pairs sum to S_u = Σ_{d with u} e_d, those of two units to S_uv.
+    V = max(Σ_u S_u² - Σ_{u≠v} S_uv², Σ S_uv²): the first is the dyadic cluster-robust variance (Fafchamps and Gubert
+    2007; Aronow, Samii and Assenova 2015, "Cluster-robust variance estimation for dyadic data"), the second takes the
+    pairs as independent and is right where units don't matter. S_u is divided by one minus its unit's share of the
+    weight, so that it is what the share moves by if it is left out (jackknife); S_uv by one minus the mean share,
+    Σ n_uv² / (Σ n)². The effective units are m = Σ_u w_u / Σ_u w_u², w_u the share of the weight in which unit u
+    stands: half their number, or all of it where nobody has a second unit beside them; for pairs that share nobody, as
+    many as there are.
+
+    With strata h, W_h their shares of the weight: V = Σ W_h² V_h and m = 1 / Σ (W_h² / m_h); degrees of freedom
+    m⁻² / Σ ((W_h² / m_h)² / (m_h - 1)), m - 1 of one stratum; where a stratum has fewer than two effective units there
+    is one. They are more where pairs are a yes or a no (`tail_df`). The interval is Wilson's with p (1 - p) / V answers
+    (`proportions.wilson`), from three units on; where all pairs say the same there is no variance to go by, and each
+    effective unit counts as one answer.
+
+    Examples
+    --------
+    >>> none, two = np.zeros(3, int), np.ones(1, int)
+    >>> of_three = np.array([[2.0, 2.0, 2.0], [1.0, 2.0, 1.0]])  # three units, three pairs, two of them hits
+    >>> out = of_sums((none, none, np.arange(3)), of_three, (two - 1, two - 1, two), np.array([[3.0, 2, 3, 2, 2]]).T, 1)
+    >>> out.value.round(2).item(), out.units.item(), out.clusters.item()
+    (0.67, 1.5, 3)
+    """
+    (owner, _, _), (n_u, _), (at, _, _), (n, s, *_) = unit_codes, unit_sums, pair_codes, pair_sums
+    total, hits = (np.bincount(at, x, cells).astype(np.float64) for x in (n, s))
+    clusters = np.bincount(owner[n_u > NOTHING], minlength=cells).astype(np.int64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        units = weight_shares / parts_squared
-    n, clusters = np.rint(total).astype(np.int64), np.rint(np.nan_to_num(units)).astype(np.int64)
-    if only_values():
-        none, methods = np.full(cells, np.nan), np.full(cells, FEW, dtype=object)
-        return PairShares(
-            value=share, low=none, high=none, n=n, clusters=clusters, method=methods, se=none, size=none, df=none,
-            most=none, terms=terms,
-        )  # fmt: skip
-    low, high = np.minimum(first, second), np.maximum(first, second)
-    span = int(high.max(initial=0)) + 1
-    of_couples, _, _ = _summed(error, weight_share, cell, low * span + high, cells)
-    shared, _, _ = _summed(error[~alone], weight_share[~alone], cell[~alone], (low * span + high)[~alone], cells)
-    se = np.sqrt(np.fmax(squares - shared, of_couples))
+        value = np.clip(np.where(total > NOTHING, hits / total, np.nan), 0.0, 1.0)
+    single = [
+        tuple(np.zeros_like(x) if place == 1 else x for place, x in enumerate(c)) for c in (unit_codes, pair_codes)
+    ]
+    variance, units, df = _between_strata(single[0], unit_sums, single[1], pair_sums, cells)
+    in_strata = _between_strata(unit_codes, unit_sums, pair_codes, pair_sums, cells)
+    enough = np.isfinite(in_strata[2])
+    variance, units, df = (np.where(enough, x, y) for x, y in zip(in_strata, (variance, units, df), strict=True))
+    variance = np.where((clusters >= FEWEST) & (units > 1) & (not only_values()), variance, np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
-        se = np.where(units > 1, se, np.nan)
-        size = proportions.effective_size(share, se, units)
-        df = tail_df(units - 1, size)
-        lower, upper = proportions.wilson(share, size, df)
-    method = np.where(units > 1, METHOD, FEW).astype(object)
-    return PairShares(
-        value=share,
-        low=lower,
-        high=upper,
-        n=n,
-        clusters=clusters,
-        method=method,
-        se=se,
-        size=size,
-        df=df,
-        most=units,
-        terms=terms,
-    )
+        size = proportions.effective_size(value, np.sqrt(variance), units)
+        df = tail_df(df, size)
+        low, high = proportions.wilson(value, size, df)
+    shares_of_cells = of_variance(value, variance, df, total, clusters)
+    method = np.where(np.isfinite(variance), METHOD, FEW).astype(object)
+    return replace(shares_of_cells, low=low, high=high, size=size, units=units, method=method)
+
+
+def _between_strata(
+    unit_codes: tuple[Codes, ...], unit_sums: Array, pair_codes: tuple[Codes, ...], pair_sums: Array, cells: int
+) -> tuple[Array, Array, Array]:
+    """Variance of each cell's share, effective units, and degrees of freedom; NaN where a stratum has too few units."""
+    strata = int(max(unit_codes[1].max(initial=0), pair_codes[1].max(initial=0))) + 1
+    layers = cells * strata
+    of_unit, of_pair = (cell * strata + stratum for cell, stratum, _ in (unit_codes, pair_codes))
+    n_u, s_u = unit_sums
+    n, s, nn, sn, ss = (np.bincount(of_pair, x, layers) for x in pair_sums)
+    two = pair_codes[2] > 0
+    nn_2, sn_2, ss_2 = (np.bincount(of_pair[two], x[two], layers) for x in pair_sums[2:])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate = s / n
+        leverage = n_u / n[of_unit]
+        moves = (s_u - rate[of_unit] * n_u) / n[of_unit] / np.maximum(1 - leverage, _LEAST_REST)
+        squares, weights, squared_weights = (np.bincount(of_unit, x, layers) for x in (moves**2, leverage, leverage**2))
+        rest = np.maximum(1 - nn / n**2, _LEAST_REST) * n
+        pairs, shared = (
+            np.maximum(x - 2 * rate * y + rate**2 * z, 0.0) / rest**2 for x, y, z in ((ss, sn, nn), (ss_2, sn_2, nn_2))
+        )
+        variance, units = np.maximum(squares - shared, pairs), weights / squared_weights
+        owner = np.repeat(np.arange(cells), strata)
+        total = np.bincount(owner, n, cells)
+        weight = (n / total[owner]) ** 2
+        seen = n > NOTHING
+        lost = np.bincount(owner, seen & (strata > 1) & (units < 2), cells) > 0
+        spread, expected, squared = (
+            np.bincount(owner, np.where(seen, x, 0.0), cells).astype(np.float64)
+            for x in (weight * variance, weight / units, (weight / units) ** 2 / np.maximum(units - 1, NOTHING))
+        )
+        df = np.where(lost | (total <= NOTHING), np.nan, expected**2 / squared)
+        return spread, np.where(total > NOTHING, 1 / expected, np.nan), df
+
+
+def _added(codes: tuple[Codes, ...], *numbers: Array) -> tuple[tuple[Codes, ...], Array]:
+    """Numbers added up by what the codes say together, and the codes of each sum."""
+    spans = [int(code.max(initial=0)) + 1 for code in codes]
+    joint = np.ravel_multi_index(codes, spans) if codes[0].size else codes[0]
+    names, at = np.unique(joint, return_inverse=True)
+    sums = np.array([np.bincount(at, x, names.size) for x in numbers], dtype=np.float64)
+    return tuple(code.astype(np.int64) for code in np.unravel_index(names, spans)), sums
 
 
 def _terms(hits: Array, weight: Array, first: Codes, second: Codes, cell: Codes, cells: int) -> Terms | None:
@@ -181,7 +234,8 @@ def covariance(error: Array, weight_share: Array, people: tuple[Codes, Codes]) -
     """Covariance of the shares of several cells over the same pairs, by `shares`' rule.
 
     `error`, `part`: shape (pairs, cells): what each pair adds to a share's error, and its part of the cell's weight.
-    Returns shape (cells, cells), with the variances of `shares` and no negative eigenvalue.
+    Returns shape (cells, cells), with no negative eigenvalue and the variances of `shares`; each couple has the
+    leverage of its own.
 
     Examples
     --------
@@ -210,22 +264,9 @@ def covariance(error: Array, weight_share: Array, people: tuple[Codes, Codes]) -
 def _moves(key: Codes, pairs: Codes, error: Array, weight_share: Array) -> Array:
     """What leaving out each key's pairs moves each cell by, shape (keys, cells)."""
     names, at = np.unique(key, return_inverse=True)
-    summing = sparse.csr_matrix((np.ones(pairs.size), (at, pairs)), shape=(names.size, error.shape[0]))
+    summing = scipy.sparse.csr_matrix((np.ones(pairs.size), (at, pairs)), shape=(names.size, error.shape[0]))
     moves, weight_shares = (np.asarray(summing @ x) for x in (error, weight_share))
     return moves / np.maximum(1.0 - weight_shares, _LEAST_REST)
-
-
-def _summed(error: Array, weight_share: Array, cell: Codes, key: Codes, cells: int) -> tuple[Array, Array, Array]:
-    """Sum over the keys of each cell: squared jackknife moves, parts, and squared parts."""
-    span = int(key.max(initial=0)) + 1
-    names, at = np.unique(cell * span + key, return_inverse=True)
-    moves, weight_shares = (np.bincount(at, weights=x, minlength=names.size) for x in (error, weight_share))
-    moved = moves / np.maximum(1.0 - weight_shares, _LEAST_REST)
-    owner = names // span
-    out = np.array(
-        [np.bincount(owner, weights=x, minlength=cells) for x in (moved**2, weight_shares, weight_shares**2)]
-    )
-    return out[0], out[1], out[2]
 
 
 _LEAST_REST = 0.2

@@ -12,7 +12,14 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.adjustment import within
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor, only_values
-from facevalue.measures.interval_method import BOOTSTRAP, T
+from facevalue.measures.interval_method import (
+    BOOTSTRAP,
+    NOT_MEASURABLE,
+    IntervalKind,
+    T,
+    describe_method,
+    split_method,
+)
 from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.terms import record
 from facevalue.measures.unseen import ALIKE, EQUAL, alike
@@ -54,6 +61,7 @@ _FOUND: dict[str, pl.DataType] = {
     "bound_se": pl.Float64(),
     "unit": pl.String(),
     "method": pl.String(),
+    "detail": pl.String(),
     "source": pl.String(),
 }
 FIXED: Mapping[str, pl.DataType] = {**_WHAT, **_FOUND}
@@ -70,11 +78,10 @@ the measure where there is no effect, for unsigned measures. `se`: standard erro
 that would be detected with 80% power at the family's level. `margin`: largest difference that would not matter,
 `declared` before the run or not; `verdict` and `why`: what may be said, see `verdicts`; `kind` of the family,
 confirmatory or exploratory. `bound_low`, `bound_high`: the value if all missing answers had gone one way or the other,
-and `bound_se` the standard error of these two, null where it is that of the value.
+and `bound_se` the standard error of these two, null where it is that of the value. `method`: the kind of method by
+which the interval was made, one of `interval_method.IntervalKind`, and `detail`: over what, and how; with "none" it
+says why there is no interval, or why nothing could be measured.
 """
-
-NOT_MEASURABLE = "not measurable"
-"""How the method of an estimate begins that could not be taken; a reason may follow."""
 
 
 def schema(labels: Iterable[str] = ()) -> dict[str, pl.DataType]:
@@ -210,8 +217,7 @@ class EstimateTable:
         low = np.maximum(estimates.low, measure.limits[0])
         high = np.minimum(estimates.high, measure.limits[1])
         columns |= {"value": estimates.value, "low": low, "high": high}
-        method = estimates.method if only_values() else _methods(estimates)
-        columns |= {"n": estimates.n, "clusters": estimates.clusters, "method": method}
+        columns |= {"n": estimates.n, "clusters": estimates.clusters, **_methods(estimates)}
         if estimates.se is not None:
             columns["se"] = estimates.se
         if bounds is not None:
@@ -323,16 +329,21 @@ def _with_width(measure: Measure, estimates: Estimates) -> Estimates:
     return replace(estimates, low=low, high=high, method=method)
 
 
-def _methods(estimates: Estimates) -> pl.Series:
-    """Say of each estimate how its interval was made, or that there is none, with the reason where one is given."""
+def _methods(estimates: Estimates) -> dict[str, list[str]]:
+    """Say of each estimate by which kind of method its interval was made, with the detail: the columns of these."""
+    if only_values():
+        return {"method": [IntervalKind.NONE.value] * estimates.value.size}
     # not by an expression: thousands of small tables are added, and each query takes a millisecond
     rows = zip(estimates.method, np.isfinite(estimates.value), np.isfinite(estimates.low), strict=True)
-    methods = [_method(str(method), measured, bounded) for method, measured, bounded in rows]
-    return pl.Series("method", methods, pl.String)
+    pairs = [_method(str(method), measured, bounded) for method, measured, bounded in rows]
+    return {"method": [kind.value for kind, _ in pairs], "detail": [detail for _, detail in pairs]}
 
 
-def _method(method: str, measured: bool, bounded: bool) -> str:
+def _method(text: str, measured: bool, bounded: bool) -> tuple[IntervalKind, str]:
     """Say it of one, which has a value and an interval or not."""
+    kind, detail = split_method(text)
     if not measured:
-        return method if method.startswith(NOT_MEASURABLE) else NOT_MEASURABLE
-    return method if bounded or "no interval" in method else f"no interval: too few clusters for the {method}"
+        return IntervalKind.NONE, detail if detail.startswith(NOT_MEASURABLE) else NOT_MEASURABLE
+    if bounded or kind == IntervalKind.NONE:
+        return kind, detail
+    return IntervalKind.NONE, f"too few clusters for the {describe_method(kind, detail)}"

@@ -14,16 +14,16 @@ import polars as pl
 
 from facevalue.measures import cluster_bootstrap, dyads, missing_data_bounds
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, no_floor, ratio
-from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
-from facevalue.measures.interval_method import NONE
+from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, no_floor
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.interval_method import name_unmeasured
 from facevalue.measures.missing_data_bounds import Bounds, Replies, filled, phi_bounds, unbounded
-from facevalue.measures.proportions import effective_size, score_p, wilson
+from facevalue.measures.proportions import score_p
 from facevalue.measures.selection import to_array
+from facevalue.measures.shares import Shares, unit_shares
 from facevalue.measures.terms import changed, named, terms_of
 
-WILSON = "Wilson, effective sample size over units"
-NO_ANSWER = f"{NOT_MEASURABLE}: no valid answer"
+NO_ANSWER = name_unmeasured("no valid answer")
 UNIT = ("unit",)
 PEOPLE = ("unit", "person_1", "person_2")
 """Columns that say what was sampled; of pairs, who is on either side."""
@@ -201,14 +201,12 @@ def by_unit(unit: Codes, cell: Codes, cells: int, values: Array) -> Array:
     return np.bincount(unit * cells + cell, values, units * cells).astype(np.float64).reshape(units, cells)
 
 
-def shares(hits: Array, size: Array, names: Sequence[str] = ()) -> Estimates:
-    """Shares of columns, of arrays by unit, with Wilson's intervals, which say something of shares of 0 and 1, too."""
-    total, clusters = size.sum(axis=0), (size > 0).sum(axis=0)
-    value, se = ratio(hits.sum(axis=0), total), cluster_bootstrap.standard_error(hits, size)
-    low, high = wilson(value, effective_size(value, se, clusters), clusters - 1)
-    method = np.where(clusters > 1, WILSON, NONE).astype(object)
-    n, terms = np.rint(total).astype(np.int64), named(terms_of(hits, size), names)
-    return Estimates(value, low, high, n, clusters.astype(np.int64), method, se, terms=terms)
+def shares(hits: Array, size: Array, names: Sequence[str] = ()) -> Shares:
+    """Shares of columns, of arrays by unit (`shares.unit_shares`), which say something of shares of 0 and 1, too."""
+    units, cells = hits.shape
+    cell, unit = (code.ravel() for code in np.indices((cells, units)))
+    of_columns = unit_shares(cell, cells, unit, size.T.ravel(), hits.T.ravel())
+    return replace(of_columns, terms=named(terms_of(hits, size), names))
 
 
 def pair_share(sums: Sums, by: Sequence[str] = (), method: str = dyads.METHOD) -> Cells:
@@ -234,7 +232,7 @@ def _totals(values: npt.NDArray[Any], cell: Codes, cells: int) -> Array:
     return np.bincount(cell, values, cells).astype(np.float64)
 
 
-def _pair_shares(sums: Sums, hits: Array, size: Array, cell: Codes, cells: int) -> dyads.PairShares:
+def _pair_shares(sums: Sums, hits: Array, size: Array, cell: Codes, cells: int) -> Shares:
     total = _totals(size, cell, cells)
     pair_shares = dyads.shares(hits, size, (sums.units["person_1"], sums.units["person_2"]), cell, cells)
     terms = named(pair_shares.terms, sums.people)
@@ -244,12 +242,12 @@ def _pair_shares(sums: Sums, hits: Array, size: Array, cell: Codes, cells: int) 
 def nothing(reason: str) -> Inference:
     """One estimate that could not be taken, with the reason."""
     none = float("nan")
-    return Inference(cluster_bootstrap.single(none, none, none, none, 0, 0, f"{NOT_MEASURABLE}: {reason}"))
+    return Inference(cluster_bootstrap.single(none, none, none, none, 0, 0, name_unmeasured(reason)))
 
 
 def apart_from(tested: Inference, null: Array | float) -> Inference:
     """Shares of pairs less a share that they are compared with, and p of no difference."""
-    assert isinstance(tested.estimates, dyads.PairShares)
+    assert isinstance(tested.estimates, Shares)
     return replace(
         tested.less(null), p=score_p(tested.estimates.value, tested.estimates.size, tested.estimates.df, null)
     )

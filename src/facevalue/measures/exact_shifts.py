@@ -8,7 +8,7 @@ distribution follows by adding them one by one.
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+import scipy
 
 from facevalue.measures.cluster_bootstrap import Array
 
@@ -38,7 +38,7 @@ def exact_p(base: Array, condition: Array, amount: float = 1.0) -> float:
     Examples
     --------
     >>> everyone, those = np.array([6.0, 4.0]), np.array([0.0, 4.0])
-    >>> round(float(exact_p(everyone, those) * special.comb(10, 4)), 3)
+    >>> round(float(exact_p(everyone, those) * scipy.special.comb(10, 4)), 3)
     1.0
     """
     held = np.argsort(base)[np.count_nonzero(base == 0) :]  # the rarest first: sums stay short for longest
@@ -91,7 +91,7 @@ def category_p(base: Array, counts: Array) -> Array:
     with np.errstate(invalid="ignore", divide="ignore"):
         z = (counts - n * rate) / np.sqrt(n * rate * (1 - rate) * (total - n) / (total - 1))
     row, at = np.nonzero(np.abs(z) > _CLOSE)
-    law = stats.hypergeom(np.rint(total), np.rint(base[at]), np.rint(n[row, 0]))
+    law = scipy.stats.hypergeom(np.rint(total), np.rint(base[at]), np.rint(n[row, 0]))
     x = np.rint(counts[row, at])
     out = np.full(len(counts), 1.0)
     np.minimum.at(out, row, 2 * np.count_nonzero(base) * np.fmin(law.sf(x - 1), law.cdf(x)))
@@ -113,10 +113,10 @@ def least_p(base: Array, n: npt.ArrayLike) -> Array:
 
 
 def _binomial(x: npt.NDArray[np.int64], size: int, rate: float) -> Array:
-    return np.asarray(np.exp(_choose(size, x) + special.xlogy(x, rate) + special.xlog1py(size - x, -rate)))
+    return np.asarray(np.exp(_choose(size, x) + scipy.special.xlogy(x, rate) + scipy.special.xlog1py(size - x, -rate)))
 
 
 def _choose(size: npt.ArrayLike, x: npt.ArrayLike) -> Array:
     """Logarithm of the binomial coefficient."""
     n, k = np.asarray(size, dtype=np.float64), np.asarray(x, dtype=np.float64)
-    return np.asarray(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
+    return np.asarray(scipy.special.gammaln(n + 1) - scipy.special.gammaln(k + 1) - scipy.special.gammaln(n - k + 1))

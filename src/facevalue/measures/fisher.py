@@ -2,7 +2,7 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from facevalue.measures.cluster_bootstrap import Array, only_values
 
@@ -64,7 +64,7 @@ def _distinct(tables: Counts) -> Array:
     low = np.maximum(first, np.floor(centre - _REACH * spread - 2).astype(np.int64))
     high = np.minimum(last, np.ceil(centre + _REACH * spread + 2).astype(np.int64))
     low, high = np.minimum(low, last), np.maximum(high, first)
-    factorial = special.gammaln(np.arange(int(total.max()) + 1, dtype=np.float64) + 1)
+    factorial = scipy.special.gammaln(np.arange(int(total.max()) + 1, dtype=np.float64) + 1)
     fixed = factorial[draws] + factorial[total - draws] + factorial[chosen] + factorial[total - chosen]
     fixed -= factorial[total]
     observed = fixed - factorial[a] - factorial[b] - factorial[c] - factorial[d]

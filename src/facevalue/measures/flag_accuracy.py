@@ -4,6 +4,10 @@ import numpy as np
 
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.interval_method import IntervalKind, name_method
+
+_BCA = name_method(IntervalKind.BOOTSTRAP, "BCa over words")
+_FEW = name_method(IntervalKind.NONE, "fewer than two words")
 
 
 def flag_accuracy(flagged: Array, gold: Array, seed: int) -> Estimates:
@@ -51,7 +55,7 @@ def flag_accuracy(flagged: Array, gold: Array, seed: int) -> Estimates:
     if len(flagged) < 2:
         value = ratio(tops.sum(axis=0), bottoms.sum(axis=0))
         none = np.full(3, np.nan)
-        return Estimates(value, none, none, n, n, np.full(3, "", dtype=object), none)
+        return Estimates(value, none, none, n, n, np.full(3, _FEW, dtype=object), none)
     value, low, high, se = cluster_bootstrap.bca(tops, bottoms, ratio, seed)
-    method = np.full(3, "BCa bootstrap over words", dtype=object)
+    method = np.full(3, _BCA, dtype=object)
     return Estimates(value, np.clip(low, 0, 1), np.clip(high, 0, 1), n, n, method, se)

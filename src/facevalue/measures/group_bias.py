@@ -8,9 +8,11 @@ import numpy.typing as npt
 from facevalue.measures import dyads
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor, floor_from, only_values, ratio, single
 from facevalue.measures.estimators import Inference
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.shares import Codes
 
-METHOD = "inversion of the score's distribution, with noise over people or scenes"
+METHOD = name_method(IntervalKind.INVERSION, "of the score's distribution, with noise over people or scenes")
 RESAMPLES = 1000
 _LEAST = 1e-12
 _STEPS = 40
@@ -31,7 +33,7 @@ class GroupChoices:
     """Valid answers and replies, shape (units, instances)."""
     even: float
     """Share of each group without bias, among the answers in which it could be chosen."""
-    people: tuple[dyads.Codes, dyads.Codes]
+    people: tuple[Codes, Codes]
     """Number of the person on either side of each unit; one twice where a unit shows nobody beside."""
     open: Array
     """Replies in which a group could have been chosen, valid or not, shape (units, instances, groups)."""
@@ -130,7 +132,7 @@ class _Sizes:
     """Effective number of independent units."""
 
     @classmethod
-    def of(cls, chosen: Array, choices: Array, even: float, people: tuple[dyads.Codes, dyads.Codes]) -> "_Sizes":
+    def of(cls, chosen: Array, choices: Array, even: float, people: tuple[Codes, Codes]) -> "_Sizes":
         seen = choices.sum(axis=(1, 2)) > 0
         chosen, choices = (x.reshape(len(x), -1)[seen] for x in (chosen, choices))
         people = people[0][seen], people[1][seen]

@@ -7,8 +7,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import sparse
-from scipy.sparse import csgraph
+import scipy
 
 from facevalue.measures.table_entries import codes
 
@@ -68,8 +67,8 @@ def people(manifest: pl.DataFrame) -> tuple[str, ...]:
             first = units.select("row", first=pl.col("row").first().over("key"))
             links.append(first.to_numpy())
     joined = np.concatenate(links) if links else np.empty((0, 2), dtype=np.int64)
-    graph = sparse.coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(size, size))
-    _, numbers = csgraph.connected_components(graph, directed=False)
+    graph = scipy.sparse.coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(size, size))
+    _, numbers = scipy.sparse.csgraph.connected_components(graph, directed=False)
     return tuple(f"person {code}" for code in numbers.tolist())
 
 

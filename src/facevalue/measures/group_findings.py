@@ -9,17 +9,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import Bounds
 
 Codes = npt.NDArray[np.int64]
 ALPHA = 0.05
 DEALS = 400
 """Labels dealt anew for the null."""
-METHOD = "shares that the groups' differences, less chance, give with residuals dealt anew"
+METHOD = name_method(
+    IntervalKind.PERMUTATION, "shares that the groups' differences, less chance, give with residuals dealt anew"
+)
 TAILS = (0.025, 0.975)
 _BLOCK = 2**22  # numbers of one matrix of dealt labels: bounds the work space at some 100 MB
 
@@ -84,7 +87,7 @@ def _tested(means: Array, errors: Array, counts: Array) -> Array:
         between = (weights * (np.nan_to_num(means) - centre[..., None, :]) ** 2).sum(axis=-2) / (k - 1)
         terms = np.where(varies, (1 - weights / total[..., None, :]) ** 2 / (counts - 1), 0.0).sum(axis=-2)
         f = between / (1 + 2 * (k - 2) * terms / (k**2 - 1))
-        p = special.fdtrc(k - 1, (k**2 - 1) / (3 * terms), f)
+        p = scipy.special.fdtrc(k - 1, (k**2 - 1) / (3 * terms), f)
     return np.where((k > 1) & (k == used.sum(axis=-2)), p, np.nan)
 
 

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
-from scipy import special
+import scipy
 
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, only_values, ratio
-from facevalue.measures.interval_method import FEW, T
+from facevalue.measures.interval_method import FEW, IntervalKind, T, name_method
 
-METHOD = "t over cluster means, for their skewness"
+METHOD = name_method(IntervalKind.T, "over cluster means, for their skewness")
 _LEAST = 0.25
 """A group's variance counts as at least this share of that of all groups."""
 _FLAT = 1e-9
@@ -52,7 +52,7 @@ def group_levels(sums: Array, counts: Array, seed: int) -> Estimates:
     skewness = float(np.nanmean(apart**3)) / square**1.5
     units = levels.clusters[few]
     se = np.sqrt(np.fmax(levels.se[few] ** 2, _LEAST * np.nanmean(levels.se[few] ** 2)))
-    reach = np.asarray(special.stdtrit(units - 1, 0.5 + LEVEL / 2), dtype=np.float64)
+    reach = np.asarray(scipy.special.stdtrit(units - 1, 0.5 + LEVEL / 2), dtype=np.float64)
     low, high = levels.low.copy(), levels.high.copy()
     low[few] = levels.value[few] - se * _unskewed(reach, skewness / np.sqrt(units))
     high[few] = levels.value[few] - se * _unskewed(-reach, skewness / np.sqrt(units))

@@ -8,6 +8,8 @@ import polars as pl
 from facevalue.errors import UnknownNameError
 from facevalue.measures.cluster_bootstrap import cluster_sums
 from facevalue.measures.estimators import shares
+from facevalue.measures.interval_method import with_details
+from facevalue.measures.selection import numbered
 
 
 def group_shares(rows: pl.DataFrame, flag: str, by: Sequence[str], unit: str) -> pl.DataFrame:
@@ -28,7 +30,7 @@ def group_shares(rows: pl.DataFrame, flag: str, by: Sequence[str], unit: str) ->
     -------
     DataFrame
         The columns of `by`, then `share`, `low`, `high` (null where all things are of one unit), `n` (things of which
-        it is known), `units` and `method`; in the order of the groups' names.
+        it is known), `units`, `method` and `detail`; in the order of the groups' names.
 
     Raises
     ------
@@ -51,20 +53,12 @@ def group_shares(rows: pl.DataFrame, flag: str, by: Sequence[str], unit: str) ->
     for name in (flag, unit, *by):
         if name not in rows.columns:
             raise UnknownNameError("column", name, rows.columns)
-    things = rows.drop_nulls(flag)
-    groups = things.select(by).unique().sort(by, nulls_last=True) if by else pl.DataFrame({"all": [None]})
-    cell = np.zeros(things.height, dtype=np.int64)
-    if by:
-        numbered = groups.with_row_index("cell")
-        cell = (
-            things.select(by)
-            .join(numbered, on=by, how="left", nulls_equal=True, maintain_order="left")["cell"]
-            .to_numpy()
-        )
+    things = rows.drop_nulls(flag).sort(by, nulls_last=True) if by else rows.drop_nulls(flag)
+    groups, cell = numbered(things, by) if by else (pl.DataFrame({"all": [None]}), np.zeros(things.height, np.int64))
     place = things[unit].rank("dense").fill_null(0).to_numpy().astype(np.int64)
     flags = things[flag].cast(pl.Float64).to_numpy()
     units = int(place.max(initial=0)) + 1
-    estimates = shares(*cluster_sums(flags, place, cell.astype(np.int64), units, groups.height))
+    estimates = shares(*cluster_sums(flags, place, cell, units, groups.height))
     numbers = (("share", estimates.value), ("low", estimates.low), ("high", estimates.high))
     columns = [
         *(pl.Series(name, column, pl.Float64).fill_nan(None) for name, column in numbers),
@@ -72,4 +66,4 @@ def group_shares(rows: pl.DataFrame, flag: str, by: Sequence[str], unit: str) ->
         pl.Series("units", estimates.clusters, pl.Int64),
         pl.Series("method", estimates.method.tolist(), pl.String),
     ]
-    return pl.DataFrame([*groups.select(by).get_columns(), *columns])
+    return with_details(pl.DataFrame([*groups.select(by).get_columns(), *columns]))

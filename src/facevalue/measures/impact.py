@@ -3,16 +3,17 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+import scipy
 
 from facevalue.measures import pair_moments
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.group_spread import ONE_SIDED, UPPER
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import Bounds
 
-DELTA = "delta method on the log scale over pictures, whoever is chosen most"
-REFERENCE = "no interval: the identity that all others are compared with"
-NEVER = "no interval: never chosen"
+DELTA = name_method(IntervalKind.DELTA, "on the log scale over pictures, whoever is chosen most")
+REFERENCE = name_method(IntervalKind.NONE, "the identity that all others are compared with")
+NEVER = name_method(IntervalKind.NONE, "never chosen")
 
 
 class Impact(NamedTuple):
@@ -79,7 +80,7 @@ def impact_ratios(
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = selected[:, None] / selected[None]
     freedom = np.maximum(np.minimum(df[:, None], df[None]), 1)
-    reach = special.stdtrit(freedom, 1 - ONE_SIDED / max(selected.size - 1, 1))
+    reach = scipy.special.stdtrit(freedom, 1 - ONE_SIDED / max(selected.size - 1, 1))
     p = none
     if null is not None:
         apart = _farthest(null, error)
@@ -87,7 +88,7 @@ def impact_ratios(
         beyond = pair_moments.share_beyond(apart, _farthest(selected, error))
         p = np.maximum(np.where(chosen, beyond, pair_moments.share_beyond(shortfalls(null), 1 - ratio)), smallest_p)
     with np.errstate(invalid="ignore"):  # zero times infinity, of whoever is never chosen
-        low, high = ratios * np.exp(-special.stdtrit(freedom, 1 - UPPER) * error), ratios * np.exp(reach * error)
+        low, high = ratios * np.exp(-scipy.special.stdtrit(freedom, 1 - UPPER) * error), ratios * np.exp(reach * error)
     stated = chosen & (np.arange(selected.size) != top) & np.isfinite(error[:, top])
     lowest, highest = (np.where(np.isfinite(x), x, np.inf).min(axis=1) for x in (low, high))
     return Impact(

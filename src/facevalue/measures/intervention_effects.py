@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import special
+import scipy
 
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import Inference, shares
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.paired_changes import GROUPS, PREFIX, Change, interval
 from facevalue.measures.selection import to_array
 
@@ -49,7 +50,7 @@ def degrees_of_freedom(estimates: pl.DataFrame) -> Array:
     possible = np.arange(1, 2 * GROUPS)
     with np.errstate(invalid="ignore", divide="ignore"):
         reach = np.fmax(high - value, value - low) / se
-    nearest = np.abs(-special.stdtrit(possible, 0.5 - LEVEL / 2) - reach[:, None]).argmin(axis=1)
+    nearest = np.abs(-scipy.special.stdtrit(possible, 0.5 - LEVEL / 2) - reach[:, None]).argmin(axis=1)
     groups = np.where(np.isfinite(reach), possible[nearest], np.nan)
     return np.where(by_group, np.fmin(groups, clusters - 1), clusters - 1)
 
@@ -88,7 +89,7 @@ def add_missing_change(table: EstimateTable, totals: pl.DataFrame, unit: str) ->
     groups = min(size, int(apart.sum())) if apart.any() else size
     of_all = Change(*(np.array([float(x)]) for x in (value, se, max(groups - 1, 1), groups)))
     estimate, p = interval(of_all, np.array([int(total.sum())]), np.array([size]), missing_change(unit))
-    method = "t over clusters, both conditions of each"
+    method = name_method(IntervalKind.T, "over clusters, both conditions of each")
     estimate = replace(estimate, method=np.where(se > 0, method, estimate.method).astype(object))
     table.add(missing_change(unit), {}, estimate, p=p, family="change in missing answers")
 

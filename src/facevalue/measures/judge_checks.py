@@ -4,6 +4,8 @@ import numpy as np
 
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
+from facevalue.measures.estimators import shares
+from facevalue.measures.interval_method import name_unmeasured
 from facevalue.measures.judge_measures import ALPHAS, RAW
 from facevalue.measures.proportions import wilson
 from facevalue.measures.rater_agreement import alpha
@@ -89,17 +91,14 @@ def moved(before: Array, after: Array, again: Array) -> tuple[Estimates, Floor]:
     n = int(is_known.sum())
     if not n:
         none = np.full(1, np.nan)
-        method = np.array(["not measurable: no text with words for groups"], dtype=object)
+        method = np.array([name_unmeasured("no text with words for groups")], dtype=object)
         return Estimates(none, none, none, np.zeros(1, int), np.zeros(1, int), method, none), Floor(none, none, none)
     is_moved, flips = (after != before)[is_known], (again != before)[is_known]
-    share, flipped = np.array([is_moved.mean()]), np.array([flips.mean()])
-    low, high = wilson(share, [n], [n - 1])
+    flipped, columns = np.array([flips.mean()]), is_moved[:, None].astype(np.float64)
     more, fewer = int((is_moved & ~flips).sum()), int((flips & ~is_moved).sum())
     p = float(binom.sf(more - 1, more + fewer, 0.5)) if more + fewer else np.nan
-    se = np.sqrt(share * (1 - share) / max(n - 1, 1))
-    method = np.array(["Wilson, over texts"], dtype=object)
     upper = wilson(flipped, [n], [n - 1], 0.9)[1]
-    return Estimates(share, low, high, np.array([n]), np.array([n]), method, se), Floor(flipped, upper, np.array([p]))
+    return shares(columns, np.ones_like(columns)), Floor(flipped, upper, np.array([p]))
 
 
 def _share(sums: Array, counts: Array, seed: int) -> Estimates:

@@ -9,6 +9,12 @@ ALPHAS, RAW = ("judge_alpha", "people_alpha"), ("judge_agreement", "people_agree
 """Measures of agreement, by what follows: the name of the sorting. The judge with people, people with each other."""
 SWAPPED, WITHOUT = "judge_swapped", "judge_without"
 """Shares of texts that the judge sorts otherwise once their group words are swapped, or taken out."""
+JUDGED_BY = "judged_by"
+"""Label of estimates of the texts that people sorted, too: by people alone, by the judge, and corrected."""
+PEOPLE, SAME = "people", "the judge, same texts"
+"""Who sorted the texts that people sorted."""
+CORRECTED = "the judge, corrected by people"
+"""All texts as the judge sorted them, corrected by what people say of some."""
 KRIPPENDORFF = "Krippendorff 2011, Computing Krippendorff's Alpha-Reliability"
 _TOLD = {
     ALPHAS[0]: ("Agreement of the judge with the majority of people, beyond chance", "1 - D_o / D_e, {} distances"),

@@ -11,14 +11,16 @@ from facevalue.measures.any_time import any_time_p, at_any_time, single_look_lev
 from facevalue.measures.audit_level import FAMILY
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL
-from facevalue.measures.estimates import NOT_MEASURABLE
+from facevalue.measures.interval_method import NOT_MEASURABLE, split_method
 from facevalue.measures.intervention_effects import degrees_of_freedom
+from facevalue.measures.judge_caveats import with_judge_caveats
 from facevalue.measures.multiple_testing import ALPHA, apply
 from facevalue.measures.page_error import leads_page, page_levels
 from facevalue.measures.page_interval import page_interval, row_levels
 from facevalue.measures.power import minimum_detectable
 from facevalue.measures.preregistration import Preregistration
 from facevalue.measures.selection import to_array
+from facevalue.measures.sight import sightless, without_equivalence
 from facevalue.measures.unseen import SAME
 from facevalue.measures.value_limits import check_margins, largest_of, limits_of, within_reach
 from facevalue.measures.verdicts import NO_SPREAD, Verdict, tost, trusted_error, unseen, verdicts
@@ -74,7 +76,8 @@ def judge(
 
     All families of one model (and intervention) are held to alpha together: see `page_error`. So are the worst cases of
     what is found (`worst_case`): a difference is found unless the missing answers say otherwise, if the page would not
-    find it with all missing answers gone against each difference.
+    find it with all missing answers gone against each difference. What rests on a judge of texts is found unless the
+    judge sorts them by their group, where its measured errors could explain it (`with_judge_caveats`).
     """
     by_name = {m.name: m for m in measures}
     chosen = dict(margins or {})
@@ -138,17 +141,21 @@ def judge(
             pl.Series("mde", effect).fill_nan(None),
             *(pl.Series(name, list(x), pl.String) for name, x in texts.items()),
         ]
-    ).with_columns(pl.lit(_stated(out["method"])).fill_null(pl.col("why")).alias("why"))
-    alike = out["method"].str.starts_with(SAME).fill_null(value=False)
-    judged = judged.with_columns(pl.when(alike).then(pl.col("why") + f" {NO_SPREAD}").otherwise("why").alias("why"))
+    ).with_columns(pl.lit(_stated(out["detail"])).fill_null(pl.col("why")).alias("why"))
+    no_spread = (
+        pl.when(out["detail"].str.starts_with(split_method(SAME)[1]).fill_null(value=False))
+        .then(pl.col("why") + f" {NO_SPREAD}")
+        .otherwise("why")
+    )
+    judged = without_equivalence(judged.with_columns(why=no_spread), out["model"].is_in(sightless(out)))
     unbounded = is_found & out["bound_low"].is_null().to_numpy()
     judged = judged.with_columns(
         why=pl.when(pl.Series(unbounded)).then(pl.col("why") + _no_bounds(out, measures)).otherwise("why")
     )
     # A normal limit from few units can lie beyond all that can be: chance gives no more than that either.
     floors = pl.when(pl.col("floor_high").is_not_null()).then(pl.min_horizontal("floor_high", pl.Series(largest)))
-    out = out.with_columns(floors.alias("floor_high"))
-    return out.with_columns(judged.select(pl.when(pl.lit(compared)).then(pl.all()))).select(estimates.columns)
+    out = out.with_columns(floors.alias("floor_high"), *judged.select(pl.when(pl.lit(compared)).then(pl.all())))
+    return with_judge_caveats(out.select(estimates.columns), measures)
 
 
 _NUMBERS = (
@@ -156,9 +163,9 @@ _NUMBERS = (
 )
 
 
-def _stated(method: pl.Series) -> pl.Series:
+def _stated(detail: pl.Series) -> pl.Series:
     """The reason that the study itself gave for what could not be measured; null where it gave none."""
-    reason = method.str.extract(f"^{NOT_MEASURABLE}: (.+)$")
+    reason = detail.str.extract(f"^{NOT_MEASURABLE}: (.+)$")
     return "Not measurable: " + reason + "."
 
 
@@ -249,7 +256,7 @@ def _page_intervals(
     rules = [methods.get(family_names[number], "bh") for number in range(len(family_names))]
     levels = row_levels(p, q, is_found, np.where(np.isfinite(q_page), code, -1), rules, of_family)
     lowest, highest = limits_of(out, measures)
-    ends = np.fmax(lowest, -largest), np.fmin(highest, largest)
+    ends = np.fmax(lowest, np.fmin(-largest, low)), np.fmin(highest, np.fmax(largest, high))
     unsigned = out["measure"].is_in([m.name for m in measures if not m.signed]).to_numpy()
     null = np.where(unsigned & np.isfinite(lowest), lowest, 0.0)
     of_row = 1 - to_array(out["level"].fill_null(LEVEL))

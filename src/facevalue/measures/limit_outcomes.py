@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.power import clusters_needed
@@ -149,7 +149,7 @@ def outcomes(cells: MeasuredCells, at_least: Array, at_most: Array, level: float
 
 def _critical(cells: MeasuredCells, alpha: float) -> Array:
     df = np.where(cells.df > 0, cells.df, 1e6)
-    return -special.stdtrit(df, np.full(df.shape, alpha / 2))
+    return -scipy.special.stdtrit(df, np.full(df.shape, alpha / 2))
 
 
 def _wider(cells: MeasuredCells, alpha: float) -> tuple[Array, Array]:

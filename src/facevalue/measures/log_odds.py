@@ -6,12 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.proportions import effective_size, t_limits
-from facevalue.measures.selection import TOO_FEW
+from facevalue.measures.shares import TOO_FEW
 
-EFFECTIVE = "t, standard error from effective counts over pictures"
-BETWEEN = "t, noise between the pictures of the other activities: this one has too few of its own"
+EFFECTIVE = name_method(IntervalKind.T, "standard error from effective counts over pictures")
+BETWEEN = name_method(
+    IntervalKind.T, "noise between the pictures of the other activities: this one has too few of its own"
+)
 _FEWEST = 4  # activities from which their scatter says what a single one may differ by
 
 

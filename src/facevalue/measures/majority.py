@@ -9,18 +9,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, only_values, ratio
-from facevalue.measures.estimates import NOT_MEASURABLE
 from facevalue.measures.group_explanations import Explanations, draws_for, enough_worlds, tail
-from facevalue.measures.interval_method import NONE
+from facevalue.measures.interval_method import NONE, IntervalKind, name_method, name_unmeasured
 from facevalue.measures.missing_data_bounds import Bounds, Replies
 from facevalue.measures.unseen import EQUAL, SAME, widened
 
 Codes = npt.NDArray[np.int64]
-METHOD = "contrast with a majority of alike groups, over sets"
-PAIR = "t over sets, of one group against the other"
+METHOD = name_method(IntervalKind.INVERSION, "contrast with a majority of alike groups, over sets")
+PAIR = name_method(IntervalKind.T, "over sets, of one group against the other")
 _WIDER = 2.0
 """By how many of its own standard errors a group's variance must exceed the pooled one to count instead of it."""
 _SLACK = 1e-12
@@ -220,8 +219,8 @@ def from_majority(
 def _pair(mean: Array, variance: Array, df: float) -> tuple[Array, Array, Array, Array, Array, float]:
     """Two groups, each against the other: value, low, high, standard error, p, and p of both."""
     value, se = mean - mean[::-1], np.full(2, np.sqrt(variance.sum()))
-    p = 2 * special.stdtr(df, -np.abs(value) / se)
-    reach = special.stdtrit(df, 0.5 + LEVEL / 2) * se
+    p = 2 * scipy.special.stdtr(df, -np.abs(value) / se)
+    reach = scipy.special.stdtrit(df, 0.5 + LEVEL / 2) * se
     return value, value - reach, value + reach, se, p, float(p[0])
 
 
@@ -299,8 +298,8 @@ def _plain(effects: GroupEffects) -> Estimates:
     """Effects without a test, with the reason."""
     none = np.full(effects.mean.shape, np.nan)
     method = np.full(none.shape, NONE, dtype=object)
-    method[effects.sets > 1] = "no interval: no set differs from another"
-    method[~np.isfinite(effects.mean)] = f"{NOT_MEASURABLE}: no set has this group beside the others"
+    method[effects.sets > 1] = name_method(IntervalKind.NONE, "no set differs from another")
+    method[~np.isfinite(effects.mean)] = name_unmeasured("no set has this group beside the others")
     return Estimates(
         effects.mean.copy(), none, none.copy(), effects.n, effects.sets, method, none.copy(), none.copy()
     )  # fmt: skip

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import sparse
+import scipy
 
 from facevalue.annotations.counts import WordCounts
 from facevalue.errors import DataError, UnknownNameError
@@ -210,7 +210,7 @@ def strict(
 class _Null:
     """The log-odds of the tested words under any labelling of the units."""
 
-    def __init__(self, tokens: sparse.csr_array, sizes: Array, prior: Array, prior_size: float) -> None:
+    def __init__(self, tokens: scipy.sparse.csr_array, sizes: Array, prior: Array, prior_size: float) -> None:
         self._words = tokens.T.tocsr().astype(np.float64)
         self._sizes, self._prior, self._prior_size = sizes, prior, prior_size
         self._total = np.asarray(self._words.sum(axis=1), dtype=np.float64)
@@ -282,7 +282,7 @@ def _sides(counts: WordCounts, groups: Labels, unmarked: str) -> tuple[list[str]
     return others, sides
 
 
-def _total(matrix: sparse.csr_array) -> Array:
+def _total(matrix: scipy.sparse.csr_array) -> Array:
     return np.asarray(matrix.sum(axis=0), dtype=np.float64).ravel()
 
 

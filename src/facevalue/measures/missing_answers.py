@@ -1,33 +1,40 @@
 """Missing answers: whether the model declines some groups more often than others, on which prompt.
 
-A refusal is an outcome. Who is refused is a finding of its own, in every study by the same measures and the same test,
-which looks at each group with each prompt, so that no group hides in the mean of all others or of all prompts.
+A refusal is an outcome, and so is a request that failed, whoever withheld the answer. Who gets none is a finding of its
+own, in every study by the same measures and the same test, which looks at each group with each prompt, so that no group
+hides in the mean of all others or of all prompts.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import special
+import scipy
 
 from facevalue.answers import NA
-from facevalue.measures import missing_terms, proportions
+from facevalue.measures import missing_terms
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, only_values
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.labels import Deals
 from facevalue.measures.missing_by import MissingBy
 from facevalue.measures.resampled import FIRST, Shuffled, by_shuffles
+from facevalue.measures.shares import unit_shares
 from facevalue.measures.sum_table import PART, SumTable
 from facevalue.measures.terms import Terms, record
 from facevalue.prompts.variants import PLAIN
 
 SHARE = Measure(
     name="missing_share",
-    title="Share of replies without a valid answer",
-    equation="Σ missing / Σ replies; missing is 1 - mass, for the reason 'refused' 1 for each refusal",
+    title="Share of questions without a valid answer",
+    equation=(
+        "Σ missing / Σ asked; missing is 1 - mass, and 1 for each refusal and each request that failed; for the reason "
+        "'refused' refusals alone, for 'error' requests that failed"
+    ),
     unit="share",
     cluster="unit sampled",
     source="FaceValue",
@@ -35,9 +42,9 @@ SHARE = Measure(
 )
 GAP = Measure(
     name="missing_gap",
-    title="Share of replies without a valid answer, from that of all other groups",
+    title="Share of questions without a valid answer, from that of all other groups",
     equation=(
-        "Σ_b w_b (m_gb - m_ob) / Σ_b w_b, w_b = A_gb A_ob / (A_gb + A_ob): the share missing of a group's replies less "
+        "Σ_b w_b (m_gb - m_ob) / Σ_b w_b, w_b = A_gb A_ob / (A_gb + A_ob): the share missing of a group's answers less "
         "that of all other groups, on the same prompt, within the same units where these are in several groups"
     ),
     unit="share",
@@ -49,18 +56,25 @@ GAP = Measure(
 MEASURES = (SHARE, GAP)
 PUBLISHED = ("na_rate", "refusal_rate", "refusal_share")
 """Names under which studies have the rates of their protocols, each by its own definition and in its own unit."""
+REFUSALS = ("refusal_rate", "refusal_share")
+"""Those of refusals."""
 FAMILY = "missing answers"
 LABELS = ("dimension", "group", "prompt", "reason")
 """What estimates are broken down by: what groups differ in, which group, which prompt, and why there is no answer."""
 _KEYS = ("intervention", "dimension", "group", "prompt", "unit")
-_SUMS = ("replies", "missing", "refused")
+_SUMS = ("replies", "missing", "refused", "failed")
+_REASONS = ((None, "missing"), (NA.REFUSED.value, "refused"), (NA.ERROR.value, "failed"))
+"""Reasons that are told apart, and the sums of them: all; declined by signal or in words; no reply came."""
 _SEED = 20260
 _NOTHING = 1e-9  # of a reply
+_FEWEST = 10  # missing answers for one reason from which on it is tested by itself
 _MOST = 5000  # shuffles
 _WORK = 5e8  # multiplications of all shuffles: some seconds
-_BLOCK = 2**22  # labels that are dealt at once
+_BLOCK = 2**20  # labels that are dealt at once
+_FEW_GROUPS = 4  # up to which a dense product of matrices is faster than a sparse one
 _NEAR = 0.5  # p above which nothing follows from it for an interval, whose width is then that of the null
-_WITHIN, _BETWEEN = "labels dealt anew within units", "labels dealt anew among units"
+_WITHIN = name_method(IntervalKind.PERMUTATION, "labels dealt anew within units")
+_BETWEEN = name_method(IntervalKind.PERMUTATION, "labels dealt anew among units")
 
 
 @dataclass
@@ -84,40 +98,33 @@ class MissingAnswers:
         rows = answers.with_columns(
             pl.lit(1.0).alias("(replies)"),
             pl.when(pl.col("na").is_null()).then((1.0 - mass).clip(0.0, 1.0)).otherwise(1.0).alias("(missing)"),
-            (pl.col("na") == NA.REFUSED.value).fill_null(value=False).cast(pl.Float64).alias("(refused)"),
+            *(
+                (pl.col("na").cast(pl.String) == reason).fill_null(value=False).cast(pl.Float64).alias(f"({name})")
+                for reason, name in _REASONS
+                if reason
+            ),
             unit.hash().alias("(unit)"),
         )
-        nobody = pl.lit(None, pl.String)
-        self._add(rows, nobody, nobody, pl.col("(unit)"))
         if record() is not None:
             called = unit.cast(pl.String).str.replace(r"^[^\x1f]*\x1f", "")  # without the name of the column
             self._call(rows["(unit)"], "stimulus " + called if unit.dtype.is_numeric() else called)
-        for groups in self.by.groups:
-            for dimension, group, whose in groups.columns(answers.columns):
-                self._add(rows, dimension, group, whose.hash(1))
-                if record() is not None:
-                    self._call(rows.select(whose.hash(1)).to_series(), rows.select(whose).to_series())
+        nobody = pl.lit(None, pl.String)
+        people = [who for groups in self.by.groups for who in groups.columns(answers.columns)]
+        keys = [(nobody, nobody, pl.col("(unit)")), *((of, group, whose.hash(1)) for of, group, whose in people)]
+        intervention = pl.col("intervention").cast(pl.String) if "intervention" in rows.columns else pl.lit(PLAIN)
+        asked = {"prompt": self.by.asked(rows.columns), "intervention": intervention}
+        used = sorted({name for e in (*asked.values(), *chain(*keys)) for name in e.meta.root_names()})
+        sums = rows.group_by(used).agg(pl.col(f"({name})").sum().alias(name) for name in _SUMS)
+        for dimension, group, whose in keys:
+            grouped = sums.filter(group.is_not_null()) if group.meta.root_names() else sums
+            self._cells.add(grouped.select(*_SUMS, **asked, dimension=dimension, group=group, unit=whose))
+        if record() is not None:
+            for _, _, whose in people:
+                self._call(sums.select(whose.hash(1)).to_series(), sums.select(whose).to_series())
 
     def _call(self, codes: pl.Series, names: pl.Series) -> None:
         """Note what units are called."""
         self._names |= dict(pl.DataFrame({"code": codes, "name": names}).unique().iter_rows())
-
-    def _add(self, rows: pl.DataFrame, dimension: pl.Expr, group: pl.Expr, unit: pl.Expr) -> None:
-        """Add up rows by their columns as they are, and these by what they say."""
-        intervention = pl.col("intervention").cast(pl.String) if "intervention" in rows.columns else pl.lit(PLAIN)
-        says = {
-            "intervention": intervention,
-            "dimension": dimension,
-            "group": group,
-            "prompt": self.by.asked(rows.columns),
-        }
-        says["unit"] = unit
-        used = list(dict.fromkeys(name for e in says.values() for name in e.meta.root_names()))
-        sums = rows.group_by(used).agg(pl.col(f"({name})").sum().alias(name) for name in _SUMS)
-        if group.meta.root_names():
-            sums = sums.filter(group.is_not_null())
-        named_columns = sums.select(*(e.alias(name) for name, e in says.items()), *_SUMS)
-        self._cells.add(named_columns.group_by(list(says)).agg(pl.col(_SUMS).sum()))
 
     def estimates(self, study: str, model: str) -> pl.DataFrame:
         """Shares and gaps of everything that was asked, and with each intervention."""
@@ -135,7 +142,9 @@ class MissingAnswers:
 
 def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool, names: Mapping[int, str]) -> None:
     """Shares of all, of prompts, of groups and of groups by prompt, and the gaps of these last two."""
-    for reason, column in ((None, "missing"), (NA.REFUSED.value, "refused")):
+    if cells["prompt"].n_unique() == 1:  # what was asked is all that was asked
+        cells = cells.with_columns(prompt=pl.lit(None, pl.String))
+    for reason, column in _REASONS:
         kind = cells.with_columns(missing=column)
         if reason and not kind.select((pl.col("missing") > 0).any()).item():
             continue
@@ -150,7 +159,7 @@ def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool, name
             _add_shares(table, short.drop_nulls("prompt"), ["dimension", "group", "prompt"], reason, names)
     gaps = [
         (reason, rows)
-        for reason, column in ((None, "missing"), (NA.REFUSED.value, "refused"))
+        for reason, column in _REASONS
         for rows in cells.with_columns(missing=column, all="missing").drop_nulls("dimension").partition_by("dimension")
         if rows["missing"].sum() > 0 and rows["group"].n_unique() > 1 and (not reason or _apart(rows))
     ]
@@ -160,32 +169,34 @@ def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool, name
         _add_gaps(table, compared, partly, names)
 
 
-def _apart(refused: pl.DataFrame) -> bool:
-    """Whether there are other reasons than refusals, so that these are tested by themselves, too."""
-    return bool(refused.select(((pl.col("all") - pl.col("missing")) > _NOTHING).any()).item())
+def _apart(of_reason: pl.DataFrame) -> bool:
+    """Whether a reason is tested by itself, too: there are others, and it is not so rare that it could show nothing.
+
+    How often it occurs is the same whatever labels are dealt, so the test stays exact. A few refusals among many
+    failures would only make the largest statistic of the family larger.
+    """
+    if of_reason["missing"].sum() < _FEWEST:
+        return False
+    return bool(of_reason.select(((pl.col("all") - pl.col("missing")) > _NOTHING).any()).item())
 
 
 def _add_shares(
     table: EstimateTable, cells: pl.DataFrame, by: list[str], reason: str | None, names: Mapping[int, str]
 ) -> None:
-    """Shares with Wilson's intervals over units."""
+    """Shares over units (`shares.unit_shares`)."""
     if not cells.height:
         return
-    units = cells.group_by([*by, "unit"]).agg(pl.col("replies", "missing").sum())
-    a, m = pl.col("replies"), pl.col("missing")
-    sums = {"a": a.sum(), "m": m.sum(), "mm": (m * m).sum(), "am": (a * m).sum(), "aa": (a * a).sum()}
-    out = units.group_by(by).agg(**sums, units=pl.len()).sort(by) if by else units.select(**sums, units=pl.len())
-    x = {name: out[name].cast(pl.Float64).to_numpy() for name in (*sums, "units")}
-    share, size = x["m"] / x["a"], x["units"]
-    squares = np.maximum(x["mm"] - 2 * share * x["am"] + share**2 * x["aa"], 0.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        se = np.where(size > 1, np.sqrt(size / (size - 1) * squares) / x["a"], np.nan)
-    low, high = proportions.wilson(share, proportions.effective_size(share, se, size), np.maximum(size - 1, 1))
-    method = np.where(size > 1, proportions.WILSON, "no interval: one unit only").astype(object)
-    labels = {name: out[name].to_list() for name in by}
-    n, terms = x["a"].astype(np.int64), missing_terms.of_shares(units, by, names)
-    estimates = Estimates(share, low, high, n, size.astype(np.int64), method, se, terms=terms)
-    table.add(SHARE, {**labels, "reason": [reason] * share.size}, estimates)
+    units = cells.group_by([*by, "unit"]).agg(pl.col("replies", "missing").sum()).sort([*by, "unit"])
+    labels = units.select(by).unique(maintain_order=True)
+    cell = (
+        units.select(pl.struct(by).rle_id()).to_series().cast(pl.Int64)
+        if by
+        else pl.zeros(units.height, pl.Int64, eager=True)
+    )
+    replies, missing = (units[name].cast(pl.Float64).to_numpy() for name in ("replies", "missing"))
+    shares = unit_shares(cell.to_numpy(), max(labels.height, 1), np.arange(units.height), replies, missing)
+    levels = {**labels.to_dict(as_series=False), "reason": [reason] * shares.value.size}
+    table.add(SHARE, levels, replace(shares, terms=missing_terms.of_shares(units, by, names)))
 
 
 @dataclass(frozen=True)
@@ -326,7 +337,7 @@ class _Excess:
                 cube = cube + sign * share**3 * (triple - 3 * mean * power + 2 * many * mean**3)
         se = self._root(out)
         with np.errstate(invalid="ignore", divide="ignore"):
-            t = special.stdtrit(np.where(variance > 0, out**2 / variance, 1.0), 0.5 + LEVEL / 2)
+            t = scipy.special.stdtrit(np.where(variance > 0, out**2 / variance, 1.0), 0.5 + LEVEL / 2)
             skew = np.where(square > 0, cube / square, 0.0) / self.weight
         middle, half = value + skew * t**2 / 2, t * np.sqrt(se**2 + (skew * t / 2) ** 2)
         return se, t * se, middle - half, middle + half
@@ -337,12 +348,14 @@ class _Excess:
 
     def _sums(self, labels: npt.NDArray[np.int64]) -> Array:
         """Sums of excess by group, shape (deals, groups, prompts)."""
-        many, size = len(labels), len(labels) * len(self.groups)
-        places = (labels + len(self.groups) * np.arange(many)[:, None]).ravel()
-        sums = np.empty((size, self.excess.shape[1]))
-        for at, column in enumerate(self.excess.T):
-            sums[:, at] = np.bincount(places, weights=np.tile(column, many), minlength=size)
-        return sums.reshape(many, len(self.groups), -1)
+        many, groups, items = len(labels), len(self.groups), self.label.size
+        if groups <= _FEW_GROUPS:
+            of_group = (labels[:, None, :] == np.arange(groups)[:, None]).reshape(-1, items)
+            return (of_group.astype(np.float64) @ self.excess).reshape(many, groups, -1)
+        places = (labels + groups * np.arange(many)[:, None]).T.ravel()
+        shape = (many * groups, items)
+        of_group = scipy.sparse.csc_array((np.ones(places.size), places, many * np.arange(items + 1)), shape=shape)
+        return (of_group @ self.excess).reshape(many, groups, -1)
 
 
 def _by(place: npt.NDArray[np.int64], values: Array, places: int = 0) -> Array:
@@ -392,10 +405,10 @@ def _add_gap(
     null = excess.null_error().ravel()
     clear, reach, lowest, highest = (x.ravel() for x in excess.limits(value.reshape(excess.weight.shape)))
     with np.errstate(invalid="ignore", divide="ignore"):
-        tied = np.abs(value) / -special.stdtrit(df, p / 2)
+        tied = np.abs(value) / -scipy.special.stdtrit(df, p / 2)
     se: Array = np.where(p < _NEAR, tied, null)
     se = np.where(p * (1 + tested.shuffles) < 2, np.fmin(se, clear), se)  # no shuffle came near: p is smaller than that
-    half = float(special.stdtrit(df, 0.5 + LEVEL / 2)) * se
+    half = float(scipy.special.stdtrit(df, 0.5 + LEVEL / 2)) * se
     labels: Mapping[str, list[str | None]] = {
         "dimension": [excess.dimension] * weight.size,
         "group": [name for name in excess.groups for _ in excess.prompts],

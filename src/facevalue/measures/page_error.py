@@ -28,6 +28,11 @@ class PageLevel(NamedTuple):
     """Share of alpha that the test's family has, whatever its own tests are."""
 
 
+def in_family(family: pl.Expr, name: str) -> pl.Expr:
+    """Tell which families have this name, or begin with it and go on in brackets."""
+    return (family == name) | family.str.starts_with(f"{name} (")
+
+
 def leads(family: pl.Expr, lead: Sequence[str], tested: pl.DataFrame) -> pl.Expr:
     """Which families lead: those of the first name that was tested, or all that begin with it and go on in brackets.
 
@@ -40,7 +45,7 @@ def leads(family: pl.Expr, lead: Sequence[str], tested: pl.DataFrame) -> pl.Expr
     [True, True, False]
     """
     for name in lead:
-        is_of_name = (family == name) | family.str.starts_with(f"{name} (")
+        is_of_name = in_family(family, name)
         if tested.select(is_of_name.any()).item():
             return is_of_name
     return family.is_in([])

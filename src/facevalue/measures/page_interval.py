@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from facevalue.measures.adjustment import adjust, thresholds
 from facevalue.measures.cluster_bootstrap import Array
@@ -114,7 +114,9 @@ def page_interval(
 
     def critical(level: Array) -> Array:
         tail = np.maximum(level, _LEAST) / 2
-        return np.where(np.isfinite(df) & (df > 0), -special.stdtrit(np.maximum(df, 1), tail), -special.ndtri(tail))
+        return np.where(
+            np.isfinite(df) & (df > 0), -scipy.special.stdtrit(np.maximum(df, 1), tail), -scipy.special.ndtri(tail)
+        )
 
     low, high = interval
     above = value >= null

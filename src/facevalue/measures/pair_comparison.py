@@ -9,7 +9,8 @@ from facevalue.measures import selection
 from facevalue.measures.cluster_bootstrap import Array, only_values
 from facevalue.measures.fisher import fisher_exact
 from facevalue.measures.proportions import Portion, difference
-from facevalue.measures.selection import FEWEST, UNIT, to_array
+from facevalue.measures.selection import UNIT, to_array
+from facevalue.measures.shares import FEWEST
 
 _NOTHING = 1e-9
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse, special
+import scipy
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor, only_values
 
@@ -72,10 +72,10 @@ class Scenes:
         return _frequencies(*(x.reshape(-1, *n.shape[1:]) for x in sums), axis=0)
 
     @cached_property
-    def _adding(self) -> sparse.csr_matrix:
+    def _adding(self) -> scipy.sparse.csr_matrix:
         """Which lines are of which activity, shape (activities, lines)."""
         lines = np.arange(self.activity.size)
-        return sparse.csr_matrix((np.ones(lines.size), (np.unique(self.activity, return_inverse=True)[1], lines)))
+        return scipy.sparse.csr_matrix((np.ones(lines.size), (np.unique(self.activity, return_inverse=True)[1], lines)))
 
     @cached_property
     def _residuals(self) -> tuple[Array, Array]:
@@ -148,7 +148,7 @@ class Scenes:
     @property
     def least(self) -> float:
         """Smallest p of a test by dealing: all deals that only rename identities look alike."""
-        return float(np.exp(-special.gammaln(self.identities + 1) * (self.count - 1)))
+        return float(np.exp(-scipy.special.gammaln(self.identities + 1) * (self.count - 1)))
 
 
 def _frequencies(options: Array, chosen: Array, *, axis: int) -> Array:
@@ -267,7 +267,7 @@ def spread_interval(value: float, null: Array, identities: int, df: float, p: fl
     if not (mean > 0 and variance > 0 and np.isfinite(p)):
         return float("nan"), float("nan")
     nu = min(2 * mean**2 / variance, identities - 1.0)
-    placed = float(special.fdtri(nu, df, 1 - max(p, _SURE)))
+    placed = float(scipy.special.fdtri(nu, df, 1 - max(p, _SURE)))
     f = placed if p >= _SURE else max(placed, value**2 / mean)
 
     def limit(*, upper: bool) -> float:
@@ -275,7 +275,7 @@ def spread_interval(value: float, null: Array, identities: int, df: float, p: fl
         for _ in range(_STEPS):
             middle = (low + high) / 2
             tail = (1 - LEVEL) / 2 * -np.expm1(-middle / 4)
-            below = special.ncfdtr(nu, df, middle, f)
+            below = scipy.special.ncfdtr(nu, df, middle, f)
             is_within = below > tail if upper else 1 - below < 1 - LEVEL - tail
             low, high = (middle, high) if is_within else (low, middle)
         return float(np.sqrt(mean / nu * (high if p < 1 - LEVEL or upper else 0.0)))

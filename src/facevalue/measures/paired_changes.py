@@ -11,12 +11,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import special
+import scipy
 
 from facevalue.measures import unseen
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
 from facevalue.measures.estimates import TYPED, EstimateTable, label_columns
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import Bounds, change_bounds
 from facevalue.measures.selection import to_array
 
@@ -26,11 +27,14 @@ GROUPS = 20
 """Groups of units that are left out in turn: with 15 or more, t has nearly its normal width (Kott 2001)."""
 PAIRS = "pairs"
 """Layer of groups of pairs; the other layers hold groups of units."""
-NO_GROUPS = "no interval: fewer than two groups of clusters"
-UNDEFINED = "no interval: not measurable without some of the clusters"
-NONE_ITSELF = "no interval: the estimate itself has none"
-NO_VARIANCE = "no interval: the same change whichever group is left out"
-ALL_ALIKE = "no spread, the same change whichever group is left out: what units that were not seen could do"
+NO_GROUPS = name_method(IntervalKind.NONE, "fewer than two groups of clusters")
+UNDEFINED = name_method(IntervalKind.NONE, "cannot be measured without some of the clusters")
+NONE_ITSELF = name_method(IntervalKind.NONE, "the estimate itself has none")
+NO_VARIANCE = name_method(IntervalKind.NONE, "the same change whichever group is left out")
+ALL_ALIKE = name_method(
+    IntervalKind.EXACT,
+    "no spread, the same change whichever group is left out: what units that were not seen could do",
+)
 _COUNTED = ("value", "n", "clusters")
 REDUCED = (*_COUNTED, "bound_low", "bound_high", "(bare)")
 """Numbers that `reduced` keeps of each estimate."""
@@ -78,7 +82,7 @@ def deal(units: int, groups: int, seed: int) -> npt.NDArray[np.int64]:
 
 
 def reduced(estimates: pl.DataFrame) -> pl.DataFrame:
-    """What is needed of the estimates of one model and condition: labels, value, n, clusters, bounds; bare; floored.
+    """What is needed of estimates of one model and condition: labels, value, n, clusters, bounds; bare; floored.
 
     Bare: without an interval of its own. Floored: beside a noise floor. Both, and bounds, are asked of whole samples
     alone, so that estimates without a group may be taken with `cluster_bootstrap.values_only`.
@@ -311,12 +315,12 @@ def interval(
         reasons[bare] = NONE_ITSELF
         alike &= ~bare
     se = np.where([r is None for r in reasons], se, np.nan)
-    half = special.stdtrit(change.df, 0.5 + LEVEL / 2) * se
+    half = scipy.special.stdtrit(change.df, 0.5 + LEVEL / 2) * se
     low, high = d - half, d + half
     with np.errstate(invalid="ignore", divide="ignore"):
-        p = np.asarray(2 * special.stdtr(change.df, -np.abs(d) / se), dtype=np.float64)
+        p = np.asarray(2 * scipy.special.stdtr(change.df, -np.abs(d) / se), dtype=np.float64)
     method = np.array(
-        [reason or f"delete-a-group jackknife, {groups:.0f} random groups by {measure.cluster}"
+        [reason or name_method(IntervalKind.JACKKNIFE, f"{groups:.0f} random groups by {measure.cluster}")
          for reason, groups in zip(reasons, change.groups, strict=True)], dtype=object,
     )  # fmt: skip
     if alike.any():

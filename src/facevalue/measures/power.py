@@ -20,7 +20,7 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array
@@ -132,7 +132,7 @@ def clusters_needed(
         return np.asarray(reach <= 1 + _CLOSE)
 
     # The normal approximation is a lower end; what its own t asks for is enough, since t only shrinks with the sample.
-    low = np.maximum(np.floor(((special.ndtri(1 - level / 2) + special.ndtri(power)) * relative) ** 2), 2.0)
+    low = np.maximum(np.floor(((scipy.special.ndtri(1 - level / 2) + scipy.special.ndtri(power)) * relative) ** 2), 2.0)
     high = np.maximum(np.ceil((_noncentrality(np.minimum(low - 1, most_df), level, power) * relative) ** 2), 2.0)
     high = np.where(fits(low, slice(None)), low, high)
     while (wide := np.flatnonzero(high - low > 1)).size:
@@ -201,13 +201,13 @@ def _noncentrality(df: npt.ArrayLike, alpha: npt.ArrayLike, power: float) -> Arr
     _check(alpha, power)
     freedom, tail = np.broadcast_arrays(np.asarray(df, dtype=np.float64), np.asarray(alpha, dtype=np.float64) / 2)
     finite = np.where((freedom > 0) & (freedom < _NORMAL), freedom, np.nan)
-    critical = -special.stdtrit(finite, tail)
+    critical = -scipy.special.stdtrit(finite, tail)
     far = critical > _FAR  # there the mean's own error is nothing beside that of its standard error
     with np.errstate(invalid="ignore"):
-        asymptotic = critical * np.sqrt(special.chdtri(finite, 1 - power) / finite)
-    exact = special.nctdtrinc(np.where(far, np.nan, finite), 1 - power, critical)
+        asymptotic = critical * np.sqrt(scipy.special.chdtri(finite, 1 - power) / finite)
+    exact = scipy.special.nctdtrinc(np.where(far, np.nan, finite), 1 - power, critical)
     out = np.where(far, asymptotic, exact)
-    return np.where(freedom >= _NORMAL, special.ndtri(power) - special.ndtri(tail), out)
+    return np.where(freedom >= _NORMAL, scipy.special.ndtri(power) - scipy.special.ndtri(tail), out)
 
 
 def _spread(sd: npt.ArrayLike) -> Array:

@@ -31,7 +31,6 @@ from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.given import read_file, to_text, to_toml
 from facevalue.measures import multiple_testing as testing
 from facevalue.measures.estimates import TYPED
-from facevalue.measures.former_labels import COLUMNS, Renamed, present_names
 from facevalue.measures.verdicts import check_margin
 
 MAX_BYTES = 256 * 1024
@@ -69,7 +68,6 @@ def read_preregistration(
     path: Path,
     measures: Iterable[str] | None = None,
     labels: Iterable[str] | None = None,
-    renamed: Renamed | None = None,
 ) -> Preregistration:
     """Read a pre-registration file; the format is at the top of this module.
 
@@ -81,8 +79,6 @@ def read_preregistration(
         Names that measures may have, if known: others are errors at once and not after the run.
     labels:
         The labels that the study declares, if others are to be errors at once.
-    renamed:
-        What its labels were called before (`Study.estimates.renamed`), and may be called in the file.
 
     Raises
     ------
@@ -90,14 +86,13 @@ def read_preregistration(
         For a file that cannot be read or understood; each says what to mend.
     """
     data = read_file(path, MAX_BYTES, "pre-registration")
-    return parse_preregistration(data, measures, labels, renamed, name=str(path))
+    return parse_preregistration(data, measures, labels, name=str(path))
 
 
 def parse_preregistration(
     data: bytes,
     measures: Iterable[str] | None = None,
     labels: Iterable[str] | None = None,
-    renamed: Renamed | None = None,
     *,
     name: str = "pre-registration",
 ) -> Preregistration:
@@ -132,9 +127,7 @@ Known: alpha, family, margin.
         tables = document.get("family", [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             raise DataError("families are written as [[family]] tables, one for each.")
-        families = tuple(
-            _family(table, number, alpha, names, columns, renamed or {}) for number, table in enumerate(tables, start=1)
-        )
+        families = tuple(_family(table, number, alpha, names, columns) for number, table in enumerate(tables, start=1))
         testing.check_distinct(families)
         if not families and not margins:
             raise DataError("it declares neither a family nor a margin, so nothing could be confirmed by it.")
@@ -189,7 +182,6 @@ def _family(
     alpha: float,
     measures: Sequence[str] | None,
     columns: Sequence[str] | None,
-    renamed: Renamed,
 ) -> testing.Family:
     name = table.get("name")
     place = f"family {name!r}" if name else f"family {number}"
@@ -204,7 +196,7 @@ def _family(
         conditions = table.get("where", {})
         if not isinstance(conditions, dict):
             raise DataError('[family.where] is a table: one line per label, such as attribute = ["hair"].')
-        levels = _where(conditions, columns, present_names(renamed, measure))
+        levels = _levels_by_label(conditions, columns)
         return testing.Family(
             name=str(name), kind="confirmatory", measure=measure, where=levels, method=str(method),
             alpha=_level(table.get("alpha", alpha)),
@@ -213,19 +205,12 @@ def _family(
         raise testing.located(error, place) from None
 
 
-def _where(
-    levels: Mapping[str, object], columns: Sequence[str] | None, present: Mapping[str, str]
-) -> dict[str, tuple[str, ...] | None]:
+def _levels_by_label(levels: Mapping[str, object], columns: Sequence[str] | None) -> dict[str, tuple[str, ...] | None]:
     out: dict[str, tuple[str, ...] | None] = {}
     for name, value in levels.items():
-        label = present.get(name, name)
-        if columns is not None and label not in columns:
-            if value == [] and name in COLUMNS:
-                continue  # estimates of this study are over all its levels, and every table had that column once
+        if columns is not None and name not in columns:
             raise UnknownNameError("label", name, columns)
-        if label in out:
-            raise DataError(f"{label!r} is named twice, as {name!r} is what it was called before.")
-        out[label] = _levels(name, value)
+        out[name] = _levels(name, value)
     return out
 
 

@@ -12,6 +12,7 @@ from facevalue.measures import cluster_bootstrap
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.selection import to_array
 
 NEUTRAL = 50.0
@@ -19,6 +20,7 @@ NEUTRAL = 50.0
 LOW, HIGH, CONFLICTING = "consistently low", "consistently high", "conflicting"
 MIXED, ALONE = "mixed or neutral", "one paradigm only"
 _FEWEST = 4  # identities from which a correlation gets an interval
+_BCA = name_method(IntervalKind.BOOTSTRAP, "BCa over identities")
 
 
 def pattern(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
@@ -118,7 +120,7 @@ def correlations(
             continue
         correlation = cluster_bootstrap.bca(sums, np.ones_like(sums), _pearson, seed, resamples)
         value[i], low[i], high[i], se[i] = (entry[0] for entry in correlation)
-    method = "BCa bootstrap over identities" if size >= _FEWEST else f"no interval: fewer than {_FEWEST} identities"
+    method = _BCA if size >= _FEWEST else name_method(IntervalKind.NONE, f"fewer than {_FEWEST} identities")
     number = np.full(2, size, dtype=np.int64)
     return cluster_bootstrap.Estimates(value, low, high, number, number, np.full(2, method, dtype=object), se)
 

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
+from facevalue.measures.interval_method import IntervalKind, name_method
 
-WILSON = "Wilson, effective sample size over pictures"
-PAIRED = "t over pictures, of paired differences"
+WILSON = name_method(IntervalKind.WILSON, "effective sample size over pictures")
+PAIRED = name_method(IntervalKind.T, "over pictures, of paired differences")
 _FLAT = 1e-7  # standard errors below this are rounding
 
 
@@ -57,7 +58,7 @@ def wilson(
     """
     p, n, freedom = (np.asarray(x, dtype=np.float64) for x in (share, size, df))
     with np.errstate(invalid="ignore", divide="ignore"):
-        k = special.stdtrit(np.maximum(freedom, 1), 0.5 + np.asarray(level) / 2) ** 2 / n
+        k = scipy.special.stdtrit(np.maximum(freedom, 1), 0.5 + np.asarray(level) / 2) ** 2 / n
         spread = np.sqrt(k * p * (1 - p) + k**2 / 4)
         low, high = (p + k / 2 - spread) / (1 + k), (p + k / 2 + spread) / (1 + k)
     return np.clip(low, 0.0, p), np.clip(high, p, 1.0)
@@ -106,41 +107,7 @@ def score_p(share: npt.ArrayLike, size: npt.ArrayLike, df: npt.ArrayLike, null: 
     """
     p, n, freedom, p0 = (np.asarray(x, dtype=np.float64) for x in (share, size, df, null))
     statistic = np.abs(p - p0) * np.sqrt(n / (p0 * (1 - p0)))
-    return np.minimum(2 * special.stdtr(np.maximum(freedom, 1), -statistic), 1.0)
-
-
-def square_and_add(
-    first: tuple[Array, Array, Array],
-    second: tuple[Array, Array, Array],
-    correlation: npt.ArrayLike = 0.0,
-) -> tuple[Array, Array, Array]:
-    """Difference of two shares from the limits of each.
-
-    `first` and `second`: value, low and high of each. `correlation`: between the two estimates, in [-1, 1]; zero where
-    they come from different clusters. NaN counts as zero: where one of them does not vary, they do not vary together.
-    Returns value (first - second), low, high; NaN where a limit is.
-
-    Equation
-    --------
-    low = d - sqrt(l² - 2 r l u + u²) with l = p1 - low1, u = high2 - p2, and likewise high with high1 - p1 and
-    p2 - low2 (Newcombe 1998, methods 10 and, with r, of paired shares; Zou and Donner 2008, "MOVER").
-
-    Examples
-    --------
-    >>> one = tuple(np.array([x]) for x in (0.6, 0.5, 0.7))
-    >>> [float(x[0].round(3)) for x in square_and_add(one, one)]
-    [0.0, -0.141, 0.141]
-    >>> [abs(float(x[0].round(3))) for x in square_and_add(one, one, 1.0)]
-    [0.0, 0.0, 0.0]
-    """
-    (p1, low1, high1), (p2, low2, high2) = first, second
-    r = np.clip(np.nan_to_num(np.asarray(correlation, dtype=np.float64)), -1.0, 1.0)
-
-    def reach(a: Array, b: Array) -> Array:
-        return np.sqrt(np.maximum(a**2 - 2 * r * a * b + b**2, 0.0))
-
-    value = p1 - p2
-    return value, value - reach(p1 - low1, high2 - p2), value + reach(high1 - p1, p2 - low2)
+    return np.minimum(2 * scipy.special.stdtr(np.maximum(freedom, 1), -statistic), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +163,6 @@ def difference(
 
 def t_limits(value: Array, se: Array, df: Array) -> tuple[Array, Array, Array]:
     """Low, high and two-sided p of no difference, by t."""
-    reach = special.stdtrit(df, 0.5 + LEVEL / 2) * se
+    reach = scipy.special.stdtrit(df, 0.5 + LEVEL / 2) * se
     with np.errstate(invalid="ignore", divide="ignore"):
-        return value - reach, value + reach, 2 * special.stdtr(df, -np.abs(value / se))
+        return value - reach, value + reach, 2 * scipy.special.stdtr(df, -np.abs(value / se))

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.interval_method import NOT_MEASURABLE, IntervalKind
 
 FEWEST = 5
 """Cells that a correlation takes."""
@@ -75,7 +76,7 @@ def rank_agreement(
     """
     alpha, none = 1 - level, float("nan")
     if first.size < FEWEST or np.ptp(first) == 0 or np.ptp(second) == 0:
-        reason = f"not measurable: fewer than {FEWEST} cells, or all alike"
+        reason = f"{NOT_MEASURABLE}: fewer than {FEWEST} cells, or all alike"
         return RankAgreement(measure, first.size, none, none, none, none, none, none, none, none, level, reason)
     rho = float(_spearman(_ranks(first[None]), _ranks(second[None]))[0])
     null = _spearman(_ranks(noise[0]), _ranks(noise[1]))
@@ -87,7 +88,7 @@ def rank_agreement(
     chance_low, chance_high = (float(np.quantile(null, q)) for q in (0.025, 0.975))
     return RankAgreement(
         measure, first.size, rho, float(null.mean()), chance_low, chance_high, p, value, low, high, level,
-        f"inversion over normal effects, errors by the jackknife; {null.size:,} draws",
+        f"{IntervalKind.INVERSION} (over normal effects, errors by the jackknife; {null.size:,} draws)",
     )  # fmt: skip
 
 

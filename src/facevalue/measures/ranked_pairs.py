@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.dyads import PairShares
+from facevalue.measures.dyads import p_least
 from facevalue.measures.estimators import Cells, Inference, Level, Sums, cells_of, pair_share
 from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.shares import Shares
 
 EVEN = 0.5
 """Share of ranked pairs in which either is above, were there nothing between them."""
@@ -74,12 +75,12 @@ def ranked_above(sums: Sums, by: Sequence[str] = ()) -> Cells:
     with np.errstate(invalid="ignore"):
         missing = lost / (ranked + lost)
     bounds = Bounds(share.value, lower.value, upper.value, missing, np.maximum(lower.se, upper.se))
-    return labels, Inference(share, bounds=bounds, p=share.p(EVEN), p_least=share.p_least(EVEN)).less(EVEN)
+    return labels, Inference(share, bounds=bounds, p=share.p(EVEN), p_least=p_least(share, EVEN)).less(EVEN)
 
 
-def _pair_share(sums: Sums, by: Sequence[str]) -> tuple[Mapping[str, Sequence[Level]], PairShares]:
+def _pair_share(sums: Sums, by: Sequence[str]) -> tuple[Mapping[str, Sequence[Level]], Shares]:
     labels, tested = pair_share(sums, by)
-    assert isinstance(tested.estimates, PairShares)
+    assert isinstance(tested.estimates, Shares)
     return labels, tested.estimates
 
 

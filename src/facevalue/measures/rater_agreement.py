@@ -14,8 +14,8 @@ from facevalue.measures import cluster_bootstrap
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.cohen import cohen_kappa
-from facevalue.measures.estimates import NOT_MEASURABLE
 from facevalue.measures.fleiss import fleiss_kappa
+from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.proportions import ends_of_agreement
 
 ALPHA = Measure(
@@ -32,6 +32,7 @@ FLAG = 3.0
 RATERS = 3
 """Raters that each pair has in the paper."""
 _PAIR = 2  # raters of Cohen's kappa
+METHOD = name_method(IntervalKind.BOOTSTRAP, "BCa over items, and no narrower than Wilson's of disagreement")
 METRICS = ("nominal", "ordinal", "interval", "ratio")
 
 
@@ -127,7 +128,7 @@ def alpha(ratings: Array, seed: int, metric: str = "ordinal") -> Estimates:
         size, items = np.array([(~np.isnan(pairable)).sum()]), np.array([pairable.shape[1]])
         reason = "all ratings are the same" if pairable.shape[1] > 1 else "one item alone has two ratings"
         reason = reason if values.size else "no item has two ratings"
-        return Estimates(none, none, none, size, items, np.array([f"{NOT_MEASURABLE}: {reason}"], dtype=object))
+        return Estimates(none, none, none, size, items, np.array([name_unmeasured(reason)], dtype=object))
     counts = (pairable[:, :, None] == values).sum(axis=0).astype(np.float64)  # (items, values)
     m = counts.sum(axis=1)
     pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(values.size)
@@ -138,7 +139,7 @@ def alpha(ratings: Array, seed: int, metric: str = "ordinal") -> Estimates:
 
     value, low, high, se = cluster_bootstrap.bca(coincidences, coincidences, statistic, seed)
     n, clusters = np.array([int(m.sum())]), np.array([len(m)])
-    method = np.array(["BCa bootstrap over items, and no narrower than Wilson's of disagreement"], dtype=object)
+    method = np.array([METHOD], dtype=object)
     if not cluster_bootstrap.only_values():
         distances = _distances(counts.sum(axis=0), values, metric)
         most = distances.max() / _expected(distances, counts.sum(axis=0))

@@ -1,14 +1,15 @@
 """Differences between two ratios of sums over units, where units differ in how many of their answers count."""
 
 import numpy as np
-from scipy import special
+import scipy
 
 from facevalue.measures import unseen
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, only_values, ratio
+from facevalue.measures.interval_method import IntervalKind, name_method
 
-METHOD = "jackknife over units, t by their effective number"
-ALIKE = "no spread: what units that were not seen could do"
-FEW = "no interval: fewer than two units on either side"
+METHOD = name_method(IntervalKind.JACKKNIFE, "over units, t by their effective number")
+ALIKE = name_method(IntervalKind.EXACT, "no spread: what units that were not seen could do")
+FEW = name_method(IntervalKind.NONE, "fewer than two units on either side")
 
 
 def ratio_differences(first: tuple[Array, Array], second: tuple[Array, Array], largest: float) -> Estimates:
@@ -69,10 +70,10 @@ def ratio_differences(first: tuple[Array, Array], second: tuple[Array, Array], l
         pooled = sum(square.sum(axis=0) for square in squares) / (groups[0] + groups[1])
         pooled_se = np.sqrt(pooled * sum(1 / counts.sum(axis=0) for _, counts in sides))
         pooled_df = np.maximum(groups[0] + groups[1] - 2.0, 1.0)
-        p = 2 * special.stdtr(df, -np.abs(value) / se)
-        p_pooled = np.where(apart, 2 * special.stdtr(pooled_df, -np.abs(value) / pooled_se), 0.0)
-        reach = special.stdtrit(df, 0.5 + LEVEL / 2) * se
-        reach = np.fmax(reach, np.where(apart, special.stdtrit(pooled_df, 0.5 + LEVEL / 2) * pooled_se, 0.0))
+        p = 2 * scipy.special.stdtr(df, -np.abs(value) / se)
+        p_pooled = np.where(apart, 2 * scipy.special.stdtr(pooled_df, -np.abs(value) / pooled_se), 0.0)
+        reach = scipy.special.stdtrit(df, 0.5 + LEVEL / 2) * se
+        reach = np.fmax(reach, np.where(apart, scipy.special.stdtrit(pooled_df, 0.5 + LEVEL / 2) * pooled_se, 0.0))
     low, high, p = value - reach, value + reach, np.fmax(p, p_pooled)
     method = np.full(value.size, METHOD, dtype=object)
     alike = (se == 0) & ~few & np.isfinite(value)

@@ -4,8 +4,9 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
 
-METHOD = "Jeffreys by stratum, items as units"
+METHOD = name_method(IntervalKind.JEFFREYS, "by stratum, items as units")
 _DRAWS = 4_000
 _PRIOR = 0.5
 
@@ -60,7 +61,7 @@ def reader_accuracy(
     value = _rates(counts / counts.sum(axis=1, keepdims=True), weight)
     n = np.array([int(flagged.sum()), int(gold.sum())])
     none = np.full(2, np.nan)
-    methods = np.array([METHOD if size else "not measurable: no item has the label" for size in n], dtype=object)
+    methods = np.array([METHOD if size else name_unmeasured("no item has the label") for size in n], dtype=object)
     if not n.any():
         return Estimates(none, none, none, n, n, methods, none)
     rng = np.random.default_rng(seed)

@@ -11,15 +11,15 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
-from facevalue.measures.interval_method import NONE
+from facevalue.measures.interval_method import NONE, IntervalKind, name_method
 
 Codes = npt.NDArray[np.int64]
 
-METHOD = "which picture is the base dealt out anew"
+METHOD = name_method(IntervalKind.PERMUTATION, "which picture is the base dealt out anew")
 _BOTH = ", and t over cluster means: the wider of both"
 BOTH = f"{METHOD}{_BOTH}"
 _STEPS, _EDGE = 40, 12
@@ -194,7 +194,7 @@ def _saddlepoint(
         first, r, slope = tail(side * low)
         return side * first, side * r, np.minimum(slope / cgf(side * low)[2], 1.0)
 
-    target = np.asarray(-special.stdtrit(df, (1 - LEVEL) / 2), dtype=np.float64)
+    target = np.asarray(-scipy.special.stdtrit(df, (1 - LEVEL) / 2), dtype=np.float64)
     up = np.ones(distance.shape)
     reach, edges = [], [edge(up), edge(-up)]
     for side, (last, highest, slope) in zip((up, -up), edges, strict=True):
@@ -205,7 +205,7 @@ def _saddlepoint(
     size = np.maximum(np.abs(distance), _NEAR)
     r = side * tail(_solve(lambda t: cgf(t)[1:], np.minimum(size, last), side))[1]
     r = np.maximum(np.where(size > last, highest + (size - last) * slope, r), 0.0)
-    p = np.minimum(2 * special.stdtr(df, -r), 1.0)
+    p = np.minimum(2 * scipy.special.stdtr(df, -r), 1.0)
     # Sums that take few values have an r* that is not quite monotone: the wider of interval and test holds.
     near = np.where(side > 0, *reach)
     near = np.where((p >= 1 - LEVEL) & (near < size), size * (1 + 1e-9), near)

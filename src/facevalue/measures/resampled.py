@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from facevalue.measures.adjustment import adjust
 from facevalue.measures.cluster_bootstrap import Array, Floor, no_floor, only_values
@@ -188,5 +188,5 @@ def distinct(labels: npt.NDArray[np.int64], stratum: npt.NDArray[np.int64]) -> f
     total = 0.0
     for at in np.unique(stratum):
         sizes = np.unique(labels[stratum == at], return_counts=True)[1]
-        total += special.gammaln(sizes.sum() + 1) - special.gammaln(sizes + 1).sum()
+        total += scipy.special.gammaln(sizes.sum() + 1) - scipy.special.gammaln(sizes + 1).sum()
     return float(np.rint(np.exp(total))) if total < _COUNTABLE else float("inf")

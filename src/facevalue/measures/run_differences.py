@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, single
+from facevalue.measures.interval_method import IntervalKind, name_method, split_method
 from facevalue.measures.pair_moments import share_beyond, spread_interval
 from facevalue.measures.paired_changes import PREFIX, ChangeSet, change_of, interval
 from facevalue.measures.run_comparison import STATISTICS
@@ -18,7 +19,7 @@ DRAWS = 4000
 SEED = 20261
 MEAN, SIZE, RMS, LARGEST = STATISTICS
 BALANCED = "zero by construction: in either run the cells add up to one total"
-NOISE = "noise of the cells, drawn together"
+NOISE = name_method(IntervalKind.INVERSION, "noise of the cells, drawn together")
 _ZERO: Final = 1e-9
 
 
@@ -119,7 +120,7 @@ def _mean(changes: ChangeSet, rows: npt.NDArray[np.int64], measure: Measure, n: 
     typical = np.nanmean(np.append(changes.each.se[rows], 0.0))
     if abs(change.value[0]) <= _ZERO and change.se[0] <= _ZERO * typical and typical > 0:
         none = float("nan")
-        return Summary(MEAN, single(0.0, none, none, none, n, clusters, f"no interval: {BALANCED}"), none)
+        return Summary(MEAN, single(0.0, none, none, none, n, clusters, name_method(IntervalKind.NONE, BALANCED)), none)
     estimate, p = interval(change, np.array([n]), np.array([clusters]), mean_of(measure))
     return Summary(MEAN, estimate, float(p[0]))
 
@@ -132,4 +133,6 @@ def as_row(summary: Summary) -> Mapping[str, Any]:
         "floor": None if floor is None else floor.mean[0],
         "floor_high": None if floor is None else floor.high[0],
     }
-    return {"statistic": summary.name, **numbers, "p": summary.p, **columns, "method": str(summary.estimate.method[0])}
+    kind, detail = split_method(str(summary.estimate.method[0]))
+    methods = {"method": kind.value, "detail": detail}
+    return {"statistic": summary.name, **numbers, "p": summary.p, **columns, **methods}

@@ -14,11 +14,12 @@ from facevalue.annotations.scores import Scores
 from facevalue.errors import DataError
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.interval_method import with_details
 
 Scorer = Callable[[Sequence[str]], Sequence[float]]
 _AUDITED = {
     "label": pl.String(), "group": pl.String(), "shift": pl.Float64(), "low": pl.Float64(), "high": pl.Float64(),
-    "n": pl.Int64(), "method": pl.String(),
+    "n": pl.Int64(), "method": pl.String(), "detail": pl.String(),
 }  # fmt: skip
 
 TEMPLATES = tuple(
@@ -54,8 +55,8 @@ def audit(
 ) -> pl.DataFrame:
     """Score the same sentences with each group's words and with none.
 
-    Returns one row per group: `group`, `shift` (mean score less that of the masked sentence), `low`, `high`, `n` and
-    `method`; a null shift is not measurable.
+    Returns one row per group: `group`, `shift` (mean score less that of the masked sentence), `low`, `high`, `n`,
+    `method` and `detail`; a null shift is not measurable.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def audit(
     shifts = (table[1:] - table[0]).T
     seen = np.isfinite(shifts)
     estimates = cluster_bootstrap.means(np.where(seen, shifts, 0.0), seen.astype(np.float64), seed)
-    return pl.DataFrame(
+    rows = pl.DataFrame(
         {
             "group": list(groups),
             "shift": estimates.value,
@@ -102,7 +103,8 @@ def audit(
             "n": estimates.n,
             "method": [str(m) for m in estimates.method],
         }
-    ).with_columns(pl.col("shift", "low", "high").fill_nan(None))
+    )
+    return with_details(rows).with_columns(pl.col("shift", "low", "high").fill_nan(None))
 
 
 def audited(scores: Scores, groups: Mapping[str, str], seed: int = 0) -> pl.DataFrame:

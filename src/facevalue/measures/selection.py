@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.measures import dyads
 from facevalue.measures.cluster_bootstrap import Array, only_values
-from facevalue.measures.proportions import WILSON, effective_size, score_p, wilson
-
-Codes = npt.NDArray[np.int64]
+from facevalue.measures.proportions import WILSON, score_p
+from facevalue.measures.shares import FEWEST, NOTHING, TOO_FEW, Codes, of_variance, unit_shares
 
 SUMS = ("n", "s", "requests")
 ENDS = ("s_least", "s_most")
@@ -27,9 +27,6 @@ MOMENTS = ("clusters", "n", "s", "nn", "sn", "ss", "requests")
 """Sums over the pairs of a cell: how many answered, n, s, n², s n, s², and the number of answers asked for."""
 CELL = "_cell"
 """Number of the cell that a row belongs to, where cells are summed up."""
-FEWEST = 3
-"""Units from which there is an interval."""
-_NOTHING = 1e-9  # mass that is no answer
 
 
 def moments(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -40,7 +37,7 @@ def moments(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     always give the same numbers to the last bit.
     """
     n, s = pl.col("n"), pl.col("s")
-    seen = (n > _NOTHING).sum().cast(pl.Float64)
+    seen = (n > NOTHING).sum().cast(pl.Float64)
     products = {"clusters": seen, "n": n.sum(), "s": s.sum(), "nn": (n * n).sum(), "sn": (s * n).sum()}
     out = sums.group_by(by, maintain_order=True)
     return out.agg(**products, ss=(s * s).sum(), requests=pl.col("requests").sum().cast(pl.Float64))
@@ -84,18 +81,11 @@ def cells(
 
     Equation
     --------
-    S = 1/A Σ_a 100 s_a / n_a over the activities with an answer (section 5). A unit u adds c_u = 1/A Σ_a s_ua / n_a,
-    with weight w_u = 1/A Σ_a n_ua / n_a. se² = Σ_h G_h/(G_h - 1) Σ_u (c_u - R_h w_u)², R_h = Σ c_u / Σ w_u: between
-    units within layers h (Cochran, Sampling Techniques, 1977, sections 5.3 and 6.4). Layers are strata and
-    activities where each has two units or more and no unit is in two of them; else strata; else there is one. Degrees
-    of freedom: V² / Σ_h V_h²/(g_h - 1), with V_h = Σ_u w_u² and g_h = V_h² / Σ_u w_u⁴ (Satterthwaite, for units that
-    weigh unlike).
-
-    With `whole`, c_u = s_u / n and w_u = n_u / n, and se² is multiplied by n Σ_a (1/n_a) / A² (Kish) for activities
-    that are not asked equally often. With `partners`, se_i² grows by Σ_j max(se_j² - P_j, 0) (n_ij / n_i)², P_j the
-    variance over pairs as if they were independent: a picture that stands beside several of i's own adds to all of them
-    (Aronow, Samii and Assenova 2015, "Cluster-robust variance estimation for dyadic data"). Intervals:
-    `proportions.wilson`.
+    `shares.unit_shares`, averaged over the activities with an answer (section 5). With `whole`, a unit adds s_u / n
+    with the weight n_u / n, and se² is multiplied by n Σ_a (1/n_a) / A² (Kish) for activities that are not asked
+    equally often. With `partners`, se_i² grows by Σ_j max(se_j² - P_j, 0) (n_ij / n_i)², P_j the variance over pairs as
+    if they were independent: a picture that stands beside several of i's own adds to all of them (Aronow, Samii and
+    Assenova 2015, "Cluster-robust variance estimation for dyadic data").
 
     Raises
     ------
@@ -114,36 +104,34 @@ def cells(
     if "question" in frame.columns and "question" not in by and _mixed(frame, by):
         raise ValueError("A cell would put several questions about one pair together; name `question` in `by`.")
     labels, cell = numbered(frame, by)
-    activity = "activity" if "activity" in frame.columns else pl.lit(None, pl.String)
-    rows = _coded(frame.with_columns(pl.Series(CELL, cell, pl.UInt32), activity=activity))
-    out = pl.concat([labels, _values(rows).drop(CELL)], how="horizontal")
-    units = rows.filter(pl.col("unit").is_not_null())
-    variance = between(_contributions(units)).with_columns(kish=pl.lit(value=False))
-    worse = None if only_values() else _worse_end(units, variance)
+    count, stratum, unit, activity = labels.height, *(_codes(frame, name) for name in (*UNIT, "activity"))
+    n, s, requests = (to_array(frame[name]) for name in SUMS)
+    ends = (to_array(frame[ENDS[0]]), to_array(frame[ENDS[1]])) if set(ENDS) <= set(frame.columns) else None
+    missing_of = None if only_values() else requests
+    shares = unit_shares(cell, count, unit, n, s, stratum=stratum, inner=activity, requests=missing_of, ends=ends)
+    variance, df, units = shares.variance, shares.df, shares.clusters
     if whole is not None and whole.height:
-        totals = _coded(whole.join(labels, on=by, nulls_equal=True, maintain_order="left"))
-        totals = add(totals, [CELL, *UNIT]).filter(pl.col("n") > _NOTHING)
-        total = pl.col("n").sum().over(CELL)
-        activity = pl.lit(None, pl.UInt32).alias("activity")
-        totals = totals.with_columns(activity, w=pl.col("n") / total, c=pl.col("s") / total, spans=pl.lit(1))
-        variance = pl.concat([variance, between(totals, layered=False).with_columns(kish=pl.lit(value=True))])
-    out = out.join(variance, on=CELL, how="left", maintain_order="left")
-    uneven = pl.when("kish").then("uneven").otherwise(1.0)
-    out = out.with_columns(variance=pl.col("variance") * uneven)
+        rows = whole.join(labels, on=by, nulls_equal=True, maintain_order="left")
+        of_whole = unit_shares(
+            rows[CELL].cast(pl.Int64).to_numpy(), count, _codes(rows, "unit"), to_array(rows["n"]), to_array(rows["s"]),
+            stratum=_codes(rows, "stratum"),
+        )  # fmt: skip
+        is_whole = units == 0
+        variance = np.where(is_whole, of_whole.variance * _unevenness(cell, count, activity, n), variance)
+        df, units = (np.where(is_whole, x, y) for x, y in ((of_whole.df, df), (of_whole.clusters, units)))
+    out = labels.drop(CELL).with_columns(pl.Series("variance", variance).fill_nan(None))
     if partners is not None and partners.height:
-        out = out.with_columns(_beside(out, partners, by))
-    if worse is None:
-        out = out.with_columns(bound_se=pl.lit(None, pl.Float64))
-    else:
-        out = out.join(worse, on=CELL, how="left", maintain_order="left")
-        out = out.with_columns(bound_se=100 * (pl.col("variance").fill_null(0.0) + pl.col("_more")).sqrt())
-    few = pl.col("clusters").fill_null(0) < FEWEST
-    out = out.with_columns(
-        clusters=pl.col("clusters").fill_null(0).cast(pl.Int64),
-        se=pl.when(~few).then(100 * pl.col("variance").sqrt()),
-        df=pl.col("df").fill_null(1.0).clip(lower_bound=1.0),
-    )
-    return _with_interval(out).select(*by, *_COLUMNS)
+        variance = to_array(_beside(out, partners, by))
+    numbers = {name: np.bincount(cell, x, count).astype(np.float64) for name, x in (("n", n), ("s", s))}
+    final = of_variance(shares.value, variance, df, numbers["n"], units)
+    percent = {"value": final.value, "low": final.low, "high": final.high, "se": final.se}
+    if (bounds := shares.bounds) is not None:
+        wider = np.nan_to_num(variance) - np.nan_to_num(shares.variance)
+        percent |= {"bound_low": bounds.low, "bound_high": bounds.high, "bound_se": np.sqrt(bounds.se**2 + wider)}
+    numbers |= {"df": df, "size": final.size} | {name: 100 * x for name, x in percent.items()}
+    nothing = np.full(count, np.nan)
+    columns = (pl.Series(name, numbers.get(name, nothing)).fill_nan(None) for name in _COLUMNS if name != "clusters")
+    return out.with_columns(*columns, pl.Series("clusters", units, pl.Int64)).select(*by, *_COLUMNS)
 
 
 _COLUMNS = ("value", "low", "high", "se", "n", "clusters", "df", "size", "s", "bound_low", "bound_high", "bound_se")
@@ -166,114 +154,27 @@ def numbered(frame: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, Code
     return groups.drop("_row").with_row_index(CELL), cell
 
 
-def _coded(rows: pl.DataFrame) -> pl.DataFrame:
-    """The numbers of the rows, with their cell; strata, units and activities as numbers, which are compared faster."""
-    names = [name for name in (*UNIT, "activity") if name in rows.columns]
-    codes = pl.col(names).cast(pl.String).cast(pl.Categorical).to_physical()
-    return rows.select(CELL, codes, *(name for name in (*SUMS, *ENDS) if name in rows.columns))
+def _codes(frame: pl.DataFrame, name: str) -> Codes:
+    """Levels of a column as numbers, -1 for null; of one that is not there, -1."""
+    if name not in frame.columns:
+        return np.full(frame.height, -1)
+    column = frame[name].cast(pl.String).cast(pl.Categorical).to_physical()
+    return column.cast(pl.Int64).fill_null(-1).to_numpy()
 
 
-def _worse_end(units: pl.DataFrame, variance: pl.DataFrame) -> pl.DataFrame:
-    """What the worse end of the bounds varies more than the value does (`_more`), of cells with missing answers."""
-    low, high = _filled(units)
-    short = units.join(units.filter(high - low > _NOTHING).select(CELL).unique(), on=CELL, how="semi")
-    ends = between(
-        _contributions(short.with_columns(n="requests", s=low, s_most=high), ("s", "s_most")), ("c", "c_most")
-    )
-    out = ends.select(CELL, "variance").join(variance.select(CELL, _alone="variance"), on=CELL, how="left")
-    more = pl.col("variance") - pl.col("_alone").fill_null(0.0)
-    return out.select(CELL, _more=more.clip(lower_bound=0.0))
-
-
-def _filled(frame: pl.DataFrame) -> tuple[pl.Expr, pl.Expr]:
-    """How much chose had all missing answers gone one way or the other."""
-    if set(ENDS) <= set(frame.columns):
-        return pl.col(ENDS[0]), pl.col(ENDS[1])
-    return pl.col("s"), pl.col("s") + (pl.col("requests") - pl.col("n")).clip(lower_bound=0.0)
+def _unevenness(cell: Codes, cells: int, activity: Codes, n: Array) -> Array:
+    """Kish's factor of activities that are not asked equally often."""
+    rows = pl.DataFrame({CELL: cell, "activity": activity, "n": n}).group_by(CELL, "activity").agg(pl.col("n").sum())
+    rows = rows.filter(pl.col("n") > NOTHING).sort(CELL, "n")
+    owner, of_activity = rows[CELL].to_numpy(), to_array(rows["n"])
+    total, inverse, levels = (np.bincount(owner, x, cells) for x in (of_activity, 1 / of_activity, None))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(total * inverse / levels**2)
 
 
 def _mixed(frame: pl.DataFrame, by: list[str]) -> bool:
     questions = frame.select(*by, "question").unique()
     return questions.height > questions.select(by).unique().height
-
-
-def _values(rows: pl.DataFrame) -> pl.DataFrame:
-    """Values, counts and bounds of cells; `uneven` is Kish's factor."""
-    columns = [name for name in (*SUMS, *ENDS) if name in rows.columns]
-    strata = add(rows, [CELL, "activity"], columns)
-    low, high = _filled(strata)
-    n, s, seen = pl.col("n"), pl.col("s"), pl.col("n") > _NOTHING
-    has_request = pl.col("requests") > 0
-    values = strata.group_by(CELL, maintain_order=True).agg(
-        value=(s / n).filter(seen).mean(),
-        n=n.sum(),
-        s=s.sum(),
-        uneven=n.sum() * (1 / n).filter(seen).sum() / seen.sum() ** 2,
-        bound_low=100 * (low / pl.col("requests")).filter(has_request).mean(),
-        bound_high=100 * (high / pl.col("requests")).filter(has_request).mean(),
-    )
-    return values.sort(CELL)
-
-
-def _contributions(units: pl.DataFrame, chosen: Sequence[str] = ("s",)) -> pl.DataFrame:
-    """What each unit adds to its cell: `c`, `c_most` of a second sum, its weight `w`, and the activities it `spans`."""
-    within = [CELL, "activity"]
-    rows = add(units, [*within, *UNIT], ("n", *chosen)).filter(pl.col("n") > _NOTHING)
-    rows = rows.with_columns(_n=pl.col("n").sum().over(within), _of=pl.col("activity").n_unique().over(CELL))
-    share = 1 / (pl.col("_n") * pl.col("_of"))
-    added = {name: (pl.col(of) * share).sum() for name, of in zip(("w", "c", "c_most"), ("n", *chosen), strict=False)}
-    return rows.group_by([CELL, *UNIT], maintain_order=True).agg(
-        spans=pl.len(), activity=pl.col("activity").first(), **added
-    )
-
-
-def between(units: pl.DataFrame, sums: Sequence[str] = ("c",), *, layered: bool = True) -> pl.DataFrame:
-    """Variance between units within layers, of the sum of what they add; see `cells`. Of several sums, the largest.
-
-    `units`: a row per unit: `CELL`, `UNIT`, `activity`, `sums`, `w`, `spans`. `layered`: whether activities may be
-    layers.
-    Returns `CELL`, `variance` (null where no layer has two units), `df`, `clusters`.
-    """
-    numbers, cell = np.unique(units[CELL].to_numpy(), return_inverse=True)
-    stratum, activity = (units[name].cast(pl.Int64).fill_null(-1).to_numpy() + 1 for name in ("stratum", "activity"))
-    size, w = numbers.size, to_array(units["w"])
-    coarse, alone = (_any_alone(_joint(cell, *codes), cell, size) for codes in ([stratum], [stratum, activity]))
-    if layered:
-        alone |= np.bincount(cell, units["spans"].to_numpy() > 1, size) > 0
-        activity = np.where(alone[cell], 0, activity)
-    layer = _joint(cell, np.where(coarse[cell], 0, stratum), *([activity] if layered else []))
-    owner = np.zeros(int(layer.max(initial=-1)) + 1, dtype=np.int64)
-    owner[layer] = cell
-    g, w1, w2, w4 = (np.bincount(layer, x, owner.size) for x in (None, w, w**2, (w * w) ** 2))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        variances = []
-        for c in (to_array(units[name]) for name in sums):
-            rate = (np.bincount(layer, c, owner.size) / w1)[layer]
-            error = c - rate * w
-            error[np.abs(error) <= 1e-7 * (np.abs(c) + np.abs(rate) * w)] = 0.0  # rounding
-            variances.append(np.bincount(owner, np.bincount(layer, error**2, owner.size) * g / (g - 1), size))
-        df = np.bincount(owner, w2, size) ** 2 / np.bincount(owner, w2**2 / (w2**2 / w4 - 1), size)
-    several = np.bincount(owner, g < 2, size) == 0
-    columns = {"variance": np.max(variances, axis=0), "df": df}
-    return pl.DataFrame(
-        [
-            pl.Series(CELL, numbers),
-            *(pl.Series(name, np.where(several, x, np.nan)).fill_nan(None) for name, x in columns.items()),
-            pl.Series("clusters", np.bincount(owner, g, size).astype(np.int64)),
-        ]
-    )
-
-
-def _joint(first: Codes, *more: Codes) -> Codes:
-    """Numbers from 0 for what several codes say together."""
-    for code in more:
-        first = np.unique(first * (code.max(initial=0) + 1) + code, return_inverse=True)[1]
-    return first
-
-
-def _any_alone(group: Codes, cell: Codes, cells: int) -> npt.NDArray[np.bool_]:
-    """Whether a cell has a group of one unit."""
-    return np.bincount(cell, np.bincount(group)[group] < 2, cells) > 0
 
 
 def excess(variances: pl.DataFrame, partners: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -282,7 +183,7 @@ def excess(variances: pl.DataFrame, partners: pl.DataFrame, by: Sequence[str]) -
     `variances`: `by` (with `identity`) and `variance`. `partners`: as in `cells`.
     Returns `by`, `excess` (0 or more) and `total`, the answers in all pairs of the cell.
     """
-    sums = add(partners, by, MOMENTS).filter(pl.col("n") > _NOTHING)
+    sums = add(partners, by, MOMENTS).filter(pl.col("n") > NOTHING)
     rate = pl.col("s") / pl.col("n")
     squares = pl.col("ss") - 2 * rate * pl.col("sn") + rate**2 * pl.col("nn")
     joined = sums.with_columns(_pairs=squares / pl.col("n") ** 2).join(variances, on=list(by), nulls_equal=True)
@@ -292,7 +193,7 @@ def excess(variances: pl.DataFrame, partners: pl.DataFrame, by: Sequence[str]) -
 
 def _beside(cells: pl.DataFrame, partners: pl.DataFrame, by: list[str]) -> pl.Series:
     """Variance with that of the other pictures, which stand beside several of an identity's own."""
-    rows = add(partners, [*by, "other_identity"], MOMENTS).filter(pl.col("n") > _NOTHING)
+    rows = add(partners, [*by, "other_identity"], MOMENTS).filter(pl.col("n") > NOTHING)
     own_excess = excess(cells.select(*by, "variance"), partners, by)
     rest = [name for name in by if name != "identity"]
     partner_excess = own_excess.select(*rest, pl.col("identity").alias("other_identity"), "excess")
@@ -315,57 +216,38 @@ def balanced(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def sides(pairs: pl.DataFrame, by: Sequence[str], unit: Sequence[str] = UNIT) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """What `either_side` needs: sums by unit, on whichever side of a pair it is, and moments of pairs.
+    """What `pair_cells` needs: sums by unit, on whichever side of a pair it is, and moments of pairs.
 
     `pairs`: a row per pair: `by`, `SUMS`, `unit_1`, `unit_2`, and `pair`, whether these are two.
     """
     sides = pairs.with_columns(unit="unit_1"), pairs.filter("pair").with_columns(unit="unit_2")
-    return pl.concat([add(side, (*by, *unit)) for side in sides]), moments(pairs, [*by, "pair"])
+    strata = [name for name in unit if name != "unit"]
+    return pl.concat([add(side, (*by, *unit)) for side in sides]), moments(pairs, [*by, *strata, "pair"])
 
 
-def either_side(units: pl.DataFrame, pairs: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+def pair_cells(units: pl.DataFrame, pairs: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Shares of answers that are about both pictures of a pair alike, with their interval over pictures.
 
     `units`: sums by `by` and `UNIT`, a pair's answers in the row of either picture; of one where both are the same
-    unit. `pairs`: moments of pairs by `by` and `pair`: whether it is of two units.
-    Returns `by`, `value`, `low`, `high`, `se` in percent, `n`, `clusters` (units), `df`, `size`.
-
-    Equation
-    --------
-    Share R = Σ s / Σ n over pairs; se² = [G/(G-1) Σ_u (s_u - R n_u)² - Σ_p (s_p - R n_p)²] / n², the second sum over
-    pairs of two units, which were counted with both; at least that of independent pairs (Aronow, Samii and Assenova
-    2015, "Cluster-robust variance estimation for dyadic data").
+    unit. `pairs`: moments of pairs by `by`, `stratum` and `pair`: whether it is of two units.
+    Returns `by`, `value`, `low`, `high`, `se` in percent, `n`, `clusters` (units), `df`, `size`: see `dyads.of_sums`.
     """
     by = list(by)
-    sums = add(units, [*by, *UNIT]).filter(pl.col("n") > _NOTHING)
-    total = add(pairs, by, MOMENTS).select(*by, "n", "s")
-    two = add(pairs.filter("pair"), by, MOMENTS).select(*by, "nn", "sn", "ss")
-    rate = pl.col("s") / pl.col("n")
-    total = total.join(two, on=by, how="left", nulls_equal=True, maintain_order="left")
-    squares = pl.col("ss") - 2 * rate * pl.col("sn") + rate**2 * pl.col("nn")
-    total = total.with_columns(_rate=rate, _pairs=squares.fill_null(0.0).clip(lower_bound=0.0))
-    of_side = sums.join(total.select(*by, "_rate"), on=by, nulls_equal=True)
-    of_side = of_side.group_by(by, maintain_order=True).agg(
-        _units=((pl.col("s") - pl.col("_rate") * pl.col("n")) ** 2).sum(), clusters=pl.len().cast(pl.Int64)
-    )
-    out = total.join(of_side, on=by, how="left", nulls_equal=True, maintain_order="left")
-    g = pl.col("clusters").fill_null(0)
-    variance = (pl.col("_units") * g / (g - 1) - pl.col("_pairs")).clip(lower_bound=pl.col("_pairs"))
-    out = out.with_columns(
-        value=pl.when(pl.col("n") > _NOTHING).then(pl.col("_rate")),
-        clusters=g,
-        df=(g - 1.0).clip(lower_bound=1.0),
-        se=pl.when(g >= FEWEST).then(100 * (variance / pl.col("n") ** 2).sqrt()),
-    )
-    return _with_interval(out).select(*by, "value", "low", "high", "se", "n", "clusters", "df", "size")
-
-
-def _with_interval(frame: pl.DataFrame) -> pl.DataFrame:
-    share, se, clusters, df = (to_array(frame[name]) for name in ("value", "se", "clusters", "df"))
-    size = effective_size(share, se / 100, clusters)
-    low, high = wilson(share, size, df)
-    numbers = {"value": share * 100, "low": low * 100, "high": high * 100, "size": size}
-    return frame.with_columns(*(pl.Series(name, value).fill_nan(None) for name, value in numbers.items()))
+    sums, of_pairs = add(units, [*by, *UNIT], ("n", "s")), add(pairs, [*by, "stratum", "pair"], MOMENTS)
+    labels, at = numbered(of_pairs, by)
+    owner = sums.join(labels, on=by, nulls_equal=True, maintain_order="left")[CELL].cast(pl.Int64).to_numpy()
+    of_both = pl.concat([frame.select(pl.col("stratum").cast(pl.String)) for frame in (sums, of_pairs)])
+    strata = of_both["stratum"].rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+    shares = dyads.of_sums(
+        (owner, strata[: sums.height], _codes(sums, "unit")), np.array([to_array(sums[name]) for name in ("n", "s")]),
+        (at, strata[sums.height :], of_pairs["pair"].cast(pl.Int64).to_numpy()),
+        np.array([to_array(of_pairs[name]) for name in ("n", "s", "nn", "sn", "ss")]), labels.height,
+    )  # fmt: skip
+    numbers = {name: 100 * getattr(shares, name) for name in ("value", "low", "high", "se")}
+    numbers |= {"n": np.bincount(at, to_array(of_pairs["n"]), labels.height), "df": shares.df, "size": shares.size}
+    columns = (pl.Series(name, x, pl.Float64).fill_nan(None) for name, x in numbers.items())
+    out = labels.with_columns(*columns, pl.Series("clusters", shares.clusters))
+    return out.select(*by, "value", "low", "high", "se", "n", "clusters", "df", "size")
 
 
 def to_array(series: pl.Series) -> Array:
@@ -383,6 +265,3 @@ def method(frame: pl.DataFrame, name: str = WILSON) -> npt.NDArray[np.object_]:
     """How each row's interval was made, or that there is none, and why."""
     enough = to_array(frame["clusters"]) >= FEWEST
     return np.array([TOO_FEW, name], dtype=object)[enough.astype(np.int64)]
-
-
-TOO_FEW = "no interval: fewer than three pictures (or people) of what it is about, too few to tell them from it"

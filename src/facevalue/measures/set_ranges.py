@@ -11,12 +11,11 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor, cluster_sums, only_values, single
-from facevalue.measures.estimates import NOT_MEASURABLE
-from facevalue.measures.interval_method import NONE
+from facevalue.measures.interval_method import NONE, IntervalKind, name_method, name_unmeasured
 from facevalue.measures.missing_data_bounds import Bounds, range_bounds
 from facevalue.measures.proportions import effective_size, wilson
 
@@ -28,7 +27,8 @@ _REPLICATES = 20_000  # ranges from which the distribution without any differenc
 _BLOCK = 2**20  # replies that are shuffled at once: bounds the work space at some 100 MB
 _SLACK = 1e-12
 Codes = npt.NDArray[np.int64]
-_BEYOND = "range of the images' own means: below, what its test leaves beyond chance"
+_WOODRUFF = name_method(IntervalKind.WOODRUFF, "over sets")
+_BEYOND = "above; below, what the test of the range of the images' own means leaves beyond chance"
 
 
 def set_ranges(scores: Array) -> Array:
@@ -121,7 +121,7 @@ def summary(
     if not values.size:
         images = scores.shape[1]
         reason = "a set of one image has no range" if images == 1 else "no set has a score of each image"
-        nothing = single(np.nan, np.nan, np.nan, np.nan, 0, 0, f"{NOT_MEASURABLE}: {reason}")
+        nothing = single(np.nan, np.nan, np.nan, np.nan, 0, 0, name_unmeasured(reason))
         tail = nothing.at(np.zeros(len(quantiles), dtype=np.int64))
         missing = cluster_bootstrap.no_floor
         return SetRanges(nothing, missing(1), tail, missing(len(quantiles)))
@@ -149,8 +149,8 @@ def _beyond_chance(mean: Estimates, excess: float, floor: Floor, df: int) -> Est
         return mean
     low = 0.0
     if p < 1 - LEVEL:
-        low = excess * (1 - float(special.stdtrit(df, 1 - LEVEL) / special.stdtrit(df, p)))
-    method = np.array([f"{_BEYOND}; above, {mean.method[0]}"], dtype=object)
+        low = excess * (1 - float(scipy.special.stdtrit(df, 1 - LEVEL) / scipy.special.stdtrit(df, p)))
+    method = np.array([f"{mean.method[0]}, {_BEYOND}"], dtype=object)
     return replace(mean, low=np.fmin(np.array([low]), mean.value), method=method)
 
 
@@ -267,10 +267,10 @@ def set_quantiles(values: Array, sets: npt.NDArray[np.int64], quantiles: Array) 
     none = np.full(quantiles.size, np.nan)
     n, clusters = np.full(quantiles.size, values.size), np.full(quantiles.size, count)
     if not values.size:
-        methods = np.full(quantiles.size, NOT_MEASURABLE, dtype=object)
+        methods = np.full(quantiles.size, name_unmeasured(), dtype=object)
         return Estimates(none, none, none, n, clusters, methods)
     low, high = wilson(quantiles, tail_size(values, sets, quantiles), count - 1)
-    methods = np.full(quantiles.size, "Woodruff, over sets" if count > 1 else NONE, dtype=object)
+    methods = np.full(quantiles.size, _WOODRUFF if count > 1 else NONE, dtype=object)
     return Estimates(np.quantile(values, quantiles), _at(values, low), _at(values, high), n, clusters, methods)
 
 
@@ -327,8 +327,8 @@ class _Replies:
             return self._shuffled(seed, floor, growth, value, float(total))
         off = np.bincount(self._cluster, apart - apart.sum() / total * weight, self.clusters)
         se = float(np.sqrt((off**2).sum() * self.clusters / (self.clusters - 1)) / total)
-        high = floor + float(special.stdtrit(self.clusters - 1, LEVEL)) * se
-        p = float(special.stdtr(self.clusters - 1, -value / se)) if se > _SLACK else np.nan
+        high = floor + float(scipy.special.stdtrit(self.clusters - 1, LEVEL)) * se
+        p = float(scipy.special.stdtr(self.clusters - 1, -value / se)) if se > _SLACK else np.nan
         return Floor(np.array([floor]), np.array([high]), np.array([p]))
 
     def _shuffled(self, seed: int, floor: float, growth: float, value: float, total: float) -> Floor:
@@ -393,7 +393,7 @@ def _expected(total: int, size: int) -> Array:
     k = np.arange(size, total + 1)
 
     def log_binomial(n: npt.ArrayLike, m: int) -> Array:
-        return np.asarray(-special.betaln(np.asarray(n) - m + 1.0, m + 1.0) - np.log(np.asarray(n) + 1.0))
+        return np.asarray(-scipy.special.betaln(np.asarray(n) - m + 1.0, m + 1.0) - np.log(np.asarray(n) + 1.0))
 
     largest = np.zeros(total)
     largest[size - 1 :] = np.exp(log_binomial(k - 1, size - 1) - log_binomial(total, size))

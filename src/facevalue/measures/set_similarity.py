@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from facevalue.measures.cluster_bootstrap import Array
 
@@ -87,7 +87,7 @@ class _Jaccard:
         rows = np.repeat(np.arange(len(sets)), [len(names) for names in sets])
         columns = [places[word] for names in sets for word in names]
         shape = (len(sets), max(len(places), 1))
-        self._has = sparse.csr_matrix((np.ones(len(columns)), (rows, columns)), shape=shape)
+        self._has = scipy.sparse.csr_matrix((np.ones(len(columns)), (rows, columns)), shape=shape)
         self._sizes = np.array([len(names) for names in sets], dtype=np.float64)
 
     def mean(self, first: Codes, second: Codes, pairs: Sequence[tuple[int, int]]) -> Array:
@@ -106,7 +106,7 @@ class _Jaccard:
         out = np.empty(keys.size)
         for start in range(0, keys.size, _AT_ONCE):
             rows, rivals = np.divmod(keys[start : start + _AT_ONCE], self._sizes.size)
-            of_both: sparse.csr_matrix = self._has[rows, :].multiply(self._has[rivals, :])
+            of_both: scipy.sparse.csr_matrix = self._has[rows, :].multiply(self._has[rivals, :])
             shared = np.asarray(of_both.sum(axis=1)).ravel()
             union = self._sizes[rows] + self._sizes[rivals] - shared
             out[start : start + _AT_ONCE] = np.where(union > 0, shared / np.where(union > 0, union, 1), 1.0)

@@ -5,11 +5,11 @@ scores between groups. A standard deviation is positive whatever the groups are,
 """
 
 import numpy as np
-from scipy import special
+import scipy
 
 from facevalue.measures import cluster_bootstrap, unsigned
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor, only_values, single
-from facevalue.measures.estimates import NOT_MEASURABLE
+from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.majority import group_effects
 
 METHOD = f"{unsigned.METHOD}, of squares, over sets"
@@ -51,13 +51,13 @@ def group_deviation(values: Array) -> tuple[Estimates, Floor]:
     mean = effects.mean[np.isfinite(effects.mean)]
     k = mean.size
     if k < 2:
-        method = f"{NOT_MEASURABLE}: no set has two groups to compare"
+        method = name_unmeasured("no set has two groups to compare")
         return single(np.nan, np.nan, np.nan, np.nan, n, sets, method), cluster_bootstrap.no_floor(1)
     square = np.array([float((mean**2).sum()) / (k - 1)])
     value = float(np.sqrt(square[0]))
     variance = effects.variance[np.isfinite(effects.mean)]
     if only_values() or not variance.sum() > 0:
-        method = "no interval: no set differs from another, or there is one alone"
+        method = name_method(IntervalKind.NONE, "no set differs from another, or there is one alone")
         return single(value, np.nan, np.nan, np.nan, n, sets, method), cluster_bootstrap.no_floor(1)
     floor = _floor(square, variance, float(np.nanmin(effects.df)))
     low, high = (float(np.sqrt(end[0])) for end in unsigned.interval(square, floor))
@@ -70,6 +70,6 @@ def _floor(square: Array, variance: Array, df: float) -> Floor:
     size, mean = variance.size, float(variance.mean())
     between = (size - 1) / size * float(variance.sum()) ** 2 / float((variance**2).sum())
     expected = mean * df / (df - 2) if df > 2 else mean
-    high = mean * float(special.fdtri(between, df, LEVEL))
-    p = special.fdtrc(between, df, square / mean)
+    high = mean * float(scipy.special.fdtri(between, df, LEVEL))
+    p = scipy.special.fdtrc(between, df, square / mean)
     return Floor(np.array([expected]), np.array([high]), p)

@@ -10,11 +10,12 @@ import numpy.typing as npt
 from facevalue.measures import cluster_bootstrap, redealt
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, no_floor, only_values
 from facevalue.measures.estimators import shares
+from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.resampled import MOST, by_shuffles
 from facevalue.measures.set_ranges import TAIL, set_quantiles, set_ranges
 
 _SLACK = 1e-12
-DEALT = "groups dealt out anew within sets"
+DEALT = name_method(IntervalKind.PERMUTATION, "groups dealt out anew within sets")
 _MANY, _NEAR = 500, 0.2
 """Sets beyond which groups are dealt out anew only where t finds less than this: elsewhere nothing can be found."""
 Codes = npt.NDArray[np.int64]
@@ -88,7 +89,7 @@ def tail_shares(scores: Array, seed: int) -> tuple[Estimates, Floor, Array]:
     none = np.full(groups, np.nan)
     if not size:
         zero = np.zeros(groups, dtype=np.int64)
-        methods = np.full(groups, "not measurable: no range lies above the others", dtype=object)
+        methods = np.full(groups, name_unmeasured("no range lies above the others"), dtype=object)
         return Estimates(none, none, none, zero, zero, methods, none), no_floor(groups), none
     of_groups = shares(credited, np.repeat(counts[:, None], groups, axis=1))
     if only_values():

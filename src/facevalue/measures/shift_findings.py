@@ -4,15 +4,18 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.group_findings import DEALS, TallyShares, share_bounds, shares_of, tally
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import Bounds
 
 Codes = npt.NDArray[np.int64]
-METHOD = "shares that the shifts, less chance, give with residuals of either sign"
+METHOD = name_method(
+    IntervalKind.PERMUTATION, "shares that the shifts, less chance, give with residuals of either sign"
+)
 
 
 def moved(sums: Array, squares: Array, counts: Array) -> Array:
@@ -38,7 +41,7 @@ def moved(sums: Array, squares: Array, counts: Array) -> Array:
         variance = np.maximum(squares - counts * means**2, 0) / (counts - 1)
         varies = variance > 1e-18 * np.maximum(means**2, 1)
         t = np.abs(means) / np.sqrt(variance / counts)
-        p = 2 * special.stdtr(counts - 1, -t)
+        p = 2 * scipy.special.stdtr(counts - 1, -t)
         alike = np.where(np.abs(means) > 1e-9, 2.0 ** (1 - counts), 1.0)
     return np.where(counts > 1, np.where(varies, p, alike), np.nan)
 

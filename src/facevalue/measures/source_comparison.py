@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from scipy import special
+import scipy
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, single
-from facevalue.measures.estimates import NOT_MEASURABLE
+from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.run_comparison import match
 from facevalue.measures.selection import to_array
 
@@ -67,11 +67,13 @@ def pearson(first: Array, second: Array) -> tuple[Estimates, float]:
     flat = size and any(np.ptp(side) <= 1e-12 * np.abs(side).max() for side in (x, y))
     if size < _FEWEST or flat:
         reason = f"fewer than {_FEWEST} cells" if size < _FEWEST else "one of the two does not vary"
-        return single(np.nan, np.nan, np.nan, np.nan, size, size, f"{NOT_MEASURABLE}: {reason}"), float("nan")
+        return single(np.nan, np.nan, np.nan, np.nan, size, size, name_unmeasured(reason)), float("nan")
     r = float(np.clip(np.corrcoef(x, y)[0, 1], -_PERFECT, _PERFECT))
-    reach = special.ndtri(0.5 + LEVEL / 2) / np.sqrt(size - 3)
+    reach = scipy.special.ndtri(0.5 + LEVEL / 2) / np.sqrt(size - 3)
     low, high = np.tanh(np.arctanh(r) - reach), np.tanh(np.arctanh(r) + reach)
-    return single(r, low, high, float("nan"), size, size, "Fisher's z"), correlation_p(r, size)
+    return single(
+        r, low, high, float("nan"), size, size, name_method(IntervalKind.DELTA, "Fisher's z, over cells")
+    ), correlation_p(r, size)
 
 
 def correlation_p(r: float, n: int) -> float:
@@ -82,7 +84,7 @@ def correlation_p(r: float, n: int) -> float:
     >>> f"{correlation_p(0.77, 52):.0e}"
     '3e-11'
     """
-    return float(2 * special.stdtr(n - 2, -abs(r) * np.sqrt((n - 2) / (1 - r * r))))
+    return float(2 * scipy.special.stdtr(n - 2, -abs(r) * np.sqrt((n - 2) / (1 - r * r))))
 
 
 def _of(table: pl.DataFrame, measure: str) -> pl.DataFrame:

@@ -8,10 +8,13 @@ import polars as pl
 
 from facevalue.measures.cluster_bootstrap import Array
 
+PILE = 250_000
+"""Rows that pile up before they are added together, or as many as there are sums, if these are more."""
 MOST = 2_000_000
-"""Rows that may pile up before they are added together; of a thinned table, cells of units that are kept."""
+"""Cells that a thinned table keeps."""
+_FEWER = 0.75  # of the rows, so many cells or less, for which it pays to add a chunk up by itself
 PART = "of a part drawn by hash"
-"""How the method of an estimate ends for which some units were left out, as there are too many."""
+"""How the detail of the method of an estimate ends for which some units were left out, as there are too many."""
 
 
 class SumTable:
@@ -38,29 +41,48 @@ class SumTable:
 
     def __init__(self, keys: Sequence[str], sums: Sequence[str], *, thinned: bool = False) -> None:
         self._keys, self._sums, self._thinned = list(keys), list(sums), thinned
-        self._chunks: list[pl.DataFrame] = []
+        self._sums_so_far: pl.DataFrame | None = None
+        self._pile: list[pl.DataFrame] = []
+        self._repeats = True
+        """Whether several rows of a chunk were of one cell, so far, so that a chunk is best added up by itself."""
         self.one_of = 1
         """One in how many units is kept."""
 
     def add(self, rows: pl.DataFrame) -> None:
-        """Add up rows that have the keys and the sums."""
+        """Add rows that have the keys and the sums; several may be of one cell."""
         cells = rows.select(*self._keys, *self._sums)
-        if self._thinned:
+        if self.one_of > 1:
             cells = cells.filter(pl.col("unit") % self.one_of == 0)
-        text = pl.selectors.enum() | pl.selectors.categorical()  # levels may differ from chunk to chunk
-        self._chunks.append(self._added(cells).with_columns((text & pl.selectors.by_name(self._keys)).cast(pl.String)))
-        if sum(chunk.height for chunk in self._chunks) > MOST + 2 * self._chunks[0].height * (not self._thinned):
-            self._chunks = [self.frame()]
-            while self._thinned and self._chunks[0].height > MOST // 2:
-                self.one_of *= 2
-                self._chunks = [self._chunks[0].filter(pl.col("unit") % self.one_of == 0)]
+        texts = pl.selectors.by_name(self._keys) & (pl.selectors.enum() | pl.selectors.string())
+        cells = cells.with_columns(texts.cast(pl.Categorical))  # levels may differ from chunk to chunk
+        if self._repeats:
+            rows, cells = cells, self._added(cells)
+            self._repeats = cells.height <= _FEWER * rows.height
+        self._pile.append(cells)
+        size = 0 if self._sums_so_far is None else self._sums_so_far.height
+        if sum(chunk.height for chunk in self._pile) > max(PILE, size):
+            self._add_up()
 
     def frame(self) -> pl.DataFrame:
         """What was added up; without columns where nothing was."""
-        if not self._chunks:
+        self._add_up()
+        if self._sums_so_far is None:
             return pl.DataFrame()
-        added = self._added(pl.concat(self._chunks))
-        return added.sort(self._keys, nulls_last=True) if self._thinned else added
+        named = self._sums_so_far.with_columns(pl.selectors.categorical().cast(pl.String))
+        return named.sort(self._keys, nulls_last=True) if self._thinned else named
+
+    def _add_up(self) -> None:
+        """Add the pile to the sums, and leave units out where there are too many."""
+        if not self._pile:
+            return
+        rows = pl.concat(self._pile if self._sums_so_far is None else [self._sums_so_far, *self._pile])
+        self._pile, self._sums_so_far = [], None
+        sums = self._added(rows)
+        if self._thinned and sums.height > MOST:
+            while sums.height > MOST // 2:
+                self.one_of *= 2
+                sums = sums.filter(pl.col("unit") % self.one_of == 0)
+        self._sums_so_far = sums
 
     def _added(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.group_by(self._keys, maintain_order=not self._thinned).agg(pl.col(self._sums).sum())

@@ -1,7 +1,7 @@
 """z test of two proportions, as published: it treats answers as independent."""
 
 import numpy as np
-from scipy import special
+import scipy
 
 from facevalue.measures.cluster_bootstrap import Array
 
@@ -28,4 +28,4 @@ def pooled_z(chosen: Array, n: Array, other_chosen: Array, other_n: Array) -> tu
         pooled = (chosen + other_chosen) / (n + other_n)
         se = np.sqrt(np.clip(pooled * (1 - pooled), 0.0, None) * (1 / n + 1 / other_n))
         z = np.where(se > 0, (chosen / n - other_chosen / other_n) / se, np.nan)
-    return z, 2 * special.ndtr(-np.abs(z))
+    return z, 2 * scipy.special.ndtr(-np.abs(z))

@@ -4,15 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import scipy
-from scipy import special
 
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, ratio
-from facevalue.measures.estimators import WILSON
-from facevalue.measures.interval_method import NONE, T
-from facevalue.measures.proportions import effective_size, wilson
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.interval_method import IntervalKind, T, name_method
 
-METHOD = "jackknife over units, t by their effective number"
+METHOD = name_method(IntervalKind.JACKKNIFE, "over units, t by their effective number")
 
 
 def ratios(sums: Array, counts: Array, seed: int, *, level: bool = False, largest: float | None = None) -> Estimates:
@@ -54,28 +51,9 @@ def ratios(sums: Array, counts: Array, seed: int, *, level: bool = False, larges
     if means.p_zero is not None:
         arrays["p_zero"] = means.p_zero.copy()
         with np.errstate(invalid="ignore", divide="ignore"):
-            p = 2 * special.stdtr(df, -np.abs(means.value[at] / se))
+            p = 2 * scipy.special.stdtr(df, -np.abs(means.value[at] / se))
         arrays["p_zero"][at] = np.where(np.isfinite(means.p_zero[at]), p, np.nan)
     return replace(means, n=n, **arrays)
-
-
-def shares(sums: Array, counts: Array) -> Estimates:
-    """Ratio of each cell that is a share, with Wilson's interval (`proportions.wilson`); `sums`, `counts` as above.
-
-    The standard error and the degrees of freedom are those of `ratios`.
-
-    Examples
-    --------
-    >>> rare = shares(np.array([[0.0], [0.0], [1.0], [0.0]]), np.array([[2.0], [4.0], [4.0], [2.0]]))
-    >>> rare.value.round(3).tolist(), rare.low.round(3).tolist(), rare.high.round(3).tolist()
-    ([0.083], [0.006], [0.597])
-    """
-    n, groups = counts.sum(axis=0), (counts > 0).sum(axis=0)
-    value = ratio(sums.sum(axis=0), n)
-    se, df = _jackknifed(value, sums, counts)
-    low, high = wilson(value, effective_size(value, se, groups), df)
-    method = np.where(groups > 1, WILSON, NONE).astype(object)
-    return Estimates(value, low, high, np.rint(n).astype(np.int64), groups.astype(np.int64), method, se)
 
 
 def _jackknifed(value: Array, sums: Array, counts: Array) -> tuple[Array, Array]:

@@ -4,11 +4,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from facevalue.measures.interval_method import IntervalKind, name_method
+
 Array = npt.NDArray[np.float64]
 
-UNSEEN = "t over cluster means, most of them equal: widened by what clusters that were not seen could do"
-SAME = "no spread, as all clusters shift alike: what clusters that were not seen could do, as in a sign test"
-ALIKE = "Clopper-Pearson over clusters, all of them equal"
+UNSEEN = name_method(
+    IntervalKind.T, "over cluster means, most of them equal: widened by what clusters that were not seen could do"
+)
+SAME = name_method(
+    IntervalKind.EXACT,
+    "no spread, as all clusters shift alike: what clusters that were not seen could do, as in a sign test",
+)
+ALIKE = name_method(IntervalKind.EXACT, "Clopper-Pearson over clusters, all of them equal")
 """How the interval of a mean or share is made to which all clusters give the same value."""
 EQUAL = 1e-9
 """Cluster means that differ by less, relative to their size or to one unit, are equal."""

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor, only_values
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.power import POWER
 
-METHOD = "noncentral chi-squared from the noise floor"
+METHOD = name_method(IntervalKind.INVERSION, "noncentral chi-squared from the noise floor")
 _FLOOR = 0.95  # quantile of a noise floor that `Floor.high` is
 _FEW, _MANY = 0.5, 1e4  # degrees of freedom that are told apart
 _STEPS = 30
@@ -51,11 +52,13 @@ def noise(mean: npt.ArrayLike, high: npt.ArrayLike) -> Noise:
     low, top = np.full(ratio.shape, np.log(_FEW)), np.full(ratio.shape, np.log(_MANY))
     for _ in range(_STEPS):
         middle = (low + top) / 2
-        wide = special.chdtri(np.exp(middle), 1 - _FLOOR) / np.exp(middle) > ratio  # falls with the degrees of freedom
+        wide = (
+            scipy.special.chdtri(np.exp(middle), 1 - _FLOOR) / np.exp(middle) > ratio
+        )  # falls with the degrees of freedom
         low, top = np.where(wide, middle, low), np.where(wide, top, middle)
     df = np.full(m.shape, np.nan)
     df[is_known] = np.exp((low + top) / 2)
-    return Noise(np.where(is_known, h, np.nan) / special.chdtri(df, 1 - _FLOOR), df)
+    return Noise(np.where(is_known, h, np.nan) / scipy.special.chdtri(df, 1 - _FLOOR), df)
 
 
 def interval(value: Array, floor: Floor) -> tuple[Array, Array]:
@@ -104,7 +107,7 @@ def _end(seen: Array, df: Array, *, upper: bool) -> Array:
     low, high = np.zeros(seen.shape), seen + 40 + 12 * np.sqrt(seen + df)
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        below = special.chndtr(seen, df, middle)
+        below = scipy.special.chndtr(seen, df, middle)
         tail = (1 - LEVEL) / 2 * -np.expm1(-middle / 4)
         is_inside = below <= tail if upper else 1 - below >= 1 - LEVEL - tail
         low, high = np.where(is_inside, low, middle), np.where(is_inside, middle, high)
@@ -127,8 +130,8 @@ def detectable(mean: npt.ArrayLike, high: npt.ArrayLike, level: npt.ArrayLike, p
     """
     law = noise(mean, high)
     df, alpha = np.broadcast_arrays(law.df, np.asarray(level, dtype=np.float64))
-    critical = special.chdtri(df, alpha)
-    return np.asarray(special.chndtrinc(critical, df, 1 - power) * law.scale)
+    critical = scipy.special.chdtri(df, alpha)
+    return np.asarray(scipy.special.chndtrinc(critical, df, 1 - power) * law.scale)
 
 
 def equivalence(value: npt.ArrayLike, mean: npt.ArrayLike, high: npt.ArrayLike, margin: npt.ArrayLike) -> Array:
@@ -146,4 +149,4 @@ def equivalence(value: npt.ArrayLike, mean: npt.ArrayLike, high: npt.ArrayLike, 
     [0.003, 0.311]
     """
     law = noise(mean, high)
-    return np.asarray(special.chndtr(np.asarray(value) / law.scale, law.df, np.asarray(margin) / law.scale))
+    return np.asarray(scipy.special.chndtr(np.asarray(value) / law.scale, law.df, np.asarray(margin) / law.scale))

@@ -14,6 +14,8 @@ class VerdictCounts:
     """Those that could be judged."""
     differ: int
     """Of these: "difference found"."""
+    caveats: str
+    """How many of those have which caveat (", each unless the missing answers say otherwise"); empty where none has."""
     equivalent: int
     """Of these: "equivalent within the margin"."""
     undecided: int

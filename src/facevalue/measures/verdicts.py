@@ -11,8 +11,9 @@ from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
+from facevalue.measures.caveats import MISSING_ANSWERS
 from facevalue.measures.cluster_bootstrap import Array
 
 ROUNDING = 1e-9
@@ -42,9 +43,10 @@ NO_SPREAD = (
 NO_INTERVAL = "No interval could be computed: a value without its uncertainty allows no conclusion."
 NO_FLOOR = "The measure is positive even without any effect, and has no noise floor here to compare it with."
 NO_TEST = "No test was possible, and equivalence was not shown."
-UNLESS = "Found, unless the missing answers say otherwise"
-"""How the reason of a finding begins that the missing answers could explain."""
-FOUND_UNLESS = f"{UNLESS}: had all of them gone against it, no difference would be clear, or one of the other sign."
+FOUND_UNLESS = (
+    f"Found, {MISSING_ANSWERS}: had all of them gone against it, no difference would be clear, or one of the other "
+    "sign."
+)
 PAGE = (
     "Larger than chance explains among the tests of its own family, but not among all that this page tests: where much "
     "is looked at, something is always found."
@@ -154,7 +156,8 @@ def tost(value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike, margin: npt
     margins = check_margin(margin)
     values, errors, freedom = _known(value, se, df)
     return np.maximum(
-        special.stdtr(freedom, -(values + margins) / errors), special.stdtr(freedom, (values - margins) / errors)
+        scipy.special.stdtr(freedom, -(values + margins) / errors),
+        scipy.special.stdtr(freedom, (values - margins) / errors),
     )
 
 
@@ -195,7 +198,7 @@ def unseen(
     with np.errstate(invalid="ignore", divide="ignore"):
         far = np.minimum((size * (size - 1) * errors**2 + size * values**2) / limit**2, size)
         share = np.clip(far / size + (np.asarray(margin, dtype=np.float64) - values) / limit, 0.0, 1.0)
-        out = special.betainc(np.maximum(size - far, ROUNDING), far + 1, 1 - share)
+        out = scipy.special.betainc(np.maximum(size - far, ROUNDING), far + 1, 1 - share)
     return np.where(np.isfinite(limit), out, np.nan)
 
 

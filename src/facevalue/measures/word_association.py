@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+import scipy
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, ratio
 
@@ -161,9 +161,9 @@ def label_tests(presence: Presence, tested: npt.NDArray[np.bool_] | None = None)
     if not presence.in_sets:
         for group, word, seen, (total, has, images), odds in among_all(presence, cells):
             out[group, word] = (
-                stats.hypergeom.sf(seen - 1, total, has, images)
+                scipy.stats.hypergeom.sf(seen - 1, total, has, images)
                 if odds == 1.0
-                else stats.nchypergeom_fisher.sf(seen - 1, total, has, images, odds)
+                else scipy.stats.nchypergeom_fisher.sf(seen - 1, total, has, images, odds)
             )
         return out
     for group, (counts, chance, place) in enumerate(within_sets(presence, cells)):
@@ -240,7 +240,7 @@ def _upper(seen: Array, chance: Array, word: Places, words: int) -> Array:
     possible, mean, variance = total(np.ones(chance.shape)), total(chance), total(chance * (1 - chance))
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (seen - 0.5 - mean) / np.sqrt(variance)
-        out = np.where(seen > 0, special.ndtr(-z), 1.0)  # far from any finding this will do
+        out = np.where(seen > 0, scipy.special.ndtr(-z), 1.0)  # far from any finding this will do
         product = np.exp(total(np.log(chance)))
     is_high = (z > _NEAR) & (seen < possible)
     if is_high.any():
@@ -253,7 +253,7 @@ def _upper(seen: Array, chance: Array, word: Places, words: int) -> Array:
 
 def _tail(seen: Array, chance: Array, word: Places) -> Array:
     """The same above the mean and below the most, where the saddlepoint is: K'(t) = seen - 1/2."""
-    goal, logit = seen - 0.5, special.logit(chance)
+    goal, logit = seen - 0.5, scipy.special.logit(chance)
 
     def total(values: Array) -> Array:
         return np.bincount(word, values, seen.size).astype(np.float64)
@@ -261,15 +261,15 @@ def _tail(seen: Array, chance: Array, word: Places) -> Array:
     low, high = np.zeros(seen.shape), np.full(seen.shape, 40.0)
     for _ in range(_STEPS):
         t = (low + high) / 2
-        less = total(special.expit(logit + t[word])) < goal
+        less = total(scipy.special.expit(logit + t[word])) < goal
         low, high = np.where(less, t, low), np.where(less, high, t)
     t = (low + high) / 2
-    p = special.expit(logit + t[word])
+    p = scipy.special.expit(logit + t[word])
     curve, cumulant = total(p * (1 - p)), total(np.log1p(chance * np.expm1(t[word])))
     w = np.sqrt(np.maximum(2 * (t * goal - cumulant), 0.0))
     u = 2 * np.sinh(t / 2) * np.sqrt(curve)
     with np.errstate(divide="ignore", invalid="ignore"):
-        area = special.ndtr(-w) + np.exp(-(w**2) / 2) / np.sqrt(2 * np.pi) * (1 / u - 1 / w)
+        area = scipy.special.ndtr(-w) + np.exp(-(w**2) / 2) / np.sqrt(2 * np.pi) * (1 / u - 1 / w)
     return np.maximum(area, 0.0)
 
 
@@ -350,5 +350,5 @@ def selected_limits(value: Array, se: Array, df: Array, candidates: int) -> tupl
     ([0.05], [3.95])
     """
     tail = min(value.size / max(candidates, 1), 1.0) * (1 - LEVEL) / 2
-    reach = -special.stdtrit(np.maximum(df, 1.0), tail) * se
+    reach = -scipy.special.stdtrit(np.maximum(df, 1.0), tail) * se
     return value - reach, value + reach

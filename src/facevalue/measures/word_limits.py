@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.word_association import Places, Presence, among_all, label_tests, within_sets
 
-METHOD = "inversion of the test by dealt labels, adjusted for the choice of words"
+METHOD = name_method(IntervalKind.INVERSION, "of the test by dealt labels, adjusted for the choice of words")
 BELOW = 0.8
 """Share of an interval's errors on the side of zero, as only words above it are listed."""
 _STEPS = 50
@@ -100,7 +101,7 @@ def _lower(observed: Array, chance: Array, word: Places, tail: float, more: floa
     none = np.flatnonzero(observed == 0)
     word, chance = np.append(word, none), np.append(chance, np.full(none.size, more))
     observed = np.maximum(observed, 1.0)
-    logit = special.logit(np.clip(chance, _LEAST, 1 - _LEAST))
+    logit = scipy.special.logit(np.clip(chance, _LEAST, 1 - _LEAST))
 
     def total(values: Array) -> Array:
         return np.bincount(word, values, observed.size).astype(np.float64)
@@ -111,15 +112,15 @@ def _lower(observed: Array, chance: Array, word: Places, tail: float, more: floa
     is_every = observed >= total(np.ones(word.size))
     goal = np.where(is_every, observed / 2, observed - 0.5)
     far = np.full(observed.shape, _FARTHEST)
-    top = _solved(lambda t: total(special.expit(logit + t[word])) < goal, -far, far)
-    p = special.expit(logit + top[word])
+    top = _solved(lambda t: total(scipy.special.expit(logit + t[word])) < goal, -far, far)
+    p = scipy.special.expit(logit + top[word])
     scale, end = np.sqrt(total(p * (1 - p))), cumulant(top)
 
     def is_less(tilt: Array) -> npt.NDArray[np.bool_]:
         t = np.maximum(top - tilt, _LEAST)
         w = np.sqrt(np.maximum(2 * (t * goal - end + cumulant(tilt)), _LEAST))
         density = np.exp(-(w**2) / 2) / np.sqrt(2 * np.pi)
-        beyond = special.ndtr(-w) + density * (1 / (2 * np.sinh(t / 2) * scale) - 1 / w)
+        beyond = scipy.special.ndtr(-w) + density * (1 / (2 * np.sinh(t / 2) * scale) - 1 / w)
         chance_of_all = np.exp(-total(np.logaddexp(0.0, -logit - tilt[word])))
         return np.asarray(np.where(is_every, chance_of_all, beyond) < tail)
 
@@ -143,8 +144,8 @@ def _hypergeometric(observed: int, total: int, has: int, images: int, odds: floa
     x = np.arange(max(0, has + images - total), min(has, images) + 1)
     law = (
         x * np.log(odds)
-        - special.betaln(has - x + 1, x + 1)
-        - special.betaln(total - has - images + x + 1, images - x + 1)
+        - scipy.special.betaln(has - x + 1, x + 1)
+        - scipy.special.betaln(total - has - images + x + 1, images - x + 1)
     )
 
     above, low, high = x >= observed, -_FARTHEST, _FARTHEST

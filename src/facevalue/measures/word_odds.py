@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import sparse, special
+import scipy
 
 from facevalue.annotations.counts import WordCounts
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.selection import to_array
 
-METHOD = "delta method over images, zero by shuffled labels"
+METHOD = name_method(IntervalKind.DELTA, "over images, zero by shuffled labels")
 _ABOVE_ZERO = 1e-6
 
 
@@ -22,7 +23,7 @@ def estimates(marked: pl.DataFrame, counts: WordCounts, groups: Sequence[str | N
     """
     se, units = _errors(counts, groups, marked)
     value = to_array(marked["log_odds"])
-    low, high = _interval(value, float(special.ndtri(0.5 + LEVEL / 2)) * se, to_array(marked["p"]))
+    low, high = _interval(value, float(scipy.special.ndtri(0.5 + LEVEL / 2)) * se, to_array(marked["p"]))
     tokens = (marked["tokens"] + marked["tokens_against"]).to_numpy()
     return Estimates(value, low, high, tokens, units, np.full(value.size, METHOD, dtype=object), se)
 
@@ -58,7 +59,7 @@ def _errors(
         for group in np.unique(names):
             rows = np.flatnonzero(names == group)
             units = np.flatnonzero(label == group)
-            y = sparse.csc_array(counts.tokens[units].astype(np.float64))[:, at[rows]]
+            y = scipy.sparse.csc_array(counts.tokens[units].astype(np.float64))[:, at[rows]]
             n = counts.sizes[units].astype(np.float64)
             total = n.sum() + prior.sum()
             p = (np.asarray(y.sum(axis=0)).ravel() + prior[at[rows]]) / total

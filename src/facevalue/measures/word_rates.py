@@ -15,10 +15,11 @@ from facevalue.errors import DataError
 from facevalue.measures import cluster_bootstrap, comparison
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimators import Cells, Codes, Inference, Level, Sums, cells_of, joined
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import Replies, shift_bounds
 
 PER_THOUSAND = 1000.0
-FLAT = "no interval: the clusters do not differ, so that their spread is unknown"
+FLAT = name_method(IntervalKind.NONE, "the clusters do not differ, so that their spread is unknown")
 """Where no unit differs from another, as where a word never occurs: that is not known for certain."""
 LIST, GROUP, RIVAL = "word_list", "group", "other_group"
 """Labels: which of several columns was added up, whose texts they are, and whom a group is compared with."""

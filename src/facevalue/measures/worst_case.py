@@ -10,7 +10,7 @@ intervals for partially identified parameters"), among all tests of the page as 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import special
+import scipy
 
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.family_tests import FamilyTests
@@ -68,10 +68,10 @@ def worst_p(
     freedom = np.where(freedom > 0, freedom, np.inf)
     tails = np.where(unsigned, 1.0, 2.0)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        p_error = np.abs(size) / -special.stdtrit(freedom, np.clip(tested / tails, 0.0, 0.5))
+        p_error = np.abs(size) / -scipy.special.stdtrit(freedom, np.clip(tested / tails, 0.0, 0.5))
         more = np.nan_to_num(ends) ** 2 - np.nan_to_num(errors) ** 2
         spread = np.sqrt(p_error**2 + np.maximum(more, 0.0))
-        worst = np.where(end > 0, np.minimum(tails * special.stdtr(freedom, -end / spread), 1.0), 1.0)
+        worst = np.where(end > 0, np.minimum(tails * scipy.special.stdtr(freedom, -end / spread), 1.0), 1.0)
     complete = high - low <= _SAME * np.fmax(np.abs(values), 1.0)
     bounded = np.isfinite(end) & ~complete & np.isfinite(tested)
     return np.where(bounded, np.fmax(np.where(np.isfinite(worst), worst, 1.0), tested), tested)

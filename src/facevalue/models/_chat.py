@@ -13,25 +13,40 @@ import PIL.Image
 from facevalue.models._spelling import Position
 from facevalue.models._structured import JSON_TOKENS, Way, constraint, wanted
 from facevalue.models._toplogprobs import read_positions
-from facevalue.servers.payload import as_json, count, unknown_parameter, writable
-from facevalue.thinking import THOUGHT, after_thinking
+from facevalue.servers.payload import as_json, count, named_parameter, writable
+from facevalue.servers.refusals import holds_words, is_refusal, is_withheld_end
+from facevalue.thinking import CUT_THINKING, OPENED, after_thinking, ends_thinking
 from facevalue.types import Image, Question, Sampling, Status
 
 _WHOLE = frozenset({"stop", "eos", "eos_token", "end_turn", "stop_sequence", "tool_calls", "function_call", "complete"})
 _CUT = frozenset({"length", "max_tokens", "model_length", "model_context_window_exceeded"})
-_WITHHELD = frozenset({"content_filter", "safety", "recitation", "prohibited_content", "refusal"})
 
-_THOUGHTS = ("reasoning_content", "reasoning")
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")
 """Fields of a message in which servers give what the model thought before it replied."""
 
-CUT_THINKING = "Cut off at the token limit before the model had ended thinking."
+_THINKING_PARTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content", "thought"})
+"""Types of the parts of a message that hold what the model thought."""
+ONLY_THOUGHTS = "All that came is what the model thought ({}): no answer was given."
 
 SEED_BITS = 0x7FFF_FFFF
 """Seeds are sent modulo 2**31: some servers take 32 bits, and to llama.cpp the largest of them means "at random"."""
 
+LIMIT = "max_tokens"
+"""What the token limit is called among the parameters that are not sent, whatever the server calls it."""
+SPELLINGS: Mapping[str, tuple[str, ...]] = {
+    "temperature": ("temperature",),
+    "top_p": ("top_p", "topP", "top-p"),
+    "seed": ("seed", "random_seed"),
+    LIMIT: (LIMIT, "max_completion_tokens", "max_output_tokens", "max_new_tokens", "maxTokens", "maxOutputTokens"),
+    "reasoning_effort": ("reasoning_effort", "reasoning.effort"),
+    "chat_template_kwargs": ("chat_template_kwargs",),
+}
+"""What servers call each parameter that is left out where they refuse it."""
 _DRAWING = ("temperature", "top_p")
-OPTIONAL = (*_DRAWING, "seed", "chat_template_kwargs")
-"""Parameters that some servers refuse whatever their value."""
+_UNKNOWN = re.compile(
+    r"unsupported|unknown|unrecognized|unexpected|deprecated|not (support|permit|allow)|extra input", re.I
+)
+"""How servers say that they don't know a parameter, as opposed to its value."""
 Part = dict[str, object]
 
 _PLACE: Part = {"picture": 0}
@@ -47,41 +62,43 @@ class Dialect:
     top_logprobs: int = 20
     """How many alternatives to ask for."""
     left_out: tuple[str, ...] = ()
-    """Parameters of `OPTIONAL` that are not sent."""
+    """Parameters of `SPELLINGS` that are not sent."""
 
     def after(self, complaint: str, *, greedy: bool = False) -> "Dialect | None":
         """Return the dialect to try after a server rejected a request in this one, None if no other would help.
 
-        A parameter that the server doesn't know is left out; a value that it doesn't take is no reason to ask otherwise
-        than planned. Of a greedy request, temperature and top-p are never left out; but of two that a server does not
-        take together, top-p is.
+        A parameter that the complaint names is left out, whatever it says of it. Of a greedy request, temperature and
+        top-p are never left out, as its reply would no longer be the likeliest; but of two that a server does not take
+        together, top-p is.
 
         Examples
         --------
         >>> Dialect().after("HTTP 400: Unsupported parameter: 'top_p' is not supported with this model.").left_out
         ('top_p',)
-        >>> Dialect().after("HTTP 400: 'temperature' does not support 0.2. Only the default (1) is.") is None
-        True
+        >>> Dialect().after("HTTP 400: 'temperature' does not support 0.2. Only the default (1) is.").left_out
+        ('temperature',)
         >>> Dialect().after("HTTP 400: `temperature` and `top_p` cannot both be specified for this model.").left_out
         ('top_p',)
         >>> Dialect().after("HTTP 400: Use 'max_completion_tokens' instead.").limit
         'max_completion_tokens'
-        >>> Dialect().after("HTTP 400: top_logprobs must be at most 5").top_logprobs
+        >>> Dialect().after("HTTP 400: top_logprobs must be at most 5", greedy=True).top_logprobs
         5
         >>> Dialect().after("HTTP 400: image too large") is None
         True
         """
         if "both" in complaint and all(name in complaint for name in _DRAWING) and "top_p" not in self.left_out:
             return replace(self, left_out=(*self.left_out, "top_p"))
-        if "max_completion_tokens" in complaint and self.limit == "max_tokens":
-            return replace(self, limit="max_completion_tokens")
-        if "logprobs" in complaint:
+        if greedy and "logprobs" in complaint:
             body = re.sub(r"^HTTP \d+", "", complaint)
             fewer = [int(n) for n in re.findall(r"(?<![\w./-])\d{1,2}(?![\w/-]|\.\d)", body)]
             fewer = [n for n in fewer if 0 < n < self.top_logprobs]
             return replace(self, top_logprobs=max(fewer)) if fewer else None
-        droppable = [name for name in OPTIONAL if name not in self.left_out and not (greedy and name in _DRAWING)]
-        name = unknown_parameter(complaint, droppable)
+        exempt_names = (*self.left_out, *(_DRAWING if greedy else ()))
+        name = named_parameter(
+            complaint, {name: words for name, words in SPELLINGS.items() if name not in exempt_names}
+        )
+        if name == LIMIT == self.limit and ("max_completion_tokens" in complaint or _UNKNOWN.search(complaint)):
+            return replace(self, limit="max_completion_tokens")
         return replace(self, left_out=(*self.left_out, name)) if name else None
 
 
@@ -150,7 +167,7 @@ def body(
         **(more or {}),
     }
     for name in dialect.left_out:
-        sent.pop(name, None)
+        sent.pop(dialect.limit if name == LIMIT else name, None)
     if logprobs:
         sent |= {"logprobs": True, "top_logprobs": dialect.top_logprobs}
     if way is not None:
@@ -191,64 +208,127 @@ def status_of(ended: str) -> Status:
         The reply was broken off.
     """
     word = ended.lower()
-    if word in _WITHHELD:
-        return Status.REFUSED
     if word not in _WHOLE | _CUT:
+        if is_withheld_end(word):
+            return Status.REFUSED
         raise ValueError(f"the reply was broken off ({ended[:40]!r})")
     return Status.TRUNCATED if word in _CUT else Status.OK
 
 
 def without_cut_thinking(reply: ServerReply) -> ServerReply:
-    """Return the reply of a model that was to think, without a text that may be thinking which was cut off.
+    """Return the reply of a model that was to think, a text that may be thinking which was cut off marked as that.
 
     Many templates open the thinking themselves: what was said so far can't be told from it.
     """
-    unended = not (reply.thought or reply.note) and THOUGHT not in (reply.text or "")
-    return replace(reply, text="", note=CUT_THINKING) if reply.status is Status.TRUNCATED and unended else reply
+    text = reply.text or ""
+    if reply.status is not Status.TRUNCATED or reply.thought or reply.note or ends_thinking(text):
+        return reply
+    return replace(reply, text=f"{OPENED}{text}" if after_thinking(text) else text, note=CUT_THINKING)
+
+
+def refused_by_words(reply: ServerReply, words: Sequence[str]) -> ServerReply:
+    """Return a reply as a refusal where it holds any of the user's words for one."""
+    if reply.status is Status.REFUSED or not holds_words(after_thinking(reply.text or ""), words):
+        return reply
+    return replace(reply, status=Status.REFUSED, note="The reply holds a word by which the user knows a refusal.")
 
 
 def read(payload: Mapping[str, object]) -> ServerReply:
     """Read a chat completion, every field checked before it is believed."""
-    choices = payload.get("choices")
+    choices, usage = payload.get("choices"), payload.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
     if not isinstance(choices, list) or not choices:
+        if is_refusal(payload, 200):
+            return _withheld_reply(payload, counts)
         error = payload.get("error")
         raise ValueError(f"no choices; the server says {error}" if error else "no choices")
     choice = choices[0]
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(message, dict):
         raise ValueError("a choice without a message")
-    text, refusal, finish = message.get("content"), message.get("refusal"), choice.get("finish_reason")
-    if not isinstance(text, str | None) or not isinstance(refusal, str | None) or not isinstance(finish, str | None):
-        raise ValueError("content, refusal or finish_reason is not text")
+    if not (message.get("content") or message.get("refusal")) and is_refusal(_outside(choice), 200):
+        return _withheld_reply(payload, counts)
+    text, refusal, thought = _message_texts(message)
+    finish = choice.get("finish_reason")
+    if not isinstance(finish, str | None):
+        raise ValueError("finish_reason is not text")
     status, note = status_of(finish or "stop"), None
-    text, refusal = writable(text), writable(refusal)
+    completion_tokens = count(counts.get("completion_tokens"))
     if refusal or status is Status.REFUSED:
         status = Status.REFUSED
-        text = text or refusal
         note = "The model declined." if refusal else "A content filter withheld the reply."
+        text = text or refusal
+    elif status is Status.OK and not (thought or message.get("tool_calls")) and is_nothing(text, completion_tokens):
+        raise ValueError("nothing was said, and no token of it counted")
     else:
         text = text or ""
-    usage = payload.get("usage")
-    counts = usage if isinstance(usage, dict) else {}
-    thought = any(isinstance(message.get(name), str) and message[name] for name in _THOUGHTS) or _thinking_tokens(
-        counts
-    )
-    if status is Status.TRUNCATED and not after_thinking(text or "") and (thought or text):
+    is_thought = bool(thought) or _thinking_tokens(counts)
+    if status is Status.TRUNCATED and not after_thinking(text or "") and (is_thought or text):
         note = CUT_THINKING
-    served_by = ", ".join(
-        name[:100] for key in ("model", "system_fingerprint") if isinstance(name := payload.get(key), str) and name
-    )
+    elif status is Status.OK and thought and not (text or "").strip():
+        note = ONLY_THOUGHTS.format(thought)
     return ServerReply(
         status,
         text,
         read_positions(choice.get("logprobs")),
         count(counts.get("prompt_tokens")),
-        count(counts.get("completion_tokens")),
+        completion_tokens,
         note,
-        served_by,
-        thought,
+        _served_by(payload),
+        is_thought,
         _cached(counts),
     )
+
+
+def _outside(choice: Mapping[str, object]) -> dict[str, object]:
+    """What a choice says besides its message and its tokens."""
+    return {name: value for name, value in choice.items() if name not in ("message", "logprobs")}
+
+
+def _withheld_reply(payload: Mapping[str, object], counts: Mapping[str, object]) -> ServerReply:
+    """The reply of a server that declined without saying a word."""
+    prompt_tokens, completion_tokens = count(counts.get("prompt_tokens")), count(counts.get("completion_tokens"))
+    note = "A content filter withheld the reply."
+    return ServerReply(Status.REFUSED, None, None, prompt_tokens, completion_tokens, note, _served_by(payload))
+
+
+def _served_by(payload: Mapping[str, object]) -> str:
+    """Model and build that answered, as far as the server says."""
+    names = (payload.get(key) for key in ("model", "system_fingerprint"))
+    return ", ".join(name[:100] for name in names if isinstance(name, str) and name)
+
+
+def is_nothing(text: str | None, tokens: int | None) -> bool:
+    """Whether a reply is a fault of its server's: without a text, and without a token that was paid for."""
+    return not text and (tokens == 0 or (text is None and tokens is None))
+
+
+def _message_texts(message: Mapping[str, object]) -> tuple[str | None, str | None, str]:
+    """What a message says, what it declines with, and where it keeps what was thought (empty if nowhere).
+
+    Raises
+    ------
+    ValueError
+        It is neither a text nor a list of parts.
+    """
+    content, refusal = message.get("content"), message.get("refusal")
+    thought = next((name for name in _THOUGHTS if isinstance(message.get(name), str | list) and message[name]), "")
+    if isinstance(content, list):
+        texts: list[str] = []
+        for item in content:
+            kind = item.get("type", "text") if isinstance(item, dict) else None
+            if kind in _THINKING_PARTS:
+                thought = thought or str(kind)
+            elif kind == "refusal":
+                refusal = refusal or item.get("refusal")
+            elif isinstance(text := item if isinstance(item, str) else item.get("text") if kind else None, str):
+                texts.append(text)
+            elif kind is None:
+                raise ValueError("a part of the content is none")
+        content = "".join(texts) if texts else None
+    if not isinstance(content, str | None) or not isinstance(refusal, str | None):
+        raise ValueError("content or refusal is not text")
+    return writable(content), writable(refusal), thought
 
 
 def _cached(counts: Mapping[str, object]) -> int | None:

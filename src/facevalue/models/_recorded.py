@@ -65,6 +65,8 @@ class Recording:
     seeds: tuple[int, ...] = ()
     asked_of: int = 0
     """Of the run's study, and the hash of the model that it asked."""
+    looks: bool = True
+    """Whether it is a question if the model saw its pictures: not of a run whose model said itself what it sees."""
 
 
 def recording(path: Path) -> Recording:
@@ -210,7 +212,7 @@ def _run(folder: Path) -> Recording:
         for shard in shards:
             yield from _stored(shard)
 
-    return Recording(folder, "request", (), read, facts, sampling, seeds, asked_of)
+    return Recording(folder, "request", (), read, facts, sampling, seeds, asked_of, looks="sight" in document)
 
 
 def _stored(shard: Path) -> Iterator[Answer]:

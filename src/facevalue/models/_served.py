@@ -3,30 +3,41 @@
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections import OrderedDict
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import ClassVar, Generic, TypeVar
 
 from facevalue.errors import FaceValueError, ModelError
-from facevalue.models._chat import Dialect, ServerReply, white_squares, without_cut_thinking
+from facevalue.models._chat import (
+    LIMIT,
+    Dialect,
+    ServerReply,
+    refused_by_words,
+    white_squares,
+    without_cut_thinking,
+)
+from facevalue.models._encoded import EncodedStimuli
 from facevalue.models._fallback import exact, instead, response_of
 from facevalue.models._structured import PROBES, Way, said
 from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.models.cached import CachedTokens
 from facevalue.servers.budget import Budget
+from facevalue.servers.open_files import concurrency_note
 from facevalue.servers.outage import Outage
 from facevalue.servers.pool import Pool
+from facevalue.servers.refusals import holds_words
 from facevalue.servers.server import Failure, Waits
 from facevalue.thinking import after_thinking
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 
 _LOG = logging.getLogger(__name__)
-_STIMULI_KEPT = 4
-"""Requests about one stimulus are neighbours, so few encoded stimuli are worth keeping."""
 _INABILITY = frozenset({200, 500, 501})
 """HTTP statuses with which servers answer a probe of what they can't do: a broken reply, or a fault."""
+_REJECTED = frozenset({400, 422})
+"""HTTP statuses with which servers reject what a request holds."""
+_OTHERWISE = frozenset({401, 403, 404, 413})
+"""HTTP statuses that are about a key, an address or a size, whichever parameter their text may name."""
 _HICCUPS = 1
 """So many such answers to a probe may be accidents: the probe is sent again."""
 _PROBED = 16
@@ -35,10 +46,10 @@ _THINKING = 4096
 """Tokens for thinking where an effort is given alone."""
 _MOST_NAMES = 20
 """So many models and builds of one server are remembered."""
+_PATIENCE = 30.0
+"""Seconds for which one request may hold up all others, where its time limit is shorter: packages load at first use."""
 SERVED_BY = "served_by"
 """What `findings` calls who answered, as replies name it."""
-WITHHELD = frozenset({"content_filter", "content_policy_violation"})
-"""Error codes with which a server declines to answer a prompt."""
 
 C = TypeVar("C")
 P = TypeVar("P")
@@ -94,7 +105,7 @@ class Served(ABC, Generic[C, P]):
         self._capabilities: Capabilities | None = None
         self._way: Way | None = None
         self._knows_way = False
-        self._encoded: OrderedDict[tuple[str, str], Sequence[P]] = OrderedDict()
+        self._encoded: EncodedStimuli[Sequence[P]] = EncodedStimuli(self._encode)
         self._reached = self._worked = False
         self._outage = Outage()
         self._served_by: dict[str, None] = {}
@@ -136,28 +147,33 @@ class Served(ABC, Generic[C, P]):
 
     def _stated(self) -> dict[str, str | int | float | bool]:
         """Settings of what is sent otherwise than a study says."""
-        # Without a seed replies are drawn from the same distribution: folders begun on such a server go on.
-        unlike = sorted(name for name in self._dialect.left_out if name != "seed")
         settings = {
             "max_tokens": self._options.max_tokens,
             "reasoning_effort": self._options.reasoning_effort,
             "reasoning_tokens": self._thinking or None,
-            "left_out": ", ".join(unlike) or None,
+            "left_out": ", ".join(sorted(self._dialect.left_out)) or None,
         }
         return {name: value for name, value in settings.items() if value is not None}
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What of a study's sampling the server does not take."""
-        default = {"temperature": self._sampling.temperature, "top_p": self._sampling.top_p}
-        notes = [
-            f"{self._place} takes no {name}: its own default applies, not the {default[name]:g} of the study."
+        """What the server does not take of what is sent, and whether fewer requests are on their way at once."""
+        sampling, effort = self._sampling, self._options.reasoning_effort
+        values = {
+            "temperature": f"{sampling.temperature:g}",
+            "top_p": f"{sampling.top_p:g}",
+            "reasoning_effort": effort,
+        }
+        more = {
+            "seed": "replies cannot be reproduced",
+            LIMIT: "replies may be longer, and cost more, than planned",
+            **{name: f"its own default applies, not the {value} that was asked" for name, value in values.items()},
+        }
+        left_out = (
+            f"{self._place} takes no {name}, which is not sent: {more.get(name, 'its own default applies')}."
             for name in self._dialect.left_out
-            if name in default
-        ]
-        if "seed" in self._dialect.left_out:
-            notes.append(f"{self._place} takes no seed: replies cannot be reproduced.")
-        return tuple(notes)
+        )
+        return (*left_out, *filter(None, [concurrency_note(self._options.concurrency)]))
 
     def expect(self, sampling: Sampling) -> None:
         """Probe with the run's own sampling."""
@@ -178,7 +194,7 @@ class Served(ABC, Generic[C, P]):
         not tried. `structured` is False until `structured` has been called or a constrained request been asked.
         """
         if self._capabilities is None:
-            with Pool(self._resource) as pool:
+            with Pool(self._resource, max(self._options.timeout, _PATIENCE)) as pool:
                 self._capabilities = pool.run(self._probe)
         if self._way is not None and not self._capabilities.structured:
             self._capabilities = replace(self._capabilities, structured=True)
@@ -187,7 +203,7 @@ class Served(ABC, Generic[C, P]):
     def structured(self) -> bool:
         """Tell whether the server can hold a reply to a question's options, found by a few tiny requests, once."""
         if not self._knows_way:
-            with Pool(self._resource) as pool:
+            with Pool(self._resource, max(self._options.timeout, _PATIENCE)) as pool:
                 self._way = pool.run(self._find_way)
             self._knows_way = True
         return self._way is not None
@@ -198,7 +214,7 @@ class Served(ABC, Generic[C, P]):
 
     def respond(self, requests: Iterable[Request]) -> Generator[Response, None, None]:
         """Answer each request once, in any order."""
-        with Pool(self._resource) as pool:
+        with Pool(self._resource, max(self._options.timeout, _PATIENCE)) as pool:
             yield from pool.map(self._answer, map(self._prepare, requests), self._options.concurrency)
 
     def close(self) -> None:
@@ -208,20 +224,11 @@ class Served(ABC, Generic[C, P]):
     def _prepare(self, request: Request) -> EncodedRequest[P]:
         """Load and encode what a request shows, once per stimulus, in the caller's thread."""
         way = self._way if _constrained(request) and self.structured() else None
-        stimulus = request.stimulus
-        at = (stimulus.key, stimulus.digest)
-        content = self._encoded.get(at)
-        if content is None:
-            try:
-                content = self._encode(stimulus.load())
-            except (OSError, FaceValueError) as error:
-                return EncodedRequest(request, [], f"Stimulus {stimulus.key!r} could not be loaded: {error}", None)
-            self._encoded[at] = content
-            if len(self._encoded) > _STIMULI_KEPT:
-                self._encoded.popitem(last=False)
-        else:
-            self._encoded.move_to_end(at)
-        return EncodedRequest(request, content, None, way)
+        try:
+            return EncodedRequest(request, self._encoded.content(request.stimulus), None, way)
+        except (OSError, FaceValueError) as error:
+            problem = f"Stimulus {request.stimulus.key!r} could not be loaded: {error}"
+            return EncodedRequest(request, [], problem, None)
 
     async def _answer(self, resource: C, prepared: EncodedRequest[P]) -> Response:
         request = prepared.request
@@ -230,7 +237,7 @@ class Served(ABC, Generic[C, P]):
         try:
             response = await self._respond(resource, prepared)
         except Failure as failure:
-            if failure.code in WITHHELD:
+            if self._declines(failure):
                 response = Response(request.trial, request.repeat, Status.REFUSED, error=failure.text)
             else:
                 if not self._worked:
@@ -265,6 +272,7 @@ class Served(ABC, Generic[C, P]):
         sampling = self._limited(request.sampling)
         dialect = known_dialect = self._dialect
         settled = self._capabilities is not None
+        first_failure: Failure | None = None  # it says more than what a server says without the parameter that it named
         retry = 0
         while True:
             booked = await self._budget.take()
@@ -274,16 +282,20 @@ class Served(ABC, Generic[C, P]):
                 latency = (time.perf_counter() - started) * 1000
             except Failure as failure:
                 self._reached |= failure.connected
-                next_dialect = None if failure.transient else dialect.after(failure.text, greedy=logprobs)
+                if self._declines(failure):
+                    raise
+                at_end = probing and failure.status in _INABILITY and retry >= _HICCUPS
+                final = not failure.transient or at_end
+                refused = final and failure.status not in _OTHERWISE
+                next_dialect = dialect.after(failure.text, greedy=logprobs) if refused else None
                 # What changes the answers is settled before the first one, as it is a part of their hashes.
                 if next_dialect is not None and (not settled or next_dialect.left_out == dialect.left_out):
-                    dialect = next_dialect
+                    dialect, first_failure = next_dialect, first_failure or failure
                     continue
                 if not self._reached or failure.code == "insufficient_quota":
                     raise ModelError(failure.text) from None
-                final = not failure.transient or (probing and failure.status in _INABILITY and retry >= _HICCUPS)
                 if final or retry >= self._options.retries:
-                    raise
+                    raise first_failure or failure from None
                 _LOG.info("Trial %d, repeat %d is tried again: %s", request.trial, request.repeat, failure.text)
                 await self._waits.sleep(self._waits.before(retry, failure.retry_after))
                 retry += 1
@@ -295,7 +307,12 @@ class Served(ABC, Generic[C, P]):
                 self._cached.count(reply.prompt_tokens, reply.cached_tokens)
             if dialect != known_dialect:  # only what was seen to work is remembered
                 self._dialect = dialect
-            return (without_cut_thinking(reply) if self._thinking else reply), latency
+            reply = without_cut_thinking(reply) if self._thinking else reply
+            return refused_by_words(reply, self._options.refusal_words), latency
+
+    def _declines(self, failure: Failure) -> bool:
+        """Whether the server declined to answer, in a form that is known or in the user's words."""
+        return failure.is_refusal or (failure.connected and holds_words(failure.text, self._options.refusal_words))
 
     def _limited(self, sampling: Sampling) -> Sampling:
         return replace(sampling, max_tokens=(self._options.max_tokens or sampling.max_tokens) + self._thinking)
@@ -324,8 +341,18 @@ class Served(ABC, Generic[C, P]):
                 seeds="seed" not in self._dialect.left_out,
             )
         assert failure is not None
-        hint = " Choose another temperature with --temperature." if "temperature" in failure.text else ""
-        raise ModelError(f"{self._place} does not answer a simple question. {failure.text}{hint}")
+        raise ModelError(
+            f"{self._place} does not answer a simple question. {failure.text}{self._sent_besides(failure)}"
+        )
+
+    def _sent_besides(self, failure: Failure) -> str:
+        """Which parameters were sent with a request that was rejected; empty for other failures."""
+        names = ("temperature", "top_p", self._dialect.limit, "seed")
+        left_out = {self._dialect.limit if name == LIMIT else name for name in self._dialect.left_out}
+        sent = [name for name in names if name not in left_out]
+        if failure.status not in _REJECTED or not sent:
+            return ""
+        return f" Sent besides, and perhaps refused: {', '.join(sent)}."
 
     def _tiny(self, images: int) -> EncodedRequest[P]:
         """Return a small question about white squares, with the run's sampling."""

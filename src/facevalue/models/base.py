@@ -3,13 +3,15 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from facevalue.arguments import check_fields
 from facevalue.errors import ModelError
 from facevalue.printable import printable, quoted
 from facevalue.types import Request, Response, Sampling
+
+_GATHERED = 4_096
+"""Requests that are taken from a stream before any is answered, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,10 @@ class Capabilities:
     structured_probabilities:
         Whether the probabilities of a constrained request are those of replies so constrained, rather than of free
         ones.
+    sight:
+        How it is known whether the model sees the pictures that it is shown: "asked", by questions about pictures made
+        on the spot; "recorded", by its answers alone, which were given before; "stated", by itself, as of a simulation
+        that sees none or of a network that knows drawings alone.
 
     Examples
     --------
@@ -46,6 +52,7 @@ class Capabilities:
     seeds: bool = False
     structured: bool = False
     structured_probabilities: bool = False
+    sight: Literal["asked", "recorded", "stated"] = "asked"
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -63,7 +70,8 @@ class Called(Protocol):
 class Model(Protocol):
     """A model is an adapter: requests in, responses out, nothing else.
 
-    Requests arrive grouped by stimulus (all questions about one picture are neighbours), as a lazy stream. An adapter
+    Requests arrive unit by unit as a lazy stream; within a unit its pictures take turns, question by question
+    (`by_stimulus` gathers those about one picture, for a model that computes here). An adapter
     takes as many as it can work on at once and yields each response as soon as it is there, in any order.
     A request that fails for good yields a response with `Status.ERROR`; an exception
     (`facevalue.errors.ModelError`) means that no request can succeed and ends the run, with all that was yielded kept.
@@ -206,6 +214,8 @@ class ModelOptions:
         send each by itself.
     model_args:
         Arguments of one of Inspect's providers, each NAME=VALUE.
+    refusal_words:
+        The user's own words for a refusal: a reply or an error that holds one is a refusal.
     """
 
     concurrency: int = 16
@@ -223,6 +233,7 @@ class ModelOptions:
     reasoning_tokens: int | None = None
     batch: int | None = None
     model_args: tuple[str, ...] = ()
+    refusal_words: tuple[str, ...] = ()
 
 
 @runtime_checkable
@@ -286,8 +297,25 @@ class Noting(Protocol):
     notes: tuple[str, ...]
 
 
-def neighbours(requests: Iterable[Request], limit: int) -> Iterator[list[Request]]:
-    """Cut a stream into requests about one stimulus, so many of them at most."""
-    for _, run in groupby(requests, key=lambda request: (request.stimulus.key, request.stimulus.digest)):
-        while batch := list(islice(run, limit)):
-            yield batch
+def by_stimulus(requests: Iterable[Request], lot_size: int) -> Iterator[list[Request]]:
+    """Gather requests about one stimulus, so many of them at most, from a stream in which those of a unit take turns.
+
+    What a model that computes here has worked out for a picture then serves all questions about it. A unit ends where a
+    new stimulus comes after another one has come again, or where `_GATHERED` requests wait.
+    """
+    gathering: dict[tuple[str, str], list[Request]] = {}
+    count, last, again = 0, None, False
+    for request in requests:
+        stimulus = (request.stimulus.key, request.stimulus.digest)
+        if count == _GATHERED or (again and stimulus not in gathering):
+            yield from _lots(gathering, lot_size)
+            gathering, count, last, again = {}, 0, None, False
+        again |= stimulus in gathering and stimulus != last
+        gathering.setdefault(stimulus, []).append(request)
+        count, last = count + 1, stimulus
+    yield from _lots(gathering, lot_size)
+
+
+def _lots(held: Mapping[tuple[str, str], list[Request]], lot_size: int) -> Iterator[list[Request]]:
+    for requests in held.values():
+        yield from (requests[start : start + lot_size] for start in range(0, len(requests), lot_size))

@@ -21,7 +21,9 @@ class FunctionModel:
     'function/lambda'
     """
 
-    capabilities = Capabilities(images_per_request=2**16)  # it is asked with a picture or without, as it sees none
+    capabilities = Capabilities(
+        images_per_request=2**16, sight="stated"
+    )  # it is asked with a picture or without, as it sees none
 
     def __init__(self, function: Callable[[Question], str]) -> None:
         self._function = function

@@ -66,9 +66,8 @@ class OpenAIModel(Served[Connections, bytes]):
         try:
             return read(payload)
         except ValueError as error:
-            raise Failure(
-                self._server.clean(f"The reply is no chat completion: {error}"), status=200, transient=True
-            ) from None
+            text = self._server.clean(f"The reply is no chat completion: {error}")
+            raise Failure(text, status=200, transient=True) from None
 
     async def _explain(self, resource: Connections, failure: Failure) -> None:
         self._server.check_key(failure)

@@ -12,6 +12,7 @@ from facevalue.models.base import Model, ModelOptions, checked_model
 from facevalue.models.inspect.providers import PROVIDERS, names_provider
 from facevalue.plugins import Plugin
 from facevalue.printable import first_line
+from facevalue.servers.refusals import checked_words
 
 KINDS = {
     "sim": "NAME",
@@ -38,6 +39,7 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
     load it.
     """
     options = options or ModelOptions()
+    checked_words(options.refusal_words)
     kind, _, name = spec.partition("/")
     is_provided = kind == "inspect" and names_provider(name)
     if kind in KINDS and kind != "openai" and not is_provided:
@@ -134,7 +136,9 @@ def _check_vllm(spec: str, options: ModelOptions) -> None:
 def _check_served(spec: str, options: ModelOptions) -> None:
     """Refuse what only a model behind a server can be told."""
     options_given = [
-        name for name in ("max_tokens", "reasoning_effort", "reasoning_tokens") if getattr(options, name) is not None
+        name
+        for name in ("max_tokens", "reasoning_effort", "reasoning_tokens", "refusal_words")
+        if getattr(options, name) not in (None, ())
     ]
     if options_given:
         names = " and ".join(f"--{name.replace('_', '-')}" for name in options_given)

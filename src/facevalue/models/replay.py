@@ -73,6 +73,7 @@ class ReplayModel:
             images_per_request=sys.maxsize,
             seeds=True,
             structured=self._source.facts.get("structured") is True,
+            sight="recorded" if self._source.looks else "stated",
         )
 
     def settings(self) -> Mapping[str, str | int | float | bool]:

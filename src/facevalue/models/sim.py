@@ -182,7 +182,9 @@ class SimModel:
         self._respondent = Respondent(self.planted)
         self._preferences = self._respondent.preferences()
         self._writer = self._respondent.writer()
-        self.capabilities = Capabilities(probabilities="full", images_per_request=2, system_prompt=True, seeds=True)
+        self.capabilities = Capabilities(
+            probabilities="full", images_per_request=2, system_prompt=True, seeds=True, sight="stated"
+        )
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
         """Everything that is planted."""

@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections import OrderedDict
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -10,6 +9,7 @@ from typing import Any
 
 from facevalue.errors import DependencyError, FaceValueError, ModelError
 from facevalue.models._chat import SEED_BITS, Part, ServerReply, conversation, image_parts, white_squares
+from facevalue.models._encoded import EncodedStimuli
 from facevalue.models._fallback import exact, instead, response_of
 from facevalue.models._spelling import Position
 from facevalue.models._structured import wanted
@@ -17,6 +17,7 @@ from facevalue.models._toplogprobs import log_probability
 from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.models.cached import CachedTokens
 from facevalue.servers.outage import Outage
+from facevalue.thinking import unsaid_tokens
 from facevalue.types import Question, Request, Response, Sampling, Status, Stimulus
 
 _BATCH = 256
@@ -24,8 +25,6 @@ _BATCH = 256
 _LISTED = 100
 """Alternatives asked for at each token; servers list 20 at most."""
 _IMAGES = 2
-_STIMULI_KEPT = 4
-"""Requests about one stimulus are neighbours, so few encoded stimuli are worth keeping."""
 _OF_ONE_REQUEST = (ValueError, TypeError, OSError)
 """What vLLM raises for a request that it can't take: too long, too many images, an image or template that fails."""
 _FINISHED = {"stop": Status.OK, "length": Status.TRUNCATED}
@@ -55,8 +54,9 @@ class VLLMModel:
         self._parallel = options.tensor_parallel or 1
         self._vllm = _vllm()
         self._engine: Any = None
+        self._marked = False
         self._capabilities: Capabilities | None = None
-        self._encoded: OrderedDict[tuple[str, str], list[Part]] = OrderedDict()
+        self._encoded: EncodedStimuli[list[Part]] = EncodedStimuli(image_parts)
         self._outage = Outage()
         self._cached = CachedTokens()
 
@@ -115,7 +115,7 @@ class VLLMModel:
         prepared: list[_PreparedRequest] = []
         for request in batch:
             try:
-                prepared.append(_PreparedRequest(request, self._parts(request.stimulus)))
+                prepared.append(_PreparedRequest(request, self._encoded.content(request.stimulus)))
             except (OSError, FaceValueError) as error:
                 problem = f"Stimulus {request.stimulus.key!r} could not be loaded: {error}"
                 yield Response(request.trial, request.repeat, Status.ERROR, error=problem)
@@ -151,8 +151,8 @@ class VLLMModel:
         if not prepared:
             return []
         messages = [conversation(item.parts, item.request.question) for item in prepared]
-        params = [self._params(item.request, listed=listed) for item in prepared]
         engine = self._started()
+        params = [self._params(item.request, listed=listed) for item in prepared]
         try:
             outputs = engine.chat(messages, params, use_tqdm=False)
         except _OF_ONE_REQUEST as error:
@@ -176,20 +176,10 @@ class VLLMModel:
             top_p=1.0 if reading else sampling.top_p,
             max_tokens=sampling.max_tokens,
             seed=request.seed & SEED_BITS,
+            skip_special_tokens=not self._marked,
             logprobs=_LISTED if reading else None,
             structured_outputs=self._vllm.structured(choice=wanted(question.options)) if held else None,
         )
-
-    def _parts(self, stimulus: Stimulus) -> list[Part]:
-        at = (stimulus.key, stimulus.digest)
-        content = self._encoded.get(at)
-        if content is None:
-            content = self._encoded[at] = image_parts(stimulus.load())
-            if len(self._encoded) > _STIMULI_KEPT:
-                self._encoded.popitem(last=False)
-        else:
-            self._encoded.move_to_end(at)
-        return content
 
     def _started(self) -> Any:
         """Start the engine, which takes minutes, or return the one that runs."""
@@ -209,6 +199,7 @@ class VLLMModel:
                 )
             except Exception as error:
                 raise ModelError(f"vLLM cannot run {self._name}: {_clipped(error)}") from error
+            _, self._marked = unsaid_tokens(self._engine.get_tokenizer())
         return self._engine
 
 

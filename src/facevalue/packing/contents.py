@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from facevalue.csv_text import csv_bytes
-from facevalue.errors import RunError, SettingError
+from facevalue.errors import DataError, RunError, SettingError
 from facevalue.packing.clauses import clause_map
 from facevalue.packing.crate import FILE as CRATE
 from facevalue.packing.crate import crate
@@ -28,6 +28,7 @@ from facevalue.packing.impact import impact_table
 from facevalue.packing.packed_runs import PackedRun, gather
 from facevalue.packing.places import record_without_places
 from facevalue.packing.sealing import SUMS, sums
+from facevalue.packing.zip_layout import check_name
 from facevalue.parquet import parquet_bytes
 from facevalue.places import folder_or_url
 from facevalue.report.html import as_json, render
@@ -179,7 +180,7 @@ def _profile(pack: Sequence[PackedRun], waiting: Sequence[str]) -> Iterator[tupl
 
 def _pictures(member: PackedRun) -> Iterator[tuple[str, bytes]]:
     """The run's table of pictures with its data statement; none for a study whose table lists no files."""
-    pictures = member.run.study.manifest
+    pictures = member.names.table(member.run.study.manifest)
     if "path" not in pictures.columns or (pictures := pictures.filter(pl.col("path").is_not_null())).is_empty():
         return
     name = f"{member.name}.parquet"
@@ -219,7 +220,7 @@ def _readme(pack: Sequence[PackedRun], audits: Sequence[AuditRecord], present: s
         tally = member.tally
         lines.append(
             f"- **{member.name}**: {tally.valid:,} valid answers of {tally.asked:,} requests; "
-            f"{len(member.findings):,} differences found at the level of its page"
+            f"{member.findings_counted} at the level of its page"
         )
         if member.run.facts.end is None:
             lines.append("  - The run is not complete: its estimates cover what is there.")
@@ -266,7 +267,7 @@ def _write(files: dict[str, bytes], to: Path) -> None:
     try:
         to.absolute().parent.mkdir(parents=True, exist_ok=True)
         if to.suffix.lower() == ZIP:
-            write_whole(to, _zipped(files, to.stem))
+            write_whole(to, _zipped(files, _root(to.stem)))
             return
         aside = to.absolute().with_name(f".{to.name}.{secrets.token_hex(4)}.tmp")
         try:
@@ -280,6 +281,15 @@ def _write(files: dict[str, bytes], to: Path) -> None:
             shutil.rmtree(aside, ignore_errors=True)
     except OSError as error:
         raise RunError(f"{to} cannot be written: {error}.") from error
+
+
+def _root(stem: str) -> str:
+    """The folder in a ZIP file: its own name, unless no file of a pack may have it."""
+    try:
+        check_name(stem)
+    except DataError:
+        return "pack"
+    return stem
 
 
 def _zipped(files: dict[str, bytes], root: str) -> bytes:

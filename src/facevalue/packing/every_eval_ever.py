@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any
 
 from facevalue.measures.base import Measure
+from facevalue.measures.interval_method import describe_method
 from facevalue.packing.packed_runs import PackedRun, Row
 from facevalue.store.manifest import RunManifest
 
@@ -85,12 +86,13 @@ def _metric(row: Row, measure: Measure | None) -> dict[str, Any]:
 
 
 def _score(packed: PackedRun, row: Row) -> dict[str, Any]:
+    method = describe_method(row["method"], row["detail"])
     uncertainty: dict[str, Any] = {"num_samples": int(row["n"])} if row["n"] is not None else {}
     if row["se"] is not None:
-        uncertainty["standard_error"] = {"value": row["se"], "method": row["method"] or ""}
+        uncertainty["standard_error"] = {"value": row["se"], "method": method}
     if row["low"] is not None and row["high"] is not None:
         uncertainty["confidence_interval"] = {
-            "lower": row["low"], "upper": row["high"], "confidence_level": row["level"], "method": row["method"] or ""
+            "lower": row["low"], "upper": row["high"], "confidence_level": row["level"], "method": method
         }  # fmt: skip
     details = {name: str(row[name]) for name in (*packed.labels, *_DETAILS) if row[name] is not None}
     return {"score": row["value"], "uncertainty": uncertainty, "details": details}

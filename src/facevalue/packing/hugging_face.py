@@ -4,11 +4,12 @@ import json
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 
+from facevalue.measures.caveats import after, caveat_of
 from facevalue.packing.packed_runs import PackedRun
 from facevalue.printable import in_markdown
 from facevalue.report.built import built
 
-_NOTE = "Differences found, at the level of the page. Intervals and all comparisons: see source."
+_NOTE = "{found}, at the level of the page. Intervals and all comparisons: see source."
 _MOST = 20
 """Comparisons of a study that `model-index` holds."""
 
@@ -44,6 +45,7 @@ def _results(packed: PackedRun) -> Iterator[str]:
         has_interval = row["low"] is not None and row["high"] is not None
         interval = f" [{row['low']:.3g}, {row['high']:.3g}]" if has_interval else ""
         name = " ".join(filter(None, (row["measure"], packed.subject(row)))) + interval
+        name = after(name, caveat_of(row["why"]))
         texts = f"type: {quoted(row['measure'])}, name: {quoted(name)}"
         yield f"    - {{{texts}, value: {row['value']:.6g}, verified: false}}"
     yield f"    source: {{name: {quoted('FaceValue ' + version('facevalue'))}, url: {quoted(packed.name)}}}"
@@ -59,7 +61,7 @@ def eval_results(pack: Sequence[PackedRun], written: str) -> str:
             f"  value: {differences}",
             f"  date: {quoted(written[:10])}",
             f"  source: {{name: {quoted('FaceValue audit pack')}, url: {quoted(f'reports/{packed.name}.html')}}}",
-            f"  notes: {quoted(_NOTE)}",
+            f"  notes: {quoted(_NOTE.format(found=packed.findings_counted))}",
         ]
     return "\n".join(lines) + "\n"
 

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
 from facevalue.measures.base import Measure
+from facevalue.measures.caveats import caveat_of, counted_caveats
 from facevalue.measures.estimates import FIXED, label_columns
 from facevalue.measures.page_error import leads_page
 from facevalue.measures.verdicts import Verdict
@@ -18,11 +19,14 @@ from facevalue.report.data import ReportData
 from facevalue.report.of_runs import collected
 from facevalue.runs.kept_estimates import taken
 from facevalue.runs.model_names import short_names
+from facevalue.runs.pseudonyms import Pseudonyms
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.store.manifest import to_document
 from facevalue.store.shards import shard_paths
 
 Row = Mapping[str, Any]
+_TOLD = ("statement", "question", "prompts", "examples", "titles")
+"""Parts of a page that tell of single pictures and replies."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class PackedRun:
         Its replies.
     page:
         What its report shows.
+    names:
+        Numbers that stand in place of names of persons and files.
     """
 
     name: str
@@ -48,6 +54,7 @@ class PackedRun:
     estimates: pl.DataFrame
     tally: ReplyTally
     page: ReportData
+    names: Pseudonyms = field(default_factory=lambda: Pseudonyms({}, (), {}))
 
     @property
     def model(self) -> str:
@@ -76,6 +83,13 @@ class PackedRun:
         """Differences that the page found."""
         return [row for row in self.results if row["verdict"] == Verdict.DIFFERENCE]
 
+    @property
+    def findings_counted(self) -> str:
+        """How many differences the page found, with their caveats."""
+        count = len(self.findings)
+        text = f"{count:,} {'difference' if count == 1 else 'differences'} found"
+        return f"{text}{counted_caveats(caveat_of(row['why']) for row in self.findings)}"
+
     @cached_property
     def leading(self) -> Sequence[Row]:
         """Comparisons that lead the page, the largest first."""
@@ -95,7 +109,7 @@ class PackedRun:
     def settings(self) -> dict[str, Any]:
         """What was asked, of whom and how, without the places of files on the machine that asked; shards by digest."""
         document = json.loads(json.dumps(to_document(self.run.facts), default=str))
-        document["study"]["options"] = without_places(document["study"]["options"])
+        document["study"]["options"] = self.names.document(without_places(document["study"]["options"]))
         return {
             **document,
             "citation": self.run.study.about.citation,
@@ -118,14 +132,18 @@ class PackedRun:
 
 def gather(runs: Sequence[StoredRun]) -> list[PackedRun]:
     """Take, or read, the estimates of each run, and gather what its report shows."""
-    names: dict[str, int] = {}
+    names = set[str]()
     out = []
     for run in runs:
         stem = f"{run.study.name}-{short_names([run.model])[run.model]}"
         plain = "".join(sign if sign.isalnum() or sign in "._-" else "-" for sign in stem)[:80]
-        names[plain] = names.get(plain, 0) + 1
-        name = plain if names[plain] == 1 else f"{plain}-{names[plain]}"
+        numbered = (plain, *(f"{plain}-{number}" for number in range(2, len(runs) + 1)))
+        name = next(name for name in numbered if name.casefold() not in names)
+        names.add(name.casefold())  # of names that differ in capitals alone, some systems keep one file
         estimates, tallies = taken([run])
+        names_of_run = Pseudonyms.of(run)
+        estimates = names_of_run.table(estimates)
         data = replace(collected([run], estimates, tallies).data, generated=run.facts.end or run.facts.start)
-        out.append(PackedRun(name, run, estimates, tallies[str(run.folder)], data))
+        page_parts = {field_name: names_of_run.document(getattr(data, field_name), field_name) for field_name in _TOLD}
+        out.append(PackedRun(name, run, estimates, tallies[str(run.folder)], replace(data, **page_parts), names_of_run))
     return out

@@ -1,20 +1,22 @@
 """Seal of a pack: the SHA-256 of each of its files in one list, and its check."""
 
 import hashlib
+import os
 import re
-import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, NoReturn
 
 from facevalue.errors import DataError
+from facevalue.given import check_file
+from facevalue.packing.zip_layout import BLOCK, read_layout
 
 SUMS = "SHA256SUMS"
 """Name of the list, in the form that `sha256sum -c` reads."""
 _LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
-_MOST_BYTES = 2**32
-"""Bytes of a pack's file that are read to check it."""
-_BLOCK = 2**20
+_MIB = 2**20
+_MOST_LIST = 16 * _MIB
 
 
 def sha256_of(path: Path) -> str:
@@ -41,31 +43,57 @@ def faults(pack: Path) -> tuple[int, list[str]]:
     Raises
     ------
     DataError
-        It is no pack, or cannot be read.
+        It is no pack, cannot be read, or is a ZIP file that programs could unpack differently.
     """
     try:
-        with _opened(pack) as files:
-            return _checked(pack, files)
-    except (OSError, zipfile.BadZipFile, UnicodeDecodeError) as error:
+        if pack.is_dir():
+            return _checked(pack, *_of_folder(pack))
+        check_file(pack, "pack")
+        with pack.open("rb") as file:
+            return _checked(pack, _of_zip(pack, file), [])
+    except OSError as error:
         raise DataError(f"{pack} cannot be read as a pack: {error}.") from error
 
 
-def _checked(pack: Path, files: Mapping[str, Iterator[bytes]]) -> tuple[int, list[str]]:
+def _checked(pack: Path, files: Mapping[str, Iterator[bytes]], others: Sequence[str]) -> tuple[int, list[str]]:
+    """Compare the files of a pack with its list; `others`: sentences on what is in it and is no file."""
     if SUMS not in files:
-        raise DataError(f"{pack} is not a pack: it has no {SUMS}. `facevalue pack RUN --to {pack}` writes one.")
-    listed: dict[str, str] = {}
-    for number, line in enumerate(b"".join(files[SUMS]).decode().splitlines(), start=1):
+        raise DataError(f"{pack} is not a pack: it has no file {SUMS}. `facevalue pack RUN --to {pack}` writes one.")
+    listed = dict[str, str]()
+    for number, line in enumerate(_list_lines(pack, files[SUMS]), start=1):
         match = _LINE.fullmatch(line)
         if match is None:
             raise DataError(f"{SUMS} of {pack}, line {number}: not a digest and the name of a file.")
+        if match[2] in listed:
+            raise DataError(f"{SUMS} of {pack}, line {number}: {match[2]} is listed twice.")
         listed[match[2]] = match[1]
-    out = [f"{name}: not in the list" for name in sorted({*files} - {*listed, SUMS})]
+    out = [*others, *(f"{name}: not in the list" for name in sorted({*files} - {*listed, SUMS}))]
     for name, digest in listed.items():
         if name not in files:
             out.append(f"{name}: missing")
-        elif _digest(files[name]) != digest:
-            out.append(f"{name}: changed")
+            continue
+        try:
+            is_same = _digest(files[name]) == digest
+        except DataError as error:
+            out.append(f"{name}: {error}")
+        else:
+            out += [] if is_same else [f"{name}: changed"]
     return len(listed), out
+
+
+def _list_lines(pack: Path, blocks: Iterator[bytes]) -> list[str]:
+    """The lines of a pack's list, of which a bounded number of bytes is read."""
+    data = bytearray()
+    try:
+        for block in blocks:
+            data += block
+            if len(data) > _MOST_LIST:
+                raise DataError(f"larger than {_MOST_LIST // _MIB} MiB, the most that is read of one")
+        text = data.decode()
+    except (DataError, UnicodeDecodeError) as error:
+        reason = error if isinstance(error, DataError) else "not in UTF-8"
+        raise DataError(f"{SUMS} of {pack} cannot be read: {reason}.") from error
+    return text.removesuffix("\n").split("\n")
 
 
 def _digest(blocks: Iterator[bytes]) -> str:
@@ -75,29 +103,37 @@ def _digest(blocks: Iterator[bytes]) -> str:
     return out.hexdigest()
 
 
-@contextmanager
-def _opened(pack: Path) -> Iterator[Mapping[str, Iterator[bytes]]]:
-    """Files of a pack by name, read when they are asked for."""
-    if pack.is_dir():
-        paths = (path for path in sorted(pack.rglob("*")) if path.is_file() and not path.is_symlink())
-        yield {path.relative_to(pack).as_posix(): _blocks(path) for path in paths}
-        return
-    with zipfile.ZipFile(pack) as archive:
-        members = [member for member in archive.infolist() if not member.is_dir()]
-        top = {PurePosixPath(member.filename).parts[0] for member in members}
-        root = f"{top.pop()}/" if len(top) == 1 and SUMS not in archive.namelist() else ""
-        yield {member.filename.removeprefix(root): _unpacked(archive, member) for member in members}
+def _of_folder(folder: Path) -> tuple[dict[str, Iterator[bytes]], list[str]]:
+    """Files of a folder by name, read when they are asked for, and a sentence for each thing that is no file."""
+    files, others = dict[str, Iterator[bytes]](), []
+    for above, folders, names in os.walk(folder, onerror=_raise):
+        for name in (*folders, *names):
+            path = Path(above, name)
+            place, mode = path.relative_to(folder).as_posix(), path.lstat().st_mode
+            if stat.S_ISREG(mode):
+                files[place] = _blocks(path)
+            elif not stat.S_ISDIR(mode):
+                others.append(f"{place}: {'a link' if stat.S_ISLNK(mode) else 'a pipe or device'}, not a file")
+    return files, sorted(others)
+
+
+def _raise(error: OSError) -> NoReturn:
+    raise error
+
+
+def _of_zip(pack: Path, file: IO[bytes]) -> dict[str, Iterator[bytes]]:
+    """Files of a ZIP file by name, without the folder that holds them all, read when they are asked for."""
+    try:
+        layout = read_layout(file)
+    except DataError as error:
+        raise DataError(f"{pack} cannot be read as a pack: {error}.") from error
+    members = {member.name: member for member in layout.starts}
+    top = {name.partition("/")[0] for name in members}
+    root = f"{top.pop()}/" if len(top) == 1 and SUMS not in members else ""
+    return {name.removeprefix(root): layout.blocks(member) for name, member in members.items() if not member.is_folder}
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            yield block
-
-
-def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
-    if member.file_size > _MOST_BYTES:
-        raise DataError(f"{member.filename} is {member.file_size:,} bytes when unpacked: more than a pack's file has.")
-    with archive.open(member) as file:
-        while block := file.read(_BLOCK):
+        while block := file.read(BLOCK):
             yield block

@@ -1,15 +1,16 @@
 """Protocols: what a study is, as data, and the engine that all studies share.
 
-docs/explanation/design.md lists the modules in the order in which a study goes on: shown, asked, read, taken, page,
+docs/explanation/design.md lists the modules in the order in which a study goes on: shown, asked, read, estimated, page,
 paper.
 
->>> from facevalue.protocol import Ask, Portraits, Protocol, Take, yes_or_no
+>>> from facevalue.protocol import Ask, Portraits, Protocol, yes_or_no
+>>> from facevalue.statistics import Estimand, Shift
 >>> hiring = Protocol(
 ...     name="hiring",
 ...     title="Who is invited?",
 ...     stimuli=Portraits(cues={"tattoos": ("facial-tattoo",)}, people="4"),
 ...     ask=Ask(prompts=("Would you invite this person to an interview?",), reply=yes_or_no()),
-...     takes=(Take("shift", by=("variation",)),),
+...     estimands=(Estimand(Shift(), by=("variation",)),),
 ... )
 >>> hiring.study().design.size
 8
@@ -23,12 +24,11 @@ if TYPE_CHECKING:
     from facevalue.answers.sorting import Sorting
     from facevalue.prompts.variants import Variant
     from facevalue.protocol.asks import Ask
-    from facevalue.protocol.blocks import Answers, Column, Each, Fold, Numbers, Pictures, Prose, Table
+    from facevalue.protocol.blocks import Column, Each, Fold, Numbers, Pictures, Prose, StoredAnswers, Table
     from facevalue.protocol.charts import Strips
     from facevalue.protocol.data_sets import DataSet
     from facevalue.protocol.edited_pictures import Edits
     from facevalue.protocol.examples import Wanted
-    from facevalue.protocol.expected_precision import Precision, Spread
     from facevalue.protocol.look import Of
     from facevalue.protocol.measured import Measurements
     from facevalue.protocol.named_lists import NamedList
@@ -42,14 +42,13 @@ if TYPE_CHECKING:
     from facevalue.protocol.side_by_side import Pairs
     from facevalue.protocol.stimuli import DrawnSets, Folder, Listed, Portraits, Rows, Stimuli
     from facevalue.protocol.study import About, Changes, Draws, Estimated, LeftOut, Planned, Reading, Study, Watched
-    from facevalue.protocol.takes import Take
     from facevalue.protocol.text_files import read_texts
     from facevalue.protocol.written import Amount, Field, Fields, Salary, Text
+    from facevalue.statistics.precision import Precision, UnitSpread
 
 __all__ = [
     "About",
     "Amount",
-    "Answers",
     "Ask",
     "Changes",
     "Column",
@@ -89,13 +88,13 @@ __all__ = [
     "Section",
     "Setting",
     "Sorting",
-    "Spread",
     "Stimuli",
+    "StoredAnswers",
     "Strips",
     "Study",
     "Table",
-    "Take",
     "Text",
+    "UnitSpread",
     "Variant",
     "Wanted",
     "Watched",
@@ -111,12 +110,21 @@ __getattr__, __dir__ = lazy_names(
         "facevalue.answers.sorting": ("Sorting",),
         "facevalue.prompts.variants": ("Variant",),
         "facevalue.protocol.asks": ("Ask",),
-        "facevalue.protocol.blocks": ("Answers", "Column", "Each", "Fold", "Numbers", "Pictures", "Prose", "Table"),
+        "facevalue.protocol.blocks": (
+            "StoredAnswers",
+            "Column",
+            "Each",
+            "Fold",
+            "Numbers",
+            "Pictures",
+            "Prose",
+            "Table",
+        ),
         "facevalue.protocol.charts": ("Strips",),
         "facevalue.protocol.data_sets": ("DataSet",),
         "facevalue.protocol.edited_pictures": ("Edits",),
         "facevalue.protocol.examples": ("Wanted",),
-        "facevalue.protocol.expected_precision": ("Precision", "Spread"),
+        "facevalue.statistics.precision": ("Precision", "UnitSpread"),
         "facevalue.protocol.look": ("Of",),
         "facevalue.protocol.measured": ("Measurements",),
         "facevalue.protocol.named_lists": ("NamedList",),
@@ -140,7 +148,6 @@ __getattr__, __dir__ = lazy_names(
             "Study",
             "Watched",
         ),
-        "facevalue.protocol.takes": ("Take",),
         "facevalue.protocol.text_files": ("read_texts",),
         "facevalue.protocol.written": ("Amount", "Field", "Fields", "Salary", "Text"),
     },

@@ -3,38 +3,31 @@
 Stored runs are not held to it: what began under older rules is still read.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from itertools import combinations
 from math import prod
 
 from facevalue.answers.sorting import Sorting
 from facevalue.errors import DataError, UnknownNameError, placed
 from facevalue.protocol.asks import ORDERING, Ask
-from facevalue.protocol.definitions import INSTRUMENT, companions, kind_of, margins, measure_name, measures
-from facevalue.protocol.replies import Options, Score
+from facevalue.protocol.instrument_measures import INSTRUMENT
+from facevalue.protocol.replies import Options
 from facevalue.protocol.slots import OPTIONS, slots
-from facevalue.protocol.takes import (
-    BESIDE_FLOOR,
-    GAP,
-    MOST_GROUPS,
-    MOST_LEVELS,
-    RANGE,
-    SHIFT,
-    SIMILARITY,
-    UNSIGNED,
-    Breakdown,
-    Take,
-)
 from facevalue.protocol.tasks import TASK, Task
 from facevalue.protocol.written import outside_of
+from facevalue.statistics.breakdown import Breakdown
+from facevalue.statistics.estimand import Estimand, definitions, margins
+from facevalue.statistics.statistic import MOST_GROUPS, MOST_LEVELS, Score, Unsigned
 
 _ANSWERS = frozenset((
     *("mass", "na", "reply", "repeat", "status", "text", "entries", "probs", "weight", "trial", "block", "image"),
     *("path", "identity", "set", "seed", "at", ORDERING, TASK),
 ))  # fmt: skip
 """Columns of answers beside scores and factors."""
+COMMON = ("missing_share", "missing_gap", "drift", "drift_missing", "wavering", "wavering_missing")
+"""Names of the measures that every study has, whatever its estimands."""
 MOST_ESTIMATES = 10_000
-"""Estimates of one take."""
+"""Estimates of one estimand."""
 MOST_REQUESTS = 500_000_000
 """Requests of a study: answers are gathered in arrays of some 30 bytes each."""
 MOST_TOKENS = 1_000_000
@@ -48,11 +41,11 @@ def check_whole(tasks: Sequence[Task], most_tokens: int) -> None:
     check_tokens(most_tokens)
     for task in tasks:
         ask = task.ask
-        for take in task.takes:
-            with placed(take.where):
-                check_take(take, task.breakdown)
-                if take.margin is not None:
-                    check_margin(take, task)
+        for estimand in task.estimands:
+            with placed(estimand.place):
+                check_estimand(estimand, task.breakdown)
+                if estimand.margin is not None:
+                    check_margin(estimand, task)
         check_names(task.breakdown, task.scores)
         with placed(ask.where):
             check_wordings(ask)
@@ -63,16 +56,16 @@ def check_whole(tasks: Sequence[Task], most_tokens: int) -> None:
     check_size(tasks)
     check_measures(tasks)
     for task in tasks:
-        check_apart(task.takes, task.breakdown, task.scores)
-        check_families(task.takes)
+        check_apart(task.estimands, task.breakdown, task.scores)
+        check_families(task.estimands)
 
 
-def check_margin(take: Take, task: Task) -> None:
+def check_margin(estimand: Estimand, task: Task) -> None:
     """Refuse a margin that no value can lie beyond."""
     from facevalue.measures.value_limits import check_margins  # noqa: PLC0415 - slow to import
 
-    limits = margins((take,), task.breakdown, task.scores)
-    check_margins(limits, tuple(measures((take,), task.breakdown, task.scores).values()))
+    limits = margins((estimand,), task.breakdown, task.scores)
+    check_margins(limits, tuple(definitions((estimand,), task.breakdown, task.scores).values()))
 
 
 def check_names(breakdown: Breakdown, scores: Sequence[Score]) -> None:
@@ -128,47 +121,46 @@ def check_size(tasks: Sequence[Task]) -> None:
         )
 
 
-def check_take(take: Take, breakdown: Breakdown) -> None:
-    """Refuse a take that says what is not looked at, or makes more estimates than a page can show."""
-    if take.on == SHIFT and take.measure != GAP:
-        raise DataError(f'A {take.measure} is not "on" shifts, gaps are: leave out on = "shift", or take a gap.')
-    if take.of and not take.optional and (finer := next((n for n in take.by if breakdown.nests(take.of, n)), "")):
+def check_estimand(estimand: Estimand, breakdown: Breakdown) -> None:
+    """Refuse an estimand that compares nothing, or makes more estimates than a page can show."""
+    statistic, factor, kind = estimand.statistic, estimand.compared_factor, estimand.statistic.kind
+    if factor and not estimand.optional and (finer := next((n for n in estimand.by if breakdown.nests(factor, n)), "")):
         raise DataError(
-            f"Each {finer!r} has one level of {take.of!r}, so that a {take.measure} by {finer} compares nothing: leave "
-            "it out of `by`."
+            f"Each {finer!r} has one level of {factor!r}, so that a {kind} by {finer} compares nothing: leave it out "
+            "of `by`."
         )
-    counts = {name: len(breakdown.levels(name)) for name in (*take.by, take.of) if name}
+    counts = {name: len(breakdown.levels(name)) for name in (*estimand.by, factor) if name}
     for name, many in counts.items():
         if many > MOST_LEVELS:
             raise DataError(
-                f"The factor {name!r} has {many:,} levels; a {take.measure} tells {MOST_LEVELS:,} apart at most. Group "
-                "them by another factor."
+                f"The factor {name!r} has {many:,} levels; a {kind} tells {MOST_LEVELS:,} apart at most. Group them by "
+                "another factor."
             )
-    if take.measure in (*UNSIGNED, SIMILARITY) and counts.get(take.of, 0) > MOST_GROUPS:
+    if statistic.is_between_groups and counts.get(factor, 0) > MOST_GROUPS:
         raise DataError(
-            f"The factor {take.of!r} has {counts[take.of]:,} levels; a {take.measure} is between {MOST_GROUPS} "
-            "groups at most. Group them by another factor."
+            f"The factor {factor!r} has {counts[factor]:,} levels; a {kind} is between {MOST_GROUPS} groups at most. "
+            "Group them by another factor."
         )
-    cue = [name for name in breakdown.sets.cue if name in take.by]  # its columns go together and are not crossed
+    cue = [name for name in breakdown.sets.cue if name in estimand.by]  # its columns go together and are not crossed
     cues = breakdown.sets.manifest.select(cue).n_unique() if cue else 1
-    compared = len(breakdown.contrasts(take)) if take.compares else 1
-    if (many := cues * compared * prod(counts[name] for name in take.by if name not in cue)) > MOST_ESTIMATES:
+    compared = len(statistic.contrasts(breakdown)) if statistic.compares else 1
+    if (many := cues * compared * prod(counts[name] for name in estimand.by if name not in cue)) > MOST_ESTIMATES:
         raise DataError(
-            f"A {take.measure} by {', '.join(counts)} makes {many:,} estimates; {MOST_ESTIMATES:,} are the most. Break "
-            "it down by fewer factors."
+            f"A {kind} by {', '.join(counts)} makes {many:,} estimates; {MOST_ESTIMATES:,} are the most. Break it down "
+            "by fewer factors."
         )
 
 
-def check_apart(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score]) -> None:
-    """Refuse two takes of which some estimates would have the same labels, so that nothing told them apart."""
-    for (first, take), (second, rival) in combinations(enumerate(takes, start=1), 2):
-        for score in _both(take, rival, scores):
-            if measure_name(take, breakdown, score) != measure_name(rival, breakdown, score):
+def check_apart(estimands: Sequence[Estimand], breakdown: Breakdown, scores: Sequence[Score]) -> None:
+    """Refuse two estimands of which some estimates would have the same labels, so that nothing told them apart."""
+    for (first, estimand), (second, rival) in combinations(enumerate(estimands, start=1), 2):
+        for score in (score for score in scores if estimand.is_of(score) and rival.is_of(score)):
+            if estimand.name_of(breakdown, score) != rival.name_of(breakdown, score):
                 continue
-            if shared := _shared(take, rival, breakdown):
+            if shared := _shared(estimand, rival, breakdown):
                 of = f" of {score.name!r}" if len(scores) > 1 else ""
-                with placed(rival.where):
-                    raise DataError(f"Takes {first} and {second} make the same estimates{of}: {shared}")
+                with placed(rival.place):
+                    raise DataError(f"Estimands {first} and {second} make the same estimates{of}: {shared}")
 
 
 def check_sortings(tasks: Sequence[Task]) -> None:
@@ -187,53 +179,60 @@ def check_sortings(tasks: Sequence[Task]) -> None:
 def check_measures(tasks: Sequence[Task]) -> None:
     """Refuse names that two measures would have."""
     kinds: dict[str, tuple[str, str]] = {}
-    taken = ((task.breakdown, take, score) for task in tasks for take in task.takes for score in task.scores_of(take))
-    checks = {*INSTRUMENT, *(name for task in tasks for name in outside_of(task.ask.reply).statuses)}
-    for breakdown, take, score in taken:
-        name, kind = measure_name(take, breakdown, score), kind_of(take, breakdown)
-        for label in (name, *companions(take, name)):
-            suffix = "tail" if take.measure == RANGE else "size"
-            noun = label.rpartition("_")[2] if take.measure in BESIDE_FLOOR else suffix
-            entry = (kind if label == name else f"{noun} of a {kind}", score.name)
-            if label in checks or kinds.setdefault(label, entry)[0] != entry[0]:
-                holder = "check of the instrument" if label in checks else kinds[label][0]
-                with placed(take.where):
-                    raise DataError(f"A {entry[0]} and a {holder} would both be called {label!r}. Rename one.")
-            if kinds[label] != entry:
-                raise DataError(
-                    f"The scores {kinds[label][1]!r} and {score.name!r} both have a measure {label!r}. Rename one."
-                )
+    checks = {*INSTRUMENT, *COMMON, *(name for task in tasks for name in outside_of(task.ask.reply).statuses)}
     for task in tasks:
-        margins(task.takes, task.breakdown, task.scores)
+        for estimand in task.estimands:
+            for score in task.scores_of(estimand):
+                check_measure(estimand, task.breakdown, score, kinds, checks)
+    for task in tasks:
+        margins(task.estimands, task.breakdown, task.scores)
 
 
-def check_families(takes: Sequence[Take]) -> None:
-    """Refuse two confirmatory takes of one family: each has its own correction."""
-    first_takes: dict[str, int] = {}
-    for number, take in enumerate(takes, start=1):
-        if take.confirmatory and take.tested and (first := first_takes.setdefault(take.named(), number)) != number:
-            with placed(take.where):
+def check_measure(
+    estimand: Estimand, breakdown: Breakdown, score: Score, kinds: dict[str, tuple[str, str]], checks: Collection[str]
+) -> None:
+    """Refuse a name of an estimand's measures that another has; `kinds`: of those so far, which it adds to."""
+    name, kind = estimand.name_of(breakdown, score), estimand.statistic.quantity(breakdown)
+    for label in estimand.names_of(breakdown, score):
+        noun = label.removeprefix(f"{name}_") if label.startswith(f"{name}_") else "size"
+        entry = (kind if label == name else f"{noun} of a {kind}", score.name)
+        if label in checks or kinds.setdefault(label, entry)[0] != entry[0]:
+            holder = "check of the instrument" if label in checks else kinds[label][0]
+            with placed(estimand.place):
+                raise DataError(f"A {entry[0]} and a {holder} would both be called {label!r}. Rename one.")
+        if kinds[label] != entry:
+            raise DataError(
+                f"The scores {kinds[label][1]!r} and {score.name!r} both have a measure {label!r}. Rename one."
+            )
+
+
+def check_families(estimands: Sequence[Estimand]) -> None:
+    """Refuse two confirmatory estimands of one family: each has its own correction."""
+    numbers: dict[str, int] = {}
+    for number, estimand in enumerate(estimands, start=1):
+        name = estimand.family_name
+        if estimand.confirmatory and estimand.tested and (first := numbers.setdefault(name, number)) != number:
+            with placed(estimand.place):
                 raise DataError(
-                    f"Takes {first} and {number} are both confirmatory and of the family {take.named()!r}: give one of "
+                    f"Estimands {first} and {number} are both confirmatory and of the family {name!r}: give one of "
                     "them another family."
                 )
 
 
-def _both(take: Take, rival: Take, scores: Sequence[Score]) -> Iterator[Score]:
-    return (s for s in scores if all(not t.scores or s.name in t.scores for t in (take, rival)))
-
-
-def _shared(take: Take, rival: Take, breakdown: Breakdown) -> str:
-    """What is to be done about two takes of one measure; empty where their labels differ."""
-    by = ({*take.by}, {*rival.by})
-    if not take.compares:
-        same = by[0] == by[1] and (take.measure not in UNSIGNED or take.of == rival.of)
-        return "leave one of them out." if same else ""
-    if {*take.by, take.of} != {*rival.by, rival.of}:
+def _shared(estimand: Estimand, rival: Estimand, breakdown: Breakdown) -> str:
+    """Advice about two estimands of one measure; empty where their labels differ."""
+    factors = estimand.compared_factor, rival.compared_factor
+    if not estimand.statistic.compares:
+        is_same = {*estimand.by} == {*rival.by} and (
+            not isinstance(estimand.statistic, Unsigned) or factors[0] == factors[1]
+        )
+        return "leave one of them out." if is_same else ""
+    if {*estimand.factors} != {*rival.factors}:
         return ""
-    if take.of == rival.of:
-        return "leave one of them out." if set(breakdown.contrasts(take)) & set(breakdown.contrasts(rival)) else ""
-    rivals = [{level for _, level in breakdown.contrasts(t)} for t in (take, rival)]
+    contrasts = [set(compared.statistic.contrasts(breakdown)) for compared in (estimand, rival)]
+    if factors[0] == factors[1]:
+        return "leave one of them out." if contrasts[0] & contrasts[1] else ""
+    rivals = [{level for _, level in of_one} for of_one in contrasts]
     if not rivals[0] & rivals[1]:
         return ""
     return (

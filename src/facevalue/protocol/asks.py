@@ -12,13 +12,14 @@ import polars as pl
 
 from facevalue.answers import check_apart
 from facevalue.answers.presented import presented_as
+from facevalue.answers.yes_no_words import YesNoWords
 from facevalue.design import Factor
 from facevalue.errors import DataError, UnknownNameError, placed
 from facevalue.prompts import phrase
-from facevalue.protocol.aggregate import level_codes
 from facevalue.protocol.items import Item, check_items, factor_of, texts_of
-from facevalue.protocol.replies import BOTH, ONE, Options, Reply
-from facevalue.protocol.slots import OPTIONS, filled, slots
+from facevalue.protocol.replies import BOTH, ONE, YES_NO, Options, Reply
+from facevalue.protocol.slots import OPTIONS, check_unfilled, filled, slots
+from facevalue.statistics.answer_arrays import level_codes
 from facevalue.types import Option, Question
 
 WORDING, ORDERING = "wording", "ordering"
@@ -77,6 +78,7 @@ class Ask:
             raise DataError("A question needs a text.")
         if len(set(self.prompts)) != len(self.prompts):
             raise DataError("Two wordings of the question are the same.")
+        check_unfilled([self.system], "the system message")
         check_items(self.items, self.optional, lambda number: placed(self.places[number] if self.places else ""))
         self._check_names()
         self._check_slots()
@@ -154,6 +156,8 @@ class Ask:
         if len(set(texts)) < len(texts):
             twice = next(text for text in texts if texts.count(text) > 1)
             raise DataError(f"Two options of {of} have one wording, {twice!r}.")
+        if reply.parser == YES_NO:
+            YesNoWords(*texts)
         check_apart(options)
         if len(names) == len(reply.texts):
             return

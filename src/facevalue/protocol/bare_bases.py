@@ -5,12 +5,10 @@ from collections.abc import Mapping
 import polars as pl
 
 from facevalue.errors import DataError
+from facevalue.statistics.sets import NO_PICTURE
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.pair_source import NoPicture
 from facevalue.types import Stimulus
-
-NO_PICTURE = "(no picture)"
-"""Level of what differs within a unit that is the base where nothing is shown."""
 
 
 def with_bare_bases(table: pl.DataFrame, key: str, cue: str) -> pl.DataFrame:

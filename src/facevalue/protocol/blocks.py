@@ -25,7 +25,6 @@ from facevalue.protocol.lookup import Estimate
 
 __all__ = [
     "Agreement",
-    "Answers",
     "AnyChart",
     "Block",
     "Column",
@@ -47,6 +46,7 @@ __all__ = [
     "Scatter",
     "Side",
     "Stacked",
+    "StoredAnswers",
     "Strips",
     "Table",
     "Widest",
@@ -279,12 +279,12 @@ class Widest:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class StoredAnswers:
     """Stored answers behind the findings, as chosen by the page's examples.
 
     Examples
     --------
-    >>> Answers(lead="Stored answers.", empty="No answer is valid.").empty
+    >>> StoredAnswers(lead="Stored answers.", empty="No answer is valid.").empty
     'No answer is valid.'
     """
 
@@ -416,7 +416,8 @@ class Own:
 
 Block = (
     str | Strips | Dumbbells | Numbers | Heat | Grid | Stacked | Scatter | Cumulative | Distribution | WordLists | Table
-    | Overview | Agreement | Prose | Say | Pictures | Widest | Answers | Each | Fold | Side | Many | PerModel | Own
+    | Overview | Agreement | Prose | Say | Pictures | Widest | StoredAnswers | Each | Fold | Side | Many | PerModel
+    | Own
 )  # fmt: skip
 """Anything that a section may hold."""
 

@@ -1,24 +1,13 @@
 """Declaration of how a study is calibrated: what is planted, in which sizes, and beside which simple tests."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from facevalue.statistics.rivals import PART, UNIT, VALUE
 from facevalue.types import OptionValue
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from facevalue.models.reference.truth import PlantedEffects
-    from facevalue.protocol.aggregate import Aggregate
-    from facevalue.protocol.sets import Sets
-    from facevalue.protocol.study import Study
-
-UNIT, VALUE, SIDE, PART = "unit", "value", "side", "part"
-"""Columns of what a rival tests."""
 Rows = Callable[[pl.DataFrame], pl.DataFrame]
 
 
@@ -122,31 +111,6 @@ class Calibration:
     narrow: Mapping[str, OptionValue] = field(default_factory=dict)
     in_one_order: bool = False
     planned: float | None = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """How the reference model, which was trained on planted effects, is audited by a study of cues.
-
-    Attributes
-    ----------
-    settings:
-        Of the study of everyone from whom audits draw people.
-    gathered:
-        From this study and answers in chunks to its sets and to their scores.
-    planted:
-        From this study and a table of effects to the score that is planted, shape (pictures, items).
-    changes:
-        Makes what may be changed in a picture, in the order of estimates: levels of the cue's columns.
-    items:
-        From this study to what is asked about each picture.
-    """
-
-    settings: Mapping[str, OptionValue]
-    gathered: "Callable[[Study, Iterator[pl.DataFrame]], tuple[Sets, Aggregate]]"
-    planted: "Callable[[Study, PlantedEffects], npt.NDArray[np.float64]]"
-    changes: "Callable[[], list[tuple[str, ...]]]"
-    items: "Callable[[Study], list[str]]"
 
 
 def numbers(value: str, unit: str, *only: pl.Expr) -> Rows:

@@ -80,17 +80,17 @@ OUTSIDE_SCORES = StatedCard(
 RATES = (
     Rate(
         of=Of("na_rate", ("paradigm?", "dimension?")),
-        title="Replies without an answer",
+        title="Questions without an answer",
         note=(
-            "Replies in which no valid answer could be read. They are left out, never counted as zero. Worrying: 5% or "
-            "more, or more for one group than for another."
+            "No valid answer could be read, or the request failed. They are left out, never counted as zero. Worrying: "
+            "5% or more, or more for one group than for another."
         ),
         problem=0.2,
     ),
     Rate(
         of=Of("refusal_rate"),
         title="Refusals",
-        note="Of all replies. Worrying: 5% or more.",
+        note="Of all questions. Worrying: 5% or more.",
         problem=0.2,
         exact="Probabilities of the options were read. They do not say whether other replies would be refusals.",
     ),

@@ -1,6 +1,7 @@
 """Pictures that were checked: which of a list passed, as a folder of checks holds it, and lists without the others."""
 
 import hashlib
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
@@ -8,7 +9,7 @@ from typing import ClassVar, Self
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.given import to_toml
+from facevalue.given import read_file, to_toml
 from facevalue.parquet import read_table_of
 from facevalue.printable import first_line
 from facevalue.protocol.making import IMAGE
@@ -107,6 +108,26 @@ def read_verdicts(checks: Path | str) -> pl.DataFrame:
         )
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{checks}/{TABLE} cannot be read: {first_line(error)}") from error
+
+
+def failed_pictures(place: Path | str) -> tuple[str, ...]:
+    """Ids of pictures that failed, by a folder or URL of checks, or by a CSV file with a column `image`.
+
+    A picture that fails only as its source does is left out, as is one that another attempt is kept instead of, or that
+    was not inspected.
+    """
+    if isinstance(place, Path) and place.suffix.lower() == ".csv":
+        try:
+            data = read_file(place, _MOST_BYTES, "pictures that failed")
+            table = pl.read_csv(io.BytesIO(data), infer_schema=False)
+        except pl.exceptions.PolarsError as error:
+            raise DataError(f"{place} cannot be read as CSV: {first_line(error)}") from None
+        if IMAGE not in table.columns:
+            raise DataError(f"{place} has no column {IMAGE!r}, which names the pictures that failed.")
+        return tuple(table[IMAGE].drop_nulls().cast(pl.String).unique(maintain_order=True))
+    verdicts = read_verdicts(place)
+    reasons = pl.col(REASONS).fill_null("").str.split("; ").list.set_difference(["", SPARE, UNSEEN, OF_SOURCE])
+    return tuple(verdicts.filter(~pl.col(ACCEPTED), reasons.list.len() > 0)[IMAGE])
 
 
 def _content(checks: Path | str, name: str) -> bytes | None:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Design
-from facevalue.protocol.expected_precision import Precision, Spread
+from facevalue.statistics.precision import Precision, UnitSpread
 
 EVENLY = (
     "a choice that every second answer names, where the sample tells least; a pilot of your own model says how even "
@@ -56,11 +56,11 @@ def choice_precision(
         trials = design.trials(numbers, ["image", "task"]).filter(pl.col("task").cast(pl.String) == task)
         return trials["image"].n_unique(), 1.0
 
-    def answered(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
+    def answered(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:
         of_task = (chunk.filter(pl.col("task").cast(pl.String) == task) for chunk in chunks)
-        return Spread(pilot_spread(of_task, weights), 0.0, 1.0, source)
+        return UnitSpread(pilot_spread(of_task, weights), 0.0, 1.0, source)
 
-    def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
+    def spread(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:
         of_share = answered(chunks, source)
         return replace(of_share, mean=between * of_share.mean)
 
@@ -74,7 +74,7 @@ def choice_precision(
         item="answer to each question",
         units=units,
         spread=spread,
-        default=Spread(between * 0.5, 0.0, 1.0, EVENLY),
+        default=UnitSpread(between * 0.5, 0.0, 1.0, EVENLY),
         shares=(smallest,) * tests,
         freedom=1,
         sure=SURE / families,
@@ -84,7 +84,7 @@ def choice_precision(
     cells = groups * sum(options)
     share = replace(
         gap, what=f"a group's share of a choice ({labels.name.replace('_', ' ')})", tests=cells, spread=answered,
-        default=Spread(0.5, 0.0, 1.0, EVENLY), shares=(smallest,) * cells, freedom=None, sure=1.0, largest=1.0,
+        default=UnitSpread(0.5, 0.0, 1.0, EVENLY), shares=(smallest,) * cells, freedom=None, sure=1.0, largest=1.0,
     )  # fmt: skip
     return replace(gap, compared=share)
 

@@ -19,22 +19,22 @@ from facevalue.measures.estimates import FIXED, TYPED
 from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.protocol import settings as given
 from facevalue.protocol.acceptance import check_whole
-from facevalue.protocol.aggregate import Axes
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
-from facevalue.protocol.bare_bases import NO_PICTURE
-from facevalue.protocol.compared_takes import compared_takes
-from facevalue.protocol.definitions import margins, measure_name
+from facevalue.protocol.compared_estimands import compared_estimands
 from facevalue.protocol.named_lists import NamedList
-from facevalue.protocol.planned_take import precision
+from facevalue.protocol.own_columns import check_columns, columns_of
+from facevalue.protocol.planned_estimand import precision
 from facevalue.protocol.row_questions import check_rows, texts_of_rows
 from facevalue.protocol.sampling import WholeUnits
-from facevalue.protocol.sets import OTHER_PATH
 from facevalue.protocol.side_by_side import Pairs
 from facevalue.protocol.stimuli import Listed, Rows
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Reading, Scored, Study, Watched
-from facevalue.protocol.takes import CONTRAST, DIMENSION, UNSIGNED, Breakdown
 from facevalue.protocol.tasks import TASK, Task, Tasks, allotted, task_scores
 from facevalue.protocol.written import Text, outside_of
+from facevalue.statistics.answer_arrays import Axes
+from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
+from facevalue.statistics.estimand import margins
+from facevalue.statistics.sets import NO_PICTURE, OTHER_PATH
 from facevalue.types import STUDY_TEXT, OptionValue, Sampling
 
 if TYPE_CHECKING:
@@ -60,9 +60,11 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     with placed(_where_listed(protocol, options)):
         table = stimuli.table(options) if manifest is None else _stored(manifest)
     asks = _narrowed(protocol.asks, options)
+    if manifest is None and not any(ask.where for ask in asks.values()):  # the user has seen no file of the study
+        check_columns(stimuli, columns_of(stimuli, asks.values(), protocol.estimands), table, options)
     sets = stimuli.sets(table)
-    levelled = tuple(name for take in protocol.takes for name in take.only)
-    sets = replace(sets, texts=texts_of_rows(sets, asks.values(), protocol.takes), fixed=levelled)
+    levelled = tuple(name for estimand in protocol.estimands for name in estimand.only)
+    sets = replace(sets, texts=texts_of_rows(sets, asks.values(), protocol.estimands), fixed=(*sets.fixed, *levelled))
     for name in ("image", sets.key, *sets.cue):
         if name not in table.columns or (table[name].null_count() and name not in sets.cue):
             raise DataError(f"The table of pictures has no {name!r} in some row: it is not of this study.")
@@ -70,11 +72,11 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     breakdowns = {name: Breakdown(sets, ask.question_factors) for name, ask in asks.items()}
     for name, ask in asks.items():
         _check_labels(breakdowns[name], ask, name)
-    takes = allotted(protocol.takes, breakdowns, protocol.asks, sides=sides)
+    estimands = allotted(protocol.estimands, breakdowns, protocol.asks, sides=sides)
     tasks = []
     for name, ask in asks.items():
         axes = Axes(table["image"].to_list(), ask.question_codes, list(ask.reply.orderings), len(seeds), _items(ask))
-        tasks.append(Task(protocol.name, name, ask, axes, breakdowns[name], takes[name], sides))
+        tasks.append(Task(protocol.name, name, ask, axes, breakdowns[name], estimands[name], sides))
     left_out = stimuli.left_out(options) if isinstance(stimuli, Listed) and manifest is None else ()
     place = Path(str(options.get("manifest") or options.get("folder") or "rows")).name
     if manifest is None:  # of a run that has begun all is taken as it stands
@@ -127,7 +129,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
         estimates=Estimated(
             measures=tuple(analysis.measures.values()),
             labels=analysis.labels,
-            lead=tuple(dict.fromkeys(take.named() for task in tasks for take in task.takes if take.tested)),
+            lead=tuple(dict.fromkeys(one.family_name for task in tasks for one in task.estimands if one.tested)),
             declared=_declared(protocol, tasks),
         ),
         planned=Planned(left_out=left_out, precision=planned, unplanned=unplanned),
@@ -136,7 +138,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
             missing_by=_missing_by(analysis),
             followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))},
         ),
-        extras=replace(protocol.extras, compare=compared_takes(protocol.extras.compare, tasks)),
+        extras=replace(protocol.extras, compare=compared_estimands(protocol.extras.compare, tasks)),
         page=protocol.page or partial(_page, analysis, asked_variants(protocol, asks)),
     )
 
@@ -248,8 +250,8 @@ def _bound(ask: Ask, judge: Judge | None, scorers: Sequence[Scores]) -> Ask:
 
 
 def _group_words(protocol: "Protocol", table: pl.DataFrame) -> dict[str, str]:
-    """Words that name each group: wordings of the levels of factors that takes of pictures are by or of."""
-    names = dict.fromkeys(name for take in protocol.takes for name in (*take.by, take.of) if name in table.columns)
+    """Words that name each group: wordings of the levels of the factors of pictures that estimands name."""
+    names = dict.fromkeys(name for estimand in protocol.estimands for name in estimand.factors if name in table.columns)
     words: dict[str, str] = {}
     for name in names:
         titles = protocol.titles.get(name, {})
@@ -304,34 +306,33 @@ def _page(analysis: Tasks, variants: "Sequence[Variant]") -> "Page":
 
 
 def _declared(protocol: "Protocol", tasks: Sequence[Task]) -> "Callable[[], Preregistration] | None":
-    """Confirmatory families and margins of the takes, as what was declared before the run."""
+    """Confirmatory families and margins of the estimands, as what was declared before the run."""
     limits = {
-        name: margin for task in tasks for name, margin in margins(task.takes, task.breakdown, task.scores).items()
+        name: margin for task in tasks for name, margin in margins(task.estimands, task.breakdown, task.scores).items()
     }
-    confirmed = [(task, take) for task in tasks for take in task.takes if take.confirmatory and take.tested]
+    confirmed = [
+        (task, estimand) for task in tasks for estimand in task.estimands if estimand.confirmatory and estimand.tested
+    ]
     if not limits and not confirmed:
         return None
-    counts = Counter(take.named() for task, take in confirmed for _ in task.scores_of(take))
+    counts = Counter(estimand.family_name for task, estimand in confirmed for _ in task.scores_of(estimand))
 
     def declare() -> "Preregistration":
         from facevalue.measures.multiple_testing import ALPHA, Family  # noqa: PLC0415 - slow to import
         from facevalue.measures.preregistration import Preregistration  # noqa: PLC0415
 
         families = []
-        for task, take in confirmed:
+        for task, estimand in confirmed:
             breakdown = task.breakdown
-            for score in task.scores_of(take):
+            for score in task.scores_of(estimand):
                 levels: dict[str, tuple[str, ...] | None] = dict.fromkeys(breakdown.factors)
-                levels |= {name: tuple(take.only.get(name, ("*",))) for name in take.by}
-                if take.measure in UNSIGNED:
-                    levels |= {DIMENSION: (take.of,)}
-                elif take.of:
-                    others = dict.fromkeys(rival for _, rival in breakdown.contrasts(take))
-                    levels |= {take.of: ("*",), CONTRAST: tuple(others)}
-                name = f"{take.named()} ({score.name})" if counts[take.named()] > 1 else take.named()
-                measure = measure_name(take, breakdown, score)
-                families.append(Family(name, "confirmatory", measure, levels, take.method, ALPHA))
-        text = protocol.text or repr(protocol.takes)
+                levels |= {name: tuple(estimand.only.get(name, ("*",))) for name in estimand.by}
+                levels |= estimand.statistic.declared_levels(breakdown)
+                name = estimand.family_name
+                name = f"{name} ({score.name})" if counts[name] > 1 else name
+                measure = estimand.name_of(breakdown, score)
+                families.append(Family(name, "confirmatory", measure, levels, estimand.correction, ALPHA))
+        text = protocol.text or repr(protocol.estimands)
         return Preregistration(tuple(families), limits, ALPHA, hashlib.sha256(text.encode()).hexdigest(), text)
 
     return declare

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import Estimate
 
 
@@ -28,8 +27,8 @@ class Entry:
     """Whether it is set in bold."""
     shade: float | None = None
     """Points above or below none, which colour it; None for no colour."""
-    verdict: Verdict | None = None
-    """Shown with its sign instead of the text."""
+    judged: Estimate | None = None
+    """Estimate whose verdict is shown with its sign instead of the text."""
     quiet: bool = False
     """Whether it is less important."""
     of: Estimate | None = None
@@ -48,7 +47,7 @@ class Ledger:
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class ShareBar:
     """Shares that add up to a whole, as one bar: what they are of, and each part with its estimate."""
 
     title: str
@@ -117,5 +116,5 @@ class Folded:
     open: bool = False
 
 
-Made = Paragraph | Ledger | Shares | Table | Links | Marks | Folded
+Made = Paragraph | Ledger | ShareBar | Table | Links | Marks | Folded
 """Anything that a study's own block may make."""

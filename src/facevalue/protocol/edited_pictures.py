@@ -10,11 +10,11 @@ from facevalue.errors import DataError
 from facevalue.generators.base import NULL_EDIT
 from facevalue.printable import printable
 from facevalue.protocol.making import IMAGE, PATH, SOURCE
-from facevalue.protocol.sets import OTHER_PATH, Sets
 from facevalue.protocol.settings import Options, Setting
 from facevalue.protocol.sources import kind_of, own_manifest, root_of, source_paths
 from facevalue.protocol.stimuli import UNITS, Listed
 from facevalue.protocol.study import LeftOut
+from facevalue.statistics.sets import OTHER_PATH, Sets
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.faults import Faults

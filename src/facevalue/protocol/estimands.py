@@ -21,7 +21,7 @@ class Derived:
 
 
 @dataclass(frozen=True)
-class Estimand:
+class SumEstimand:
     """What is estimated: a measure of sums, broken down by labels.
 
     Attributes
@@ -78,7 +78,9 @@ class Estimand:
                     yield derived.measure, {**about, **labels_of_derived}, following, derived.family
 
 
-def estimated(estimands: Iterable[Estimand], tables: Mapping[str, Sums], labels: Labels | None = None) -> Iterator[Row]:
+def estimated(
+    estimands: Iterable[SumEstimand], tables: Mapping[str, Sums], labels: Labels | None = None
+) -> Iterator[Row]:
     """Estimate all that is wanted, in the order of the estimands; `labels` are those of all estimates."""
     for estimand in estimands:
         names = (estimand.measure.name, *(derived.measure.name for derived in estimand.derived))

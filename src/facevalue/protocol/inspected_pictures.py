@@ -10,10 +10,10 @@ import polars as pl
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.parquet import read_table
 from facevalue.protocol.making import IMAGE, PROMPT, SOURCE
-from facevalue.protocol.sets import OTHER_PATH, Sets
 from facevalue.protocol.settings import Options, Setting
 from facevalue.protocol.sources import kind_of, own_manifest, root_of, source_paths
 from facevalue.protocol.stimuli import Listed
+from facevalue.statistics.sets import OTHER_PATH, Sets
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.faults import Faults

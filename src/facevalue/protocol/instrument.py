@@ -10,19 +10,28 @@ from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import shares
 from facevalue.measures.slicing import Slicing
-from facevalue.protocol.aggregate import Aggregate, balanced
-from facevalue.protocol.definitions import LETTERED, NA_RATE, NA_SPREAD, POSITION, REFUSALS, SIDE_BIAS, SIDE_SCORE
-from facevalue.protocol.replies import FIRST, LETTER, Options, Reply, Score
-from facevalue.protocol.sets import Sets
-from facevalue.protocol.shifts import SEED, add_levels
-from facevalue.protocol.spreads import add_spreads
-from facevalue.protocol.takes import MOST_GROUPS, MOST_LEVELS, Breakdown
+from facevalue.protocol.instrument_measures import (
+    LETTERED,
+    NA_RATE,
+    NA_SPREAD,
+    POSITION,
+    REFUSALS,
+    SIDE_BIAS,
+    SIDE_SCORE,
+)
+from facevalue.protocol.replies import FIRST, LETTER, Options, Reply
 from facevalue.protocol.written import outside_of
+from facevalue.statistics.answer_arrays import AnswerArrays, balanced
+from facevalue.statistics.breakdown import Breakdown
+from facevalue.statistics.sets import Sets
+from facevalue.statistics.shifts import SEED, add_levels
+from facevalue.statistics.spreads import add_spreads
+from facevalue.statistics.statistic import MOST_GROUPS, MOST_LEVELS, Score
 
 
 def judge_instrument(
     table: EstimateTable,
-    answers: Mapping[str, Aggregate],
+    answers: Mapping[str, AnswerArrays],
     breakdown: Breakdown,
     reply: Reply,
     scores: Sequence[Score],
@@ -54,7 +63,7 @@ def judge_instrument(
     for name, column in outside_of(reply).statuses.items():
         add_rates(table, breakdown, measures[name], answers[column].phi, cuts)
     few = (dimension for dimension in breakdown.sets.dimensions if counts[dimension] <= MOST_GROUPS)
-    slicings = {dimension: by_group(breakdown, dimension) for dimension in few}
+    slicings = {dimension: breakdown.groups(dimension) for dimension in few}
     add_missing(table, breakdown.sets, measures[NA_SPREAD], rates[NA_RATE], slicings, family="missing answers")
 
 
@@ -103,11 +112,3 @@ def add_missing(
     for dimension, cut in groups.items():
         spreads = group_spread.spreads(per_unit, cut.codes, len(cut), SEED)
         add_spreads(table, measure, dimension, per_unit, cut, Slicing.whole(1), spreads, mean=False, family=family, n=n)
-
-
-def by_group(breakdown: Breakdown, dimension: str) -> Slicing:
-    """Units by their group."""
-    levels = breakdown.levels(dimension)
-    place = {name: number for number, name in enumerate(levels)}
-    codes = [-1 if name is None else place[name] for name in breakdown.sets.level(dimension)]
-    return Slicing(np.array(codes, dtype=np.int64), {dimension: levels})

@@ -41,6 +41,8 @@ class KeptAnswers:
         self._units, self._folder = units, folder
         self._parts: list[pl.DataFrame | Path] = []
         self.rows = 0
+        self.unseen = False
+        """Whether nothing shows that the model sees the pictures, as far as that was looked at."""
         self._trials: list[npt.NDArray[np.uint64]] = []
         self._pairs: list[pl.DataFrame] = []
         self._only: npt.NDArray[np.uint64] | None = None

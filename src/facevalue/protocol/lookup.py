@@ -8,9 +8,11 @@ from typing import NamedTuple
 import polars as pl
 
 from facevalue.measures.base import Measure, written
+from facevalue.measures.caveats import MISSING_ANSWERS, caveat_of
 from facevalue.measures.estimates import FIXED, complete, condition, label_columns
+from facevalue.measures.interval_method import describe_method
 from facevalue.measures.paired_changes import PREFIX
-from facevalue.measures.verdicts import UNLESS, Verdict
+from facevalue.measures.verdicts import Verdict
 
 POOLED = "(all models)"
 CROSSED = " x "
@@ -64,6 +66,7 @@ class Estimate:
     bound_se: float | None = None
     unit: str = ""
     method: str | None = None
+    detail: str | None = None
     source: str | None = None
     apart: bool = False
     """Whether it says how far values lie apart (`Measure.apart`): people read such shares in points of a hundred."""
@@ -78,14 +81,24 @@ class Estimate:
         return self.low is not None and self.high is not None
 
     @property
+    def method_words(self) -> str:
+        """How its interval was made, or why there is none, in words; empty where nobody knows."""
+        return describe_method(self.method, self.detail)
+
+    @property
     def has_bounds(self) -> bool:
         """Whether it is known what missing answers could have changed."""
         return self.bound_low is not None and self.bound_high is not None
 
     @property
+    def caveat(self) -> str:
+        """What else could explain its verdict ("unless the missing answers say otherwise"); empty for nothing."""
+        return caveat_of(self.why)
+
+    @property
     def open_to_missing(self) -> bool:
-        """Whether it is found, and would not be had all missing answers gone against it."""
-        return (self.why or "").startswith(UNLESS)
+        """Whether its verdict could be another one had all missing answers gone against it."""
+        return MISSING_ANSWERS in self.caveat
 
     @property
     def written(self) -> str:

@@ -16,7 +16,6 @@ from facevalue.answers import NA, NA_DTYPE
 from facevalue.errors import DataError
 from facevalue.given import read_file
 from facevalue.measures.missing_by import MissingBy
-from facevalue.protocol.aggregate import counted_column
 from facevalue.protocol.asks import ORDERING, Ask
 from facevalue.protocol.compiled import TAKEN
 from facevalue.protocol.making import (
@@ -30,14 +29,17 @@ from facevalue.protocol.making import (
     requested,
 )
 from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.replies import Score
 from facevalue.protocol.sampling import WholeUnits
-from facevalue.protocol.sets import Sets
 from facevalue.protocol.settings import Options, Setting
 from facevalue.protocol.stimuli import UNITS
 from facevalue.protocol.study import Draws, Study
-from facevalue.protocol.takes import Take
 from facevalue.protocol.written import WrittenReply
+from facevalue.statistics.answer_arrays import counted_column
+from facevalue.statistics.contrasts import Gap
+from facevalue.statistics.estimand import Estimand
+from facevalue.statistics.levels import Mean
+from facevalue.statistics.sets import Sets
+from facevalue.statistics.statistic import Score
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.images import MAX_BYTES
 from facevalue.stimuli.manifest import PICTURE_KIND
@@ -149,7 +151,7 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
         title=f"Picture-making: pictures for {options[MADE_FOR]}",
         stimuli=stimuli,
         ask=Ask(("Make this picture.",), MakingReply()),
-        takes=(Take("mean"), *(take for name in factors for take in _by_group(name))),
+        estimands=(Estimand(Mean()), *(estimand for name in factors for estimand in _by_group(name))),
     )
     study = protocol.study({}, pictures.select(*dict.fromkeys((IMAGE, unit, *factors))))
     assert isinstance(study.sample, WholeUnits)
@@ -242,9 +244,9 @@ class PlannedPictures:
         _ = self._digests
 
 
-def _by_group(name: str) -> tuple[Take, Take]:
+def _by_group(name: str) -> tuple[Estimand, Estimand]:
     """What is measured by a factor that says who is shown; how often was asked is described, and not tested."""
-    return Take("mean", by=(name,)), Take("gap", of=name, scores=(REFUSED, FAILED))
+    return Estimand(Mean(), by=(name,)), Estimand(Gap(factor=name), scores=(REFUSED, FAILED))
 
 
 @dataclass(frozen=True)

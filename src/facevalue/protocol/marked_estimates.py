@@ -13,6 +13,7 @@ from facevalue.measures import marked_words, word_odds
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.selection import to_array
 from facevalue.measures.table_entries import enter, not_measurable, values
 from facevalue.measures.wanted import wanted
@@ -61,7 +62,7 @@ class MarkedWords:
         else:
             published = marked_words.published(words.published, grouped[GROUP].to_list(), unmarked)
             rank, tokens, documents = (to_array(published[c]) for c in ("rank", "tokens", "documents"))
-            ranks = values(rank, tokens, documents, "no interval: a rank, as published")
+            ranks = values(rank, tokens, documents, name_method(IntervalKind.NONE, "a rank, as published"))
             enter(table, self.rank, _labels(published, label), ranks)
             if wanted([self.odds.name, self.z.name]):
                 self._tested(table, words.strict, grouped, label, unmarked)
@@ -99,7 +100,9 @@ class MarkedWords:
         bounds = odds_bounds(strict, merged, groups, missing, masked)
         enter(table, self.odds, _labels(strict, label), odds, p=p, q=q, p_least=p_least, family=family, bounds=bounds)
         documents = to_array(strict["documents"] + strict["documents_against"])
-        statistics = values(z, documents, odds.clusters.astype(np.float64), "no interval: a test statistic")
+        statistics = values(
+            z, documents, odds.clusters.astype(np.float64), name_method(IntervalKind.NONE, "a test statistic")
+        )
         enter(table, self.z, _labels(strict, label), statistics)
 
 

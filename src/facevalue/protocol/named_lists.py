@@ -11,8 +11,9 @@ from facevalue.answers import lists
 from facevalue.answers.base import NA, NA_DTYPE
 from facevalue.errors import DataError
 from facevalue.protocol.outside_scores import ENTRIES, Outside
-from facevalue.protocol.replies import Score, whole
+from facevalue.protocol.replies import whole
 from facevalue.protocol.written import WrittenReply
+from facevalue.statistics.statistic import Score
 
 LENGTH, OUTSIDE, LIST = "length", "outside", "list"
 """Scores of a list: how many entries it has, how many of them are no option, and the list itself (of texts)."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from facevalue.measures.cluster_bootstrap import Estimates
-    from facevalue.protocol.calibration import Calibration, Reference
+    from facevalue.protocol.calibration import Calibration
     from facevalue.protocol.making import Making
     from facevalue.protocol.printed_plans import PrintedPlan
     from facevalue.protocol.reproduction import Reproduction
@@ -229,8 +229,8 @@ class CellComparison:
     """How two runs are compared cell by cell."""
 
     measures: tuple[str, ...] = ()
-    """What is compared, such as a mean of each score. Where it is empty, or a run lacks all of them: signed measures of
-    the family that leads the page, and without any, `also`."""
+    """What is compared, such as shifts and gaps. Where it is empty, or a run lacks all of them: signed measures of the
+    family that leads the page, and without any, `also`."""
     cells: tuple[str, ...] = ()
     """Labels that name a cell; all that the measure has where it is empty."""
     needs: tuple[str, ...] = ()
@@ -238,7 +238,7 @@ class CellComparison:
     families: tuple[str, ...] = ()
     """Families of tests that cells are of; any where it is empty."""
     deepest: bool = False
-    """Whether only what is broken down by as many labels as anything is a cell."""
+    """Whether, where no families are named, only what is broken down by as many labels as anything is a cell."""
     within: tuple[str, ...] = ()
     """Labels whose levels are summarised, and corrected for several tests, each by itself."""
     kinds: tuple[str, ...] = ()
@@ -267,9 +267,7 @@ class Extras:
     reproduce:
         What its paper prints, recomputed.
     calibrate:
-        How audits of planted answers are made of it; they follow from `takes` where a study has any.
-    reference:
-        How the reference model, which was trained on planted effects, is audited.
+        How audits of planted answers are made of it; they follow from `estimands` where a study has any.
     making:
         What pictures are made for it by a generator and an editor.
     questionnaire:
@@ -297,7 +295,6 @@ class Extras:
 
     reproduce: Recomputed | None = None
     calibrate: "Callable[[], Calibration] | None" = None
-    reference: "Callable[[], Reference] | None" = None
     making: "Callable[[], Making] | None" = None
     questionnaire: Questionnaire | None = None
     judge: str = ""

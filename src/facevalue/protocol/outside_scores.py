@@ -10,10 +10,9 @@ from facevalue.annotations.scores import Scores, columns
 from facevalue.answers.sorting import Judge, Sorting
 from facevalue.errors import DataError
 from facevalue.measures.base import Measure
-from facevalue.protocol.replies import Score
+from facevalue.protocol.slots import check_unfilled
+from facevalue.statistics.statistic import Score
 
-JUDGED_BY = "judged_by"
-"""Label of estimates of the texts that people sorted, too: by people alone, and by the judge."""
 TEXT = "text"
 ENTRIES = "entries"
 """Columns of answers that hold texts which a judge or a scorer reads, and lists of texts; null where there is none."""
@@ -98,6 +97,11 @@ class Outside:
         names = [score.name for score in self.scores]
         if twice := next((name for name in names if names.count(name) > 1), ""):
             raise DataError(f"Two scores of a text are called {twice!r}. Rename one of them.")
+        for sorting in self.judged:
+            check_unfilled(
+                (sorting.heading, sorting.question, *sorting.texts),
+                f"what a judge is asked ({sorting.name}), who reads each text by itself,",
+            )
 
     def __bool__(self) -> bool:
         return bool(self.judged or self.scored)

@@ -1,4 +1,4 @@
-"""Own studies: TOML files that declare what is shown, asked and taken. Nothing in them is executed."""
+"""Own studies: TOML files that declare what is shown, asked and estimated. Nothing in them is executed."""
 
 import os
 import re
@@ -27,10 +27,13 @@ from facevalue.protocol.replies import Options, Reply
 from facevalue.protocol.settings import Setting
 from facevalue.protocol.slots import OPTIONS
 from facevalue.protocol.slots import slots as find_slots
-from facevalue.protocol.takes import Take
+from facevalue.protocol.stimuli import Listed
 from facevalue.protocol.text_files import with_texts
 from facevalue.protocol.toml_tables import TomlTable, lines_of
 from facevalue.protocol.variant_files import declared_variants
+from facevalue.shell_commands import drawing_command
+from facevalue.statistics.estimand import Estimand
+from facevalue.statistics.statistic import kinds, parameters_of, statistic_of
 from facevalue.store.files import LISTS, ROOTS
 from facevalue.types import OptionValue
 
@@ -45,7 +48,7 @@ MOST_LIKE = 8
 """Longest chain of files that are like one another."""
 KEYS = (
     *("name", "title", "version", "note", "citation", "needs", "left_out", "like", "settings"),
-    *("pictures", "prompt", "factor", "item", "answer", "task", "take", "variant", "sampling", "titles", "make"),
+    *("pictures", "prompt", "factor", "item", "answer", "task", "estimand", "variant", "sampling", "titles", "make"),
 )
 _OUT = (
     "{} names {!r}, which is not below its own folder. If you trust whoever wrote it, say --outside "
@@ -73,11 +76,17 @@ def read(path: Path, published: Lookup, *, outside: bool = False) -> Protocol:
         top = TomlTable(name, lines, (), document)
         raise top.error("[settings] are those of a published study that a file is like; this one has none.", "settings")
     document.setdefault("name", path.stem)
-    return _protocol(TomlTable(name, lines, (), document), path.parent, within)
+    protocol = _protocol(TomlTable(name, lines, (), document), path.parent, within)
+    if protocol.extras.making is None or not isinstance(protocol.stimuli, Listed):
+        return protocol
+    return replace(protocol, stimuli=replace(protocol.stimuli, made_by=drawing_command(path)))
 
 
 def parse(text: str, name: str = "the study of the run") -> Protocol:
-    """Understand the canonical text of a study, which names no other file."""
+    """Understand the canonical text of a study, which names no other file.
+
+    `name`: what errors call it; they name no place where it is empty, as of a file that no user has seen.
+    """
     document = to_toml(text.encode(), name, MAX_KEPT)
     if "like" in document:
         raise DataError(f"{name} is like another file; a run keeps whole studies.")
@@ -215,12 +224,12 @@ def _protocol(top: TomlTable, folder: Path, within: Path | None) -> Protocol:
     ask, tasks = (None, _tasks(top, slots, items)) if "task" in top else (_ask(top, slots, items, places), {})
     replies = [question.reply for question in (tasks.values() if ask is None else [ask])]
     seeds, temperature, max_tokens = _sampling(top.table("sampling", needed=False), replies)
-    takes = tuple(_take(table) for table in top.tables("take"))
+    estimands = tuple(estimand for table in top.tables("estimand") for estimand in _estimands(table))
     titles = top.table("titles", needed=False)
     canonical = tomli_w.dumps({key: value for key, value in top.document().items() if key not in _LISTED})
     if len(canonical.encode()) > MAX_KEPT:
         raise top.error(f"The study is longer than {MAX_KEPT // 2**20} MiB once files that it is like are put in.")
-    with top.at("take"):
+    with top.at("estimand"):
         return Protocol(
             name=name,
             title=top.text("title", name),
@@ -232,7 +241,7 @@ def _protocol(top: TomlTable, folder: Path, within: Path | None) -> Protocol:
             stimuli=stimuli,
             ask=ask,
             tasks=tasks,
-            takes=takes,
+            estimands=estimands,
             variants=declared_variants(top.table("variant", needed=False)),
             seeds=seeds,
             temperature=temperature,
@@ -347,18 +356,46 @@ def _slot_places(table: TomlTable) -> dict[str, str]:
     return {name: table.where(name) for name in table}
 
 
-def _take(table: TomlTable) -> Take:
-    table.known("measure", *_NAMES, *_TEXTS, *_FLAGS, "margin", "only")
+def _estimands(table: TomlTable) -> list[Estimand]:
+    """An estimand for each grouping set of a table: `by = ["a", "b"]` is one, `by = [["a"], ["a", "b"]]` are two."""
+    classes = kinds()
+    if "statistic" not in table:
+        raise table.error(f"'statistic' is missing: one of {', '.join(classes)}.")
+    kind = table.text("statistic")
+    if kind not in classes:
+        with table.at("statistic"):
+            raise UnknownNameError("statistic", kind, classes)
+    forms = parameters_of(classes[kind])
+    strays = {
+        name: "" for other in classes.values() for name in parameters_of(other) if name in table and name not in forms
+    }
+    table.known("statistic", "by", *_COMMON, *forms, *strays)
     with table.at():
-        keys: dict[str, Any] = {key: table.names(key, ()) for key in _NAMES}
-        keys |= {key: table.text(key, default) for key, default in _TEXTS.items()}
-        keys |= {key: table.flag(key, default) for key, default in _FLAGS.items()}
-        only = table.table("only", needed=False)
-        keys["only"] = {name: only.names(name) for name in only}
-        margin = table.number("margin") if "margin" in table else None
-        return Take(table.text("measure"), **keys, margin=margin, where=table.where())
+        parameters = {name: _READERS[form](table, name) for name, form in forms.items() if name in table}
+        statistic = statistic_of(kind, parameters | strays)
+        common = {key: read(table, key) for key, read in _COMMON.items() if key in table}
+        grouping_sets = table.name_sets("by") if "by" in table else [()]
+        if len({*grouping_sets}) < len(grouping_sets):
+            raise table.error("'by' names a grouping set twice.", "by")
+        return [Estimand(statistic, by=by, **common, place=table.where()) for by in grouping_sets]
 
 
-_NAMES = ("by", "scores", "ends", "any")
-_TEXTS = {"of": "", "versus": "", "on": "score", "family": "", "method": "holm", "name": ""}
-_FLAGS = {"confirmatory": False, "tested": True} | dict.fromkeys(("size", "rank_test", "welch", "optional"), False)
+def _levels(table: TomlTable, key: str) -> dict[str, tuple[str, ...]]:
+    only = table.table(key)
+    return {name: only.names(name) for name in only}
+
+
+def _flag(table: TomlTable, key: str) -> bool:
+    return table.flag(key, default=False)
+
+
+_COMMON: dict[str, Callable[[TomlTable, str], Any]] = {
+    "scores": TomlTable.names, "family": TomlTable.text, "confirmatory": _flag,
+    "correction": TomlTable.text, "margin": TomlTable.number, "tested": _flag, "measure": TomlTable.text,
+    "optional": _flag, "only": _levels,
+}  # fmt: skip
+"""Keys of every estimand besides `by`, and how each is read."""
+_READERS: dict[Any, Callable[[TomlTable, str], Any]] = {
+    str: TomlTable.text, bool: _flag, tuple[str, ...]: TomlTable.names, float: TomlTable.number,
+}  # fmt: skip
+"""How parameters of statistics are read, by their type."""

@@ -1,11 +1,11 @@
 """Pictures that own studies have made: the table [make] of a file."""
 
 from facevalue.generators.base import NULL_EDIT
-from facevalue.protocol.bare_bases import NO_PICTURE
 from facevalue.protocol.declared_making import DeclaredMaking
 from facevalue.protocol.own_pictures import Placed
 from facevalue.protocol.stimuli import UNITS, Folder, Listed, Stimuli
 from facevalue.protocol.toml_tables import TomlTable
+from facevalue.statistics.sets import NO_PICTURE
 
 KEYS = ("prompt", "factor", "person", "edit", "cue", "sets", "draws", "seed", "null_edits", "sources")
 

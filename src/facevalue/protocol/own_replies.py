@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import inf
 
+from facevalue.answers.yes_no_words import YesNoWords
 from facevalue.errors import UnknownNameError
 from facevalue.protocol.measured import Measurements
 from facevalue.protocol.named_lists import MOST_LENGTH, NamedList
@@ -64,10 +65,12 @@ def _counted(table: TomlTable) -> dict[str, float | None]:
 
 def _yes_no(table: TomlTable, slot: bool) -> Reply:
     table.known("kind", "favourable", "orderings", "yes", "no")
+    words = table.text("yes", "Yes"), table.text("no", "No")
+    with table.at("yes" if "yes" in table else "no"):
+        YesNoWords(*words)
     with table.at("favourable"):
         favourable = table.text("favourable", "yes").lower()
-        order = table.text("orderings", BOTH if slot else ONE)
-        return yes_or_no(favourable, order, table.text("yes", "Yes"), table.text("no", "No"))
+        return yes_or_no(favourable, table.text("orderings", BOTH if slot else ONE), *words)
 
 
 def _rating(table: TomlTable, _slot: bool) -> Reply:

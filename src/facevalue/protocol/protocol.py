@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # help of a study has its protocol, and neither Polars nor Nu
     from facevalue.protocol.page import Page
     from facevalue.protocol.stimuli import Stimuli
     from facevalue.protocol.study import Study
-    from facevalue.protocol.takes import Take
+    from facevalue.statistics.estimand import Estimand
     from facevalue.stimuli.columns import Column
 
 Build = Callable[[Mapping[str, OptionValue], "pl.DataFrame | None"], "Study"]
@@ -37,7 +37,7 @@ Build = Callable[[Mapping[str, OptionValue], "pl.DataFrame | None"], "Study"]
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """A study that can be asked for: what is shown, asked and taken, or how to build it where that does not say it.
+    """A study that can be asked for: what is shown, asked and estimated, or how to build it where that does not say it.
 
     Attributes
     ----------
@@ -49,8 +49,8 @@ class Protocol:
         What the user brings, such as pictures; what of the paper it does not have. For the list of studies.
     settings:
         What it lets the user choose. Without `build` they follow from the declaration.
-    stimuli, ask, takes:
-        What is shown, what is asked about it, what is measured of the answers.
+    stimuli, ask, estimands:
+        What is shown, what is asked about it, what is estimated of the answers.
     tasks:
         Several questions of different kinds, by name, in place of `ask`.
     variants:
@@ -63,7 +63,7 @@ class Protocol:
     titles:
         Wording of levels for people, by factor.
     page:
-        Makes what its report shows; by default that follows from `takes`, or is every measure.
+        Makes what its report shows; by default that follows from `estimands`, or is every measure.
     text:
         The file that it was read from, in canonical form; runs keep it. Empty for protocols in Python.
     build:
@@ -75,13 +75,14 @@ class Protocol:
     --------
     Who is invited to an interview, with and without a tattoo?
 
-    >>> from facevalue.protocol import Ask, Portraits, Take, yes_or_no
+    >>> from facevalue.protocol import Ask, Portraits, yes_or_no
+    >>> from facevalue.statistics import Estimand, Shift
     >>> hiring = Protocol(
     ...     name="hiring",
     ...     title="Who is invited?",
     ...     stimuli=Portraits(cues={"tattoos": ("facial-tattoo",)}, people="4"),
     ...     ask=Ask(prompts=("Would you invite this person to an interview?",), reply=yes_or_no()),
-    ...     takes=(Take("shift", by=("variation",)),),
+    ...     estimands=(Estimand(Shift(), by=("variation",)),),
     ... )
     >>> [setting.name for setting in hiring.settings]
     ['people', 'people_seed', 'seeds', 'temperature']
@@ -98,7 +99,7 @@ class Protocol:
     stimuli: "Stimuli | None" = None
     ask: "Ask | None" = None
     tasks: "Mapping[str, Ask]" = field(default_factory=dict)
-    takes: "tuple[Take, ...]" = ()
+    estimands: "tuple[Estimand, ...]" = ()
     variants: "tuple[Variant, ...]" = ()
     columns: "Callable[[], tuple[Column, ...]]" = tuple
     seeds: tuple[int, ...] = (1,)
@@ -122,12 +123,12 @@ class Protocol:
             raise DataError(f"The study {self.name!r} says neither what is shown and asked nor how to build it.")
         if self.ask is not None and self.tasks:
             raise DataError(f"The study {self.name!r} asks one question, and several tasks besides: make it a task.")
-        if not self.takes:
-            raise DataError(f"The study {self.name!r} takes no measure: add a take, in a file [[take]].")
+        if not self.estimands:
+            raise DataError(f"The study {self.name!r} estimates nothing: add an estimand, in a file [[estimand]].")
         if self.columns is tuple:
             from facevalue.protocol.own_columns import columns_of  # noqa: PLC0415 - it needs Polars
 
-            columns = partial(columns_of, self.stimuli, list(self.asks.values()), self.takes)
+            columns = partial(columns_of, self.stimuli, list(self.asks.values()), self.estimands)
             object.__setattr__(self, "columns", columns)
         levels = {"task": tuple(self.tasks)} if self.tasks else {}
         for factor in (factor for ask in self.asks.values() for factor in ask.named_factors):
@@ -187,8 +188,6 @@ class Protocol:
 
             options["manifest"] = str(brought_list(str(options["manifest"])))
         if manifest is not None:
-            earlier = (s for s in self.settings if s.formerly is not None and s.name not in (given or {}))
-            options |= {s.name: s.formerly for s in earlier if s.formerly is not None}
             return self._built(options, manifest)
         options = _with_kind(options)
         try:
@@ -215,7 +214,7 @@ class Protocol:
         return self._built(options, None)
 
     def _built(self, options: Mapping[str, OptionValue], manifest: "pl.DataFrame | None") -> "Study":
-        # What is left out of nothing is no setting of a run: earlier ones have none, and are resumed
+        # Nothing left out is no setting: runs are alike whether or not it was stated.
         options = {name: value for name, value in options.items() if name != EXCLUDE or value}
         if self.build is not None:
             study = self.build(options, manifest)

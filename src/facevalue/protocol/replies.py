@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
-from math import inf, nan
+from math import nan
 from typing import Protocol
 
 import numpy as np
@@ -14,10 +14,12 @@ import polars as pl
 
 from facevalue.answers import NA_DTYPE, from_probs, parse_column, yes_no
 from facevalue.answers.exact import LEAST_MASS
+from facevalue.answers.yes_no_words import YesNoWords
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.prompts import ORDERINGS
-from facevalue.protocol.aggregate import counted_column
 from facevalue.protocol.slots import slots
+from facevalue.statistics.answer_arrays import counted_column
+from facevalue.statistics.statistic import Score
 from facevalue.types import Option
 
 Shown = tuple[str, Sequence[tuple[Option, ...]], Sequence[Mapping[str, str]]]
@@ -26,41 +28,13 @@ FIRST, LETTER = "(first)", "(letter)"
 """Columns of answers: how much of the answer is the option shown first, and the one labelled (a)."""
 RIGHT = "right"
 """Score of the share of right answers."""
+YES_NO = "yes-no"
+"""How replies of yes or no are read."""
 ONE, BOTH, ALL, ROTATIONS = "one", "both", "all", "rotations"
 ORDERS = (ONE, BOTH, ALL, ROTATIONS)
 MOST_OPTIONS = 20
 _MOST_PERMUTED = 4
 _LETTERS = "abcdefghijklmnopqrst"
-
-
-@dataclass(frozen=True)
-class Score:
-    """A number that each valid answer has, or a list of texts."""
-
-    name: str  # column of the answers, and part of the measures' names where there are several
-    title: str
-    unit: str
-    # Smallest and largest possible value; infinite where there is none
-    low: float = -inf
-    high: float = inf
-    suffix: str = ""  # of the names of its measures, where a study has several scores
-    compared: bool = False  # whether it is no number but a list of texts, compared with another one
-    leaves_out: bool = False  # whether some valid answers have none, and are left out of it
-    # What is said of a higher and of a lower score, `{size}` being by how much, and what differs then; of the name by
-    # default
-    moved: tuple[str, str] = ("", "")
-    quantity: str = ""
-    favours: bool = False  # whether a higher score is that of the option that is declared to be favourable
-
-    @property
-    def is_share(self) -> bool:
-        """Whether its mean is a share: it is from 0 to 1."""
-        return (self.low, self.high) == (0.0, 1.0)
-
-    @property
-    def span(self) -> float | None:
-        """Largest possible difference; None where there is no such."""
-        return self.high - self.low if np.isfinite(self.high - self.low) else None
 
 
 @dataclass(frozen=True)
@@ -282,8 +256,8 @@ class Options:
         return out.with_columns(na.cast(NA_DTYPE).alias("na"))
 
     def _parsed(self, frame: pl.DataFrame, slotted: Shown | None) -> pl.DataFrame:
-        if self.parser == "yes-no":
-            parsed = yes_no.parse_column(frame, "text")
+        if self.parser == YES_NO:
+            parsed = self._yes_or_no(frame, slotted)
             names = list(self.texts)
             places = {
                 ordering: [[o.level for o in options].index(_level(name)) for name in names]
@@ -299,6 +273,17 @@ class Options:
         if slotted is None:
             return parse_column(frame, "text", "ordering", self._orders)
         return parse_column(frame, "text", slotted[0], slotted[1])
+
+    def _yes_or_no(self, frame: pl.DataFrame, slotted: Shown | None) -> pl.DataFrame:
+        """Whether replies say yes or no, in the words of the question."""
+        if slotted is None:
+            return yes_no.parse_column(frame, "text", words={"": YesNoWords(*self.texts.values())})
+        column, option_sets, _ = slotted
+        words = {}
+        for code, options in enumerate(option_sets):
+            texts = {self.names[option.level]: option.text for option in options}
+            words[str(code)] = YesNoWords(texts["yes"], texts["no"])
+        return yes_no.parse_column(frame, "text", question=column, words=words)
 
     @cached_property
     def _scale(self) -> str:
@@ -320,7 +305,14 @@ def _padded(weights: pl.Series, width: int) -> npt.NDArray[np.float64]:
 
 
 def yes_or_no(favourable: str = "yes", order: str = ONE, yes: str = "Yes", no: str = "No") -> Options:
-    """Yes or no; the score is the share of the favourable one.
+    """Yes or no; the score is the share of the favourable one. `yes`, `no`: words of the question's own for them.
+
+    Raises
+    ------
+    UnknownNameError
+        What is favourable is neither.
+    DataError
+        The words do not differ, or have no letter.
 
     Examples
     --------
@@ -329,8 +321,9 @@ def yes_or_no(favourable: str = "yes", order: str = ONE, yes: str = "Yes", no: s
     """
     if favourable not in ("yes", "no"):
         raise UnknownNameError("favourable answer", favourable, ("yes", "no"))
+    YesNoWords(yes, no)
     values = {name: float(name == favourable) for name in ("yes", "no")}
-    return Options({"yes": yes, "no": no}, (Scale(_share(favourable), values),), order, parser="yes-no")
+    return Options({"yes": yes, "no": no}, (Scale(_share(favourable), values),), order, parser=YES_NO)
 
 
 def choice(

@@ -8,21 +8,21 @@ import polars as pl
 from facevalue.errors import placed
 from facevalue.protocol.asks import Ask
 from facevalue.protocol.replies import Options
-from facevalue.protocol.sets import Sets
-from facevalue.protocol.takes import Take
+from facevalue.statistics.estimand import Estimand
+from facevalue.statistics.sets import Sets
 from facevalue.stimuli.faults import Faults
 
 TEMPLATE = "template"
 """Unit of rows that were written from what was sampled."""
 
 
-def texts_of_rows(sets: Sets, asks: Collection[Ask], takes: Sequence[Take]) -> tuple[str, ...]:
-    """Columns that are texts of the rows' questions and no factors: those that fill slots, and no take names.
+def texts_of_rows(sets: Sets, asks: Collection[Ask], estimands: Sequence[Estimand]) -> tuple[str, ...]:
+    """Columns that are texts of the rows' questions and no factors: those that fill slots, and no estimand names.
 
     None where questions are crossed with pictures: columns that fill slots of a prompt alone are factors.
     """
     filling = (name for ask in asks if _is_of_rows(ask, sets) for name in ask.of_pictures)
-    used = {name for take in takes for name in (*take.by, take.of, *take.any)}
+    used = {name for estimand in estimands for name in estimand.factors}
     factors = {*used, *sets.cue}
     return tuple(dict.fromkeys(name for name in filling if name in sets.columns and name not in factors))
 

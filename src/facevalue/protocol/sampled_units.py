@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import sparse
-from scipy.sparse import csgraph
+import scipy
 
 from facevalue.design import Design
 from facevalue.measures.clusters import UNITS, unit_of
@@ -165,8 +164,8 @@ class Groups:
 
 def _parts(pairs: Codes, size: int) -> Codes:
     """What is dealt together: a number for each unit."""
-    links = sparse.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(size, size))
-    component = csgraph.connected_components(links, directed=False)[1].astype(np.int64)
+    links = scipy.sparse.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(size, size))
+    component = scipy.sparse.csgraph.connected_components(links, directed=False)[1].astype(np.int64)
     alone = pairs[:, 0] == pairs[:, 1]
     joined = np.unique(pairs[~alone])
     count = np.unique(component[joined]).size

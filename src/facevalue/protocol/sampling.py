@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from facevalue.design import Design, Permutation
 from facevalue.errors import DataError
-from facevalue.protocol.sets import Sets
+from facevalue.statistics.sets import Sets
 
 Index = npt.NDArray[np.int64]
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from os import PathLike
 from pathlib import Path
@@ -37,12 +37,6 @@ class Setting:
         that is empty stands for all values.
     excludes:
         Settings beside which it would have no effect, written alike.
-    formerly:
-        What runs did that were made before there was this setting; None where that is the default.
-    earlier:
-        What it was called in runs that were made before it was renamed; empty if it never was.
-    earlier_values:
-        Values that were renamed, and what they are called today.
     levels:
         Names that a list may hold, for the shell to complete, or a function that reads them from a table; none where
         they are not known before a study is built.
@@ -63,9 +57,6 @@ class Setting:
     choices: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
-    formerly: OptionValue | None = None
-    earlier: str = ""
-    earlier_values: Mapping[str, str] = field(default_factory=dict)
     levels: tuple[str, ...] | Callable[[], Iterable[str]] = ()
     published: OptionValue | None = None
     place: str = ""
@@ -155,15 +146,12 @@ def temperature_setting(default: float) -> Setting:
     return Setting("temperature", "Sampling temperature.", default)
 
 
-def own_files(root: tuple[str, ...], kind: tuple[str, ...], earlier: str = "") -> tuple[Setting, Setting]:
-    """The settings `root` and `kind` of the user's own pictures, each with the settings without which it has no effect.
-
-    `earlier`: what `kind` was called before it was renamed.
-    """
+def own_files(root: tuple[str, ...], kind: tuple[str, ...]) -> tuple[Setting, Setting]:
+    """Settings `root` and `kind` of the user's own pictures, each with the settings without which it has no effect."""
     kinds = tuple(each.value for each in Kind)
     return (
         Setting("root", "The folder that image paths are relative to; that of the file by default.", "", needs=root),
-        Setting("kind", "What your own pictures are.", "unstated", kinds, needs=kind, earlier=earlier),
+        Setting("kind", "What your own pictures are.", "unstated", kinds, needs=kind),
     )
 
 

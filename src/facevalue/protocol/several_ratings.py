@@ -9,8 +9,8 @@ import polars as pl
 from facevalue.answers import NA, rated_scales
 from facevalue.answers._field_lines import folded
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.protocol.replies import Score
 from facevalue.protocol.written import STATED, WrittenReply, read_fields
+from facevalue.statistics.statistic import Score
 
 MOST_SCALES = 50
 """Scales that one reply rates."""

@@ -1,20 +1,16 @@
 """Pairs of pictures of one unit, shown side by side as one picture, each way round."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.protocol.bare_bases import NO_PICTURE
-from facevalue.protocol.sets import APART, BESIDE, OTHER_PATH, Sets
 from facevalue.protocol.settings import Options
 from facevalue.protocol.sources import kind_of, root_of
 from facevalue.protocol.stimuli import UNITS, Listed
-from facevalue.protocol.takes import CONTRAST, OTHERS, Breakdown, Codes, Take
+from facevalue.statistics.sets import APART, BESIDE, NO_PICTURE, OTHER_PATH, Sets
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.individuals import FileIndividuals
 from facevalue.stimuli.pair_source import PairSource
@@ -76,35 +72,16 @@ class Pairs(Listed):
         return pl.concat(sides)
 
     def sets(self, table: pl.DataFrame) -> Sets:
-        """Units; the pairs themselves have no base."""
-        return Sets(table, self.unit)
+        """Units; the pairs themselves have no base, and what is shown beside it is a factor even of one level."""
+        return (
+            Sets(table, self.unit, beside=(self.cue, self.base), fixed=(self.cue,))
+            if self.cue
+            else (Sets(table, self.unit))
+        )
 
     def source(self, table: pl.DataFrame, options: Options) -> Source:
         """Composes pairs when they are looked at."""
         return BesideBase(table, root_of(options), kind_of(options, Kind.UNSTATED))
-
-
-def pairs_compared(breakdown: Breakdown, take: Take) -> Iterator[tuple[dict[str, str], Codes, npt.NDArray[np.bool_]]]:
-    """For each estimate of a preference its labels, its pairs, and whether the score of each speaks against the level.
-
-    Beside a base there is one, of all pairs as they are. Of any two pictures, one for each contrast of levels.
-    """
-    table = breakdown.sets.manifest
-    if not take.of:
-        yield {}, np.arange(table.height), np.zeros((table.height, 1), dtype=np.bool_)
-        return
-    levels = table.select(picture=take.of, beside=f"{BESIDE}{take.of}")
-    for level, contrast in breakdown.contrasts(take):
-
-        def is_between(first: str, second: str, level: str = level, contrast: str = contrast) -> pl.Expr:
-            rival = pl.col(second) != level if contrast == OTHERS else pl.col(second) == contrast
-            return ((pl.col(first) == level) & rival).fill_null(value=False)
-
-        either = levels.select(
-            is_between("picture", "beside").alias("for"), is_between("beside", "picture").alias("against")
-        )
-        at = np.flatnonzero((either["for"] | either["against"]).to_numpy())
-        yield {take.of: level, CONTRAST: contrast}, at, either["against"].to_numpy()[at, None]
 
 
 def _any_two(single: pl.DataFrame, key: str) -> pl.DataFrame:

@@ -1,7 +1,9 @@
 """Slots: names in braces that stand in prompts and options for what is filled in."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+from facevalue.errors import DataError
 
 OPTIONS = "{options}"
 """Slot of a prompt that the options are written in."""
@@ -17,6 +19,21 @@ def slots(text: str) -> list[str]:
     ['person', 'job']
     """
     return [name for name in _SLOT.findall(text) if f"{{{name}}}" != OPTIONS]
+
+
+def check_unfilled(texts: Iterable[str], of: str) -> None:
+    """Refuse slots in texts that nothing fills: their braces would be sent. `of`: what the texts are.
+
+    Examples
+    --------
+    >>> check_unfilled(["Is the text about {trait}?"], "the question to a judge")
+    Traceback (most recent call last):
+    facevalue.errors.DataError: {trait} in the question to a judge is filled by nothing: only prompts and options ...
+    """
+    if unfilled := next((name for text in texts for name in slots(text)), ""):
+        raise DataError(
+            f"{{{unfilled}}} in {of} is filled by nothing: only prompts and options have slots. Write it in words."
+        )
 
 
 def filled(text: str, levels: Mapping[str, str]) -> str:

@@ -9,9 +9,9 @@ import polars as pl
 from facevalue.places import is_url
 from facevalue.protocol.checked_pictures import without_failed
 from facevalue.protocol.making import IMAGE, PATH, SOURCE
-from facevalue.protocol.sets import OTHER_PATH
 from facevalue.protocol.settings import EXCLUDE, Options
 from facevalue.protocol.study import LeftOut
+from facevalue.statistics.sets import OTHER_PATH
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.faults import Faults

@@ -9,12 +9,12 @@ import polars as pl
 
 from facevalue.errors import DataError, NoPicturesError, UnknownNameError
 from facevalue.protocol import settings as given
-from facevalue.protocol.bare_bases import NO_PICTURE, BareBases, with_bare_bases
+from facevalue.protocol.bare_bases import BareBases, with_bare_bases
 from facevalue.protocol.bases import check_bases
-from facevalue.protocol.sets import APART, Sets
 from facevalue.protocol.settings import Options, Setting, face_counts
 from facevalue.protocol.sources import files, own_manifest
 from facevalue.protocol.study import LeftOut
+from facevalue.statistics.sets import APART, NO_PICTURE, Sets
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn import (
@@ -32,7 +32,6 @@ from facevalue.stimuli.portraits import ATTRIBUTES
 
 UNITS = {"identity": "identity", "set": "counterfactual set", "image": "image", "template": "template"}
 """What a study may sample, by the column that tells it apart."""
-NOUNS = {"identity": "people", "counterfactual set": "sets", "image": "pictures", "template": "templates"}
 _MEANINGS = {
     "identity": "whose picture it is",
     "set": "pictures that differ in the cue alone have the same",
@@ -206,6 +205,8 @@ class Listed:
         The file by default, the folder of its paths, what the pictures are.
     where:
         Place in a file that names the manifest, for people.
+    made_by:
+        Command that makes the pictures, for people; empty where nothing says what to make.
 
     Examples
     --------
@@ -219,6 +220,7 @@ class Listed:
     manifest: str = ""
     kind: str = "unstated"
     where: str = field(default="", compare=False, repr=False)
+    made_by: str = field(default="", compare=False, repr=False)
 
     @property
     def settings(self) -> tuple[Setting, ...]:
@@ -229,7 +231,10 @@ class Listed:
     def table(self, options: Options) -> pl.DataFrame:
         """The list of pictures."""
         if not options["manifest"]:
-            raise NoPicturesError("The study shows pictures of your own: say which with --manifest, or in its file.")
+            then = f" Or make them first: {self.made_by}" if self.made_by else ""
+            raise NoPicturesError(
+                f"The study shows pictures of your own: say which with --manifest, or in its file.{then}"
+            )
         return self.completed(own_manifest(options, self.columns), Path(str(options["manifest"])).name)
 
     def completed(self, table: pl.DataFrame, place: str) -> pl.DataFrame:

@@ -15,8 +15,8 @@ from facevalue.design import Design
 from facevalue.measures.base import Measure
 from facevalue.measures.missing_by import MissingBy
 from facevalue.prompts.variants import Variant
-from facevalue.protocol.expected_precision import Precision
 from facevalue.protocol.offers import Extras
+from facevalue.statistics.precision import Precision
 from facevalue.stimuli.base import Source
 from facevalue.types import OptionValue, Question, Sampling
 
@@ -192,6 +192,8 @@ class Reading:
         What the judge of open texts is asked, whose agreement with people and bias by group words are measured.
     scored:
         Which replies scorers read; None where none do.
+    columns:
+        Columns of stored responses that `answer` takes besides `trial`.
     read_by:
         Settings of how replies are read: runs of models that answer in different ways may differ in them.
     unread:
@@ -209,6 +211,7 @@ class Reading:
     judged: "Callable[[Judge], Study] | None" = None
     sortings: tuple[Sorting, ...] = ()
     scored: Scored | None = None
+    columns: tuple[str, ...] = ("repeat", "status", "text", "probs")
     read_by: tuple[str, ...] = ()
     unread: str = ""
     from_place: "Callable[[Path | str], Study] | None" = None
@@ -225,9 +228,6 @@ class Estimated:
     labels:
         What estimates may be broken down by, such as the factors of the design: columns of the table of estimates, in
         this order, after those that every table has (`measures.estimates.TYPED`).
-    renamed:
-        What labels were called in the first version of the table of estimates: by measure ("" stands for all others)
-        from that name to the one in `labels`.
     lead:
         Families that the page's answer is about, in order of preference: the first that was tested leads
         (`measures.page_error`). A name stands for all families that begin with it and go on in brackets, too.
@@ -242,7 +242,6 @@ class Estimated:
 
     measures: tuple[Measure, ...]
     labels: tuple[str, ...] = ()
-    renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     lead: tuple[str, ...] = ()
     declared: "Callable[[], Preregistration] | None" = None
 
@@ -362,9 +361,11 @@ class Study:
 
     Examples
     --------
-    >>> from facevalue.protocol import Ask, Portraits, Protocol, Take, yes_or_no
+    >>> from facevalue.protocol import Ask, Portraits, Protocol, yes_or_no
+    >>> from facevalue.statistics import Estimand, Mean
     >>> ask, people = Ask(("Is this person kind?",), yes_or_no()), Portraits(cues={}, people="8")
-    >>> study = Protocol(name="kind", title="Who is kind?", stimuli=people, ask=ask, takes=(Take("mean"),)).study()
+    >>> mean = Estimand(Mean())
+    >>> study = Protocol(name="kind", title="Who is kind?", stimuli=people, ask=ask, estimands=(mean,)).study()
     >>> study.design.size, study.repeats
     (8, 1)
     """

@@ -1,4 +1,4 @@
-"""Tasks: the questions of a study, each with a kind of answer of its own, and what is taken of the answers."""
+"""Tasks: the questions of a study, each with a kind of answer of its own, and what is estimated of the answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,28 +12,18 @@ from facevalue.answers.sorting import Sorting
 from facevalue.errors import DataError, UnknownNameError, placed
 from facevalue.measures import judge_measures
 from facevalue.measures.base import Measure
-from facevalue.protocol.aggregate import Aggregate, Axes, Gathering, counted_column
+from facevalue.measures.judge_measures import JUDGED_BY
 from facevalue.protocol.asks import Ask, Questions
-from facevalue.protocol.definitions import SIDE_SCORE, instrument_measures, measures
-from facevalue.protocol.outside_scores import ENTRIES, JUDGED_BY, TEXT
-from facevalue.protocol.replies import FIRST, LETTER, Options, Score
+from facevalue.protocol.instrument_measures import SIDE_SCORE, instrument_measures
+from facevalue.protocol.outside_scores import ENTRIES, TEXT
+from facevalue.protocol.replies import FIRST, LETTER, Options
 from facevalue.protocol.side_by_side import LEFT, SIDE
-from facevalue.protocol.takes import (
-    ALIKE,
-    CONTRAST,
-    DIMENSION,
-    FLIP,
-    GAP,
-    LEAN,
-    LEVELS_MEAN,
-    MEAN,
-    PREFERENCE,
-    SHIFT,
-    SIMILARITY,
-    Breakdown,
-    Take,
-)
 from facevalue.protocol.written import outside_of
+from facevalue.statistics.agreement import Similarity
+from facevalue.statistics.answer_arrays import AnswerArrays, Axes, Gathering, counted_column
+from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
+from facevalue.statistics.estimand import Estimand, definitions
+from facevalue.statistics.statistic import Score
 from facevalue.types import Question
 
 TASK = "task"
@@ -52,8 +42,8 @@ class Task:
         Of the task; empty where it is the only one.
     ask, axes:
         What is asked, and the arrays that its answers fill.
-    breakdown, takes:
-        What its answers can be broken down by, and what is taken of them.
+    breakdown, estimands:
+        What its answers can be broken down by, and what is estimated of them.
     sides:
         Whether pairs are shown, so that scores are turned round where the base is on the left.
     """
@@ -63,7 +53,7 @@ class Task:
     ask: Ask
     axes: Axes
     breakdown: Breakdown
-    takes: tuple[Take, ...]
+    estimands: tuple[Estimand, ...]
     sides: bool
 
     @cached_property
@@ -75,11 +65,11 @@ class Task:
     def measures(self) -> dict[str, Measure]:
         """Definitions by name."""
         checks = instrument_measures(self.ask.reply, self.breakdown.sets.unit, sides=self.sides)
-        return measures(self.takes, self.breakdown, self.scores) | checks
+        return definitions(self.estimands, self.breakdown, self.scores) | checks
 
-    def scores_of(self, take: Take) -> list[Score]:
-        """Scores that a take is of."""
-        return [score for score in self.scores if not take.scores or score.name in take.scores]
+    def scores_of(self, estimand: Estimand) -> list[Score]:
+        """Scores that an estimand is of."""
+        return list(filter(estimand.is_of, self.scores))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -113,16 +103,16 @@ class Task:
             [frame.drop("text", "probs"), scored.with_columns(pl.col("na").cast(NA_DTYPE))], how="horizontal"
         )
 
-    def estimate(self, answers: Mapping[str, Mapping[str, Aggregate]], labels: Sequence[str]) -> pl.DataFrame:
+    def estimate(self, answers: Mapping[str, Mapping[str, AnswerArrays]], labels: Sequence[str]) -> pl.DataFrame:
         """Estimate everything of the answers of each model, and of several models together."""
-        from facevalue.protocol.analysis import Program  # noqa: PLC0415 - scipy.stats takes a second to import
         from facevalue.protocol.instrument import judge_instrument  # noqa: PLC0415
+        from facevalue.statistics.model_scores import Program  # noqa: PLC0415 - scipy.stats takes a second to import
 
         checks = partial(
             judge_instrument, breakdown=self.breakdown, reply=self.ask.reply, scores=self.scores,
             measures=self.measures, repeats=self.axes.repeats,
         )  # fmt: skip
-        program = Program(self.study, tuple(labels), self.breakdown, self.scores, self.measures, self.takes, checks)
+        program = Program(self.study, tuple(labels), self.breakdown, self.scores, self.measures, self.estimands, checks)
         estimates = program.estimate(answers)
         if not self.name:
             return estimates
@@ -154,135 +144,102 @@ def task_scores(name: str, ask: Ask) -> tuple[Score, ...]:
 
 
 def allotted(
-    takes: Sequence[Take], breakdowns: Mapping[str, Breakdown], asks: Mapping[str, Ask], *, sides: bool
-) -> dict[str, tuple[Take, ...]]:
-    """Takes of each task: those whose scores are its own, or, where they name none, whose factors it has.
+    estimands: Sequence[Estimand], breakdowns: Mapping[str, Breakdown], asks: Mapping[str, Ask], *, sides: bool
+) -> dict[str, tuple[Estimand, ...]]:
+    """Estimands of each task: those whose scores are its own, or, where they name none, whose factors it has.
 
-    `breakdowns`: of the tasks that are asked. `asks`: all that are declared; what is taken of others alone is left out.
+    `breakdowns`: of the tasks that are asked. `asks`: all that are declared; what is of others alone is left out.
 
     Raises
     ------
     DataError, UnknownNameError
-        A take is on what no task has, or one that its answers do not allow.
+        An estimand is of what no task has, or one that its answers do not allow.
     """
-    out: dict[str, list[Take]] = {name: [] for name in breakdowns}
+    out: dict[str, list[Estimand]] = {name: [] for name in breakdowns}
     scores = {name: task_scores(name, asks[name]) for name in breakdowns}
-    if sides and len({(score.unit, score.span) for task_takes in scores.values() for score in task_takes}) > 1:
+    if sides and len({(score.unit, score.span) for of_task in scores.values() for score in of_task}) > 1:
         raise DataError("Tasks about pairs side by side need answers on one scale: their preference for a side is one.")
-    refused: list[Take] = []
-    for take in takes:
+    refused: list[Estimand] = []
+    for estimand in estimands:
         try:
-            with placed(take.where):
-                of_tasks = _of_tasks(take, breakdowns, asks, scores, sides=sides)
+            with placed(estimand.place):
+                of_tasks = _of_tasks(estimand, breakdowns, asks, scores, sides=sides)
         except UnknownNameError:
-            if not take.optional:
+            if not estimand.optional:
                 raise
-            refused.append(take)
+            refused.append(estimand)
             continue
-        for task, task_takes in of_tasks:
-            out[task].append(task_takes)
-    if refused and not any(take.tested for ts in out.values() for take in ts):
+        for task, of_task in of_tasks:
+            out[task].append(of_task)
+    if refused and not any(estimand.tested for of_task in out.values() for estimand in of_task):
         factors = {name for breakdown in breakdowns.values() for name in breakdown.factors}
-        missing = dict.fromkeys(
-            name for take in refused for name in (take.of, *take.by) if name and name not in factors
-        )
+        missing = dict.fromkeys(name for estimand in refused for name in estimand.factors if name not in factors)
         if not missing:
-            with placed(refused[0].where):
+            with placed(refused[0].place):
                 _of_tasks(refused[0], breakdowns, asks, scores, sides=sides)  # raises what else is unknown
         raise DataError(
             f"Nothing is left to compare: what is shown has no {' or '.join(missing)} of two levels or more. Name at "
             "least one of these in a column of its list."
         )
-    for name, of_task in out.items():
-        if not of_task:
+    for name, chosen in out.items():
+        if not chosen:
             answers = f"the answers to {name!r}" if name else "the answers"
-            raise DataError(f"Nothing is taken of {answers}: leave the task out, or say what is to be measured of it.")
-    return {name: tuple(task_takes) for name, task_takes in out.items()}
+            raise DataError(
+                f"Nothing is estimated of {answers}: leave the task out, or say what is to be estimated of it."
+            )
+    return {name: tuple(chosen) for name, chosen in out.items()}
 
 
 def _of_tasks(
-    take: Take, breakdowns: Mapping[str, Breakdown], asks: Mapping[str, Ask], scores: Mapping[str, Sequence[Score]], *,
-    sides: bool,
-) -> list[tuple[str, Take]]:  # fmt: skip
-    """Tasks that a take is of, with its scores there; none where it is of others than those that are asked."""
+    estimand: Estimand, breakdowns: Mapping[str, Breakdown], asks: Mapping[str, Ask],
+    scores: Mapping[str, Sequence[Score]], *, sides: bool,
+) -> list[tuple[str, Estimand]]:  # fmt: skip
+    """Tasks that an estimand is of, with its scores there; none where it is of others than those that are asked."""
     labels = [*filter(None, asks), *(score.name for task in asks for score in task_scores(task, asks[task]))]
-    for name in take.scores:
+    for name in estimand.scores:
         if name not in labels:
             raise UnknownNameError("score", name, list(dict.fromkeys(labels)))
-    out, lacking = [], None
+    out, lacking, is_similarity = [], None, isinstance(estimand.statistic, Similarity)
     for task, breakdown in breakdowns.items():
-        names = tuple(s.name for s in scores[task] if s.name in take.scores or task in take.scores)
-        if take.scores and not names:
+        names = tuple(s.name for s in scores[task] if s.name in estimand.scores or task in estimand.scores)
+        if estimand.scores and not names:
             continue
         try:
-            breakdown.check(take)
+            estimand.check(breakdown)
         except UnknownNameError as error:
-            if take.scores:
+            if estimand.scores:
                 raise
             lacking = lacking or error
             continue
-        if any(score.compared for score in scores[task]) or take.measure == SIMILARITY:
-            names = _fitting(take, names, scores[task])
+        if any(score.compared for score in scores[task]) or is_similarity:
+            names = _fitting(estimand, names, scores[task])
             if not names:
                 continue
-        _check_score(replace(take, scores=names), scores[task], sides=sides)
-        out.append((task, replace(take, scores=names)))
+        chosen = replace(estimand, scores=names)
+        for score in filter(chosen.is_of, scores[task]):
+            chosen.statistic.check_score(score, sides=sides)
+        if sides and (len(scores[task]) > 1 or scores[task][0].span is None):
+            raise DataError("Pairs side by side need an answer on one scale: a choice, yes or no, a rating.")
+        out.append((task, chosen))
     if lacking and not out and len(breakdowns) == len(asks):
         raise lacking
-    if not out and take.measure == SIMILARITY and len(breakdowns) == len(asks):
+    if not out and is_similarity and len(breakdowns) == len(asks):
         raise DataError("A similarity is of lists, and no answer is one.")
     return out
 
 
-def _fitting(take: Take, names: tuple[str, ...], scores: Sequence[Score]) -> tuple[str, ...]:
-    """Scores of a take where some are lists, which a similarity compares, and nothing else does."""
-    compared = take.measure == SIMILARITY
-    stray = next((score.name for score in scores if score.name in take.scores and score.compared != compared), "")
+def _fitting(estimand: Estimand, names: tuple[str, ...], scores: Sequence[Score]) -> tuple[str, ...]:
+    """Scores of an estimand where some are lists, which a similarity compares, and nothing else does."""
+    compared = isinstance(estimand.statistic, Similarity)
+    stray = next((score.name for score in scores if score.name in estimand.scores and score.compared != compared), "")
     if stray:
-        reason = "a similarity is of lists" if compared else f"a list has no {take.measure}: take its similarity"
-        raise DataError(f"The take of {stray!r}: {reason}.")
+        reason = "a similarity is of lists" if compared else (
+            f"a list has no {estimand.statistic.kind}: estimate its similarity"
+        )  # fmt: skip
+        raise DataError(f"The estimand of {stray!r}: {reason}.")
     return tuple(
         score.name for score in scores if score.compared == compared and (not names or score.name in names)
     )  # fmt: skip
-
-
-def _check_score(take: Take, scores: Sequence[Score], *, sides: bool) -> None:
-    """Refuse a take that answers with these scores do not allow."""
-    is_ratio = take.measure in (MEAN, LEAN) or (take.measure == GAP and _between_answers(take))
-    if not is_ratio and (
-        apart := next((s for s in scores if s.leaves_out and (not take.scores or s.name in take.scores)), None)
-    ):
-        raise DataError(
-            f"The score {apart.name!r} leaves answers out, so that it has means, leans and gaps of one group versus "
-            f"another or all others, and no {_kind_of(take)}: name others with `scores`."
-        )
-    if take.measure == LEAN and any(s.span is None for s in scores if not take.scores or s.name in take.scores):
-        raise DataError("A lean is from the middle of a scale: it needs answers with a lowest and a highest value.")
-    if take.measure == LEAN and sides:
-        raise DataError("Pairs side by side have a preference, for the picture beside the base, and no lean.")
-    if (take.measure == PREFERENCE and not sides) or (take.measure == SHIFT and sides):
-        raise DataError("A preference is one of pairs side by side, and a shift one of single pictures.")
-    if take.measure == FLIP:
-        taken = [score for score in scores if not take.scores or score.name in take.scores]
-        if scale := next((score for score in taken if score.unit != "probability"), None):
-            title = scale.title[:1].lower() + scale.title[1:]
-            raise DataError(f"A flip is of an answer that counts or not; the {title} is on a scale.")
-    if sides and (len(scores) > 1 or scores[0].span is None):
-        raise DataError("Pairs side by side need an answer on one scale: a choice, yes or no, a rating.")
-
-
-def _between_answers(take: Take) -> bool:
-    """Whether a gap is between all answers of two sides, not between units' means or shifts."""
-    return take.on != SHIFT and take.versus not in (LEVELS_MEAN, ALIKE) and not take.welch
-
-
-def _kind_of(take: Take) -> str:
-    """A take that a score which leaves answers out has not, for people."""
-    if take.measure != GAP:
-        return take.measure
-    if take.on == SHIFT:
-        return "gap on shifts"
-    return "gap by Welch's test" if take.welch else f"gap versus {take.versus}"
 
 
 @dataclass(frozen=True)
@@ -362,7 +319,7 @@ class Tasks:
         ]
         return pl.concat(tables)
 
-    def _gather(self, chunks: Iterator[pl.DataFrame]) -> dict[str, dict[str, Aggregate]]:
+    def _gather(self, chunks: Iterator[pl.DataFrame]) -> dict[str, dict[str, AnswerArrays]]:
         """Gather one model's answers by task and score."""
         gatherings = {task.name: Gathering(task.axes, task.columns, np.float64) for task in self.tasks}
         for chunk in chunks:

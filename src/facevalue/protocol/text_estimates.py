@@ -12,6 +12,7 @@ from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import Cells, Sums
 from facevalue.measures.group_dimensions import GROUP, UNIT, Dimension
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.table_entries import enter, estimates, not_measurable
 from facevalue.measures.word_rates import LIST, PER_THOUSAND, difference, rate, text_sums
 
@@ -57,7 +58,7 @@ class TextEstimates:
         """Scores, in percent, of all texts of a group joined into one (`sentiment.concatenated`)."""
         counted = texts.drop_nulls(text).group_by(GROUP).agg(n=pl.len(), clusters=pl.col(UNIT).n_unique())
         rates = sentiment.concatenated(texts, text, GROUP).join(counted, on=GROUP, how="left", maintain_order="left")
-        method = pl.lit("no interval: one text per group")
+        method = pl.lit(name_method(IntervalKind.NONE, "one text per group"))
         for score, measure in measures.items():
             scores = rates.select("n", "clusters", value=pl.col(score) * 100, method=method)
             enter(self.table, measure, {**self.label, GROUP: rates[GROUP].to_list()}, estimates(scores))

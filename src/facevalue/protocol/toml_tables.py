@@ -70,7 +70,9 @@ class TomlTable:
         return self._data
 
     def where(self, *keys: str | int) -> str:
-        """The place of a key for people: the file, and the line where it is known."""
+        """The place of a key for people: the file, and the line where it is known; empty of a file without a name."""
+        if not self._name:
+            return ""
         path = (*self._path, *keys)
         while path and path not in self._lines:
             path = path[:-1]
@@ -82,7 +84,7 @@ class TomlTable:
         try:
             yield
         except FaceValueError as error:
-            if not str(error).startswith(f"{self._name}:"):
+            if self._name and not str(error).startswith(f"{self._name}:"):
                 error.args = (f"{self.where(*keys)}: {error}",)
             raise
 
@@ -139,6 +141,14 @@ class TomlTable:
             twice = next(text for text, many in Counter(names).items() if many > 1)
             raise self.error(f"{key!r} names {twice!r} twice.", key)
         return names
+
+    def name_sets(self, key: str) -> list[tuple[str, ...]]:
+        """Lists of different texts; a single list is the only one."""
+        value = self._data.get(key)
+        if not (isinstance(value, list) and value and all(isinstance(one, list) for one in value)):
+            return [self.names(key)]
+        tables = [TomlTable(self._name, self._lines, self._path, {key: one}) for one in value]
+        return [table.names(key) for table in tables]
 
     def wholes(self, key: str, default: Sequence[int]) -> tuple[int, ...]:
         """A list of whole numbers."""

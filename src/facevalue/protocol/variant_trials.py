@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.errors import DataError
+from facevalue.errors import DataError, placed
 from facevalue.measures.base import Measure
 from facevalue.prompts.variants import PLAIN, Variant, checked
 from facevalue.protocol.conditions import FACTOR, READING, Conditions, varied_design
-from facevalue.protocol.expected_precision import Precision, Spread
+from facevalue.protocol.slots import check_unfilled
 from facevalue.protocol.study import Study
+from facevalue.statistics.precision import Precision, UnitSpread
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.blank import WITHOUT, blanked
 from facevalue.stimuli.captions import Caption
@@ -55,6 +56,16 @@ def varied(study: Study, variants: Sequence[Variant], versions: Mapping[str, Stu
         The study with the wording of each variant that has one of its own, by name.
     """
     variants = checked(variants)
+    for variant in variants:
+        with placed(variant.where):
+            texts = (
+                variant.before,
+                variant.after,
+                variant.system,
+                variant.caption,
+                *(text for _, text in variant.turns),
+            )
+            check_unfilled(texts, f"the texts that {variant.name!r} puts beside the prompt")
     for block in study.design.blocks:
         if FACTOR in block.choices():
             raise DataError(f"{study.name} has a factor {FACTOR!r} of its own: it cannot be asked in variants.")
@@ -143,6 +154,9 @@ class ConditionStimuli:
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
         """Let the plain study's source look at every picture whose content or size is needed; see `Source.check`."""
+        if FACTOR not in levels:
+            self.plain.check(levels)
+            return
         bare = {variant.name for variant in self._conditions.variants if variant.picture == "none"}
         rows = [at for at, name in enumerate(levels[FACTOR]) if name not in bare]
         if not rows:
@@ -160,7 +174,7 @@ def _precision(plain: Precision, conditions: Conditions) -> Precision:
     def units(numbers: npt.NDArray[np.int64]) -> tuple[int, float]:
         return plain.units(numbers[numbers < size])
 
-    def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
+    def spread(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:
         of_plain = (chunk.filter(pl.col("trial") < size) for chunk in chunks)
         return plain.spread((conditions.plain(chunk) for chunk in of_plain if chunk.height), source)
 

@@ -13,8 +13,9 @@ from facevalue.answers import NA, NA_DTYPE, free_text, json_fields, numbers, sal
 from facevalue.answers.base import UNREAD, each_once, unread
 from facevalue.errors import DataError
 from facevalue.protocol.outside_scores import TEXT, Outside
-from facevalue.protocol.replies import Reply, Score, whole
+from facevalue.protocol.replies import Reply, whole
 from facevalue.protocol.slots import slots
+from facevalue.statistics.statistic import Score
 from facevalue.types import Option, Status
 
 ORDERINGS = ("1",)

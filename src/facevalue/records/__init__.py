@@ -1,1 +1,1 @@
-"""Records of answers that others asked for: logs of Inspect, results of batches, samples of other tools."""
+"""Records of answers that others asked for: logs of Inspect, results of batches."""

@@ -84,6 +84,8 @@ class RecordedReply:
     """`content_of` the request that it answers; None where the record doesn't say."""
     prompt: str | None = None
     """Last thing that the model was told; None where the record doesn't say."""
+    asker: str | None = None
+    """`asker_of` the request that it answers; None where the record doesn't say."""
 
 
 @dataclass(frozen=True)
@@ -116,3 +118,11 @@ def content_of(request: Request) -> str:
     hashes = (stimulus_hash(request.stimulus), question_hash(request.question), conditions)
     words = (np.array([hash_value], dtype=np.uint64) for hash_value in hashes)
     return f"{int(combined_hash(*words)[0]):016x}"
+
+
+def asker_of(request: Request, asked_of: int) -> str:
+    """Hash of the seed that a request is drawn with and of the model that is asked (`asked_of`, a `model_hash`).
+
+    An answer that carries it was asked of this model with this seed.
+    """
+    return f"{conditions_hash(request.sampling, request.seed, request.exact, request.constrain, asked_of):016x}"

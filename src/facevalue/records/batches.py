@@ -5,17 +5,18 @@ from pathlib import Path
 from typing import Any
 
 from facevalue.errors import DataError
-from facevalue.models._chat import ServerReply, status_of
+from facevalue.models._chat import ONLY_THOUGHTS, ServerReply, is_nothing, status_of
 from facevalue.models._chat import read as read_completion
 from facevalue.models._recorded import digest
 from facevalue.records.base import Record, RecordedReply
 from facevalue.records.fields import checked_dict, checked_list, count_of, text_of
 from facevalue.records.lines import indexed, loader
+from facevalue.servers.refusals import is_refusal
 from facevalue.store.manifest import RECORDED_BY
 from facevalue.types import Status
 
 OPENAI, ANTHROPIC = "OpenAI batch", "Anthropic batch"
-_WITHHELD = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
+_THINKING = ("thinking", "redacted_thinking")
 
 
 def openai_batch(path: Path) -> Record:
@@ -29,7 +30,7 @@ def anthropic_batch(path: Path) -> Record:
 
 
 def _record(path: Path, tool: str, reader: Any) -> Record:
-    places = indexed(path, f"results of an {tool}", lambda line: line.get("custom_id"))
+    places = indexed(path, f"results of an {tool}")
     findings = {"record": path.name, "record_sha256": digest(path)}
     return Record(path, "", {RECORDED_BY: tool}, places, loader(path, reader), findings=findings)
 
@@ -37,13 +38,14 @@ def _record(path: Path, tool: str, reader: Any) -> Record:
 def _completion(line: Mapping[str, Any], name: str) -> RecordedReply | str:
     response = line.get("response")
     if not isinstance(response, Mapping):
-        return f"{name}: {_error(line.get('error')) or 'no response'}"
-    body = response.get("body")
-    if response.get("status_code") != 200 or not isinstance(body, Mapping):
-        error = body.get("error") if isinstance(body, Mapping) else line.get("error")
-        if isinstance(error, Mapping) and error.get("code") in _WITHHELD:
-            return RecordedReply(ServerReply(Status.REFUSED, None, None, None, None, _error(error)))
-        return f"{name}: HTTP {str(response.get('status_code'))[:10]}: {_error(error) or 'no reason given'}"
+        error = line.get("error")
+        return _refusal(error) if is_refusal(error) else f"{name}: {_error(error) or 'no response'}"
+    body, status = response.get("body"), response.get("status_code")
+    if status != 200 or not isinstance(body, Mapping):
+        error = body.get("error", body) if isinstance(body, Mapping) else body or line.get("error")
+        if is_refusal([error, line.get("error")], status if isinstance(status, int) else None):
+            return _refusal(error)
+        return f"{name}: HTTP {str(status)[:10]}: {_error(error) or 'no reason given'}"
     try:
         return RecordedReply(read_completion(body))
     except ValueError as error:
@@ -56,6 +58,8 @@ def _message(line: Mapping[str, Any], name: str) -> RecordedReply | str:
     if kind != "succeeded":
         error = result.get("error")
         inner = error.get("error") if isinstance(error, Mapping) and isinstance(error.get("error"), Mapping) else error
+        if is_refusal(inner):
+            return _refusal(inner)
         return f"{name}: {kind[:20]}{': ' if inner else ''}{_error(inner)}"
     message = checked_dict(result.get("message"), f"{name}: a message")
     try:
@@ -70,17 +74,28 @@ def _message(line: Mapping[str, Any], name: str) -> RecordedReply | str:
     usage = message.get("usage")
     counts = usage if isinstance(usage, Mapping) else {}
     prompt_counts = [count_of(counts.get(f"{kind}input_tokens")) for kind in ("", "cache_read_", "cache_creation_")]
+    text, tokens = "".join(text or "" for text in texts), count_of(counts.get("output_tokens"))
+    note = "The model declined." if status is Status.REFUSED else None
+    if status is Status.OK and not text.strip():
+        if any(isinstance(block, Mapping) and block.get("type") in _THINKING for block in blocks):
+            note = ONLY_THOUGHTS.format("thinking")
+        elif is_nothing(text, tokens):
+            return f"{name}: nothing was said, and no token of it counted"
     return RecordedReply(
         ServerReply(
             status,
-            "".join(text or "" for text in texts),
+            text,
             None,
             None if prompt_counts[0] is None else sum(count or 0 for count in prompt_counts),
-            count_of(counts.get("output_tokens")),
-            "The model declined." if status is Status.REFUSED else None,
+            tokens,
+            note,
             text_of(message.get("model")) or "",
         )
     )
+
+
+def _refusal(error: object) -> RecordedReply:
+    return RecordedReply(ServerReply(Status.REFUSED, None, None, None, None, _error(error) or "The provider declined."))
 
 
 def _error(error: object) -> str:

@@ -35,8 +35,8 @@ def count_of(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS else None
 
 
-def milliseconds(time: object, each: float = 1000.0) -> float:
-    """A time as milliseconds, of which a unit is so many; 0 for what is no time."""
+def milliseconds(time: object) -> float:
+    """A time in seconds as milliseconds; 0 for what is no time."""
     if not isinstance(time, int | float) or isinstance(time, bool) or not 0 <= time <= _SLOWEST:
         return 0.0
-    return float(time) * each
+    return float(time) * 1000

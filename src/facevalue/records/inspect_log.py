@@ -10,17 +10,19 @@ from typing import Any
 
 from facevalue.errors import DataError
 from facevalue.given import to_json
-from facevalue.models._chat import without_cut_thinking
+from facevalue.models._chat import ServerReply, without_cut_thinking
 from facevalue.models._recorded import digest
 from facevalue.models.inspect.providers import AskedModel
-from facevalue.models.inspect.replies import reply_of, text_said
+from facevalue.models.inspect.replies import PROBS, reply_of, text_said
 from facevalue.records.base import Fact, Key, Record, RecordedReply, StudyAsked
 from facevalue.records.fields import checked_dict, checked_list, milliseconds, text_of
 from facevalue.records.zipped import Zipped
 from facevalue.redaction import without_secrets
+from facevalue.servers.refusals import is_refusal
 from facevalue.store.manifest import RECORDED_BY
+from facevalue.types import Status
 
-ASKED, CONTENT, DRAWN, PROBS = "facevalue", "facevalue_content", "facevalue_drawn", "facevalue_probs"
+ASKED, CONTENT, DRAWN = "facevalue", "facevalue_content", "facevalue_drawn"
 """What was asked, in a log's metadata; what each sample asked and why it was drawn, in its own; probabilities of the
 options, in the metadata of an output."""
 INSPECT = "Inspect"
@@ -186,13 +188,13 @@ def recorded_reply(
     `log`: what the sample is of, for messages. `asked`: who was to answer. `thinks`: whether it was to think before.
     """
     if error := sample.get("error"):
-        return f"{log}: {_message(error)}"
+        return _unanswered(_message(error), log)
     if (limit := sample.get("limit")) is not None:  # what was said until then may be half of what our solver asks
         kind = text_of(limit.get("type")) if isinstance(limit, Mapping) else None
         return f"{log}: a limit ended the sample ({(kind or 'unnamed')[:40]})."
     output = sample.get("output")
     if not isinstance(output, Mapping) or not output.get("choices"):
-        return f"{log}: the sample has no answer."
+        return _unanswered(_provider_message(output), log)
     if problem := asked.another(output):
         return f"{log}: {problem}"
     attachments, metadata = (_mapping(sample.get(name)) for name in ("attachments", "metadata"))
@@ -208,6 +210,19 @@ def recorded_reply(
         text_of(metadata.get(CONTENT)) or "",
         _prompt(sample.get("input"), attachments),
     )
+
+
+def _unanswered(reason: str, log: str) -> RecordedReply | str:
+    """A sample without an answer: one that was declined, or why there is none."""
+    if is_refusal(reason):
+        return RecordedReply(ServerReply(Status.REFUSED, None, None, None, None, reason))
+    return f"{log}: {reason}"
+
+
+def _provider_message(output: object) -> str:
+    """What the provider said in place of an answer."""
+    message = text_of(output.get("error")) if isinstance(output, Mapping) else None
+    return (message or "the sample has no answer.").strip()[:500]
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

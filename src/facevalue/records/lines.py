@@ -9,26 +9,29 @@ from typing import Any, NamedTuple
 
 from facevalue.errors import DataError
 from facevalue.given import check_file, to_json
-from facevalue.records.base import Key, RecordedReply
+from facevalue.records.base import Key, RecordedReply, asker_of, content_of
 from facevalue.records.fields import checked_dict
 from facevalue.types import Request
 
 LINE = 16 * 2**20
 """Most bytes of a line."""
-_ID = re.compile(r"(\d{1,19})-(\d{1,3})-([0-9a-f]{16})", re.ASCII)
+_ID = re.compile(r"(\d{1,19})-(\d{1,3})-([0-9a-f]{16})-([0-9a-f]{16})", re.ASCII)
 
 
 class CustomId(NamedTuple):
-    """What the id of a request says: which trial, which repeat, and a hash of what is shown and said."""
+    """What the id of a request says: which trial, which repeat, what is shown and said, and who is asked."""
 
     trial: int
     repeat: int
     content: str
+    """`content_of` the request."""
+    asker: str
+    """`asker_of` the request."""
 
     @classmethod
-    def of(cls, request: Request, content: str) -> "CustomId":
-        """Name a request, in characters that every batch interface takes (at most 40 letters, digits and hyphens)."""
-        return cls(request.trial, request.repeat, content)
+    def of(cls, request: Request, asked_of: int) -> "CustomId":
+        """Name a request, in characters that every batch interface takes (at most 57 letters, digits and hyphens)."""
+        return cls(request.trial, request.repeat, content_of(request), asker_of(request, asked_of))
 
     @classmethod
     def read(cls, value: object, place: str) -> "CustomId":
@@ -38,10 +41,10 @@ class CustomId(NamedTuple):
             raise DataError(
                 f"{place}: {str(value)[:40]!r} is no id of a request that FaceValue wrote ('facevalue requests STUDY')."
             )
-        return cls(int(match[1]), int(match[2]), match[3])
+        return cls(int(match[1]), int(match[2]), match[3], match[4])
 
     def __str__(self) -> str:
-        return f"{self.trial}-{self.repeat}-{self.content}"
+        return f"{self.trial}-{self.repeat}-{self.content}-{self.asker}"
 
     @property
     def key(self) -> Key:
@@ -56,10 +59,8 @@ def first_object(path: Path, noun: str) -> Mapping[str, Any]:
     raise DataError(f"{path.name} is empty.")
 
 
-def indexed(path: Path, noun: str, id_of: Callable[[Mapping[str, Any]], object]) -> dict[Key, tuple[int, CustomId]]:
+def indexed(path: Path, noun: str) -> dict[Key, tuple[int, CustomId]]:
     """Places of answers in a file, by what they are to.
-
-    `id_of`: from a line to the id of its request.
 
     Raises
     ------
@@ -68,7 +69,7 @@ def indexed(path: Path, noun: str, id_of: Callable[[Mapping[str, Any]], object])
     """
     places: dict[Key, tuple[int, CustomId]] = {}
     for place, offset, line in _lines(path, noun):
-        name = CustomId.read(id_of(_object(line, place)), place)
+        name = CustomId.read(_object(line, place).get("custom_id"), place)
         if name.key in places:
             raise DataError(f"{place}: a second answer to {name}.")
         places[name.key] = (offset, name)
@@ -91,7 +92,7 @@ def _loaded(
         file.seek(place[0])
         line = file.readline(LINE)
     reply = reader(_object(line, f"{path.name}, answer to {place[1]}"), path.name)
-    return reply if isinstance(reply, str) else replace(reply, content=place[1].content)
+    return reply if isinstance(reply, str) else replace(reply, content=place[1].content, asker=place[1].asker)
 
 
 def _lines(path: Path, noun: str) -> Iterator[tuple[str, int, bytes]]:

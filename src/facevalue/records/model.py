@@ -2,25 +2,32 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from facevalue.errors import DataError, ModelError
+from facevalue.models._chat import ServerReply, refused_by_words
 from facevalue.models._fallback import exact, response_of
 from facevalue.models.base import Capabilities
 from facevalue.models.inspect.providers import AskedModel, is_asked_for
-from facevalue.records.base import Fact, Key, Record, RecordedReply, content_of
+from facevalue.records.base import Fact, Key, Record, RecordedReply, asker_of, content_of
+from facevalue.servers.refusals import holds_words
 from facevalue.types import Request, Response, Status
 
 _MOST_NAMES = 20
+MISMATCHED = "mismatched"
+"""What `findings` calls the number of answers by another model or to other seeds that were taken all the same."""
 _WRONG = "the recorded answer is about something else"
 
 
 class RecordModel:
     """Answers from one or several records of one model.
 
-    A request without an answer of its own fails (`Status.ERROR`): it counts in no measure, and a fuller record may fill
-    it later. Of several answers to a request the first counts that is one.
+    A request without an answer of its own fails (`Status.ERROR`): it is a missing answer until a fuller record fills
+    it. Of several answers to a request the first counts that is one.
 
-    `records`: what to answer from. `facts`: settings that change what the model says.
+    `records`: what to answer from. `facts`: settings that change what the model says. `refusal_words`: the user's own
+    words for a refusal. `asked_of`: the run's, a `model_hash`. `mismatched`: whether answers by another model or to
+    other seeds are taken.
 
     Raises
     ------
@@ -28,7 +35,15 @@ class RecordModel:
         The records hold no answer, or are by several models.
     """
 
-    def __init__(self, records: Sequence[Record], facts: Mapping[str, Fact]) -> None:
+    def __init__(
+        self,
+        records: Sequence[Record],
+        facts: Mapping[str, Fact],
+        refusal_words: Sequence[str] = (),
+        *,
+        asked_of: int = 0,
+        mismatched: bool = False,
+    ) -> None:
         first = records[0]
         if unlike := next((record for record in records if record.model != first.model), None):
             raise DataError(
@@ -37,9 +52,9 @@ class RecordModel:
             )
         self.name = first.model
         self.capabilities = Capabilities(
-            probabilities="top-k", images_per_request=sys.maxsize, seeds=True, structured=False
+            probabilities="top-k", images_per_request=sys.maxsize, seeds=True, structured=False, sight="recorded"
         )
-        self._records, self._facts = records, dict(facts)
+        self._records, self._facts, self._words = records, dict(facts), tuple(refusal_words)
         self._places: dict[Key, list[int]] = {}
         for number, record in enumerate(records):
             for key in record.places:
@@ -48,7 +63,8 @@ class RecordModel:
             raise DataError(f"{first.path.name} holds no answer.")
         self._served: dict[str, None] = {}
         self._used: set[Key] = set()
-        self._contradicted = 0
+        self._contradicted = self._others = 0
+        self._asked_of, self._mismatched = asked_of, mismatched
         self._asked = AskedModel(self.name, deployed=True)
 
     def settings(self) -> Mapping[str, Fact]:
@@ -62,7 +78,8 @@ class RecordModel:
             for name, fact in record.findings.items():
                 before = facts.get(name)
                 facts[name] = fact if before in (None, fact) else f"{before}; {fact}"
-        return facts | ({"served_by": "; ".join(self._served)} if self._served else {})
+        facts |= {"served_by": "; ".join(self._served)} if self._served else {}
+        return facts | ({MISMATCHED: self._others} if self._others else {})
 
     def close(self) -> None:
         """Nothing to release."""
@@ -72,13 +89,14 @@ class RecordModel:
         out = []
         if (left := len(self._places) - len(self._used)) and not resumed:
             out.append(f"{left:,} recorded answers are to nothing that the study asks here: left out.")
+        if self._others:
+            out.append(
+                f"{self._others:,} answers are by another model than this run's, or to other seeds: taken all the same."
+            )
         if self._contradicted:
             out.append(
                 f"{self._contradicted:,} requests have another answer in a later file: that of the first file counts."
             )
-        names = [name.partition(", ")[0] for name in self._served]
-        if other := [name for name in names if not self._is_log() and not is_asked_for(name, [self.name])]:
-            out.append(f"The replies are of {other[0]}, and the run is of {self.name}: is this the same model?")
         return out
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
@@ -107,6 +125,8 @@ class RecordModel:
         for number in self._places.get(key, ()):
             self._used.add(key)
             recorded = self._recorded(number, request)
+            if isinstance(recorded, str) and holds_words(recorded, self._words):
+                recorded = RecordedReply(ServerReply(Status.REFUSED, None, None, None, None, recorded))
             if isinstance(recorded, str):
                 reason = recorded
             elif chosen is None:
@@ -118,7 +138,7 @@ class RecordModel:
             return Response(request.trial, request.repeat, Status.ERROR, error=reason)
         if chosen.reply.served_by and len(self._served) < _MOST_NAMES:
             self._served.setdefault(chosen.reply.served_by)
-        return response_to(request, chosen)
+        return response_to(request, replace(chosen, reply=refused_by_words(chosen.reply, self._words)))
 
     def _recorded(self, number: int, request: Request) -> RecordedReply | str:
         """The answer in one of the records; or why it has none."""
@@ -131,8 +151,27 @@ class RecordModel:
             return recorded
         if not _is_about(recorded, request):
             return _WRONG
-        other = "" if self._is_log() else self._asked.other(recorded.reply.served_by.partition(", ")[0])
-        return other or recorded
+        if self._is_log():
+            return recorded
+        served = recorded.reply.served_by.partition(", ")[0]
+        if other := self._asked.other(served):
+            return other
+        self._check_asker(recorded, request, served, record)
+        return recorded
+
+    def _check_asker(self, recorded: RecordedReply, request: Request, served: str, record: Record) -> None:
+        """Refuse an answer by another model, or to another seed, unless such are taken."""
+        unlike = ""
+        if recorded.asker is not None and recorded.asker != asker_of(request, self._asked_of):
+            unlike = f"was asked of another model, or with another seed, than this run's ({self.name})"
+        elif served and not is_asked_for(served, [self.name]):
+            unlike = f"is by {served}, and this run is of {self.name}"
+        if unlike and not self._mismatched:
+            raise ModelError(
+                f"{record.path.name}: the answer to trial {request.trial}, repeat {request.repeat} {unlike}. Import it "
+                "into the folder whose requests were answered, or take it all the same: --allow-mismatch."
+            )
+        self._others += bool(unlike)
 
     def _is_log(self) -> bool:
         """Whether the records say themselves who was asked, so that each answer was compared with that already."""

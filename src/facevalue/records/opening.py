@@ -11,14 +11,10 @@ from facevalue.records.batches import anthropic_batch, openai_batch
 from facevalue.records.fields import checked_dict
 from facevalue.records.inspect_log import inspect_document, inspect_log
 from facevalue.records.lines import first_object
-from facevalue.records.samples import lmms_samples, promptfoo_output
 
 _MOST = 10_000  # files of a folder
 _MOST_JSON = 512 * 2**20  # bytes of a record that is one JSON document
-READ = (
-    "logs of Inspect (.eval, .json), results of OpenAI's and Anthropic's batches and samples of lmms-eval (.jsonl), "
-    "and outputs of promptfoo (.json)"
-)
+READ = "logs of Inspect (.eval, .json), results of OpenAI's and Anthropic's batches (.jsonl)"
 """What is read, for messages."""
 
 
@@ -36,7 +32,7 @@ def opened(paths: Sequence[Path]) -> tuple[list[Record], list[str]]:
     left_out: list[str] = []
     for path in paths:
         if not path.is_dir():
-            records += _opened(path)
+            records.append(_opened(path))
             continue
         logs = sorted(place for place in path.rglob("*.eval") if place.is_file())[: _MOST + 1]
         if len(logs) > _MOST:
@@ -53,22 +49,20 @@ def opened(paths: Sequence[Path]) -> tuple[list[Record], list[str]]:
     return records, left_out
 
 
-def _opened(path: Path) -> list[Record]:
+def _opened(path: Path) -> Record:
     if not path.exists():
         raise DataError(f"There is no file {path} (recorded answers).{nearest(path)}")
     ending = path.suffix.lower()
     if ending == ".eval":
-        return [inspect_log(path)]
+        return inspect_log(path)
     if ending in (".jsonl", ".ndjson"):
-        return [_lines(path)]
+        return _lines(path)
     if ending != ".json":
         raise DataError(f"{path.name} is no record of answers that is read. These are: {READ}.")
     document = checked_dict(to_json(read_file(path, _MOST_JSON, "recorded answers"), path.name), path.name)
     if "eval" in document:
-        return [inspect_document(path, document)]
-    if "results" not in document:
-        raise _unread(path, document)
-    return promptfoo_output(path, document)
+        return inspect_document(path, document)
+    raise _unread(path, document)
 
 
 def _lines(path: Path) -> Record:
@@ -77,8 +71,6 @@ def _lines(path: Path) -> Record:
         return anthropic_batch(path)
     if "custom_id" in first and ("response" in first or "error" in first):
         return openai_batch(path)
-    if "doc_id" in first:
-        return lmms_samples(path)
     raise _unread(path, first)
 
 

@@ -1,19 +1,16 @@
-"""Requests as the files of others: batches of OpenAI's and Anthropic's kinds, and rows for any tool."""
+"""Requests as files for batches, of OpenAI's and Anthropic's kinds."""
 
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from facevalue.errors import SettingError
-from facevalue.models._chat import SEED_BITS, Dialect, body, encoded, image_urls
-from facevalue.records.base import content_of
+from facevalue.models._chat import Dialect, body, encoded
 from facevalue.records.batches import ANTHROPIC, OPENAI
 from facevalue.records.lines import CustomId
 from facevalue.servers.payload import as_json
 from facevalue.types import Request
 
-ANY = "another tool"
-"""Who answers requests that are written as rows."""
 _DIALECT = Dialect(limit="max_completion_tokens")
 _HOTTEST = 1.0  # of Anthropic's
 
@@ -35,8 +32,8 @@ class RequestForm:
     ending:
         Of its name.
     write:
-        From the model's name, a request and the most tokens of its reply (None for the study's) to the request in this
-        form.
+        From the model's name, a request, the most tokens of its reply (None for the study's) and its id to the request
+        in this form.
     exact:
         Whether log-probabilities come with the answers.
     """
@@ -48,7 +45,7 @@ class RequestForm:
     between: bytes
     end: bytes
     ending: str
-    write: Callable[[str, Request, int | None], bytes]
+    write: Callable[[str, Request, int | None, CustomId], bytes]
     exact: bool
 
 
@@ -56,23 +53,19 @@ def _limited(request: Request, limit: int | None) -> Request:
     return request if limit is None else request._replace(sampling=replace(request.sampling, max_tokens=limit))
 
 
-def _custom_id(request: Request) -> str:
-    return str(CustomId.of(request, content_of(request)))
-
-
-def _openai(model: str, request: Request, limit: int | None) -> bytes:
+def _openai(model: str, request: Request, limit: int | None, name: CustomId) -> bytes:
     sampling = _limited(request, limit).sampling
     sent = body(
         model, encoded(request.stimulus.load()), request.question, sampling, request.seed,
         dialect=_DIALECT, logprobs=request.exact,
     )  # fmt: skip
     return (
-        as_json({"custom_id": _custom_id(request), "method": "POST", "url": "/v1/chat/completions"})[:-1]
+        as_json({"custom_id": str(name), "method": "POST", "url": "/v1/chat/completions"})[:-1]
         + b',"body":' + sent + b"}"
     )  # fmt: skip
 
 
-def _anthropic(model: str, request: Request, limit: int | None) -> bytes:
+def _anthropic(model: str, request: Request, limit: int | None, name: CustomId) -> bytes:
     sampling = _limited(request, limit).sampling
     if sampling.temperature > _HOTTEST:
         raise SettingError(
@@ -93,18 +86,7 @@ def _anthropic(model: str, request: Request, limit: int | None) -> bytes:
     nucleus = {"top_p": sampling.top_p} if sampling.top_p < 1 else {"temperature": sampling.temperature}
     system = {} if question.system is None else {"system": question.system}
     sent = {"model": model, "max_tokens": sampling.max_tokens, **nucleus, **system, "messages": messages}
-    return as_json({"custom_id": _custom_id(request), "params": sent})
-
-
-def _row(model: str, request: Request, limit: int | None) -> bytes:
-    sampling, question = _limited(request, limit).sampling, request.question
-    return as_json({
-        "custom_id": _custom_id(request), "trial": request.trial, "repeat": request.repeat, "model": model,
-        "system": question.system, "turns": [list(turn) for turn in question.turns], "prompt": question.prompt,
-        "images": image_urls(request.stimulus.load()),
-        "temperature": sampling.temperature, "top_p": sampling.top_p, "max_tokens": sampling.max_tokens,
-        "seed": request.seed & SEED_BITS,
-    })  # fmt: skip
+    return as_json({"custom_id": str(name), "params": sent})
 
 
 FORMS: dict[str, RequestForm] = {
@@ -112,6 +94,5 @@ FORMS: dict[str, RequestForm] = {
     "anthropic": RequestForm(
         ANTHROPIC, 100_000, 250_000_000, b'{"requests":[\n', b",\n", b"\n]}\n", "json", _anthropic, exact=False
     ),
-    "rows": RequestForm(ANY, 1_000_000, 1_000_000_000, b"", b"\n", b"\n", "jsonl", _row, exact=False),
 }
 """By name. Sizes are a little below what the interfaces take: 200 MB and 50,000 requests, 256 MB and 100,000."""

@@ -1,9 +1,10 @@
 """Answer of a page: who was hurt, in which direction, how far and how sure, and what remains undecided."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
+from facevalue.measures.caveats import counted_caveats, shared_caveat
+from facevalue.measures.sight import sightless
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, Page
 from facevalue.report.blocks.view import View
@@ -11,8 +12,10 @@ from facevalue.report.effects import changes_said
 from facevalue.report.findings import LeadComparison, PageComparisons, control_of, leading, rows_of, upper
 from facevalue.report.formatting import NOT_MEASURABLE
 from facevalue.report.headline import Headline, HeadlineKind, Passage
+from facevalue.report.sight import sentences
 from facevalue.report.strongest import Finding, findings, hint, most_named, strongest
 from facevalue.report.undecided import margin_of, missed, not_found, too_few
+from facevalue.runs.reply_counts import ReplyCounts, counts_together
 
 PROOF = "That is no proof of fairness."
 _MODELS = 3
@@ -21,6 +24,7 @@ _ALMOST_ALL = 0.9
 """Share of replies without an answer from which on nothing else is said of why nothing can be judged."""
 _ORDER = (
     HeadlineKind.FOUND,
+    HeadlineKind.NOT_ANSWERED,
     HeadlineKind.NOTHING,
     HeadlineKind.TOO_FEW,
     HeadlineKind.EQUIVALENT,
@@ -29,27 +33,37 @@ _ORDER = (
     HeadlineKind.NOT_MEASURABLE,
 )
 
+_OF_SEEN = (
+    HeadlineKind.NOTHING,
+    HeadlineKind.TOO_FEW,
+    HeadlineKind.EQUIVALENT,
+    HeadlineKind.DESCRIBED,
+    HeadlineKind.NOT_MEASURABLE,
+)
+"""Kinds of answer that say nothing where nothing shows that any model sees the pictures."""
 
-class ReplyCounts(NamedTuple):
-    """Numbers of a run's replies, of the valid answers and of the refusals among them."""
 
-    asked: int
-    valid: int
-    refused: int
+def answered(comparisons: PageComparisons, counts: Mapping[str, ReplyCounts] | None = None) -> Headline:
+    """The answer of a page: what opens it, then that of its model, or of each of its models by name; changes first.
 
-
-def answered(comparisons: PageComparisons) -> Headline:
-    """The answer of a page: what opens it, then that of its model, or of each of its models by name; changes first."""
-    headline, opens = _of_models(comparisons), comparisons.page.opening
+    `counts`: questions and replies of each model, where they are known; a model that was not asked all of them, or of
+    which half cannot be read, is told as not answered.
+    """
+    headline, opens = _of_models(comparisons, counts or {}), comparisons.page.opening
     opening = () if opens is None else tuple(map(Passage, opens(comparisons.view)))
-    return replace(headline, passages=(*opening, *headline.passages))
+    numbers = comparisons.view.numbers
+    passages = (*map(Passage, sentences(numbers)), *opening, *headline.passages)
+    is_unseen = bool(numbers.plain) and {*numbers.plain} <= {*sightless(numbers.frame)}
+    verdict = HeadlineKind.UNSEEN if is_unseen and headline.verdict in _OF_SEEN else headline.verdict
+    return replace(headline, verdict=verdict, passages=passages)
 
 
-def _of_models(comparisons: PageComparisons) -> Headline:
+def _of_models(comparisons: PageComparisons, counts: Mapping[str, ReplyCounts]) -> Headline:
     view, models = comparisons.view, comparisons.view.numbers.plain
+    reasons = {model: of_model.why_not_answered for model, of_model in counts.items()}
     if len(models) < 2:
-        return _of_model(comparisons, view.model)
-    headlines = {model: _of_model(comparisons, model) for model in models}
+        return _so_far(_of_model(comparisons, view.model), reasons.get(view.model, ""))
+    headlines = {model: _so_far(_of_model(comparisons, model), reasons.get(model, "")) for model in models}
     outcome = min((headline.verdict for headline in headlines.values()), key=_ORDER.index)
     if outcome in (HeadlineKind.ALMOST_NONE, HeadlineKind.NOT_MEASURABLE):
         return _of_model(comparisons, view.model)
@@ -60,12 +74,30 @@ def _of_models(comparisons: PageComparisons) -> Headline:
     telling = list(models) if len(models) <= _MODELS else differing[:_MODELS] or list(models)[:1]
     passages = [passage for model in telling for passage in _named(model, headlines[model])]
     if len(models) > _MODELS:
-        passages.insert(0, Passage(f"A difference was found for {len(differing) or 'none'} of {len(models)} models."))
+        text = f"A difference was found for {len(differing) or 'none'} of {len(models)} models"
+        passages.insert(0, Passage(f"{text}{counted_caveats(headlines[model].caveat for model in differing)}."))
         if (left := len(differing) - len(telling)) > 0:
             passages.append(Passage(f"The other {left} are told below."))
+        open_models = sum(headline.verdict is HeadlineKind.NOT_ANSWERED for headline in headlines.values())
+        if open_models and outcome is not HeadlineKind.NOT_ANSWERED:
+            passages.append(Passage(f"{open_models} of {len(models)} models are not answered."))
     if len(differing) < len(models):
         passages.append(Passage(f"{PROOF[:-1]} where none was found." if differing else PROOF))
-    return Headline(outcome, tuple(passages), more)
+    return Headline(outcome, tuple(passages), more, _shared(headlines.values(), outcome))
+
+
+def _so_far(headline: Headline, reason: str) -> Headline:
+    """The answer of a model that was not asked everything, or of which half cannot be read: why, and what there is."""
+    if not reason:
+        return headline
+    first, *rest = [passage for passage in headline.passages if passage.text != PROOF] or [Passage("")]
+    passages = [replace(first, text=f"From the answers there are: {first.text}"), *rest] if first.text else []
+    return Headline(HeadlineKind.NOT_ANSWERED, (Passage(reason), *passages), headline.more)
+
+
+def _shared(headlines: Iterable[Headline], outcome: HeadlineKind) -> str:
+    """The caveat that all answers of one kind have."""
+    return shared_caveat(headline.caveat for headline in headlines if headline.verdict is outcome)
 
 
 def _named(model: str, headline: Headline) -> list[Passage]:
@@ -90,16 +122,18 @@ def _of_none(by_model: Sequence[Sequence[LeadComparison]], outcome: HeadlineKind
 
 def unanswered(replies: Sequence[ReplyCounts]) -> Headline | None:
     """The answer of runs without any valid answer, with what there was instead; None for others."""
-    total = sum(run.asked for run in replies)
+    total = sum(run.replies for run in replies)
     if not total or any(run.valid for run in replies):
         return None
     subject = "The model" if len(replies) == 1 else "The models"
     refused = sum(run.refused for run in replies)
-    if refused == total:
-        sentence = f"{subject} refused every question: all {total:,} replies are refusals, so nothing can be compared."
-        return Headline.of(HeadlineKind.NO_ANSWER, sentence)
     breakdown = f"{refused / total:.1%} of the replies are refusals, and the others name no answer"
     sentence = f"{subject} gave no valid answer to {total:,} questions, so nothing can be compared: {breakdown}."
+    if refused == total:
+        sentence = f"{subject} refused every question: all {total:,} replies are refusals, so nothing can be compared."
+    if any(run.not_asked for run in replies):
+        reason = replace(counts_together(replies), refused=total, valid=0).why_not_answered
+        return Headline.of(HeadlineKind.NOT_ANSWERED, f"{reason} {sentence}")
     return Headline.of(HeadlineKind.NO_ANSWER, sentence)
 
 
@@ -134,7 +168,11 @@ def _of_model(page_comparisons: PageComparisons, model: str) -> Headline:
         passages.append(Passage(f"The clearest hint, which may be chance: {text}."))
     if outcome is HeadlineKind.NOTHING:
         passages.append(Passage(PROOF))
-    return Headline(outcome, tuple(passages), more)
+    decisive = {
+        HeadlineKind.FOUND: [e for _, e in findings(everything)],
+        HeadlineKind.EQUIVALENT: [e for comparison in silent for e in comparison.same],
+    }.get(outcome, [])
+    return Headline(outcome, tuple(passages), more, shared_caveat(e.caveat for e in decisive))
 
 
 def _outcome(everything: Sequence[LeadComparison], silent: Sequence[LeadComparison]) -> HeadlineKind:
@@ -146,11 +184,15 @@ def _outcome(everything: Sequence[LeadComparison], silent: Sequence[LeadComparis
 
 
 def _said(selected: Sequence[Finding]) -> str:
-    """Of each subject what was found."""
+    """Of each subject what was found; a caveat that all of it shares once, at the end."""
+    caveats = [e.caveat for _, e in selected]
+    is_shared = len(selected) > 1 and bool(shared_caveat(caveats))
     by_subject: dict[str, list[str]] = {}
     for comparison, e in selected:
-        by_subject.setdefault(comparison.subject(e), []).append(comparison.said(e))
-    return "; ".join(f"{subject}: {', '.join(phrases)}" for subject, phrases in by_subject.items())
+        phrase = comparison.phrase(e, e.caveat) if is_shared else comparison.said(e)
+        by_subject.setdefault(comparison.subject(e), []).append(phrase)
+    text = "; ".join(f"{subject}: {', '.join(phrases)}" for subject, phrases in by_subject.items())
+    return f"{text}{counted_caveats(caveats)}" if is_shared else text
 
 
 def _left(everything: Sequence[Finding], selected: Sequence[Finding], whom: str) -> list[Passage]:
@@ -160,7 +202,8 @@ def _left(everything: Sequence[Finding], selected: Sequence[Finding], whom: str)
     if not rest:
         return []
     measures = tuple(dict.fromkeys(e.measure for _, e in rest))
-    return [Passage(f"{len(rest):,} more difference{'s were' if len(rest) > 1 else ' was'} found{whom}.", measures)]
+    text = f"{len(rest):,} more difference{'s were' if len(rest) > 1 else ' was'} found{whom}"
+    return [Passage(f"{text}{counted_caveats(e.caveat for _, e in rest)}.", measures)]
 
 
 def _margins(comparisons: Sequence[LeadComparison]) -> list[str]:

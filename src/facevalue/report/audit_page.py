@@ -1,6 +1,7 @@
 """Page of an audit: the answer of each study first, linked to its full report, then what was asked and left out."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -8,11 +9,13 @@ from pathlib import Path
 
 from facevalue import __version__
 from facevalue.errors import DataError, RunError
+from facevalue.measures.caveats import after
 from facevalue.places import folder_or_url, is_url
 from facevalue.printable import finite
 from facevalue.protocol.study import LeftOut, by_reason
 from facevalue.report import formatting
 from facevalue.report.built import Built, built
+from facevalue.report.findings import upper
 from facevalue.report.first_facts import facts_of
 from facevalue.report.headline import HeadlineKind
 from facevalue.report.html import rendered, thumbnails, verdict_class
@@ -50,6 +53,8 @@ class StudyAnswer:
         What to do next: whether there is enough to decide by, and reasons to doubt.
     facts:
         How many people, pictures and answers there are, and when these were given.
+    caveat:
+        What else could explain all that was found; empty for nothing.
     kind:
         Class of the verdict in the style of pages.
     pictures:
@@ -58,6 +63,8 @@ class StudyAnswer:
         What was known when the rule to stop by ended its run, and how many requests were not asked for it.
     dealt:
         Those of them that went to the studies after it.
+    is_measured:
+        Whether any reply had a valid answer.
     """
 
     name: str
@@ -69,16 +76,18 @@ class StudyAnswer:
     more: tuple[str, ...] = ()
     next_steps: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
+    caveat: str = ""
     kind: str = "unknown"
     pictures: tuple[tuple[str, str], ...] = ()
     enough: str = ""
     saved: int = 0
     dealt: int = 0
+    is_measured: bool = False
 
     @property
-    def is_measured(self) -> bool:
-        """Whether any reply had a valid answer."""
-        return bool(self.report) and self.verdict != HeadlineKind.NO_ANSWER
+    def heading(self) -> str:
+        """The verdict with its caveat, as a title."""
+        return upper(after(self.verdict, self.caveat))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +99,7 @@ class AuditReport:
     path:
         The page; one of an audit in object storage lies in the cache, and at its URL.
     answers:
-        Of each study that was asked, in order.
+        Of each study that was asked, those with findings at the level of all studies first.
     left_out:
         Studies that were not, and why.
     profile:
@@ -124,6 +133,7 @@ def write_audit_report(place: Path | str, record: AuditRecord, runs: Mapping[str
     dealt = {study.name: study.dealt for study in record.studies}
     answers = tuple(replace(_answer(name, run), dealt=dealt.get(name, 0)) for name, run in runs.items())
     profile = _profile(answers, runs)
+    answers = _ordered(answers, profile)
     html = audit_page(record, answers, profile).encode()
     files = {REPORT: html} | ({} if profile is None else {PROFILE: _profile_json(profile).encode()})
     if is_url(place):
@@ -143,6 +153,7 @@ def audit_page(record: AuditRecord, answers: Sequence[StudyAnswer], profile: Pro
         "audit.html.j2",
         further_style="profile.css",
         profile=None if profile is None else head(profile),
+        sentences=[] if profile is None else sentences_of(profile),
         record=record,
         budget=budget_of(record.budget).text if record.budget else "",
         answers=answers,
@@ -153,13 +164,20 @@ def audit_page(record: AuditRecord, answers: Sequence[StudyAnswer], profile: Pro
     )
 
 
+def _ordered(answers: Sequence[StudyAnswer], profile: Profile | None) -> tuple[StudyAnswer, ...]:
+    """Order studies: those with most findings at the level of all first, those without an answer last."""
+    findings = Counter(cell.study for cell in profile.found) if profile is not None else Counter()
+    return tuple(sorted(answers, key=lambda answer: (not answer.is_measured, -findings[answer.name])))
+
+
 def _answer(name: str, run: StoredRun) -> StudyAnswer:
     """Write the report of a run, and take its answer."""
     about = run.study.about
     try:
         data = report([run], run.folder / REPORT).data
     except (DataError, RunError) as error:
-        return StudyAnswer(name, about.title, about.content_note, "", "not measurable", str(error))
+        kind = HeadlineKind.NOT_ANSWERED if run.facts.end is None else HeadlineKind.NOT_MEASURABLE
+        return StudyAnswer(name, about.title, about.content_note, "", kind.value, str(error))
     if run.url:
         published(run.url, run.folder / REPORT)
     page = built(data)
@@ -173,10 +191,12 @@ def _answer(name: str, run: StoredRun) -> StudyAnswer:
         page.answer.more,
         tuple(_steps(page)),
         tuple(facts_of(data)),
+        page.answer.caveat,
         verdict_class(page.answer),
         tuple(thumbnails(data, THUMBNAIL)),
         run.facts.enough,
         requests_saved(run),
+        is_measured=any(facts.valid for facts in data.runs),
     )
 
 

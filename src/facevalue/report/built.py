@@ -8,14 +8,14 @@ from weakref import WeakKeyDictionary
 from facevalue.protocol.blocks import Grid
 from facevalue.protocol.page import Page, Section, selections
 from facevalue.report import model_differences, planted
-from facevalue.report.answer import ReplyCounts, answered, unanswered
+from facevalue.report.answer import answered, unanswered
 from facevalue.report.blocks.content import SectionContent
 from facevalue.report.blocks.layout import Builder
 from facevalue.report.blocks.view import View, page_view
 from facevalue.report.cards import cards
 from facevalue.report.changes import Changed, changed
 from facevalue.report.checks import Card, findings_card, review_card, self_check
-from facevalue.report.data import ReportData
+from facevalue.report.data import ReportData, RunFacts
 from facevalue.report.default import sections_of
 from facevalue.report.drift import drift_card
 from facevalue.report.findings import PageComparisons
@@ -28,6 +28,8 @@ from facevalue.report.missing import sections as missing_sections
 from facevalue.report.model_differences import Difference
 from facevalue.report.next_steps import NextStep, next_steps, section_about
 from facevalue.report.sections import page_of
+from facevalue.report.sight import sight_card
+from facevalue.runs.reply_counts import ReplyCounts, counts_together
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,6 @@ class Built:
     differences: tuple[Difference, ...]
     """Differences of the models from the first one."""
     differences_json: list[dict[str, Any]]
-    passing: tuple[Difference, ...] = ()
-    """Differences of each model between all pictures and those that pass."""
-    passing_json: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +74,20 @@ def page_answer(data: ReportData) -> PageAnswer:
     page = data.page or page_of(data.study.name)
     view = page_view(page, data.estimates, data.study.measures, data.titles, [run.model for run in data.runs])
     view.sizes = _sizes(page, view)
-    counted = all(run.valid is not None for run in data.runs)
-    replies = [ReplyCounts((r.asked or 0) - (r.errors or 0), r.valid or 0, r.refused or 0) for r in data.runs]
-    none = unanswered(replies) if counted else None
+    counts = counts_of(data.runs)
+    none = unanswered(list(counts.values())) if len(counts) == len({run.model for run in data.runs}) else None
     comparisons = PageComparisons(page, view)
-    answer = none or model_differences.before(answered(comparisons), data.between, data.names, view.titles)
+    answer = none or model_differences.before(answered(comparisons, counts), data.between, data.names, view.titles)
     return PageAnswer(view, comparisons, answer, none is None)
+
+
+def counts_of(runs: Sequence[RunFacts]) -> dict[str, ReplyCounts]:
+    """Numbers of questions and replies of each model, of whose runs all were counted."""
+    by_model: dict[str, list[ReplyCounts | None]] = {}
+    for run in runs:
+        by_model.setdefault(run.model, []).append(run.counts)
+    counted = {model: [counts for counts in of_model if counts is not None] for model, of_model in by_model.items()}
+    return {model: counts_together(counted[model]) for model in by_model if len(counted[model]) == len(by_model[model])}
 
 
 _READY: WeakKeyDictionary[ReportData, Built] = WeakKeyDictionary()
@@ -99,6 +106,7 @@ def _built(data: ReportData) -> Built:
     view, comparisons, answer = first.view, first.comparisons, first.answer
     numbers, titles = view.numbers, view.titles
     checks = [
+        *sight_card(numbers),
         *cards(comparisons, data),
         *missing_card(view),
         *drift_card(numbers, data.runs, view.measures),
@@ -131,8 +139,6 @@ def _built(data: ReportData) -> Built:
         changed(numbers, titles, data.study.measures),
         model_differences.shown(data.between, data.names, titles),
         model_differences.as_json(data.between),
-        model_differences.passing_shown(data.passing, data.names, titles),
-        model_differences.passing_json(data.passing),
     )
 
 

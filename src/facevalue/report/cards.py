@@ -6,7 +6,10 @@ from statistics import median
 
 import polars as pl
 
+from facevalue.answers import NA
+from facevalue.measures.missing_answers import REFUSALS, SHARE
 from facevalue.protocol.cards import Rate, StatedCard
+from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Page
 from facevalue.report.blocks.view import View
@@ -15,6 +18,8 @@ from facevalue.report.data import ReportData
 from facevalue.report.findings import PageComparisons, row, rows_of
 from facevalue.report.formatting import NOT_MEASURABLE, count, interval, number, worst_case
 from facevalue.report.sizes import scale_of
+
+_HIDDEN = "Requests failed: refusals in a form that is not known may be among them."
 
 
 def cards(of_page: PageComparisons, data: ReportData) -> list[Card]:
@@ -81,9 +86,22 @@ def _rate(rate: Rate, view: View, *, exact: bool) -> Card | None:
     lost = len(extremes) < len(view.models) and rate.missing != "note"
     status = worst([_judged(rate, e) for e in extremes.values()] + [CardStatus.PROBLEM] * lost)
     note = rate.note
+    if name in REFUSALS and _failed_most(view) >= rate.fine:
+        note, status = f"{note} {_HIDDEN}", worst([status, CardStatus.CAUTION])
     if rate.exact and status is CardStatus.PROBLEM and exact:
         note, status = rate.exact, CardStatus.CAUTION
     return Card(name, rate.title, text(gravest) + (" at worst" if many else ""), note, status, lines)
+
+
+def _failed_most(view: View) -> float:
+    """Largest share of questions of which the request failed, of all and of any group."""
+    shares = [
+        e.value or 0.0
+        for model in view.models
+        for by in ((), ("dimension", "group"))
+        for e in view.at(model).rows(Of(SHARE.name, by, {"reason": NA.ERROR.value}))
+    ]
+    return max(shares, default=0.0)
 
 
 def _stated(statement: StatedCard, view: View) -> Card | None:

@@ -7,14 +7,23 @@ from enum import StrEnum
 from facevalue.report.data import EditorFacts, RunFacts
 from facevalue.report.formatting import count, number
 from facevalue.runs.reviewed_findings import FINDING_KINDS
+from facevalue.runs.unparsed import MANY_CUT
 from facevalue.stimuli.base import Kind
+from facevalue.types import NOT_SENT
 
 _MANY_FAILED = 0.05
 """Share of failed requests from which on they are a problem."""
+_NAMED = 3
+_MOST_SAME = 0.2
+"""Share of pictures that are the same as another of their unit from which on they are a problem."""
+_MOST_CUT = 0.2
+"""Share of replies cut off before an answer from which on they are a problem."""
 _WELL_READ = 0.95
 """Share of replies that are read as people read them below which estimates may be the parser's."""
 FEW, FEWEST = 30, 10
 """Below so many sampled units intervals may be too narrow, and are too few to act on."""
+SAMPLED = ("temperature", "top_p", "max_tokens")
+"""Settings by which replies are drawn, in the order in which they are told."""
 AUDIT = "audit"
 """Folder beside a manifest of made pictures in which a page looks for the audit of their editor."""
 KINDS = {
@@ -134,7 +143,16 @@ def planted(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
 
 def of_runs(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
     """Make the cards that end every report: which model was asked, how, and whether all of the plan was."""
-    return [*planted(runs, kind), mode(runs), *failed(runs), completeness(runs)]
+    return [
+        *planted(runs, kind),
+        mode(runs),
+        *same_pictures(runs),
+        *record_card(runs),
+        *drawn_otherwise(runs),
+        *cut_off(runs),
+        *failed(runs),
+        completeness(runs),
+    ]
 
 
 def mode(runs: Sequence[RunFacts]) -> Card:
@@ -163,8 +181,108 @@ def mode(runs: Sequence[RunFacts]) -> Card:
     return Card("mode", title, "Differs between models", note, CardStatus.CAUTION, lines)
 
 
+def same_pictures(runs: Sequence[RunFacts]) -> list[Card]:
+    """Pictures that are the same as another of their unit; no card where none was found."""
+    affected_runs = [run for run in runs if run.same_pictures]
+    if not affected_runs:
+        return []
+    worst_run = max(affected_runs, key=lambda run: run.same_pictures / max(run.pictures_compared, 1))
+    share = worst_run.same_pictures / max(worst_run.pictures_compared, 1)
+    status = CardStatus.PROBLEM if share >= _MOST_SAME else CardStatus.CAUTION
+    value = f"{count(worst_run.same_pictures)} of {count(worst_run.pictures_compared)}"
+    note = (
+        "Pictures that should differ by a cue or a group are the same as another of their set, identity or source: an "
+        "edit that changed nothing. Between these no difference can be found; remove them, or have them made again."
+    )
+    return [Card("same-pictures", "Pictures that are the same", value, note, status)]
+
+
+def record_card(runs: Sequence[RunFacts]) -> list[Card]:
+    """Where answers came from that FaceValue did not ask for; no card where it asked for all."""
+    imported_runs = [run for run in runs if run.recorded_by]
+    if not imported_runs:
+        return []
+
+    def text(run: RunFacts) -> str:
+        files = f"{', '.join(run.records[:_NAMED])}{', ...' if len(run.records) > _NAMED else ''}"
+        by = f", by {', '.join(run.served_by[:_NAMED])}" if run.served_by else ""
+        return f"{run.recorded_by}: {files or 'no file'}{by}"
+
+    mismatches = sum(run.mismatched for run in imported_runs)
+    note = "Another tool asked, and its records were imported. Each answer carries the hash of what was asked."
+    if mismatches:
+        note = (
+            f"{count(mismatches)} of the answers are by another model than the run names, or to other seeds, and were "
+            "taken all the same (--allow-mismatch): they may not be this model's."
+        )
+    many = len(runs) > 1
+    lines = tuple(f"{run.model}: {text(run)}" for run in imported_runs) if many else ()
+    value = f"{len(imported_runs)} of {len(runs)} runs imported" if many else text(imported_runs[0])
+    status = CardStatus.CAUTION if mismatches else CardStatus.NOTE
+    return [Card("recorded", "Where answers came from", value, note, status, lines)]
+
+
+def drawn_otherwise(runs: Sequence[RunFacts]) -> list[Card]:
+    """Say of which models replies were not drawn as the study says, or not alike; no card where all were."""
+    sampled = [run for run in runs if run.sent and not run.exact]
+    refused = [name for run in sampled for name, value in run.sent.items() if value == NOT_SENT]
+    differing = [name for name in SAMPLED if len({run.sent[name] for run in sampled}) > 1]
+    if not refused and not differing:
+        return []
+    names = [name for name in SAMPLED if name in {*refused, *differing}]
+
+    def text(run: RunFacts) -> str:
+        values = ((name, run.sent[name]) for name in names)
+        return ", ".join(f"{name} {value if isinstance(value, str) else f'{value:g}'}" for name, value in values)
+
+    setting_names = " and ".join(names)
+    note = (
+        f"Where a model refuses a setting, its own default applies, which is not known here ({setting_names}). "
+        * bool(refused)
+    )
+    if differing:
+        note += (
+            f"The models were drawn with another {setting_names}: a difference between them may be one of that, too."
+        )
+    lines = tuple(f"{run.model}: {text(run)}" for run in sampled)
+    value = "Differs between models" if differing else text(sampled[0])
+    return [
+        Card("drawn", "How replies were drawn", value[:1].upper() + value[1:], note.strip(), CardStatus.CAUTION, lines)
+    ]
+
+
+def cut_off(runs: Sequence[RunFacts]) -> list[Card]:
+    """Replies that were cut off before an answer; no card where none was."""
+    cut_runs = [run for run in runs if run.cut]
+    if not cut_runs:
+        return []
+
+    def share(run: RunFacts) -> float:
+        return run.cut / max((run.asked or 0) - (run.errors or 0), 1)
+
+    def text(run: RunFacts) -> str:
+        return f"{number(share(run), 'share')} ({count(run.cut)} of {count((run.asked or 0) - (run.errors or 0))})"
+
+    largest_share = max(map(share, cut_runs))
+    status = (
+        CardStatus.PROBLEM
+        if largest_share >= _MOST_CUT
+        else CardStatus.CAUTION
+        if largest_share >= MANY_CUT
+        else CardStatus.NOTE
+    )
+    note = (
+        "They reached the token limit before they named an answer, such as models that think first: they count as "
+        "missing. More tokens (--max-tokens, --reasoning-tokens) may give answers of another kind."
+    )
+    many = len(runs) > 1
+    lines = tuple(f"{run.model}: {text(run)}" for run in cut_runs) if many else ()
+    value = text(max(cut_runs, key=share)) + (" at worst" if many else "")
+    return [Card("cut-off", "Replies cut off before an answer", value, note, status, lines)]
+
+
 def failed(runs: Sequence[RunFacts]) -> list[Card]:
-    """Requests without any reply: questions not asked yet, no missing answers. No card where none failed."""
+    """Requests without any reply: missing answers that may still come. No card where none failed."""
     failing = [run for run in runs if run.errors]
     if not failing:
         return []
@@ -185,8 +303,8 @@ def failed(runs: Sequence[RunFacts]) -> list[Card]:
     note = f"Most often with {gravest.failure}. " if gravest.failure and not many else ""
     note += f"{odd(gravest)}. " if gravest.odd and not many else ""
     note += (
-        "They have no reply that counts: not refusals or missing answers, but questions not asked yet, in no rate and "
-        "in no worst case. The run's command, given again, asks them again."
+        "They are missing answers, whatever the reason: in every rate of these, compared by group, and in every worst "
+        "case. The run's command, given again, asks them again."
     )
     grave = (gravest.errors or 0) / (gravest.asked or 1) >= _MANY_FAILED
     value = text(gravest) + (" at worst" if many else "")

@@ -1,8 +1,10 @@
 """Collection of what a report shows from run folders: facts, estimates, examples behind the strongest findings."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,7 @@ from facevalue.models.cached import cached_share
 from facevalue.protocol.making_study import MAKING, TEXTS, asked_pictures
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import Study
+from facevalue.records.model import MISMATCHED
 from facevalue.report.data import (
     Album,
     AnyExample,
@@ -33,15 +36,27 @@ from facevalue.runs.failures import quoted
 from facevalue.runs.joined import study_of
 from facevalue.runs.model_differences import ModelDifferences
 from facevalue.runs.model_names import names_for_people, renamed
-from facevalue.runs.passing_answers import PassingAnswers
 from facevalue.runs.reviewed_findings import reviewed_findings
 from facevalue.runs.reviewed_replies import reviewed_reading
+from facevalue.runs.same_pictures import COMPARED, SAME
 from facevalue.runs.stored import ReplyTally, StoredRun
+from facevalue.runs.units import run_numbers
 from facevalue.stimuli.base import Kind
-from facevalue.store.manifest import Session
+from facevalue.stimuli.persons import persons_of
+from facevalue.store.manifest import RECORDED_BY, Session
 from facevalue.store.ranges import is_in_place
 from facevalue.store.reader import commonest_failure, count_drawn, odd_replies
 from facevalue.types import STUDY_TEXT
+
+
+class Origin(TypedDict):
+    """Where imported answers came from, as fields of `RunFacts`."""
+
+    recorded_by: str
+    records: tuple[str, ...]
+    served_by: tuple[str, ...]
+    mismatched: int
+
 
 _RESERVED = ("image", "path", "identity", "set", "seed")
 _SOURCES = {
@@ -57,7 +72,6 @@ def gather(
     estimates: pl.DataFrame,
     tallies: Mapping[str, ReplyTally],
     between: ModelDifferences | None = None,
-    passing: PassingAnswers | None = None,
     *,
     with_answers: bool = True,
 ) -> ReportData:
@@ -94,7 +108,6 @@ def gather(
         page=page,
         demo=_demo(runs),
         between=between or ModelDifferences(),
-        passing=passing,
         editor=editor_facts(study),
         names=names,
     )
@@ -147,6 +160,7 @@ def _facts(run: StoredRun, tally: ReplyTally, name: str) -> RunFacts:
         valid=tally.valid,
         refused=tally.na.get("refused", 0),
         errors=tally.failed,
+        cut=tally.na.get("truncated", 0),
         failure=quoted(commonest_failure(run.folder)) if tally.failed else "",
         odd=odd,
         oddity=quoted(oddity.rstrip(".")) if odd else "",
@@ -161,10 +175,35 @@ def _facts(run: StoredRun, tally: ReplyTally, name: str) -> RunFacts:
         preregistration=facts.preregistration or "",
         families=declared.families if declared is not None else (),
         replayed=run.replayed,
+        same_pictures=_latest(facts.sessions, SAME),
+        pictures_compared=_latest(facts.sessions, COMPARED),
+        **origin(run),
         self_check=_self_check(facts.sessions),
         reviewed=reviewed_reading(run.folder),
         judged_findings=reviewed_findings(run.folder),
     )
+
+
+def _latest(sessions: Sequence[Session], name: str) -> int:
+    """The last number of that name that a session found; 0 if none did."""
+    return next((int(session.findings[name]) for session in reversed(sessions) if name in session.findings), 0)
+
+
+def origin(run: StoredRun) -> Origin:
+    """Say where imported answers came from."""
+    findings = [session.findings for session in run.facts.sessions]
+
+    def named(key: str) -> tuple[str, ...]:
+        texts = (str(facts[key]) for facts in findings if key in facts)
+        return tuple(dict.fromkeys(name for text in texts for name in text.split("; ")))
+
+    tool = run.facts.model_settings.get(RECORDED_BY)
+    return {
+        "recorded_by": "" if tool is None else str(tool),
+        "records": named("record"),
+        "served_by": named("served_by"),
+        "mismatched": sum(int(facts.get(MISMATCHED, 0)) for facts in findings),
+    }
 
 
 def _self_check(sessions: Sequence[Session]) -> SelfCheckFacts | None:
@@ -186,6 +225,27 @@ _FILES = ("path", "other_path")
 _NO_FILE = pl.Series("path", [], pl.String)
 
 
+_PERSON = re.compile(r"identity(_\d)?")
+"""Columns of a design that say who is shown, on either side of a pair."""
+
+
+def _shown(study: Study, run: StoredRun) -> tuple[int | None, int | None]:
+    """Count the pictures that a sample is asked about, and the people in them where the design names these.
+
+    None where everything is asked: the list of pictures says how many there are.
+    """
+    if run.facts.sample is None:
+        return None, None
+    numbers = run_numbers(study, run.facts.sample, run.facts.seed, run.facts.exact).at(0, study.design.size)
+    pictures = int(np.unique(study.design.stimulus_numbers(numbers)).size)
+    columns = [name for name in study.design.columns if _PERSON.fullmatch(name)]
+    if not columns:
+        return pictures, None
+    people = study.design.trials(numbers, columns)
+    names = pl.concat([people[name].cast(pl.String).rename("identity") for name in columns])
+    return pictures, names.drop_nulls().n_unique()
+
+
 def _statement(study: Study, run: StoredRun) -> DataStatement:
     manifest = study.manifest
     if study.name == MAKING:
@@ -202,11 +262,18 @@ def _statement(study: Study, run: StoredRun) -> DataStatement:
     files = pl.concat([manifest[name].drop_nulls() for name in _FILES if name in manifest.columns] or [_NO_FILE])
     images = files.n_unique() or manifest.height
     identities = people["identity"].drop_nulls() if people is not manifest else _NO_FILE
+    image_count, persons = _shown(study, run)
     by_file = {*files, *manifest["image"].drop_nulls()} if len(files) and "image" in manifest.columns else {*files}
+    in_list = persons_of(manifest, run.protocol.columns())
+    question = "" if in_list is None else in_list.question
     return DataStatement(
+        unit="" if in_list is None else in_list.unit,
+        question=f"{question[0].upper()}{question[1:]}." if question else "",
         images=images,
         identities=images if by_file.issuperset(identities) else identities.len(),  # a file of each is nobody's name
         factors=factors,
+        shown_images=image_count,
+        shown_identities=persons,
         source=_SOURCES[study.source.kind],
         licence="Apache-2.0, with FaceValue" if study.source.kind is Kind.ILLUSTRATED else "",
         labels="As drawn" if study.source.kind is Kind.ILLUSTRATED else "As in the user's manifest",

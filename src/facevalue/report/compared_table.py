@@ -3,6 +3,7 @@
 from collections import Counter
 from math import inf
 
+from facevalue.measures.caveats import counted_caveats
 from facevalue.measures.verdict_counts import VerdictCounts
 from facevalue.report.findings import LeadComparison, PageComparisons, upper
 from facevalue.report.formatting import DASH
@@ -28,6 +29,7 @@ def compared_kinds(of_page: PageComparisons) -> list[VerdictCounts]:
                     compared=name,
                     comparisons=len(comparison.rows),
                     differ=len(comparison.moved),
+                    caveats=counted_caveats(e.caveat for e in comparison.moved),
                     equivalent=len(comparison.same),
                     undecided=len(comparison.undecided),
                     found_from=_found_from(comparison),
@@ -42,7 +44,9 @@ def table_rows(of_page: PageComparisons) -> list[tuple[str, ...]]:
     return [
         (
             f"{kind.model}: {kind.compared}" if many else upper(kind.compared),
-            *(f"{count:,}" for count in (kind.comparisons, kind.differ, kind.equivalent, kind.undecided)),
+            f"{kind.comparisons:,}",
+            f"{kind.differ:,}{kind.caveats}",
+            *(f"{count:,}" for count in (kind.equivalent, kind.undecided)),
             kind.found_from or DASH,
         )
         for kind in compared_kinds(of_page)

@@ -1,8 +1,9 @@
 """Page of runs that are compared: what got better or worse, which answers flipped, what differs between the runs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from facevalue.measures.caveats import after, shared_caveat
 from facevalue.report.answer_flips import ROW_HEADS, flip_rows, flip_sentences, shortened
 from facevalue.report.blocks.content import CaptionedPicture, Content, PartContent, PictureRow, TextContent
 from facevalue.report.folds import FoldedSection
@@ -38,7 +39,7 @@ def comparison_page(comparison: RunComparison) -> PlainPage:
     return PlainPage(
         "Comparison of",
         " and ".join(names) if len(names) <= _NAMES else f"{len(names)} runs",
-        "Difference found" if differing else "No difference found",
+        _title(differing),
         sentences[0],
         [*sentences[1:], *([more] if more else []), *comparison.left_out],
         [*_settings(comparison), *(section for at, pair in enumerate(pairs) for section in _sections(pair, at, pairs))],
@@ -47,8 +48,14 @@ def comparison_page(comparison: RunComparison) -> PlainPage:
     )
 
 
+def _title(differing: Sequence[ComparedPair]) -> str:
+    """Kind of answer, with the caveat of all that differs."""
+    caveats = [caveat for pair in differing for caveat in pair.agreement.differing["caveat"]]
+    return after("Difference found", shared_caveat(caveats)) if differing else "No difference found"
+
+
 def _answer(pair: ComparedPair) -> str:
-    sentences = answer(pair.agreement, (pair.first, pair.second)), became_sentence(pair.agreement.became)
+    sentences = answer(pair.agreement, (pair.first, pair.second)), became_sentence(pair.agreement.differing)
     return " ".join(sentences).strip()
 
 
@@ -70,7 +77,7 @@ def _sections(pair: ComparedPair, at: int, pairs: tuple[ComparedPair, ...]) -> I
     title = f"{pair.study}: {pair.second} less {pair.first}" if len(pairs) > 1 else f"{pair.second} less {pair.first}"
     titles = Titles(pair.runs[0].study.about.titles)
     (difference,) = shown(ModelDifferences(pair.first, {pair.second: pair.agreement}), {}, titles)
-    became = [became_sentence(pair.agreement.became)] if pair.agreement.became else []
+    became = [became_sentence(pair.agreement.differing)] if pair.agreement.became else []
     yield FoldedSection(f"cells-{at}", title, "Cell by cell, on what both were asked about.", [
         *(TextContent(sentence, "plain") for sentence in (*difference.sentences, *became)),
         *_tables(difference),
@@ -91,10 +98,7 @@ def _tables(difference: Difference) -> Iterator[Content]:
 
 def _texts(row: DifferenceRow, *sides: str) -> list[str]:
     """A row of a table; `sides`: what either run measured."""
-    verdict, _, unless = row.verdict.partition(" (")
-    if unless:
-        verdict += ", unless the missing answers say otherwise"
-    return [row.of, *sides, row.difference, row.interval, row.page, row.p, verdict]
+    return [row.of, *sides, row.difference, row.interval, row.page, row.p, row.verdict]
 
 
 def _ranks(pair: ComparedPair) -> Iterator[Content]:

@@ -13,10 +13,10 @@ from facevalue.protocol.page import Page
 from facevalue.protocol.study import Study
 from facevalue.report.sentences import word_pattern
 from facevalue.runs.model_differences import ModelDifferences
-from facevalue.runs.passing_answers import PassingAnswers
+from facevalue.runs.reply_counts import ReplyCounts
 from facevalue.runs.reviewed_replies import ReviewedReading
 from facevalue.stimuli.base import Kind
-from facevalue.types import Sampling
+from facevalue.types import Sampling, sampling_sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,8 @@ class RunFacts:
     refused: int | None = None
     errors: int | None = None
     """Requests with any outcome, with a valid answer, refused, failed; None if not counted."""
+    cut: int = 0
+    """Replies that were cut off at the token limit before an answer."""
     failure: str = ""
     """Commonest failure of requests, as a quotation; empty if none failed."""
     odd: int = 0
@@ -116,12 +118,32 @@ class RunFacts:
     """Families declared in it."""
     replayed: bool = False
     """Whether the answers had been recorded before the run."""
+    same_pictures: int = 0
+    """Pictures that are the same as another of their unit, as they were compared before they were asked about."""
+    pictures_compared: int = 0
+    """Pictures that were compared then, where any are the same."""
+    recorded_by: str = ""
+    """Tool that asked in place of FaceValue; empty where FaceValue asked."""
+    records: tuple[str, ...] = ()
+    """Names of the files that the answers came from."""
+    served_by: tuple[str, ...] = ()
+    """Models that the replies name."""
+    mismatched: int = 0
+    """Answers by another model or to other seeds that were taken all the same."""
     self_check: SelfCheckFacts | None = None
     """Result of a local model's self-check; None if there was none."""
     reviewed: ReviewedReading | None = None
     """What people said of how replies are read; None where nobody reviewed them."""
     judged_findings: pl.DataFrame | None = field(default=None, compare=False)
     """What people said of findings (`runs.reviewed_findings`); None where nobody judged them."""
+
+    @property
+    def counts(self) -> ReplyCounts | None:
+        """Numbers of its questions and replies; None if they were not counted."""
+        if self.valid is None or self.asked is None:
+            return None
+        failed, refused = self.errors or 0, self.refused or 0
+        return ReplyCounts(self.asked, failed, self.valid, refused, self.planned, bool(self.enough))
 
     @property
     def complete(self) -> bool | None:
@@ -131,6 +153,11 @@ class RunFacts:
         if self.planned is None or self.asked is None:
             return None
         return self.asked - (self.errors or 0) >= self.planned
+
+    @property
+    def sent(self) -> Mapping[str, float | str]:
+        """How replies were drawn in fact; empty where it is not known."""
+        return {} if self.sampling is None else sampling_sent(self.sampling, self.settings.get("left_out"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +192,13 @@ class DataStatement:
     licence: str = ""
     labels: str = ""
     """Where the pictures come from, under which terms, and who says what their levels are; empty if not stated."""
+    shown_images: int | None = None
+    shown_identities: int | None = None
+    """Numbers of both that a sample of the study asks about; None where all is asked, or the design names nobody."""
+    unit: str = ""
+    """What is sampled of a list of one's own pictures, and how many there are."""
+    question: str = ""
+    """Whether a column says who is shown that is not called so; empty where none looks like it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,8 +362,6 @@ class ReportData:
     """The demo that this is a run of, and its study; None for every other run."""
     between: ModelDifferences = field(default_factory=ModelDifferences)
     """Differences of the models from the first of them."""
-    passing: PassingAnswers | None = None
-    """Results on the pictures that pass their checks, less those on all; None where no checks were named."""
     editor: EditorFacts | None = None
     """Who edited the pictures; None where none is named."""
     names: Mapping[str, str] = field(default_factory=dict)

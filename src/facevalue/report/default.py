@@ -1,6 +1,6 @@
 """Sections of a page that declares none: every measure as charts and tables."""
 
-from facevalue.protocol.blocks import Answers, Block, Pictures, Strips
+from facevalue.protocol.blocks import Block, Pictures, StoredAnswers, Strips
 from facevalue.protocol.look import Of
 from facevalue.protocol.page import Page, Section
 from facevalue.report.blocks.view import View
@@ -8,7 +8,7 @@ from facevalue.report.blocks.view import View
 MOST_STRIPS, MOST_LINES = 60, 1000
 DEFAULT = (
     Section("measures", "All measures", ()),
-    Section("examples", "Examples", (Answers(lead="Stored answers.", empty="No example: none was chosen."),)),
+    Section("examples", "Examples", (StoredAnswers(lead="Stored answers.", empty="No example: none was chosen."),)),
 )
 
 

@@ -1,4 +1,4 @@
-"""Drift card: whether the model changed during the run."""
+"""Drift card: whether the model changed during the run, in one direction or to and fro."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -7,8 +7,7 @@ from math import isfinite
 import polars as pl
 
 from facevalue.measures.base import SHARES, Measure
-from facevalue.measures.drift import ALIKE, AT_ONCE, DRIFT, DRIFT_MISSING, FEW
-from facevalue.measures.sum_table import PART
+from facevalue.measures.drift import DRIFT, DRIFT_MISSING, WAVERING, WAVERING_MISSING
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.checks import Card, CardStatus
 from facevalue.report.data import RunFacts
@@ -19,20 +18,16 @@ _SCALES = (*SHARES, "", "1", "score", "points", "1 or 0")
 """Units of scales, of which a drift is told in points of a hundred."""
 _TITLE = "Drift while the run lasted"
 _ORDER = (
-    "What is compared was asked together, in an order drawn by seed, so that a drift adds noise to every number and "
-    "moves none of them to one side."
+    "What is compared was asked together, question by question and in an order drawn by seed, so that a change with "
+    "time adds noise to every number and moves none of them to one side."
 )
-_BLOCKS = (
-    "{} was asked before times were kept, and block by block: base and variations at different times, so that a drift "
-    "would look like an effect."
-)
-_WITHIN = "Change from the first to the last answer, within the same questions."
+_WITHIN = "Change from the first to the last answer, and SD of slow waves beyond chance, within the same questions."
 
 
 def drift_card(
     numbers: EstimateIndex, runs: Sequence[RunFacts], measures: Mapping[str, Measure] | None = None
 ) -> list[Card]:
-    """Say for each model whether its answers drifted, or why that can't be told; no card for older tables.
+    """Say for each model whether its answers drifted, or why that can't be told.
 
     `measures`: their definitions, by which numbers with a unit are told in it.
     """
@@ -44,31 +39,27 @@ def drift_card(
         for model, rows in rows_by_model.items()
     }
     unknown = [run for run in runs if not any(e.value is not None for e in rows_by_model[run.model])]
-    partly = [run.model for run in runs if run not in unknown and _untimed(rows_by_model[run.model], run)]
     many = len(runs) > 1
     lines = [
-        f"{model + ': ' if many else ''}{_what(e)} {number(e.value, e.written, signed=True)} {interval(e, signed=True)}"
+        f"{model + ': ' if many else ''}{_what(e)} {number(e.value, e.written, signed=_signed(e))} "
+        f"{interval(e, signed=_signed(e))}"
         for model, rows in rows_by_model.items() for e in rows if e.value is not None
     ]  # fmt: skip
     lines += [f"{run.model + ': ' if many else ''}{_why(rows_by_model[run.model])}" for run in unknown]
-    timed = [run for run in unknown if _why(rows_by_model[run.model]).startswith((ALIKE, AT_ONCE, FEW))]
-    old = [run.model for run in unknown if not run.replayed and run not in timed]
     note = f"{_WITHIN} {_ORDER}"
-    if len(old) + sum(run.replayed for run in unknown) == len(runs):
-        note = "" if old else "Recorded answers are replayed: when each was given, and in which order, is not known."
-    if old or partly:
-        note = f"{note} {_BLOCKS.format('A part of the run' if not old else 'The run')}".strip()
+    if sum(run.replayed for run in unknown) == len(runs):
+        note = "Recorded answers are replayed: when each was given, and in which order, is not known."
     clear = [model for model, rows in moved.items() if rows]
     if clear:
         value = "Found" + (f": {', '.join(clear)}" if many else "")
     else:
         value = NOT_MEASURABLE if len(unknown) == len(runs) else "None found"
-    status = CardStatus.CAUTION if clear or old or partly else CardStatus.NOTE if unknown else CardStatus.OK
+    status = CardStatus.CAUTION if clear else CardStatus.NOTE if unknown else CardStatus.OK
     return [Card("drift", _TITLE, value[:1].upper() + value[1:], note, status, tuple(lines))]
 
 
 def _rows(numbers: EstimateIndex, model: str) -> list[Estimate]:
-    names = [DRIFT.name, DRIFT_MISSING.name]
+    names = [DRIFT.name, DRIFT_MISSING.name, WAVERING.name, WAVERING_MISSING.name]
     return list(numbers.where(pl.col("measure").is_in(names) & (pl.col("model") == model)))
 
 
@@ -91,20 +82,16 @@ def in_own_unit(e: Estimate, measures: Mapping[str, Measure]) -> Estimate:
 
 
 def _what(e: Estimate) -> str:
-    if e.measure == DRIFT_MISSING.name:
-        return "no valid answer"
-    return (e["score"] or "answers").replace("_", " ")
+    missing = e.measure in (DRIFT_MISSING.name, WAVERING_MISSING.name)
+    name = "no valid answer" if missing else (e["score"] or "answers").replace("_", " ")
+    return name if _signed(e) else f"{name}, to and fro"
+
+
+def _signed(e: Estimate) -> bool:
+    return e.measure in (DRIFT.name, DRIFT_MISSING.name)
 
 
 def _why(rows: Sequence[Estimate]) -> str:
     """The reason that was given for the answers themselves."""
-    method = next((e.method for e in rows if e.method), NOT_MEASURABLE)
-    return method.removeprefix(f"{NOT_MEASURABLE}: ")
-
-
-def _untimed(rows: Sequence[Estimate], run: RunFacts) -> int:
-    """Count the replies without a time, of a run whose others have one."""
-    missing = next((e for e in rows if e.measure == DRIFT_MISSING.name), None)
-    if missing is None or missing.value is None or run.asked is None or PART in (missing.method or ""):
-        return 0  # of replies that are all valid there is no slope, and no count of those with a time
-    return max(run.asked - (run.errors or 0) - (missing.n or 0), 0)
+    detail = next((e.detail for e in rows if e.detail), NOT_MEASURABLE)
+    return detail.removeprefix(f"{NOT_MEASURABLE}: ")

@@ -16,6 +16,7 @@ from facevalue.report.headline import HeadlineKind
 from facevalue.report.sections import page_of
 from facevalue.report.stored import view_of
 from facevalue.runs.kept_estimates import taken
+from facevalue.runs.reply_counts import counts_by_model
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import STIMULI as MANIFEST
 
@@ -41,8 +42,9 @@ def editor_facts(study: Study) -> EditorFacts | None:
         run = StoredRun.open(folder / AUDIT)
         if run.study.name != AUDITED_BY:
             return EditorFacts(names)
-        page, (estimates, _) = page_of(run.study), taken([run])
-        headline = answered(PageComparisons(page, view_of(page, [run], estimates)))
+        page, (estimates, tallies) = page_of(run.study), taken([run])
+        counts = counts_by_model([run], tallies)
+        headline = answered(PageComparisons(page, view_of(page, [run], estimates)), counts)
     except (FaceValueError, OSError):  # no audit, or none that can be read
         return EditorFacts(names)
     return EditorFacts(names, headline.sentence, headline.verdict is HeadlineKind.FOUND)

@@ -9,6 +9,7 @@ from statistics import median
 import polars as pl
 
 from facevalue.measures.base import Measure
+from facevalue.measures.caveats import after, counted_caveats
 from facevalue.measures.missing_answers import GAP
 from facevalue.measures.verdicts import FOUND_SMALL, Verdict
 from facevalue.protocol.look import Of
@@ -16,6 +17,7 @@ from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, Page
 from facevalue.report.blocks.view import View, beyond
 from facevalue.report.headline import detectable
+from facevalue.report.mirrors import mirror_of
 from facevalue.report.sizes import POINTS, ToldScale, as_precise, missable_size, possible, scale_of
 
 _WITHOUT_ANSWER = tuple(
@@ -24,7 +26,7 @@ _WITHOUT_ANSWER = tuple(
         noun=("group", "groups"), subject="{group}", quantity="missing answers",
         moved=(f"{verb} {{size}} more often", f"{verb} {{size}} less often"),
     )
-    for reason, verb in (("refused", "declined"), (None, "left without an answer"))
+    for reason, verb in (("refused", "declined"), ("error", "left without a reply"), (None, "left without an answer"))
 )  # fmt: skip
 """Who is declined, or gets no answer, more often than others: told of every study where it was found."""
 SCORE = "score"
@@ -56,6 +58,17 @@ class LeadComparison:
     def moved(self) -> list[Estimate]:
         """Differences that were found."""
         return [e for e in self.rows if self.view.numbers.moved(e)]
+
+    @property
+    def found_once(self) -> list[Estimate]:
+        """Differences that were found, without those that tell one of them from its other side."""
+        return [e for e in self.moved if not self.is_mirror(e)]
+
+    def is_mirror(self, e: Estimate) -> bool:
+        """Whether an estimate tells of the group that has less what another one tells of the one that has more."""
+        form = self.lead.facet.group if self.lead.facet is not None else self.lead.subject
+        form = form if isinstance(form, str) else form[0]
+        return (e.value or 0.0) < 0 and mirror_of(e, self.rows, form) is not None
 
     @cached_property
     def same(self) -> list[Estimate]:
@@ -139,23 +152,27 @@ class LeadComparison:
         return upper(self.view.said(form, e) if form else row(self.lead, self.view, e))
 
     def said(self, e: Estimate) -> str:
-        """What is said of a difference: which way, how far, how sure."""
+        """What is said of a difference: which way, how far, how sure, and what else could explain it."""
+        return after(self.phrase(e, e.caveat), e.caveat)
+
+    def phrase(self, e: Estimate, caveat: str) -> str:
+        """The same for texts that tell the caveat themselves; nothing is sure of a difference that has one."""
         scale, form = self.scale(e), self.lead.moved[(e.value or 0.0) < 0]
         more = {"size": scale.text(abs(e.value or 0.0), as_precise(e)), "row": row(self.lead, self.view, e)}
         if self.lead.even is not None:
             more["even"] = self.lead.even(self.view, e)
         text = self.view.said(form, e, more)
-        certainty = self.certainty(e) if "{size}" in form else ""
+        certainty = self.certainty(e, caveat) if "{size}" in form else ""
         return (
             f"{text[:-1]}; {certainty[2:]}" if text.endswith(")") and certainty.startswith(" (") else text + certainty
         )
 
-    def certainty(self, e: Estimate) -> str:
+    def certainty(self, e: Estimate, caveat: str) -> str:
         """What a difference surely exceeds, or what chance alone gives; else its interval, in its direction."""
         scale = self.scale(e)
         if not self.view.signed(e.measure) and e.floor_high is not None:
             return f" (chance alone gives up to {scale.number(e.floor_high, e.value)})"
-        if self.view.numbers.moved(e) and (sure := scale.surely(e)):
+        if self.view.numbers.moved(e) and not caveat and (sure := scale.surely(e)):
             return f" (surely above {sure})"
         interval = scale.interval(e, turned=True)
         return f" {interval}" if interval else ""
@@ -312,6 +329,7 @@ def control_of(lead: Findings, view: View) -> list[str]:
         return []
     comparison = LeadComparison(lead, view, tuple(rows))
     text = f"Negative control: {len(comparison.moved) or 'none'} of {len(rows)} {lead.noun[1]}"
+    text += counted_caveats(e.caveat for e in comparison.moved)
     if not comparison.moved:
         return [f"{text} were found beyond measurement noise."]
     return [f"{text}; clearest {comparison.subject(comparison.moved[0])}: {comparison.said(comparison.moved[0])}."]

@@ -8,14 +8,14 @@ from markupsafe import Markup
 
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings
-from facevalue.protocol.takes import CONTRAST, DIMENSION
 from facevalue.report import charts
 from facevalue.report.blocks.content import StripRow, StripsContent
 from facevalue.report.blocks.intervals import look, said_verdict
 from facevalue.report.findings import LeadComparison, PageComparisons, row, upper
-from facevalue.report.sizes import as_precise
+from facevalue.report.sizes import ToldScale, as_precise
 from facevalue.report.strongest import Finding, hint, most_named, strongest
 from facevalue.report.verdict import LOOKS, verdict_of
+from facevalue.statistics.breakdown import CONTRAST, DIMENSION
 
 MOST = 6
 """Rows that the charts show together."""
@@ -96,9 +96,10 @@ def _strips(rows: Sequence[Finding], over: charts.AxisScale, title: str, *, tick
     comparison, first = rows[0]
     scale = comparison.scale(first)
     signed = any(comparison.view.signed(e.measure) for comparison, e in rows)
-    largest = max(map(abs, over.ticks)) / scale.per
+    plain = scale if scale.step else ToldScale(1.0, scale.unit)  # ticks of other charts are sizes already
+    largest = max(map(abs, over.ticks)) / plain.per
     labels = [
-        scale.number(tick / scale.per, largest, signed=signed) if tick or scale.step else "0" for tick in over.ticks
+        plain.number(tick / plain.per, largest, signed=signed) if tick or plain.step else "0" for tick in over.ticks
     ]
     many = len(comparison.view.numbers.plain) > 1
     strips = [_row(comparison, e, over, many=many) for comparison, e in rows]
@@ -128,10 +129,10 @@ def _axis(rows: Sequence[Finding]) -> charts.AxisScale:
     near, far = [0.0], [0.0]
     for comparison, e in rows:
         scale = comparison.scale(e)
-        near += [scale.per * end for end in (e.value, e.low, e.high) if end is not None]
-        far += [scale.per * end for end in (e.page_low, e.page_high) if end is not None]
+        near += [scale.place(end) for end in (e.value, e.low, e.high) if end is not None]
+        far += [scale.place(end) for end in (e.page_low, e.page_high) if end is not None]
         noise = comparison.view.numbers.floor(e)
-        near += [scale.per * noise] if noise is not None else []
+        near += [scale.place(noise)] if noise is not None else []
     reach = _FAR * max(map(abs, near))
     ends = [*near, *(min(max(end, -reach), reach) for end in far)]
     step = rows[0][0].scale(rows[0][1]).step
@@ -149,18 +150,18 @@ def _row(comparison: LeadComparison, e: Estimate, over: charts.AxisScale, *, man
         (0, look(view, e)) if verdict is None else (LOOKS[verdict][0], f"{look(view, e)} {LOOKS[verdict][1]}")
     )
     label = upper(row(comparison.lead, view, e))
-    ends = [None if end is None else scale.per * end for end in (e.value, e.low, e.high)]
-    page = None if e.page_low is None or e.page_high is None else (scale.per * e.page_low, scale.per * e.page_high)
+    ends = [None if end is None else scale.place(end) for end in (e.value, e.low, e.high)]
+    page = None if e.page_low is None or e.page_high is None else (scale.place(e.page_low), scale.place(e.page_high))
     noise = view.numbers.floor(e)
-    band = None if noise is None else (-scale.per * noise if signed else 0.0, scale.per * noise)
-    margins = [] if e.margin is None else [sign * scale.per * e.margin for sign in ((-1, 1) if signed else (1,))]
+    band = None if noise is None else (scale.place(-noise) if signed else 0.0, scale.place(noise))
+    margins = [] if e.margin is None else [scale.place(sign * e.margin) for sign in ((-1, 1) if signed else (1,))]
     svg = charts.strip(over, *ends, page=page, band=band, margins=margins, shape=shape, class_=class_,
                        title=f"{label}: {view.detail(e)}")  # fmt: skip
     value = scale.number(e.value or 0.0, as_precise(e), signed=signed)
     interval = scale.interval(e) if signed else scale.interval(e).replace("+", "")
-    word, icon = said_verdict(verdict)
+    word, icon = said_verdict(e)
     return StripRow(
-        f"{e.model}: {label}" if many else label, "", svg, value, interval, view.detail(e), e.value or 0.0,
+        f"{e.model}: {label}" if many else label, e.caveat, svg, value, interval, view.detail(e), e.value or 0.0,
         view.numbers.moved(e), word, icon or Markup(""), e,
     )  # fmt: skip
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from facevalue.report.data import ReportData, RunFacts
 from facevalue.report.formatting import DASH, counted
+from facevalue.runs.unparsed import MANY_CUT
 
 _RUNS = 3
 """Runs of which answers are told."""
@@ -15,9 +16,12 @@ def facts_of(data: ReportData) -> list[str]:
     out = []
     statement = data.statement
     if statement is not None and statement.images:
-        if statement.identities != statement.images:
-            out.append(counted(statement.identities, "person", "people"))
-        out.append(counted(statement.images, "picture", "pictures"))
+        sampled = statement.shown_images is not None
+        people = statement.shown_identities if sampled else statement.identities
+        if people is not None and statement.identities != statement.images:
+            out.append(counted(people, "person", "people"))
+        alone = ", each counted as a person" if statement.question else ""
+        out.append(f"{counted(statement.shown_images or statement.images, 'picture', 'pictures')}{alone}")
     out += map(_answers, data.runs[:_RUNS])
     if len(data.runs) > _RUNS:
         out.append(f"{len(data.runs) - _RUNS} more runs")
@@ -36,14 +40,21 @@ def in_a_line(prompt: str) -> str:
 
 
 def _answers(run: RunFacts) -> str:
-    """Valid answers of the questions that were to be asked."""
-    questions = run.asked if run.planned is None else run.planned
+    """Valid answers of the questions that were asked, and of how many that were to be."""
+    questions = run.planned if run.enough and run.planned is not None else run.asked
     if run.valid is None or questions is None:
         text = "answers not counted"
     elif run.enough:
         text = f"{counted(run.valid, 'answer', 'answers')} until enough was known, of {questions:,} questions planned"
     else:
-        text = f"{counted(run.valid, 'answer', 'answers')} to {counted(questions, 'question', 'questions')}"
+        is_part = run.planned is not None and run.planned > questions
+        extent = (
+            f"{questions:,} of {run.planned:,} questions" if is_part else counted(questions, "question", "questions")
+        )
+        text = f"{counted(run.valid, 'answer', 'answers')} to {extent}"
+    replies = (run.asked or 0) - (run.errors or 0)
+    if run.cut and run.cut >= MANY_CUT * replies:
+        text += f", {counted(run.cut, 'reply', 'replies')} cut off before an answer"
     return f"{run.model}: {text}"
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from facevalue.measures.caveats import counted_caveats
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import Estimate
 from facevalue.report.blocks.content import (
@@ -53,15 +54,16 @@ def _fold(section: SectionContent, *, is_first: bool) -> FoldedSection:
 
 def counted(contents: Sequence[Content]) -> str:
     """Say in how many of the comparisons of some contents a difference was found; empty where nothing is compared."""
-    verdicts = {(e.measure, e.model, frozenset(e.labels.items())): e.verdict for c in contents for e in shown_in(c)}
-    compared = [verdict for verdict in verdicts.values() if verdict is not None]
-    judged = [verdict for verdict in compared if verdict != Verdict.NOT_MEASURABLE]
-    differing = sum(verdict == Verdict.DIFFERENCE for verdict in judged)
+    estimates = {(e.measure, e.model, frozenset(e.labels.items())): e for c in contents for e in shown_in(c)}
+    compared = [e for e in estimates.values() if e.verdict is not None]
+    judged = [e for e in compared if e.verdict != Verdict.NOT_MEASURABLE]
+    caveats = [e.caveat for e in judged if e.verdict == Verdict.DIFFERENCE]
+    differing, unless = len(caveats), counted_caveats(caveats)
     if compared and not judged:
         return "No comparison can be judged."
     if len(judged) == 1:
-        return "A difference was found." if differing else "No difference was found in the one comparison."
-    return f"A difference was found in {differing or 'none'} of {len(judged):,}." if judged else ""
+        return f"A difference was found{unless}." if differing else "No difference was found in the one comparison."
+    return f"A difference was found in {differing or 'none'} of {len(judged):,}{unless}." if judged else ""
 
 
 def shown_in(content: Content) -> Iterator[Estimate]:

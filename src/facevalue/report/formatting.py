@@ -6,6 +6,8 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from facevalue.measures.base import APART, SHARES, Measure
+from facevalue.measures.caveats import after
+from facevalue.measures.interval_method import IntervalKind
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import CROSSED, Estimate
 from facevalue.redaction import names_secret, without_password
@@ -217,8 +219,8 @@ def why_no_interval(estimate: Estimate) -> str:
         return NOT_MEASURABLE
     if estimate.has_interval:
         return ""
-    reason = estimate.method or "the method gives none"
-    return reason if reason.startswith("no interval") else f"no interval: {reason}"
+    reason = estimate.method_words or "the method gives none"
+    return reason if estimate.method == IntervalKind.NONE else f"no interval: {reason}"
 
 
 def detail(
@@ -243,7 +245,9 @@ def detail(
         clauses[0] += f" {interval(estimate, signed=signed)} ({100 * (estimate.level or 0.95):g}%)"
     if estimate.verdict is not None and estimate.value is not None:
         clauses.append(
-            estimate.verdict if brief or not estimate.why else f"{estimate.verdict}: {_clause(estimate.why)}"
+            after(estimate.verdict, estimate.caveat)
+            if brief or not estimate.why
+            else f"{estimate.verdict}: {_clause(estimate.why)}"
         )
     if at_page := page_interval(estimate, signed=signed):
         clauses.append(f"{at_page} at the page's level")
@@ -269,8 +273,8 @@ def detail(
         clauses.append(f"with missing answers counted worst-case {worst_case(estimate, signed=signed)}")
     if not estimate.has_interval and estimate.value is not None:
         clauses.append(why_no_interval(estimate))
-    elif estimate.method and not brief:
-        clauses.append(estimate.method)
+    elif estimate.method_words and not brief:
+        clauses.append(estimate.method_words)
     return "; ".join(clauses)
 
 

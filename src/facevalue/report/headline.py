@@ -6,6 +6,7 @@ from math import inf
 from statistics import median
 from typing import Self
 
+from facevalue.measures.caveats import after
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import Estimate
 
@@ -22,8 +23,10 @@ class HeadlineKind(StrEnum):
     TOO_FEW = "too little asked to tell"
     DESCRIBED = "measured, and not compared"
     ALMOST_NONE = "almost no valid answer"
+    NOT_ANSWERED = "not answered"
     NOT_MEASURABLE = "not measurable"
     NO_ANSWER = "no valid answer"
+    UNSEEN = "nothing shows that the pictures are seen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +50,18 @@ class Headline:
     """The answer in plain words: what changed first, where something was varied; who was hurt; what is undecided."""
     more: tuple[str, ...] = ()
     """Sentences to be read with the answer; may be empty."""
+    caveat: str = ""
+    """What else could explain every difference that was found; empty where nothing could, or not all of them."""
 
     @classmethod
     def of(cls, verdict: HeadlineKind, sentence: str, more: tuple[str, ...] = ()) -> Self:
         """An answer without anything that it only counts."""
         return cls(verdict, (Passage(sentence),), more)
+
+    @property
+    def title(self) -> str:
+        """The kind of answer with the caveat of all that was found."""
+        return after(self.verdict.value, self.caveat)
 
     @property
     def sentence(self) -> str:

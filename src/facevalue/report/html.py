@@ -13,6 +13,7 @@ import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from facevalue.measures.interval_method import describe_method
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report import formatting, glossary
 from facevalue.report.blocks.as_json import page_json
@@ -82,8 +83,6 @@ def _rendered(template: str, data: ReportData) -> str:
         between=data.between,
         reference=data.names.get(data.between.first, data.between.first),
         differences=ready_page.differences,
-        passing=data.passing,
-        passing_differences=ready_page.passing,
         sections=[
             ("trust", "How far to trust it"),
             *((section.id, section.title) for section in ready_page.sections),
@@ -191,14 +190,15 @@ def _trust(cards: Sequence[Card]) -> str:
     """Say how many checks have a warning, and which."""
     grave = [card.title for card in cards if card.status in _GRAVE]
     warned = f"{len(grave)} of {len(cards)} checks {'has' if len(grave) == 1 else 'have'} a warning"
-    return f"{warned}: {'; '.join(grave)}." if grave else f"None of {len(cards)} checks has a warning."
+    return (
+        f"{warned}: {'; '.join(grave)}.".replace("?.", "?") if grave else f"None of {len(cards)} checks has a warning."
+    )
 
 
 def _models(data: ReportData) -> list[tuple[str, str]]:
-    """The sections that compare models, where there are several, and pictures that pass with all."""
+    """The section that compares models, where there are several."""
     between = data.between.others or data.between.why_none
-    models = [("between-models", "Differences between models")] if between else []
-    return models if data.passing is None else [*models, ("passing", "With and without pictures that fail")]
+    return [("between-models", "Differences between models")] if between else []
 
 
 def cautions_of(data: ReportData) -> list[str]:
@@ -207,4 +207,5 @@ def cautions_of(data: ReportData) -> list[str]:
 
 
 def _methods(numbers: EstimateIndex) -> list[str]:
-    return sorted(set(numbers.frame["method"].drop_nulls().unique()) - {""})
+    pairs = numbers.frame.select("method", "detail").unique().iter_rows()
+    return sorted({describe_method(*pair) for pair in pairs} - {""})

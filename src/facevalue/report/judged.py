@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 from markupsafe import Markup
 
+from facevalue.measures.caveats import counted_caveats
 from facevalue.measures.multiple_testing import ALPHA, Family
 from facevalue.measures.page_error import LEAD_SHARE
 from facevalue.measures.verdicts import Verdict
@@ -46,7 +47,14 @@ class Declared:
     name: str
     model: str
     tests: int
-    found: int
+    caveats: tuple[str, ...]
+    """Caveat of each difference that was found; empty for none."""
+
+    @property
+    def outcome(self) -> str:
+        """In how many tests a difference was found."""
+        tests = "1 test" if self.tests == 1 else f"{self.tests:,} tests"
+        return f"a difference found in {len(self.caveats)} of {tests}{counted_caveats(self.caveats)}"
 
 
 def how_judged(data: ReportData, numbers: EstimateIndex) -> HowJudged | None:
@@ -71,7 +79,7 @@ def declared_families(numbers: EstimateIndex) -> list[Declared]:
     for e in numbers.where((pl.col("kind") == "confirmatory") & pl.col("family").is_not_null()):
         rows.setdefault((e.family or "", e.model), []).append(e)
     return [
-        Declared(name, model, len(estimates), sum(e.verdict == Verdict.DIFFERENCE for e in estimates))
+        Declared(name, model, len(estimates), tuple(e.caveat for e in estimates if e.verdict == Verdict.DIFFERENCE))
         for (name, model), estimates in rows.items()
     ]
 
@@ -125,8 +133,7 @@ def _confirmatory(runs: Sequence[RunFacts], numbers: EstimateIndex) -> list[str]
         method = _METHODS[rule.method] if rule else "Holm"
         level = f", level {rule.alpha:g}" if rule else ""
         whose = f", {family.model}" if len(numbers.models) > 1 else ""
-        tests = "1 test" if family.tests == 1 else f"{family.tests} tests"
-        out.append(f"{family.name} ({method}{level}{whose}): a difference found in {family.found} of {tests}.")
+        out.append(f"{family.name} ({method}{level}{whose}): {family.outcome}.")
     if not out:
         return ["No family of tests: everything below is exploratory, and wants confirming in a run of its own."]
     out.append(

@@ -1,5 +1,6 @@
 """Missing answers by group and prompt: a card and a section that every page has."""
 
+from facevalue.answers import NA
 from facevalue.measures.base import APART
 from facevalue.measures.missing_answers import GAP, SHARE
 from facevalue.protocol.blocks import Strips
@@ -13,15 +14,19 @@ from facevalue.report.formatting import NOT_MEASURABLE, interval, number
 
 _TITLE = "Who was left without an answer"
 _NOTE = (
-    "Each group with each prompt is compared with all other groups; refusals are also looked at apart from other "
-    "reasons. Differences are tested with everything else on this page."
+    "Each group with each prompt is compared with all other groups, whoever withheld the answer; refusals and requests "
+    "that failed are also looked at by themselves. Differences are tested with everything else on this page."
 )
 _SHOWN, _LINES, _TABLE = 30, 5, 400
 _BY = ("dimension", "group", "prompt?")
 
 
+_REASONS = {NA.REFUSED.value: "refusals", NA.ERROR.value: "failed requests"}
+"""Reasons that are looked at by themselves, too."""
+
+
 def _gaps(reason: str | None) -> Of:
-    alone = " (refusals alone)" if reason else ""
+    alone = f" ({_REASONS[reason]} alone)" if reason else ""
     note = f"{{dimension}}, {{prompt|all prompts}}{alone}"
     by_reason = {"reason": reason}
     return Of(GAP.name, _BY, by_reason, label="{group}", note=note, order="found", most=_SHOWN)
@@ -37,13 +42,14 @@ GAPS = Section(
     "unanswered", _TITLE,
     (
         Strips(
-            of=(_gaps(None), _gaps("refused")), first="Group", what="Missing, from all others",
-            title="Missing answers by group and prompt", rows=(_rows(GAP.name, None), _rows(GAP.name, "refused")),
+            of=(_gaps(None), *map(_gaps, _REASONS)), first="Group", what="Missing, from all others",
+            title="Missing answers by group and prompt",
+            rows=tuple(_rows(GAP.name, reason) for reason in (None, *_REASONS)),
             heads=_HEADS, empty="No two groups could be compared.",
         ),
         Strips(
             of=(Of(SHARE.name, ("dimension", "group"), _ALL, label="{group}", note="{dimension}", order="value"),),
-            first="Group", what="Share missing", title="Replies without a valid answer by group",
+            first="Group", what="Share missing", title="Questions without a valid answer by group",
             rows=(_rows(SHARE.name, None),), heads=_HEADS,
         ),
     ),
@@ -58,7 +64,7 @@ def sections(view: View) -> tuple[Section, ...]:
 
 
 def missing_card(view: View) -> list[Card]:
-    """Say for each model who was declined more often, on which prompt; no card for tables of earlier versions."""
+    """Say for each model who was declined more often, on which prompt."""
     measured = [model for model in view.models if view.at(model).one(SHARE.name) is not None]
     if not measured:
         return []
@@ -78,7 +84,7 @@ def missing_card(view: View) -> list[Card]:
     elif count:
         value = f"{count:,} found, each below {number(SLIGHT, APART)}"
     elif not lost:
-        value = "Every reply has an answer"
+        value = "Every question has an answer"
     else:
         value = "No group more often than others" if lines else NOT_MEASURABLE
     status = CardStatus.CAUTION if clear else CardStatus.OK if lines or not lost else CardStatus.NOTE
@@ -94,11 +100,11 @@ def _compared(view: View, model: str) -> list[Estimate]:
 def _cell(view: View, e: Estimate) -> str:
     share = next(iter(view.at(e.model).rows(Of(SHARE.name, (), _where(e)))), None)
     of = (
-        f" ({number(share.value, share.written)} of its replies)"
+        f" ({number(share.value, share.written)} of its questions)"
         if share is not None and share.value is not None
         else ""
     )
-    form = "{group} ({dimension:lower}), {prompt|all prompts}" + (", refusals" if e["reason"] else "")
+    form = "{group} ({dimension:lower}), {prompt|all prompts}" + (f", {_REASONS[e['reason']]}" if e["reason"] else "")
     return f"{view.said(form, e)}: {number(e.value, e.written, signed=True)} {interval(e, signed=True)}{of}"
 
 

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from facevalue.measures.base import written
+from facevalue.measures.caveats import after, counted_caveats
 from facevalue.printable import finite
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings
 from facevalue.report.formatting import DASH, Titles, number, share_of_chance
 from facevalue.report.headline import Headline, Passage
 from facevalue.report.sizes import ToldScale, scale_of
+from facevalue.report.verdict import verdict_of_row
 from facevalue.runs.model_differences import ModelDifferences, answer
-from facevalue.runs.passing_answers import PassingAnswers
 
 if TYPE_CHECKING:  # scipy.stats takes a second to import
     from facevalue.measures.base import Measure
     from facevalue.runs.compared_cells import RunAgreement
 
-ALL_AND_PASSING = "the result on all pictures", "the result on those that pass"
 _TOLD, _CELLS = 2, 2
 """Models that the answer compares with the first one, and cells that it names: of each one where there are several."""
 MOST = 40
@@ -77,27 +77,6 @@ def shown(between: ModelDifferences, names: Mapping[str, str], titles: Titles) -
     )
 
 
-def passing_shown(passing: PassingAnswers | None, names: Mapping[str, str], titles: Titles) -> tuple[Difference, ...]:
-    """Return what a report shows of its models' results with and without pictures that fail."""
-    by_model = {} if passing is None else passing.by_model
-    return tuple(_passing(agreement, names.get(model, model), titles) for model, agreement in by_model.items())
-
-
-def _passing(agreement: "RunAgreement", model: str, titles: Titles) -> Difference:
-    difference = _shown(agreement, ALL_AND_PASSING, titles)
-    sentence = answer(agreement, ALL_AND_PASSING)
-    scores = "all scores" if agreement.several else agreement.measures[0].title
-    return replace(difference, title=f"{model}: {scores}", sentences=(sentence[:1].upper() + sentence[1:],))
-
-
-def passing_json(passing: PassingAnswers | None) -> dict[str, Any] | None:
-    """The same for machines; None where no checks were named."""
-    if passing is None:
-        return None
-    counts = {name: getattr(passing, name) for name in ("pictures", "failing", "answers", "about_failing", "why_none")}
-    return {**counts, "models": {name: finite(agreement.json()) for name, agreement in passing.by_model.items()}}
-
-
 def before(answer: Headline, between: ModelDifferences, names: Mapping[str, str], titles: Titles) -> Headline:
     """The answer of a report with the differences between its models before it."""
     first = names.get(between.first, between.first)
@@ -121,9 +100,10 @@ def _told(agreement: "RunAgreement", names: tuple[str, str], titles: Titles, cel
         e = Estimate("", "", value=row["delta"], low=row["low"], high=row["high"], unit=measure.unit)
         labels = [titles.get(name, row[name]) for name in agreement.compared.cells if row[name] is not None]
         ends, by = _scale(measure).passage(e, row["first"], row["second"], signed=measure.signed)
-        texts.append(f"{', '.join(labels) or 'overall'} from {ends}, {by}")
+        texts.append(after(f"{', '.join(labels) or 'overall'} from {ends}, {by}", row["caveat"]))
     left = differing.height - len(texts)
-    return f"{names[0]} to {names[1]}: {'; '.join(texts)}{f'; and {left:,} more differ' if left else ''}."
+    rest = f"; and {left:,} more differ{counted_caveats(differing['caveat'][len(texts) :])}" if left else ""
+    return f"{names[0]} to {names[1]}: {'; '.join(texts)}{rest}."
 
 
 def _scale(measure: "Measure") -> ToldScale:
@@ -171,7 +151,7 @@ def _statistic(row: Mapping[str, Any], agreement: "RunAgreement") -> DifferenceR
     return DifferenceRow(
         ", ".join([STATISTICS[row["statistic"]], *within]), "", "", number(row["value"], unit, signed=signed),
         _interval(row["low"], row["high"], unit, signed=signed), chance, share_of_chance(row["p"]),
-        row["verdict"] or "", row["verdict"] == "difference found",
+        verdict_of_row(row), row["verdict"] == "difference found",
     )  # fmt: skip
 
 
@@ -179,12 +159,11 @@ def _cell(row: Mapping[str, Any], agreement: "RunAgreement", titles: Titles) -> 
     labels = [titles.get(name, row[name]) for name in agreement.compared.cells if row[name] is not None]
     measure, change = agreement.measure_of(row), _unit(agreement, row)
     unit = written(measure.unit, apart=measure.apart)
-    reason = f" ({row['why']})" if "unless" in (row["why"] or "") else ""
     return DifferenceRow(
         ", ".join(labels) or "all", number(row["first"], unit), number(row["second"], unit),
         number(row["delta"], change, signed=True), _interval(row["low"], row["high"], change, signed=True),
         _interval(row["page_low"], row["page_high"], change, signed=True), share_of_chance(row["p"]),
-        f"{row['verdict'] or ''}{reason}", row["verdict"] == "difference found",
+        verdict_of_row(row), row["verdict"] == "difference found",
     )  # fmt: skip
 
 

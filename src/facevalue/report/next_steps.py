@@ -10,6 +10,7 @@ from facevalue.report.cards import unit_counts
 from facevalue.report.checks import FEWEST, KINDS, Card, CardStatus
 from facevalue.report.findings import LeadComparison, PageComparisons
 from facevalue.report.headline import Headline, HeadlineKind
+from facevalue.report.sight import STEP, is_problem
 from facevalue.report.sizes import POINTS
 from facevalue.report.strongest import Finding, findings
 from facevalue.report.undecided import listed
@@ -24,6 +25,10 @@ _READ = "Read some replies (facevalue export RUN --out FILE.csv), then mend the 
 _REMEDIES = {
     HeadlineKind.NO_ANSWER: _READ,
     HeadlineKind.ALMOST_NONE: _READ,
+    HeadlineKind.NOT_ANSWERED: (
+        "Give the run's command again, which asks what is left; where replies cannot be read, read some of them first "
+        "(facevalue export RUN --out FILE.csv)."
+    ),
     HeadlineKind.DESCRIBED: "Nothing here is tested. Compare intervals, or ask what sets groups side by side.",
     HeadlineKind.NOT_MEASURABLE: "Ask about more people or pictures: facevalue plan says how many it takes.",
 }
@@ -50,9 +55,11 @@ def next_steps(
     """What to do after this audit, the most important first."""
     comparisons, units = of_page.everything, of_page.page.units.name
     steps = [*_missing_decides(comparisons), *_warnings(cards, kind, units)]
-    steps = [step for step in (_decide(of_page, answer, kind), *steps) if step is not None]
+    decisive = None if answer.verdict is HeadlineKind.UNSEEN else _decide(of_page, answer, kind)
+    steps = [step for step in (decisive, *steps) if step is not None]
     if of_page.page.steps is not None:
         steps = [*map(NextStep, of_page.page.steps(of_page.view)), *steps]
+    steps = [*_unseen(cards), *steps]
     if answer.verdict is HeadlineKind.ALMOST_NONE:
         reading = next((NextStep("Read next:", s.id, s.title) for s in sections if s.id == _MISSING), None)
     else:
@@ -81,11 +88,16 @@ def more_needed(comparison: LeadComparison) -> tuple[float, str, bool] | None:
     return (smallest / worth) ** 2, scale.text(worth), half
 
 
+def _unseen(cards: Sequence[Card]) -> list[NextStep]:
+    """What to do first where nothing shows that a model sees the pictures."""
+    return [NextStep(STEP, "trust", "why it matters", grave=True)] if any(map(is_problem, cards)) else []
+
+
 def _decide(of_page: PageComparisons, answer: Headline, kind: Kind) -> NextStep | None:
     """Whether there is enough to decide by, or how much more would decide it."""
     comparisons = of_page.everything
     moved = findings(comparisons)
-    unsure = {comparison.subject(e) for comparison, e in moved if e.open_to_missing}
+    unsure = {comparison.subject(e) for comparison, e in moved if e.caveat}
     sure = [(comparison, e) for comparison, e in moved if comparison.subject(e) not in unsure]
     names = list(dict.fromkeys(comparison.subject(e) for comparison, e in sure))
     undecided = next((c for c in comparisons if c.coarser is None and c.missable is not None), None)
@@ -102,14 +114,12 @@ def _decide(of_page: PageComparisons, answer: Headline, kind: Kind) -> NextStep 
             text = f"Enough to act on {listed_names}. "
     if undecided is not None and (need := more_needed(undecided)) is not None:
         times, size, half = need
-        units = _rounded(times * undecided.units) if undecided.units else ""
-        many = f"about {_times(times)} as many {undecided.unit_name}" + (f" ({units})" if units else "")
-        aim = "half as large differences" if half else f"differences of {size}"
-        text += f"To see {aim}{' elsewhere' if names else ''}, ask {many}."
+        aim = "differences half as large" if half else f"differences of {size}"
+        text += f"To see {aim}{' elsewhere' if names else ''}, ask about {_more(times, undecided)}."
     elif undecided is not None:
         whom = "the others" if names else "anything"
         text += f"{undecided.units} {undecided.unit_name} cannot decide {whom}: see facevalue plan --detect."
-    elif answer.verdict is HeadlineKind.EQUIVALENT:
+    elif answer.verdict is HeadlineKind.EQUIVALENT and not answer.caveat:
         text += "Enough to decide: differences beyond the margin are ruled out."
     return NextStep(text.strip()) if text else None
 
@@ -124,8 +134,15 @@ def _too_few(of_page: PageComparisons, moved: Sequence[Finding]) -> str:
     return f"{e.clusters:,} {comparison.unit_name}" if e.clusters and e.clusters < FEWEST else ""
 
 
-def _times(times: float) -> str:
-    return f"{_rounded(times)} times"
+def _more(times: float, comparison: LeadComparison) -> str:
+    """How many units more are wanted, beside those that a comparison has now.
+
+    `times`: how many times as many there have to be.
+    """
+    if not comparison.units:
+        return f"{_rounded(times)} times as many {comparison.unit_name}"
+    more = _rounded((times - 1) * comparison.units)
+    return f"{more} more {comparison.unit_name} for each comparison ({comparison.units:,} now)"
 
 
 def _rounded(number: float) -> str:
@@ -165,6 +182,7 @@ def _warnings(cards: Sequence[Card], kind: Kind, units: str) -> list[NextStep]:
     grave.sort(key=lambda card: (order.get(card.name, 2), card.status is not CardStatus.PROBLEM))
     about = [card for card in grave if card.name in order]
     further = [card for card in grave if card.name not in order and card.value.lower() != "none found"]
+    further = [card for card in further if not is_problem(card)]  # told first
     joined = " ".join(_first_sentence(KINDS[kind][1] if card.name == "kind" else card.note) for card in about)
     steps = [NextStep(joined, "trust", "", grave=True)] if joined else []
     return [*steps, *(NextStep(_in_a_line(card, units), "trust", "why it matters", grave=True) for card in further)]

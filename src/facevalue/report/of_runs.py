@@ -11,12 +11,9 @@ from facevalue.report.built import built
 from facevalue.report.collect import gather
 from facevalue.report.data import ReportData
 from facevalue.report.html import write, write_json
-from facevalue.report.model_differences import ALL_AND_PASSING
 from facevalue.runs.kept_estimates import taken
 from facevalue.runs.model_differences import answer, model_differences
-from facevalue.runs.passing_answers import passing_answers
 from facevalue.runs.rated_estimates import with_ratings
-from facevalue.runs.reviewed_pictures import reviewed_answers
 from facevalue.runs.stored import ReplyTally, StoredRun
 
 
@@ -35,39 +32,26 @@ class WrittenReport(NamedTuple):
         return page_json(built(self.data))
 
 
-def gathered(
-    runs: Sequence[StoredRun],
-    margins: Mapping[str, float] | None = None,
-    checks: Path | str | None = None,
-    *,
-    reviewed: bool = False,
-) -> WrittenReport:
+def gathered(runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None) -> WrittenReport:
     """Take the estimates, or read those that the folder of a single run keeps, and gather what a report shows."""
-    return collected(runs, *taken(runs, margins), checks, reviewed=reviewed)
+    return collected(runs, *taken(runs, margins))
 
 
 def collected(
     runs: Sequence[StoredRun],
     estimates: pl.DataFrame,
     tallies: Mapping[str, ReplyTally],
-    checks: Path | str | None = None,
     *,
-    reviewed: bool = False,
     with_answers: bool = True,
 ) -> WrittenReport:
     """Gather what a report shows of estimates that were taken.
 
-    `checks`: by which results with and without pictures that fail are shown; `reviewed`: whether by what people said.
     `with_answers`: whether stored answers are shown, which takes reading some.
     """
-    passing = reviewed_answers(runs) if reviewed else None if checks is None else passing_answers(runs, checks)
     rated, notes = with_ratings(estimates, runs)
     between = model_differences(runs, estimates, tallies)
     answers = [answer(agreement, (between.first, model)) for model, agreement in (between.others or {}).items()]
-    if passing is not None:
-        answers += [passing.sentence, passing.why_none] if passing.why_none else [passing.sentence]
-        answers += [f"{model}: {answer(agreement, ALL_AND_PASSING)}" for model, agreement in passing.by_model.items()]
-    data = gather(runs, rated, tallies, between, passing, with_answers=with_answers)
+    data = gather(runs, rated, tallies, between, with_answers=with_answers)
     return WrittenReport(tallies, [*notes, *answers], data)
 
 
@@ -76,12 +60,9 @@ def report(
     out: Path,
     margins: Mapping[str, float] | None = None,
     data: Path | None = None,
-    checks: Path | str | None = None,
-    *,
-    reviewed: bool = False,
 ) -> WrittenReport:
     """Gather what a report shows, and write it."""
-    gathered_report = gathered(runs, margins, checks, reviewed=reviewed)
+    gathered_report = gathered(runs, margins)
     write(out, gathered_report.data)
     if data is not None:
         write_json(data, gathered_report.data)

@@ -2,15 +2,14 @@
 
 import base64
 import io
-import warnings
 
-from PIL import Image, UnidentifiedImageError
+from facevalue.errors import DataError
+from facevalue.stimuli.opened import picture_on_white
 
 LONGEST = 288
 """Longest side of an embedded picture in pixels."""
 MOST_BYTES = 60_000
 """Largest embedded picture; what does not fit is made smaller."""
-_MOST_PIXELS = 50_000_000
 _TRIES = ((1.0, 82), (1.0, 60), (0.7, 60), (0.5, 50), (0.3, 40))
 """Sizes, as shares of what is wanted, and qualities, until the picture fits."""
 
@@ -20,19 +19,14 @@ def smaller(data: bytes | None, longest: int = LONGEST) -> bytes | None:
     if not data:
         return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(data)) as image:
-                if image.width * image.height > _MOST_PIXELS:
-                    return None
-                small = image.convert("RGB")
+        small = picture_on_white(data, "a picture")
         for share, quality in _TRIES:
             small.thumbnail((round(longest * share), round(longest * share)))
             out = io.BytesIO()
             small.save(out, "WEBP", quality=quality)
             if out.tell() <= MOST_BYTES:
                 return out.getvalue()
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError, Warning):
+    except (DataError, OSError, ValueError):
         return None
     return None
 

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from facevalue.measures.caveats import after, counted_caveats
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import Study
@@ -35,9 +36,10 @@ def planted(offer: Demo, study: Study, numbers: EstimateIndex, model: str) -> li
 def counted(offer: Demo, rows: list[PlantedEffect]) -> str:
     """Say how many differences were found, with and without a planted effect."""
     outcomes = [[row.is_found for row in rows if bool(row.effect) is has_effect] for has_effect in (True, False)]
+    caveats = counted_caveats(row.estimate.caveat for row in rows if row.is_found)
     return (
         f"Found: {sum(outcomes[0])} of {len(outcomes[0])} {offer.plural} with a planted effect, "
-        f"{sum(outcomes[1])} of {len(outcomes[1])} without one."
+        f"{sum(outcomes[1])} of {len(outcomes[1])} without one{caveats}."
     )
 
 
@@ -50,7 +52,9 @@ def section(offer: Demo, rows: list[PlantedEffect]) -> SectionContent:
         e = row.estimate
         estimated = TableCell(number(e.value, e.written, signed=True), interval(e, signed=True), sort=e.value, of=e)
         effect = TableCell(number(row.effect, e.written, signed=True), sort=row.effect)
-        table.append((TableCell(row.title), effect, estimated, TableCell("found" if row.is_found else "")))
+        table.append(
+            (TableCell(row.title), effect, estimated, TableCell(after("found", e.caveat) if row.is_found else ""))
+        )
     lead = TextContent(
         "The bias of this model was planted, so the truth is known: what was planted for these very pictures, and what "
         f"the audit found. {counted(offer, rows)}"

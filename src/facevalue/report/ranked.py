@@ -1,6 +1,7 @@
 """Ranking of the strongest comparisons as a table, as wide as the terminal allows."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
@@ -67,7 +68,14 @@ class Ranked:
                 )
                 if not words and self._numbers.judged:
                     yield Text("  ".join(f"{SIGNS[v]} {SHORT[v]}" for v in self._verdicts()), style="dim")
+                yield from (Text(f"{mark} {caveat}", style="dim") for caveat, mark in self._marks.items())
                 return
+
+    @cached_property
+    def _marks(self) -> dict[str, str]:
+        """A mark for each caveat of its rows, which a line below the table explains."""
+        caveats = dict.fromkeys(filter(None, (e.caveat for _, e in self._ranking.rows)))
+        return {caveat: "*" * place for place, caveat in enumerate(caveats, start=1)}
 
     def _verdicts(self) -> list[Verdict]:
         verdicts = {verdict_of(e.verdict) for _, e in self._ranking.rows}
@@ -106,11 +114,18 @@ class Ranked:
                 *([] if signed else [Text(_floor(e), style="dim")]),
                 Text(count(e.n), style="dim"),
                 Text(share_of_chance(e.q), style="dim"),
-                *([_verdict(e, style, words)] if self._numbers.judged else []),
+                *([self._verdict(e, style, words)] if self._numbers.judged else []),
                 *([Text(bar(e, reach, signed=signed))] if bars else []),
             ]
             table.add_row(*cells)
         return table
+
+    def _verdict(self, e: Estimate, style: str, words: bool) -> Text:
+        verdict = verdict_of(e.verdict)
+        if verdict is None:
+            return Text(DASH, style=style)
+        text = f"{SIGNS[verdict]} {SHORT[verdict]}" if words else SIGNS[verdict]
+        return Text(f"{text} {self._marks[e.caveat]}" if e.caveat else text, style=style)
 
 
 def _axis(reach: float, unit: str, signed: bool) -> str:
@@ -126,13 +141,6 @@ def _floor(e: Estimate) -> str:
         return DASH
     mean, high = (number(end, e.written, bare=True) for end in (e.floor, e.floor_high))
     return f"{mean} ({high})"
-
-
-def _verdict(e: Estimate, style: str, words: bool) -> Text:
-    verdict = verdict_of(e.verdict)
-    if verdict is None:
-        return Text(DASH, style=style)
-    return Text(f"{SIGNS[verdict]} {SHORT[verdict]}" if words else SIGNS[verdict], style=style)
 
 
 def bar(e: Estimate, reach: float, width: int = _BAR, *, signed: bool = True) -> str:

@@ -14,7 +14,6 @@ from facevalue.measures.preregistration import Preregistration
 from facevalue.models.base import Capabilities
 from facevalue.models.sim import SimModel
 from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.sets import APART
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import interventions_of
 from facevalue.protocol.variant_trials import intervened
@@ -22,6 +21,7 @@ from facevalue.report.of_runs import report
 from facevalue.runs.runner import run
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored import StoredRun
+from facevalue.statistics.sets import APART
 from facevalue.stimuli.base import Kind
 from facevalue.store.manifest import INTERVENTIONS
 from facevalue.types import STUDY_TEXT, OptionValue, Request, Response, Status, Stimulus

@@ -25,8 +25,8 @@ class ToldScale:
     """The unit in which people are told a measure: how many of it one unit of the measure is, and its name.
 
     `curve`: from so many of the measure's own to what is told, where that is no multiple: odds of their logarithm.
-    `note`: what a chart in this unit says of it. `step`: of its ticks, in the measure's own unit, where round
-    ones would be odd.
+    `note`: what a chart in this unit says of it. `step`: of its ticks, in the measure's own unit, where they stand at
+    equal steps of that (odds at equal steps of their logarithm).
     """
 
     per: float
@@ -38,6 +38,10 @@ class ToldScale:
     def size(self, value: float) -> float:
         """A value of the measure in this unit."""
         return self.per * value if self.curve is None else self.curve(self.per * value)
+
+    def place(self, value: float) -> float:
+        """Where a chart draws a value: at its size, or, where ticks have a step, at the measure's own value."""
+        return self.per * value if self.step else self.size(value)
 
     def number(self, value: float, like: float | None = None, *, signed: bool = False) -> str:
         """Write a value of the measure in this unit, with as few digits as tell it, or as many as `like` has.

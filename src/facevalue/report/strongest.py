@@ -16,8 +16,11 @@ def most_named(view: View) -> int:
 
 
 def findings(comparisons: Sequence[LeadComparison]) -> list[Finding]:
-    """Differences that were found, the largest first; the clearest first where they have no common unit."""
-    out = [(comparison, e) for comparison in comparisons if comparison.speaks for e in comparison.moved]
+    """Differences that were found, the largest first; the clearest first where they have no common unit.
+
+    A difference between two groups is told once, of the one that has more.
+    """
+    out = [(comparison, e) for comparison in comparisons if comparison.speaks for e in comparison.found_once]
     alike = len({comparison.scale(e) for comparison, e in out}) == 1
     return sorted(out, key=lambda finding: -(abs(finding[1].value or 0.0) if alike else beyond(finding[1])))
 

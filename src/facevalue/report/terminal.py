@@ -1,7 +1,8 @@
 """Terminal summary: headline, strongest estimates with their intervals, and cautions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import polars as pl
 from rich.console import Group, RenderableType
@@ -13,7 +14,7 @@ from facevalue.measures.missing_answers import SHARE
 from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex
 from facevalue.protocol.page import Page
 from facevalue.report import formatting
-from facevalue.report.answer import ReplyCounts, answered, unanswered
+from facevalue.report.answer import answered, unanswered
 from facevalue.report.blocks.view import page_view
 from facevalue.report.cards import warnings
 from facevalue.report.changes import change_lines
@@ -23,7 +24,9 @@ from facevalue.report.headline import HeadlineKind
 from facevalue.report.judged import declared_families, margin_lines
 from facevalue.report.ranked import Ranked, Ranking
 from facevalue.report.sections import page_of
+from facevalue.runs.reply_counts import ReplyCounts
 
+_OPEN = (HeadlineKind.NOT_MEASURABLE, HeadlineKind.NOT_ANSWERED, HeadlineKind.UNSEEN)
 _MOST_RANKINGS = 6
 """Kinds of comparisons of which all have their clearest listed; of more, those with findings have."""
 
@@ -35,15 +38,15 @@ def summary(
     strongest: int = 10,
     page: Page | None = None,
     exact: bool = False,
-    replies: Sequence[ReplyCounts] = (),
+    replies: Mapping[str, ReplyCounts] = MappingProxyType({}),
 ) -> Group:
     """Summarise the estimates of one study.
 
     `estimates`: as `facevalue measure` wrote them. `measures`: definitions. `strongest`: how many estimates to list of
     the first model, or of the mean over models if there is one; half as many of each kind where there are several kinds
     of comparison. `page`: what the study's report shows; looked up by its name by default. `exact`: whether
-    probabilities were read, so that some rates cannot be told. `replies`: how many there are of each run, where it is
-    known.
+    probabilities were read, so that some rates cannot be told. `replies`: numbers of questions and replies of each
+    model, where they are known.
 
     Returns something that a `rich` console prints.
     """
@@ -52,16 +55,14 @@ def summary(
     numbers = view.numbers
     measures_by_name = {m.name: m for m in measures}
     models = [*numbers.models, *([POOLED] if numbers.pooled else [])]
-    if none := unanswered(replies):  # all else would say "not measurable" of everything
+    if none := unanswered(list(replies.values())):  # all else would say "not measurable" of everything
         rates = [*(name for rate in page.rates for name in rate.of.measures), SHARE.name]
         return Group(
             Text(none.sentence, style="bold yellow"), Text(""), _wholes(numbers, measures_by_name, models, rates)
         )
     comparisons = PageComparisons(page, view)
-    answer = answered(comparisons)
-    blocks: list[RenderableType] = [
-        Text(answer.sentence, style="bold yellow" if answer.verdict is HeadlineKind.NOT_MEASURABLE else "bold")
-    ]
+    answer = answered(comparisons, replies)
+    blocks: list[RenderableType] = [Text(answer.sentence, style="bold yellow" if answer.verdict in _OPEN else "bold")]
     blocks += [Text(more) for more in answer.more]
     if kind_rows := table_rows(comparisons):
         table = Table(*(Column(title) for title in HEADS), box=None, pad_edge=False, header_style="dim")
@@ -146,8 +147,7 @@ def _declared(numbers: EstimateIndex, measures: dict[str, Measure]) -> list[str]
         return []
     many = len(numbers.models) > 1
     out = [
-        f"Family declared before the run: {family.name}{', ' + family.model if many else ''}: "
-        f"a difference found in {family.found} of {family.tests}."
+        f"Family declared before the run: {family.name}{', ' + family.model if many else ''}: {family.outcome}."
         for family in declared_families(numbers)
     ]
     return out + margin_lines(numbers, {name: measure.title for name, measure in measures.items()})

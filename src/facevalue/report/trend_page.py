@@ -9,6 +9,7 @@ import polars as pl
 from markupsafe import Markup
 
 from facevalue.measures.base import written
+from facevalue.measures.caveats import after, shared_caveat
 from facevalue.report import charts
 from facevalue.report.blocks.content import Content, Figure, PartContent, TextContent
 from facevalue.report.folds import FoldedSection
@@ -37,9 +38,15 @@ def trend_page(trend: Trend) -> PlainPage:
     sections = [section for at, history in enumerate(trend.studies) for section in _sections(history, at)]
     notes = dict.fromkeys(note for history in trend.studies for note in cautions(history.runs))
     return PlainPage(
-        "History of", subject, "Change found" if trend.changed else "No change found", summary(trend), trend.left_out,
+        "History of", subject, _verdict(trend), summary(trend), trend.left_out,
         sections, kind="found" if trend.changed else "nothing", notes=list(notes),
     )  # fmt: skip
+
+
+def _verdict(trend: Trend) -> str:
+    """Whether anything changed, with the caveat of all that did."""
+    caveats = [caveat for history in trend.studies for caveat in history.changed["caveat"]]
+    return after("Change found", shared_caveat(caveats)) if trend.changed else "No change found"
 
 
 def _sections(history: StudyTrend, at: int) -> Iterator[FoldedSection]:
@@ -102,10 +109,10 @@ def line_chart(history: StudyTrend, points: Sequence[Mapping[str, Any]], unit: s
     if since is not None:
         middle = f"{round((across(since - 1) + across(since)) / 2, 2)}%"
         shapes.append(tag("line", x1=middle, x2=middle, y1=_TOP, y2=_TOP + _HEIGHT, class_="goal"))
-    for before, after in pairwise(points):
+    for point, following in pairwise(points):
         shapes.append(
-            tag("line", x1=f"{across(before['at'])}%", x2=f"{across(after['at'])}%", y1=up(before["value"]),
-                y2=up(after["value"]), class_="bar in", stroke="currentColor", stroke_opacity="0.5")
+            tag("line", x1=f"{across(point['at'])}%", x2=f"{across(following['at'])}%", y1=up(point["value"]),
+                y2=up(following["value"]), class_="bar in", stroke="currentColor", stroke_opacity="0.5")
         )  # fmt: skip
     for point in points:
         x = across(point["at"])

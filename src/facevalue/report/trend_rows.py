@@ -6,10 +6,12 @@ from typing import Any
 import polars as pl
 
 from facevalue.measures.base import Measure, written
+from facevalue.measures.caveats import after, counted_caveats
 from facevalue.report.formatting import DASH, Titles, number, share_of_chance
 from facevalue.runs.trend import DRIFT, STEP, StudyTrend, Trend
 
-HEADS = ("Of", "First", "Last", "What became of it", "Change", "95% interval", "At the level of all", "p")
+HEADS = ("Of", "First", "Last", "What became of it", "Change", "95% interval", "At the level of all", "Worst case",
+         "p")  # fmt: skip
 MOST = 40
 """Cells that are listed of each study, changes first."""
 
@@ -25,7 +27,9 @@ def sentence(history: StudyTrend) -> str:
         *([f"{steps:,} changed at one date"] if steps else []),
         *([f"{drifts:,} drifted"] if drifts else []),
     ]
-    return f"Of {total:,} cells {' and '.join(kinds_of_change)}, over {over}."
+    return (
+        f"Of {total:,} cells {' and '.join(kinds_of_change)}, over {over}{counted_caveats(history.changed['caveat'])}."
+    )
 
 
 def summary(trend: Trend) -> str:
@@ -49,7 +53,8 @@ def rows(history: StudyTrend, most: int = MOST) -> Iterator[tuple[str, ...]]:
         yield (
             cell_name(history, row), number(row["first"], level), number(row["last"], level), became(history, row),
             number(row["change"], apart, signed=True), _interval(row["change_low"], row["change_high"], apart),
-            _interval(row["page_low"], row["page_high"], apart), share_of_chance(row["p"]),
+            _interval(row["page_low"], row["page_high"], apart), _interval(row["bound_low"], row["bound_high"], apart),
+            share_of_chance(row["p"]),
         )  # fmt: skip
 
 
@@ -67,7 +72,11 @@ def cell_name(history: StudyTrend, row: Mapping[str, Any]) -> str:
 
 
 def became(history: StudyTrend, row: Mapping[str, Any]) -> str:
-    """What became of a cell: a drift, or a step and since when."""
+    """What became of a cell, a drift, or a step and since when, and the caveat of that."""
+    return after(_change(history, row), row["caveat"])
+
+
+def _change(history: StudyTrend, row: Mapping[str, Any]) -> str:
     if row["since"] is not None:
         best = f"step, best placed before {_date(history, row['since'])} ({history.names[row['since']]})"
         if row["since_first"] is None:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from math import inf
 
+from facevalue.measures.caveats import counted_caveats
 from facevalue.protocol.lookup import Estimate
-from facevalue.report.findings import LeadComparison, row
+from facevalue.report.findings import LeadComparison, row, upper
 from facevalue.report.formatting import when_declared
 
 _BRIEF = 3
@@ -29,7 +30,8 @@ def not_found(comparisons: Sequence[LeadComparison]) -> list[str]:
     for margin, equal in same.items():
         count = sum(len(comparison.same) for comparison in equal)
         whom = _names(equal[0], equal[0].same, "") if len(equal) == 1 else f"{count:,} comparisons"
-        texts.append(f"For {whom} a difference beyond {margin} is ruled out.")
+        unless = counted_caveats(e.caveat for comparison in equal for e in comparison.same)
+        texts.append(f"For {whom} a difference beyond {margin} is ruled out{unless}.")
     return texts
 
 
@@ -93,7 +95,8 @@ def too_few(comparisons: Sequence[LeadComparison], of: str = "") -> str:
     comparison = min(comparisons, key=lambda candidate: inf if candidate.missable is None else candidate.missable)
     subjects = len({comparison.subject(e) for e in comparison.rows})
     units = f"{comparison.units:,} {comparison.unit_name}".removesuffix("s" if comparison.units == 1 else "")
-    whom = f"each of {subjects:,} {comparison.lead.noun[1]}" if subjects > 1 else comparison.subject(comparison.rows[0])
+    only = upper(row(comparison.lead, comparison.view, comparison.rows[0]))
+    whom = f"each of {subjects:,} {comparison.lead.noun[1]}" if subjects > 1 else only
     size = comparison.missable
     difference = (
         "any difference"

@@ -1,8 +1,11 @@
 """Verdicts on a page: their short words, signs and meaning in plain language."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
+from facevalue.measures.caveats import after, caveat_of
 from facevalue.measures.verdicts import Verdict
+from facevalue.protocol.lookup import Estimate
 
 SHORT: Final = {
     Verdict.DIFFERENCE: "difference found",
@@ -45,3 +48,29 @@ def verdict_of(word: str | None) -> Verdict | None:
     (<Verdict.INCONCLUSIVE: 'inconclusive'>, None, None)
     """
     return next((v for v in Verdict if v == word), None)
+
+
+def verdict_words(e: Estimate) -> str:
+    """The verdict of an estimate in short words, with its caveat; empty where there is none.
+
+    Examples
+    --------
+    >>> why = "Found, unless the missing answers say otherwise: had all of them gone against it, none would be clear."
+    >>> verdict_words(Estimate("gap", "m", verdict="difference found", why=why))
+    'difference found, unless the missing answers say otherwise'
+    >>> verdict_words(Estimate("gap", "m", verdict="equivalent within the margin")), verdict_words(Estimate("gap", "m"))
+    ('equivalent', '')
+    """
+    verdict = verdict_of(e.verdict)
+    return "" if verdict is None else after(SHORT[verdict], e.caveat)
+
+
+def verdict_of_row(row: Mapping[str, Any]) -> str:
+    """The verdict of a row of a table with its caveat, from `verdict` and `why`; empty where there is none.
+
+    Examples
+    --------
+    >>> verdict_of_row({"verdict": "inconclusive", "why": "No test was possible."}), verdict_of_row({"verdict": None})
+    ('inconclusive', '')
+    """
+    return after(row.get("verdict") or "", caveat_of(row.get("why")))

@@ -12,13 +12,14 @@ from facevalue.errors import DataError
 from facevalue.generators.base import NULL_EDIT
 from facevalue.inspection.quantities import BY_NAME
 from facevalue.measures.group_shares import group_shares
+from facevalue.measures.interval_method import describe_method
 from facevalue.protocol.checked_pictures import ACCEPTED, OF_SOURCE, REASONS, SHUT, SPARE, UNSEEN
 from facevalue.protocol.edits import ATTEMPT
 from facevalue.protocol.inspected_pictures import LOOKED_FOR
 from facevalue.protocol.making import IMAGE, PATH
 from facevalue.protocol.picture_rules import LOOKALIKES, PictureRule
-from facevalue.protocol.sets import OTHER_PATH
 from facevalue.runs.inspections import Inspections, joint_levels
+from facevalue.statistics.sets import OTHER_PATH
 from facevalue.stimuli.picture_facts import MOST_VIEWS
 
 LEAST_PAIRS = 20
@@ -222,10 +223,6 @@ def _check_computed(rule: PictureRule, inspections: Inspections) -> None:
         return
     if rule.quantity == LOOKALIKES:
         raise DataError(f"A rule is about {LOOKALIKES}, which are looked for in up to {MOST_VIEWS:,} pictures.")
-    if not inspections.table["readable"].count():
-        raise DataError(
-            "No picture could be inspected: --root says which folder the paths of the list are relative to."
-        )
     quantity = BY_NAME[rule.quantity]
     if quantity.need and quantity.need.value not in inspections.models:
         lack = f"inspect the pictures with a model for it: --with-model {quantity.need.value}=..."
@@ -297,7 +294,7 @@ def _shares(rows: pl.DataFrame, factor: str, unit: str) -> list[GroupShare]:
     return [
         GroupShare(
             factor, str(row[factor]) if factor else "", round(row["share"] * row["n"]), row["n"], row["units"],
-            row["share"], row["low"], row["high"], row["method"],
+            row["share"], row["low"], row["high"], describe_method(row["method"], row["detail"]),
         )
         for row in shares.iter_rows(named=True)
     ]  # fmt: skip

@@ -35,6 +35,7 @@ from facevalue.runs.study_sizes import StudyPilot, StudySizes
 from facevalue.runs.trials import TrialNumbers
 from facevalue.store.manifest import RunManifest, read_manifest
 from facevalue.store.remote import run_under
+from facevalue.store.sight import Sight
 
 PILOT_SHARE = 0.25
 """Of a budget: the most that a pilot takes; where it would take more, the plan is made of stated defaults."""
@@ -173,7 +174,8 @@ class ModelAudit:
         plan = self._plan_within(budget, stopped)
         if tell is not None:
             tell(plan)
-        waiting = sorted(plan.samples, key=lambda name: not can_stop(self._studies[name].study))
+        order = [name for name in plan.samples if name not in self.record.stopped_studies]
+        waiting = sorted(order, key=lambda name: not can_stop(self._studies[name].study))
         while waiting:
             name = waiting.pop(0)
             summaries |= self._ask_samples(ask, {name: plan.samples[name]})
@@ -233,10 +235,14 @@ class ModelAudit:
         if self.record.planned:
             samples = {study.name: study.asked for study in self.record.studies}
             dealt = {study.name: study.dealt for study in self.record.studies}
-            return plan_of_samples(sizes, self._left_out, self.settings.rates, samples, budget, dealt)
+            stopped = {study.name: study.stopped for study in self.record.studies}
+            return plan_of_samples(sizes, self._left_out, self.settings.rates, samples, budget, dealt, stopped)
         plan = plan_of_budget(sizes, self._left_out, budget, self.settings.rates, stopped)
         samples = {study.name: study.sample for study in plan.studies}
-        studies = tuple(replace(s, sample=samples[s.name]) for s in self.record.studies if s.name in samples)
+        studies = tuple(
+            replace(s, sample=samples[s.name], stopped=stopped.get(s.name, ""))
+            for s in self.record.studies if s.name in samples
+        )  # fmt: skip
         self._write(
             replace(
                 self.record,
@@ -270,6 +276,8 @@ class ModelAudit:
             max_invalid=self.settings.max_invalid,
             stop_when=self.settings.stop_when if can_stop(study.study) else None,
             preregistration=study.declared,
+            sight=self.settings.sight,
+            known_sight=next(filter(None, map(_answered, self._facts().values())), None),
         )
         if prices is None:
             return settings
@@ -280,8 +288,8 @@ class ModelAudit:
 
     def _spent(self, prices: Prices, besides: str) -> float:
         """What all other studies have cost."""
-        counts = [facts.counts for name, facts in self._facts().items() if name != besides]
-        return sum(prices.cost(of_run.prompt_tokens, of_run.completion_tokens) for of_run in counts)
+        spent = [facts.tokens for name, facts in self._facts().items() if name != besides]
+        return sum(prices.cost(*tokens) for tokens in spent)
 
     def _facts(self) -> dict[str, RunManifest]:
         """What is stored about each run that has begun, by name."""
@@ -331,7 +339,7 @@ class ModelAudit:
 
     def _end(self, plan: AuditPlan, summaries: Mapping[str, RunSummary]) -> AuditOutcome:
         assert self.record is not None
-        complete = len(summaries) >= len(plan.studies) and not _is_open(summaries)
+        complete = plan.samples.keys() <= summaries.keys() | self.record.stopped_studies and not _is_open(summaries)
         ended = (self.record.ended or utc_now()) if complete else None
         if ended != self.record.ended:
             self._write(replace(self.record, ended=ended))
@@ -359,3 +367,10 @@ def _stopped(summary: RunSummary) -> str:
     if summary.enough:
         return "Its pilot told enough: it is asked no more."
     return "Most replies of its pilot cannot be read: it is asked no more." if summary.stopped else ""
+
+
+def _answered(facts: RunManifest) -> Sight | None:
+    """What the model answered about its sight for a run, without what that cost; None if nothing."""
+    if facts.sight is None or not facts.sight.asked:
+        return None
+    return replace(facts.sight, prompt_tokens=0, completion_tokens=0)

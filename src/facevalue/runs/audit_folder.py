@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import tomli_w
 
@@ -50,6 +50,8 @@ class AuditedStudy:
         SHA-256 of the study's file; empty for a study that comes with FaceValue or another package.
     dealt:
         Requests of `sample` that were not asked, as enough was known, and went to the studies after it.
+    stopped:
+        Why nothing more is asked of it after its pilot; empty if it is.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class AuditedStudy:
     sample: int | None = None
     digest: str = ""
     dealt: int = 0
+    stopped: str = ""
 
     @property
     def asked(self) -> int:
@@ -109,6 +112,11 @@ class AuditRecord:
     started: datetime = field(default_factory=utc_now)
     planned: bool = False
     ended: datetime | None = None
+
+    @property
+    def stopped_studies(self) -> frozenset[str]:
+        """Names of the studies that are asked no more."""
+        return frozenset(study.name for study in self.studies if study.stopped)
 
 
 def is_audit(place: Path | str) -> bool:
@@ -198,6 +206,30 @@ def whole_runs_of(place: Path | str) -> list[str]:
 def waiting_studies(record: AuditRecord, begun: Container[str]) -> tuple[str, ...]:
     """Studies of an audit of which no run has begun; `begun`: names of those that have."""
     return tuple(study.name for study in record.studies if study.name not in begun)
+
+
+class WaitingRun(NamedTuple):
+    """Run of an audit of which nothing was asked yet."""
+
+    place: str
+    study: str
+    model: str
+
+
+def waiting_runs(places: Iterable[Path | str]) -> list[WaitingRun]:
+    """Runs of audits that have not begun, of runs and audits.
+
+    Examples
+    --------
+    >>> waiting_runs(["runs/first"])
+    []
+    """
+    audits = {str(place): read_audit(place) for place in places if is_audit(place)}
+    return [
+        WaitingRun(str(run_place(audit, name)), name, record.model)
+        for audit, record in audits.items()
+        for name in waiting_studies(record, begun_runs(audit, record))
+    ]
 
 
 def unasked(places: Iterable[Path | str]) -> tuple[str, ...]:
@@ -332,6 +364,7 @@ def _document(record: AuditRecord) -> dict[str, Any]:
                     "sample": study.sample,
                     "digest": study.digest or None,
                     "dealt": study.dealt or None,
+                    "stopped": study.stopped or None,
                     "options": dict(study.options),
                 }
             )
@@ -367,6 +400,7 @@ def _study(table: Mapping[str, Any]) -> AuditedStudy:
         sample=int(table["sample"]) if "sample" in table else None,
         digest=str(table.get("digest", "")),
         dealt=int(table.get("dealt", 0)),
+        stopped=str(table.get("stopped", "")),
     )
 
 

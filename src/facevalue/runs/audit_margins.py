@@ -59,7 +59,7 @@ def declared_margins(margins: TomlTable, study: Study) -> "Preregistration":
 
     if study.estimates.declared is not None:
         raise margins.error(
-            f"{study.name} declares in its own file what it confirms: write the `margin` of a take there."
+            f"{study.name} declares in its own file what it confirms: write the `margin` of an estimand there."
         )
     measures = study.estimates.measures
     names = [measure.name for measure in measures]

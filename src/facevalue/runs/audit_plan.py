@@ -211,16 +211,18 @@ def plan_of_samples(
     samples: Mapping[str, int],
     budget: AuditBudget | None = None,
     dealt: Mapping[str, int] | None = None,
+    stopped: Mapping[str, str] | None = None,
 ) -> AuditPlan:
     """What samples ask that are known, as those of a pilot; without a budget, also what other sizes detect.
 
-    `samples`: requests wanted, by the name of a study. `dealt`: those of them that went to other studies.
+    `samples`: requests wanted, by the name of a study. `dealt`: those of them that went to other studies. `stopped`:
+    studies of which nothing more is asked, and why.
     """
     planned = []
     for sizes in studies:
         sample = samples[sizes.name]
         offered = _offered(sizes, sample) if budget is None else ()
-        study = _planned(sizes, sizes.at(sample), rates, sizes_offered=offered)
+        study = _planned(sizes, sizes.at(sample), rates, (stopped or {}).get(sizes.name, ""), sizes_offered=offered)
         planned.append(study.without((dealt or {}).get(sizes.name, 0)))
     return AuditPlan(tuple(planned), tuple(left_out), budget)
 

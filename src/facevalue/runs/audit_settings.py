@@ -38,6 +38,8 @@ class AuditSettings:
         As of `RunSettings`.
     stop_when:
         Rule by which each study stops that is measured while it is asked.
+    sight:
+        Whether the model is first asked about pictures made on the spot, once for all studies.
     """
 
     model: str
@@ -49,6 +51,7 @@ class AuditSettings:
     pilot: Path | str | None = None
     max_invalid: float | None = None
     stop_when: StopRule | None = None
+    sight: bool = True
 
     @classmethod
     def of(
@@ -62,12 +65,13 @@ class AuditSettings:
         pilot: Path | str | None = None,
         max_invalid: float | None = None,
         stop_when: StopRule | None = None,
+        sight: bool = True,
     ) -> "AuditSettings":
         """Settings with a budget as it is typed; empty for a pilot alone."""
         budget = budget_of(typed) if typed else None
         if budget is not None:
             check_currency(budget, rates.prices, model or "the model")
-        return cls(model, wishes, budget, typed.strip(), seed, rates, pilot, max_invalid, stop_when)
+        return cls(model, wishes, budget, typed.strip(), seed, rates, pilot, max_invalid, stop_when, sight)
 
     def recorded(self) -> dict[str, OptionValue]:
         """What decides what is asked, by the name of the option."""

@@ -66,6 +66,16 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
     return can
 
 
+def shows_pictures(study: Study, numbers: TrialNumbers) -> bool:
+    """Whether a run shows any picture, by the first trial of each of its blocks."""
+    firsts = _first_trials(study, numbers)
+    if not firsts.size:
+        return False
+    rows = study.design.trials(firsts).select(stimulus_columns(study)).to_dicts()
+    stimuli = map(study.source.stimulus, study.design.stimulus_numbers(firsts).tolist(), rows)
+    return any(stimulus.pictures != 0 and (stimulus.pictures or stimulus.load()) for stimulus in stimuli)
+
+
 def _check_questions(study: Study, trials: Index) -> None:
     """Refuse questions of someone's own whose fields are not what they should be; a few of all kinds are looked at."""
     check_fields(study.draws.sampling)

@@ -8,9 +8,9 @@ import polars as pl
 from facevalue.errors import NothingComparedError
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import label_columns
-from facevalue.measures.page_error import leads
+from facevalue.measures.judge_measures import JUDGED_BY
+from facevalue.measures.page_error import in_family, leads
 from facevalue.protocol.offers import CellComparison
-from facevalue.protocol.outside_scores import JUDGED_BY
 from facevalue.protocol.study import Study
 
 
@@ -30,9 +30,10 @@ def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple
         names, families = _leading(study, measures, tables)
     names = names or besides
     if not names:
+        alike = _sentences_on_equal_answers(study, tables)
         raise NothingComparedError(
-            f"The two runs of {study.name} have no measure with a direction and a standard error in common: there is "
-            "nothing to compare."
+            f"{alike}The two runs of {study.name} have no measure with a direction and a standard error in common: "
+            "there is nothing to compare."
         )
     also = tuple(name for name in besides if name not in names)  # what leads is not compared besides, too
     compared = _named(replace(compared, measures=names, families=families, also=also), tables)
@@ -62,6 +63,19 @@ def _leading(
     return (), ()
 
 
+def _sentences_on_equal_answers(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> str:
+    """Sentences on the runs of which every effect that leads the page is exactly zero; empty where there is none."""
+    signed = [measure.name for measure in study.estimates.measures if measure.signed]
+    sentences = []
+    for which, table in zip(("first", "second"), tables, strict=True):
+        rows = table.filter(pl.col("value").is_not_null() & pl.col("measure").is_in(signed))
+        rows = rows.filter(leads(pl.col("family"), study.estimates.lead, rows))
+        if rows.height and (rows["value"] == 0.0).all() and (rows["se"].fill_null(0.0) == 0.0).all():
+            run = f"the {which} run ({rows['model'][0]})"
+            sentences.append(f"All units of {run} were answered alike, so that nothing differs between them. ")
+    return "".join(sentences)
+
+
 def _named(compared: CellComparison, tables: Sequence[pl.DataFrame]) -> CellComparison:
     """The same with the labels that name a cell: those declared, or all that a cell has."""
     if compared.cells:
@@ -78,7 +92,8 @@ def rows_compared(table: pl.DataFrame, compared: CellComparison) -> pl.DataFrame
     rows = table.filter(
         pl.col("measure").is_in(compared.measures), *(pl.col(name).is_not_null() for name in compared.needs)
     )
-    rows = rows.filter(pl.col("family").is_in(compared.families)) if compared.families else rows
+    if compared.families:
+        return rows.filter(pl.any_horizontal(in_family(pl.col("family"), name) for name in compared.families))
     return deepest(rows) if compared.deepest else rows
 
 

@@ -29,6 +29,7 @@ from facevalue.runs.compared_cells import (
     compared_measures,
 )
 from facevalue.runs.correlations import correlations
+from facevalue.runs.course import Followed
 from facevalue.runs.joined import repeated
 from facevalue.runs.judged_differences import judged_together
 from facevalue.runs.stored import ReplyTally, StoredRun, answers
@@ -112,7 +113,8 @@ def differences_of(
         tables = together.tables[first], together.tables[second]
         difference = cell_differences(study, tables, deletions, units, *_missing(pair, study, units))
         offered = correlations(*tables, difference.compared.correlated)
-        out.append(replace(difference, offered=offered, without=deletions))
+        unseen = any(model.unseen for model in (models[first], models[second]))
+        out.append(replace(difference, offered=offered, without=deletions, unseen=unseen))
     return out
 
 
@@ -203,10 +205,12 @@ def kept_answers(runs: Sequence[StoredRun]) -> Iterator[list[KeptAnswers]]:
         for at, run in enumerate(runs):
             tally = ReplyTally()
             run_answers = KeptAnswers(run.study, run.model, names.of(run.study), Path(folder) / str(at))
-            for chunk in answers(run, tally):
+            seen = None if run.facts.sight is None else Followed.of([run])
+            for chunk in answers(run, tally) if seen is None else seen.passing(run, tally):
                 run_answers.add(chunk, to_disk=run_answers.rows > MOST_ROWS // len(runs))
             if not tally.valid:
                 raise RunError(f"{run.folder} has no valid answer to compare.")
+            run_answers.unseen = seen is not None and seen.unseen(run.study.name)
             out.append(run_answers)
         yield out
 

@@ -44,8 +44,16 @@ class SharedUnits:
         return f"Compared on the {self.shared:,} units ({self.unit}) that both runs were asked about{rest}."
 
 
-BECAME = ("smaller effect", "larger effect", "turned round", "higher", "lower")
-"""What may become of a cell: of an effect, which is zero where there is none, and of any other number."""
+GONE, SMALLER, LARGER, TURNED = "gone", "smaller effect", "larger effect", "turned round"
+"""What may become of an effect, which is zero where there is none.
+
+An effect with a direction is turned round where the 95% intervals of both runs are clear of zero, on opposite sides; it
+is gone where that of the first run is clear of zero and that of the second holds it.
+"""
+HIGHER, LOWER = "higher", "lower"
+"""What may become of any other number."""
+BECAME = (GONE, SMALLER, LARGER, TURNED, HIGHER, LOWER)
+"""What may become of a cell that differs."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +67,9 @@ class RunAgreement:
     units: SharedUnits
     cells: pl.DataFrame
     """A row per cell that both measured: its labels, `first`, `second`, `delta` (second - first) with `low` and `high`,
-    the page's interval, `p`, `q`, `q_page`, `verdict` and `why`, `bound_low` and `bound_high`, the numbers of answers
-    and units of either run, and `became` (of `BECAME`) where a difference was found."""
+    the page's interval, `p`, `q`, `q_page`, `verdict`, `why` and `caveat` (what else could explain the verdict),
+    `bound_low` and `bound_high`, the interval and the numbers of answers and units of either run, and `became` (of
+    `BECAME`) where a difference was found."""
     only_first: pl.DataFrame
     only_second: pl.DataFrame
     """Labels of the cells that only one of the two has a value for."""
@@ -138,10 +147,14 @@ class Differences:
     """Measures that are compared besides."""
     further: tuple[Measure, ...]
     """Definitions of their differences, and of other rows."""
+    ends: tuple[pl.DataFrame, pl.DataFrame]
+    """Intervals of either run's estimates, by measure and labels."""
     without: Sequence[Deletion] = ()
     """Estimates of both runs without each group of what was sampled."""
     offered: Sequence[OfferedTable] = ()
     """What the study compares besides, as tables for people."""
+    unseen: bool = False
+    """Whether nothing shows that either model sees the pictures."""
 
     @property
     def definitions(self) -> tuple[Measure, ...]:
@@ -207,9 +220,11 @@ def cell_differences(
     overall = statistics_of(table, changes, measures, compared.within)
     rows = table.frame() if besides is None else stacked([table.frame(), besides])
     further = (*map(difference_of, further_measures), *definitions)
+    first_ends, second_ends = (table.select(*keys, "low", "high").unique(keys, keep="first") for table in tables)
     return Differences(
-        study, measures, compared, units, changes, (alone[0], alone[1]), rows, overall, further_measures, further
-    )
+        study, measures, compared, units, changes, (alone[0], alone[1]), rows, overall, further_measures, further,
+        (first_ends, second_ends),
+    )  # fmt: skip
 
 
 def family_of(measures: Sequence[Measure]) -> str:
@@ -278,7 +293,7 @@ def statistics_of(
 _OVERALL: dict[str, pl.DataType] = {
     "statistic": pl.String(), "value": pl.Float64(), "low": pl.Float64(), "high": pl.Float64(), "n": pl.Int64(),
     "clusters": pl.Int64(), "p": pl.Float64(), "floor": pl.Float64(), "floor_high": pl.Float64(),
-    "method": pl.String(), "cells": pl.Int64(),
+    "method": pl.String(), "detail": pl.String(), "cells": pl.Int64(),
 }  # fmt: skip
 
 

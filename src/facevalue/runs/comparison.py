@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from facevalue.errors import DataError, RunError
+from facevalue.errors import DataError, NothingComparedError, RunError
 from facevalue.measures.rank_agreement import RankAgreement
 from facevalue.places import is_url
 from facevalue.runs.answer_flips import AnswerFlips, compared_answers
@@ -161,7 +161,14 @@ def compare_all(
 
 def _differences(runs: Sequence[StoredRun], pairs: Pairs, margin: float | None) -> list[Differences]:
     with kept_answers([run.plain() for run in runs]) as models:
-        return differences_of(models, pairs, margin)
+        try:
+            return differences_of(models, pairs, margin)
+        except NothingComparedError as error:
+            unseen = [model.model for model in models if model.unseen]
+            if not unseen:
+                raise
+            doubt = f"Nothing shows that {' and '.join(dict.fromkeys(unseen))} sees the pictures."
+            raise NothingComparedError(f"{error} {doubt}") from error
 
 
 def _with_flips(pairs: list[ComparedPair], *, worded: bool) -> Iterator[pl.DataFrame]:
@@ -202,7 +209,7 @@ def run_names(runs: Sequence[StoredRun]) -> dict[Path, str]:
 
 
 def _short(run: StoredRun) -> str:
-    return run.facts.name or run.folder.name
+    return run.facts.name or (run.place.rstrip("/").rpartition("/")[2] if is_url(run.place) else run.folder.name)
 
 
 def _audit(run: StoredRun) -> str:

@@ -7,6 +7,7 @@ import polars as pl
 
 from facevalue.errors import FaceValueError
 from facevalue.measures.cluster_bootstrap import Estimates
+from facevalue.measures.interval_method import describe_method, split_method
 from facevalue.measures.source_comparison import correlation
 from facevalue.protocol.offers import Correlated, OfferedTable
 
@@ -33,5 +34,5 @@ def correlations(first: pl.DataFrame, second: pl.DataFrame, offered: Correlated 
 
 def _in_words(estimates: Estimates) -> tuple[str, str, str]:
     if math.isnan(estimates.value[0]):
-        return str(int(estimates.n[0])), "–", str(estimates.method[0])
+        return str(int(estimates.n[0])), "–", describe_method(*split_method(str(estimates.method[0])))
     return str(int(estimates.n[0])), f"{estimates.value[0]:.2f}", f"{estimates.low[0]:.2f} to {estimates.high[0]:.2f}"

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from facevalue.measures.group_shares import group_shares
+from facevalue.measures.interval_method import describe_method
 from facevalue.runs import croissant
 from facevalue.runs.croissant import ListFile, Rights
 from facevalue.runs.rated_pictures import RatedPictures
@@ -200,7 +201,7 @@ def _people_words(people: RatedPictures) -> dict[str, Any]:
     count = _count(people.ratings.height, "answer")
     return {
         "rai:dataAnnotationProtocol": [_LABELS, f"{raters} looked at a sample, each group by its share: {count}."],
-        "rai:dataAnnotationPlatform": ["`facevalue review`: a page or a sheet, filled in by each rater alone."],
+        "rai:dataAnnotationPlatform": ["`facevalue review`: a page, filled in by each rater alone."],
         "rai:dataAnnotationAnalysis": [*_said_by_people(people)],
         "rai:annotationsPerItem": f"Of the pictures of the sample, {raters} at most.",
         "rai:annotatorDemographics": ["Not recorded: of raters a name is known that they chose."],
@@ -214,7 +215,8 @@ def _said_by_people(people: RatedPictures) -> Iterator[str]:
         levels = [_share(level) for level in groups.select("level", "share", "low", "high", "answers").iter_rows()]
         words = {"no": f"{row['question']}, answered with no:", "": f"{row['question']}, ticked:"}
         label = words.get(row["fine"], f"{row['question']}:")
-        kappa = "" if row["kappa"] is None else f" Agreement {row['kappa']:.2f} {_between(row)} ({row['method']})."
+        method = describe_method(row["method"], row["detail"])
+        kappa = "" if row["kappa"] is None else f" Agreement {row['kappa']:.2f} {_between(row)}: {method}."
         by_group = f" By group: {_some(levels)}." if levels else ""
         shares = _share((label, row["share"], row["low"], row["high"], row["answers"]))
         yield f"{shares[:1].upper()}{shares[1:]} answers.{kappa}{by_group}"

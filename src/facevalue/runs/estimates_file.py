@@ -1,6 +1,6 @@
 """Estimates file of a run folder."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -8,16 +8,13 @@ import polars as pl
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, RunError
 from facevalue.measures.estimates import FIXED, complete, label_columns, schema
-from facevalue.measures.former_labels import converted
 from facevalue.parquet import parquet_bytes, read_metadata, read_table
 from facevalue.protocol.study import Study
 from facevalue.store.files import check_ending, write_whole
 
-VERSION = 3
-"""Of the table: 3 has the interval at the page's level; 2 has the labels that the study declares, and a column for
-interventions; 1 had no version."""
+VERSION = 4
+"""Of the table."""
 _KEY = "facevalue.estimates"
-_READ = tuple(str(version) for version in range(1, VERSION + 1))
 _ALWAYS = ("study", "measure", "model", "value")
 
 
@@ -35,26 +32,20 @@ def write_estimates(estimates: pl.DataFrame, path: Path) -> None:
     write_whole(path, csv_bytes(estimates))
 
 
-def read_estimates(path: Path, study: Study, models: Iterable[str] = ()) -> pl.DataFrame:
-    """Read estimates that this or an earlier FaceValue kept."""
+def read_estimates(path: Path, study: Study) -> pl.DataFrame:
+    """Read estimates that were kept in a file."""
     again = "Take the estimates again with `facevalue measure`."
     try:
-        version = read_metadata(path).get(_KEY, "1")
+        version = read_metadata(path).get(_KEY, "")
         table = read_table(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise RunError(f"{path} cannot be read: {reason}. {again}") from error
-    if version not in _READ:
-        raise RunError(
-            f"{path} holds estimates of version {version!r}; this FaceValue reads versions 1 to {VERSION}. Use the one "
-            f"that wrote it, or take the estimates again with `facevalue measure`."
-        )
+    if version != str(VERSION):
+        raise RunError(f"{path} holds estimates of version {version!r}; this FaceValue reads {VERSION}. {again}")
     try:
         _check(table, study)
-        if version != _READ[0]:
-            return complete(table)
-        names = [variant.name for variant in study.changes.variants]
-        return converted(table, study.estimates.labels, study.estimates.renamed, models, names)
+        return complete(table)
     except (DataError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0]
         raise RunError(f"{path} holds no estimates of {study.name}: {reason} {again}") from error

@@ -22,7 +22,7 @@ def export(run: StoredRun, path: Path) -> int:
 
 def wide_chunks(run: StoredRun) -> Iterator[pl.DataFrame]:
     """The rows of the export, chunk by chunk."""
-    for chunk in answers(run, columns=_KEPT, failed=True):
+    for chunk in answers(run, columns=_KEPT):
         responses = read_responses(run.folder, int(chunk["trial"][0]), int(chunk["trial"][-1]))
         prompts = pl.Series("prompt", [q.prompt for q in run.study.ask(chunk)])
         counted = responses.select("trial", pl.col("repeat").alias("reply"), "text", "probs")

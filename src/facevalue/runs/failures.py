@@ -1,5 +1,6 @@
 """Requests that failed: how many, with what, and what to do about it."""
 
+import re
 from pathlib import Path
 
 from facevalue.printable import printable
@@ -16,6 +17,9 @@ def quoted(text: str, most: int = _MOST) -> str:
 
 AGAIN = "`facevalue run` asks them again."
 """What is to be done about requests that failed."""
+_REJECTED = re.compile(r"HTTP 4(?!01|02|04|08|13|29)\d\d\b")
+"""Errors by which a server may decline to answer: not those of keys, money, addresses, sizes and rates."""
+_DECLINED = "If that is how it declines to answer, give words of it with --refusal-words: then they count as refusals."
 
 
 def failures(failed: int, requests: int, error: str, again: str = AGAIN) -> str:
@@ -23,11 +27,12 @@ def failures(failed: int, requests: int, error: str, again: str = AGAIN) -> str:
 
     Examples
     --------
-    >>> failures(3, 4, "HTTP 400: no such field")
-    '3 of 4 requests failed (75.0%), most often with “HTTP 400: no such field”. `facevalue run` asks them again.'
+    >>> failures(3, 4, "HTTP 503")
+    '3 of 4 requests failed (75.0%), most often with “HTTP 503”. `facevalue run` asks them again.'
     """
     often = f", most often with {quoted(error)}" if error else ""
-    return f"{failed:,} of {requests:,} requests failed ({failed / requests:.1%}){often}. {again}"
+    hint = f" {_DECLINED}" if _REJECTED.match(error) else ""
+    return f"{failed:,} of {requests:,} requests failed ({failed / requests:.1%}){often}. {again}{hint}"
 
 
 def failures_of(folder: Path, failed: int, requests: int) -> str:

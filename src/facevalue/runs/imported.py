@@ -12,10 +12,10 @@ from facevalue.protocol.variant_files import interventions_of
 from facevalue.protocol.variant_trials import intervened
 from facevalue.records.base import Fact, Record, StudyAsked
 from facevalue.records.model import RecordModel
-from facevalue.records.requests import ANY
 from facevalue.runs.asked import table_digest
 from facevalue.runs.prepared import Prepared, model_in_path
 from facevalue.runs.settings import RunSettings
+from facevalue.servers.refusals import checked_words
 from facevalue.store.files import MANIFEST, PLACES
 from facevalue.store.manifest import INTERVENTIONS, RECORDED_BY, RunManifest, read_manifest
 from facevalue.types import STUDY_TEXT, Sampling
@@ -48,7 +48,7 @@ def study_asked(described: StudyAsked, place: str, *, outside: bool = False) -> 
     DataError
         There is no such study, it has another version now, or its pictures are others; or it names files.
     """
-    options = studies.as_called_now(described.study, {k: v for k, v in described.options.items() if k != INTERVENTIONS})
+    options = {k: v for k, v in described.options.items() if k != INTERVENTIONS}
     try:
         protocol = studies.asked(described.study, options)
     except UnknownNameError as error:
@@ -83,7 +83,7 @@ def by_run(records: Sequence[Record], out: Path, name: str | None = None) -> dic
     SettingError
         One name for several runs.
     DataError
-        Several models, and nothing says what they were asked.
+        One of several does not say what was asked.
     """
     groups: list[list[Record]] = []
     for record in records:
@@ -97,7 +97,7 @@ def by_run(records: Sequence[Record], out: Path, name: str | None = None) -> dic
     for group in groups:
         first = group[0]
         if first.study_asked is None:
-            raise DataError(f"{first.path.name} holds answers by several models: import a record of each by itself.")
+            raise DataError(f"{first.path.name} does not say which study was asked: import it by itself.")
         folder = out / f"{first.study_asked.study}-{model_in_path(first.model)}"
         numbered = (folder.with_name(f"{folder.name}-{number}") for number in range(2, len(groups) + 2))
         folders[next(place for place in (folder, *numbered) if place not in folders)] = group
@@ -105,11 +105,18 @@ def by_run(records: Sequence[Record], out: Path, name: str | None = None) -> dic
 
 
 def imported(
-    records: Sequence[Record], folder: Path, name: str | None = None, *, outside: bool = False
+    records: Sequence[Record],
+    folder: Path,
+    name: str | None = None,
+    refusal_words: Sequence[str] = (),
+    *,
+    outside: bool = False,
+    mismatched: bool = False,
 ) -> tuple[Prepared, RecordModel]:
     """Put together a run that takes its answers from records of one model, and the model that gives them.
 
-    A folder that exists says what was asked; otherwise the records do.
+    A folder that exists says what was asked; otherwise the records do. `mismatched`: whether answers by another model
+    or to other seeds are taken.
 
     Raises
     ------
@@ -127,25 +134,30 @@ def imported(
         )
     if unlike := next((record for record in records if record.study_asked not in (None, described)), None):
         raise DataError(f"{unlike.path.name} was asked something else than {first.path.name}: another study or sample.")
-    study = study_asked(described, first.path.name if descriptions else str(folder), outside=outside)
+    is_own = not descriptions  # what the user's folder was begun with, and no stranger's record, says what was asked
+    study = study_asked(described, str(folder) if is_own else first.path.name, outside=outside or is_own)
     settings = RunSettings(
         sample=described.sample,
         seed=described.seed,
         exact=described.exact,
         max_invalid=1.0,
+        sight=True,
         name=name or (begun and begun.name) or None,
     )
     facts = _facts(records, study.draws.sampling)
     if begun is not None and not descriptions:  # `requests` wrote down whom it asks, in which form
         form = begun.model_settings.get(RECORDED_BY)
-        if unlike := next((record for record in records if form not in (ANY, record.facts[RECORDED_BY])), None):
+        if unlike := next((record for record in records if record.facts[RECORDED_BY] != form), None):
             raise DataError(
                 f"{unlike.path.name} is of {unlike.facts[RECORDED_BY]}, and {folder} was begun for "
                 f"{form or 'a live model'}."
             )
         records = [replace(record, model=begun.model) for record in records]
         facts = dict(begun.model_settings)
-    return Prepared(study, folder, settings), RecordModel(records, facts)
+    asked_hash = 0 if begun is None else begun.asked_of
+    words = checked_words(refusal_words)
+    model = RecordModel(records, facts, words, asked_of=asked_hash, mismatched=mismatched)
+    return Prepared(study, folder, settings), model
 
 
 def _facts(records: Sequence[Record], sampling: Sampling) -> dict[str, Fact]:

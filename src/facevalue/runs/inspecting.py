@@ -17,7 +17,6 @@ from facevalue.parquet import parquet_bytes, read_table
 from facevalue.protocol.checked_pictures import REASONS, SEAL, TABLE, sealed_verdicts
 from facevalue.protocol.making import PATH
 from facevalue.protocol.picture_rules import USUAL, PictureRule
-from facevalue.protocol.sets import OTHER_PATH
 from facevalue.runs.accepted import Acceptance, accepted
 from facevalue.runs.begin import begin
 from facevalue.runs.inspections import Inspections, joint_levels
@@ -26,6 +25,7 @@ from facevalue.runs.prepared import prepare
 from facevalue.runs.progress import Progress
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored import StoredRun
+from facevalue.statistics.sets import OTHER_PATH
 from facevalue.stimuli.images import image_files
 from facevalue.store.files import STIMULI, write_whole
 from facevalue.store.placed_files import write_placed
@@ -109,6 +109,10 @@ def inspect_pictures(
         summary = begin(prepared, inspector, progress)
         if not summary.complete or summary.interrupted:
             return InspectionOutcome(run, summary)
+        if summary.errors == summary.requests:
+            raise DataError(
+                "No picture could be inspected: --root says which folder the paths of the list are relative to."
+            )
         inspections = Inspections.of(StoredRun.open(run, pictures=pictures, protocol=PROTOCOL))
         files = image_files(inspections.table, pictures)
         acceptance = accepted(

@@ -10,8 +10,8 @@ from facevalue.errors import RunError
 from facevalue.inspection.quantities import QUANTITIES
 from facevalue.protocol.making import IMAGE, PATH
 from facevalue.protocol.picture_rules import LOOKALIKES
-from facevalue.protocol.sets import OTHER_PATH
 from facevalue.runs.stored import StoredRun, answers
+from facevalue.statistics.sets import OTHER_PATH
 from facevalue.stimuli.images import ImageFiles, image_files
 from facevalue.stimuli.lookalikes import lookalikes
 from facevalue.stimuli.picture_facts import facts_of
@@ -61,7 +61,7 @@ class Inspections:
             raise RunError(f"{run.place} is a run of {run.facts.study}: pictures are inspected by inspect-pictures.")
         names = [quantity.name for quantity in QUANTITIES]
         chunks = []
-        for chunk in answers(run, failed=True):
+        for chunk in answers(run):
             present = [name for name in names if name in chunk.columns and name not in run.study.manifest.columns]
             chunks.append(chunk.select(pl.col(IMAGE).cast(pl.String), *present))
         numbers = pl.concat(chunks, how="diagonal_relaxed").unique(IMAGE, keep="first")

@@ -7,7 +7,7 @@ import polars as pl
 
 from facevalue.errors import RunError
 from facevalue.protocol.study import Study
-from facevalue.runs.course import Followed, untimed
+from facevalue.runs.course import Followed
 from facevalue.runs.judged import read_judgments
 from facevalue.runs.judged_words import judged_by
 from facevalue.runs.stored import ReplyTally, StoredRun, rebuilt
@@ -190,10 +190,12 @@ def estimate(
         estimates = stacked([estimates, *flagged])
     for model, of_model in runs_by_model.items():
         if first.study.reading.sortings:
+            from facevalue.measures.judge_caveats import corrections  # noqa: PLC0415
             from facevalue.runs.judge_estimates import judge_rows  # noqa: PLC0415
 
             estimates = stacked([estimates, *(rows for run in of_model for rows in judge_rows(run, model))])
-        estimates = stacked([estimates, *seen[model].estimates(first.study.name, model, untimed(of_model))])
+            estimates = stacked([estimates, corrections(estimates.filter(model=model))])
+        estimates = stacked([estimates, *seen[model].estimates(first.study.name, model)])
     any_time, lead = any(run.facts.stop_when for run in runs), first.study.estimates.lead
     judged = judge(estimates, first.measures, first.declared_of(estimates), margins, lead, any_time=any_time)
     return judged, tallies

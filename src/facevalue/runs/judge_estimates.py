@@ -12,9 +12,9 @@ from facevalue.annotations.group_swaps import GroupWords
 from facevalue.answers.sorting import Judge, Sorting
 from facevalue.measures import judge_checks
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.judge_measures import SWAPPED, WITHOUT, measures, metric_of
+from facevalue.measures.judge_measures import JUDGED_BY, PEOPLE, SAME, SWAPPED, WITHOUT, measures, metric_of
 from facevalue.models.base import Model
-from facevalue.protocol.outside_scores import ENTRIES, JUDGED_BY, TEXT
+from facevalue.protocol.outside_scores import ENTRIES, TEXT
 from facevalue.protocol.study import Study
 from facevalue.runs.judged import AGAIN, Doubt, Doubts, JudgingOutcome, Judgments, ask, read_judgments
 from facevalue.runs.people import read_people, sampled, table_of
@@ -22,8 +22,6 @@ from facevalue.runs.stored import StoredRun, answers
 
 AUDITED = 100
 """Texts of each sorting that are judged again, with their group words swapped and without them."""
-PEOPLE, JUDGE = "people", "the judge, same texts"
-"""Who sorted the texts that people sorted."""
 Codes = Mapping[tuple[str, str], float]
 _SEED = 0
 _MOST = 40  # levels of a factor whose words are looked for
@@ -123,7 +121,7 @@ def _by_people(
         return sorting.categories[int(place)] if np.isfinite(place) else ""
 
     ends = tuple(f"{sorting.name}_{category}" for category in sorting.categories)
-    judges: Mapping[str, Judge] = {PEOPLE: people, JUDGE: judge}
+    judges: Mapping[str, Judge] = {PEOPLE: people, SAME: judge}
     for name, sorted_by in judges.items():
         study = hook(sorted_by)
         chunks = (chunk.filter(_holds(chunk, list(majority))) for chunk in answers(replace(run, study=study)))

@@ -6,14 +6,20 @@ from dataclasses import replace
 import polars as pl
 
 from facevalue.measures.base import Measure
+from facevalue.measures.caveats import caveat_column
 from facevalue.measures.estimates import stacked, with_adjusted
 from facevalue.measures.judgment import judge
-from facevalue.measures.paired_changes import ChangeSet, Deletion
+from facevalue.measures.paired_changes import Deletion
 from facevalue.measures.run_differences import MEAN, RMS, difference_of, mean_of, size_of
-from facevalue.protocol.offers import CellComparison
+from facevalue.measures.sight import UNSEEN, without_equivalence
 from facevalue.protocol.study import Study
 from facevalue.runs.compared_cells import (
-    BECAME,
+    GONE,
+    HIGHER,
+    LARGER,
+    LOWER,
+    SMALLER,
+    TURNED,
     Differences,
     RunAgreement,
     SharedUnits,
@@ -40,7 +46,7 @@ _JUDGED = (
         "margin",
         "mde",
     ),
-    *("verdict", "why", "method"),
+    *("verdict", "why", "method", "detail"),
 )
 _VERDICTS = ("page_low", "page_high", "q_page", "verdict", "why")
 
@@ -133,6 +139,7 @@ def _leads(difference: Differences) -> pl.Expr:
 
 def _agreement(differences: Differences, judged: pl.DataFrame) -> RunAgreement:
     """Two runs' agreement from their differences, and these as they were judged."""
+    judged = without_equivalence(judged, pl.lit(differences.unseen))
     measures, compared = differences.measures, differences.compared
     names, summaries_of = ([kind(m).name for m in measures for kind in kinds] for kinds in _KINDS)
     without_level = differences.overall.clear()
@@ -143,13 +150,13 @@ def _agreement(differences: Differences, judged: pl.DataFrame) -> RunAgreement:
         measures=measures,
         compared=compared,
         units=differences.units,
-        cells=_with_sides(judged.filter(pl.col("measure").is_in(names)), differences.changes, measures, compared),
+        cells=_with_sides(judged.filter(pl.col("measure").is_in(names)), differences),
         only_first=differences.alone[0].select(compared.cells),
         only_second=differences.alone[1].select(compared.cells),
         overall=_with_verdicts(differences.overall, statistics, measures, compared.within),
         beside=without_level,
         also=judged.filter(pl.col("measure").is_in([definition.name for definition in differences.further])),
-        notes=_untested(judged, (*measures, *differences.beside)),
+        notes=(*_untested(judged, (*measures, *differences.beside)), *([UNSEEN] if differences.unseen else [])),
         titles=differences.study.about.titles,
         further=differences.offered,
     )
@@ -189,12 +196,15 @@ def _with_verdicts(
     )
 
 
-def _with_sides(
-    judged: pl.DataFrame, changes: ChangeSet, measures: Sequence[Measure], compared: CellComparison
-) -> pl.DataFrame:
+def _with_sides(judged: pl.DataFrame, differences: Differences) -> pl.DataFrame:
     """The cells with what either run measured."""
+    measures, compared = differences.measures, differences.compared
     names = [measure.name for measure in measures]
-    frame = pl.concat([changes.frame.filter(measure=name) for name in names])
+    frame = pl.concat([differences.changes.frame.filter(measure=name) for name in names])
+    for ends, side in zip(differences.ends, ("first", "second"), strict=True):
+        of_side = ends.rename({"low": f"low_{side}", "high": f"high_{side}"})
+        keys = [name for name in ends.columns if name not in ("low", "high")]
+        frame = frame.join(of_side, on=keys, how="left", nulls_equal=True, maintain_order="left")
     units = {measure.name: measure.unit for measure in measures}
     sides = frame.select(
         *compared.cells,
@@ -202,20 +212,32 @@ def _with_sides(
         *([pl.col("measure").replace_strict(units).alias("unit")] if len(names) > 1 else []),
         *(pl.col(f"{name}{end}").alias(f"{name}_{side}") for name in _NUMBERS
           for end, side in (("", "first"), (" (other)", "second"))),
+        "low_first", "high_first", "low_second", "high_second",
     )  # fmt: skip
     rows = judged.select(pl.col("value").alias("delta"), *_JUDGED)
-    effects = [name for name, measure in zip(names, measures, strict=True) if measure.apart]
-    cells = pl.concat(
-        [sides, rows, frame.select((pl.col("measure").is_in(effects)).alias("(effect)"))], how="horizontal"
-    )
-    return cells.with_columns(became=pl.when(verdict="difference found").then(_became())).drop("(effect)")
+    marks = {
+        "(effect)": [name for name, measure in zip(names, measures, strict=True) if measure.apart],
+        "(signed)": [name for name, measure in zip(names, measures, strict=True) if measure.signed],
+    }
+    marked = frame.select(pl.col("measure").is_in(of).alias(mark) for mark, of in marks.items())
+    cells = pl.concat([sides, rows, marked], how="horizontal").with_columns(caveat=caveat_column().fill_null(""))
+    return cells.with_columns(became=pl.when(verdict="difference found").then(_became())).drop(*marks)
 
 
 def _became() -> pl.Expr:
     """What became of a number that differs; see `BECAME`."""
-    smaller, larger, turned, higher, lower = BECAME
     first, second = pl.col("first"), pl.col("second")
-    level = pl.when(second > first).then(pl.lit(higher)).otherwise(pl.lit(lower))
-    size = pl.when(second.abs() < first.abs()).then(pl.lit(smaller)).otherwise(pl.lit(larger))
-    effect = pl.when(first * second < 0).then(pl.lit(turned)).otherwise(size)
+    level = pl.when(second > first).then(pl.lit(HIGHER)).otherwise(pl.lit(LOWER))
+    is_smaller = second.abs() < first.abs()
+    size = pl.when(is_smaller).then(pl.lit(SMALLER)).otherwise(pl.lit(LARGER))
+    clear_before, clear_now = (
+        (pl.col(f"low_{side}") * pl.col(f"high_{side}") > 0).fill_null(value=False) for side in ("first", "second")
+    )
+    is_opposite = first * second < 0
+    effect = (
+        pl.when("(signed)", is_opposite, clear_before, clear_now).then(pl.lit(TURNED))
+        .when("(signed)", is_opposite | is_smaller, clear_before, ~clear_now, pl.col("low_second").is_not_null())
+        .then(pl.lit(GONE))
+        .otherwise(size)
+    )  # fmt: skip
     return pl.when("(effect)").then(effect).otherwise(level)

@@ -165,7 +165,7 @@ def _read_file(path: Path, run: StoredRun) -> tuple[pl.DataFrame, ReplyTally] | 
     try:
         counted = json.loads(read_metadata(path)[_TALLY])
         na = {str(reason): int(n) for reason, n in counted["na"].items()}
-        return read_estimates(path, run.study), ReplyTally(int(counted["asked"]), int(counted["failed"]), na)
+        return read_estimates(path, run.study), ReplyTally(int(counted["asked"]), na)
     except (OSError, pl.exceptions.PolarsError, RunError, LookupError, ValueError, TypeError, AttributeError):
         return None  # whatever is wrong with the file, the answers are there
 

@@ -10,7 +10,7 @@ from facevalue.errors import DataError
 from facevalue.inspection.inspector import Inspector
 from facevalue.models._pictures import picture
 from facevalue.protocol.making import PATH
-from facevalue.protocol.sets import OTHER_PATH
+from facevalue.statistics.sets import OTHER_PATH
 from facevalue.stimuli.images import ImageFiles
 from facevalue.types import Image
 

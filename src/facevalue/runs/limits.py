@@ -4,16 +4,21 @@ from facevalue.runs.settings import RunSettings
 from facevalue.runs.unparsed import ENOUGH, LOOKED_AT, MOST, UnparsedReplies
 from facevalue.store.manifest import Counts
 from facevalue.store.remote import UnitFacts
+from facevalue.store.sight import Sight
 from facevalue.types import Response, Status
 
 
 class RunLimits:
     """Limits at which a run stops, checked as replies come in."""
 
-    def __init__(self, settings: RunSettings, counts: Counts, unread: str = "") -> None:
+    def __init__(self, settings: RunSettings, counts: Counts, unread: str = "", sight: Sight | None = None) -> None:
         self._settings = settings
         self._unread = unread
-        self._spent = self._whole = counts.prompt_tokens, counts.completion_tokens, counts.ok + counts.truncated
+        sight_tally = sight or Sight()
+        self._spent = self._whole = (
+            counts.prompt_tokens + sight_tally.prompt_tokens, counts.completion_tokens + sight_tally.completion_tokens,
+            counts.ok + counts.truncated,
+        )  # fmt: skip
         self._uncounted = self._doubted = self._quoted = False
 
     def take(self, response: Response) -> None:

@@ -1,27 +1,41 @@
 """Making pictures as a run: what a plan lists is made once, kept in an album, and listed in a manifest."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
-from facevalue.errors import FaceValueError
+from facevalue.csv_text import csv_bytes
+from facevalue.errors import FaceValueError, RunError, UnknownNameError
 from facevalue.generators.base import PictureGenerator
 from facevalue.protocol.making import IMAGE, existing_paths, requested
 from facevalue.runs.begin import begin
 from facevalue.runs.made_list import list_made, run_folder
 from facevalue.runs.making_model import EarlierPictures, PictureModel, earlier_pictures
-from facevalue.runs.picture_records import early_edits, named_records, outdated_edits, picture_faults
+from facevalue.runs.picture_records import (
+    FAILED_CHECK,
+    early_edits,
+    named_records,
+    outdated_edits,
+    picture_faults,
+    times_again,
+)
 from facevalue.runs.prepared_making import PreparedMaking, check_abilities, picture_at
 from facevalue.runs.progress import Progress
+from facevalue.runs.same_pictures import SamePictures, same_made
 from facevalue.runs.settings import RunSummary
 from facevalue.runs.withdrawals import withdraw
 from facevalue.store.album import PictureAlbum, album_at
 from facevalue.store.objects import Objects
 from facevalue.store.outcome_notes import OutcomeNotes
+from facevalue.store.placed_files import read_placed, write_placed
 
+SAME_LIST = "same.csv"
+"""File beside the manifest that lists pictures that are the same as others of their set."""
+_LARGEST_LIST = 64 * 2**20
 _LOST = "The picture was lost."
 _OUTDATED = "It was edited from a picture that was made anew since."
 
@@ -37,11 +51,14 @@ class MakingOutcome(NamedTuple):
         The manifest.
     anew:
         Pictures that had been made before, and were to be made anew.
+    same:
+        Those that are the same as another of their set: edits that changed nothing.
     """
 
     summary: RunSummary
     pictures: pl.DataFrame
     anew: int
+    same: SamePictures = SamePictures(0)
 
 
 def make(
@@ -51,11 +68,13 @@ def make(
     progress: Progress,
     *,
     digests: bool = False,
+    again: Sequence[str] = (),
 ) -> MakingOutcome:
     """Make what is not there yet, and list what is; neither generator nor editor is closed.
 
     Pictures that were made and are missing are made anew, and so are edits of one that then is another picture; so much
     is seen by names and sizes. `digests`: read every picture that is there, to find those that are damaged, too.
+    `again`: ids of pictures that failed a check, and are made again with another seed.
 
     Raises what `run` raises, and `ModelSpecError` as of `check_abilities`. The manifest lists what was made, however
     the making ends.
@@ -68,18 +87,25 @@ def make(
         return begin(prepared.run, _model(prepared, generator, editor, album), progress)
 
     try:
-        return made_by(prepared, ask, progress, digests=digests)
+        return made_by(prepared, ask, progress, digests=digests, again=again)
     finally:
         album.sync()
 
 
 def made_by(
-    prepared: PreparedMaking, ask: Callable[[], RunSummary], progress: Progress, *, digests: bool
+    prepared: PreparedMaking,
+    ask: Callable[[], RunSummary],
+    progress: Progress,
+    *,
+    digests: bool,
+    again: Sequence[str] = (),
 ) -> MakingOutcome:
     """Have all pictures asked for, again where any have to be made anew, and list those that are there.
 
-    `ask`: one session of the run.
+    `ask`: one session of the run. `again`: as of `make`.
     """
+    if again:
+        _withdraw_failed(prepared, again, progress)
     if prepared.left_out:
         progress.note(f"{prepared.left_out} Another generator makes all.")
     anew, early, is_checked = 0, prepared.run.study.design.size, False
@@ -98,7 +124,31 @@ def made_by(
         with contextlib.suppress(FaceValueError, OSError):  # what ended the making says more, and is on its way already
             list_made(prepared, _records(prepared))
         raise
-    return MakingOutcome(summary, list_made(prepared, records), anew)
+    pictures = list_made(prepared, records)
+    same = same_made(pictures, prepared.place)
+    _list_same(prepared.place, same)
+    return MakingOutcome(summary, pictures, anew + len(again), same)
+
+
+def _withdraw_failed(prepared: PreparedMaking, images: Sequence[str], progress: Progress) -> None:
+    """Have pictures made again that failed a check, each with another seed than before."""
+    trials = {name: trial for trial, name in enumerate(requested(prepared.run.study.manifest)[IMAGE])}
+    if unknown := next((name for name in images if name not in trials), None):
+        raise UnknownNameError("picture that is made", unknown, trials)
+    try:
+        times = times_again(run_folder(prepared.run))
+    except (FaceValueError, OSError):
+        raise RunError(f"{prepared.place}: nothing was made there yet that could be made again.") from None
+    reasons = {trials[name]: FAILED_CHECK.format(times.get(trials[name], 0) + 1) for name in images}
+    withdraw(prepared.run.study, prepared.run.folder, reasons, progress)
+    progress.note(f"{_counted(len(images), images[0])} made again with another seed.")
+
+
+def _list_same(place: Path | str, same: SamePictures) -> None:
+    """Write down which pictures are the same as others of their set; a list of an earlier time is emptied."""
+    if same.pairs or read_placed(place, SAME_LIST, _LARGEST_LIST, "a list of pictures"):
+        table = pl.DataFrame(same.pairs, {IMAGE: pl.String, "same_as": pl.String}, orient="row")
+        write_placed(place, SAME_LIST, csv_bytes(table))
 
 
 def _model(

@@ -23,7 +23,9 @@ from facevalue.runs.picture_records import (
     earlier_attempts,
     named_records,
     outcome_text,
+    times_again,
 )
+from facevalue.runs.requests import reask_seed
 from facevalue.store.album import PictureAlbum, path_of
 from facevalue.store.files import STIMULI
 from facevalue.store.outcome_notes import OutcomeNotes
@@ -44,10 +46,13 @@ class EarlierPictures(NamedTuple):
         What became of pictures that others are edited from, by id; those that existed included.
     attempts:
         How often pictures that are not there were asked for, by trial.
+    again:
+        How often pictures were asked for again as they had failed a check, by trial: each time with another seed.
     """
 
     outcomes: Mapping[str, SourceOutcome]
     attempts: Mapping[int, int]
+    again: Mapping[int, int]
 
 
 def earlier_pictures(folder: Path, existing: Mapping[str, SourceOutcome]) -> EarlierPictures:
@@ -58,7 +63,7 @@ def earlier_pictures(folder: Path, existing: Mapping[str, SourceOutcome]) -> Ear
     )
     columns = records.select(IMAGE, "status", pl.col("picture", "media_type").fill_null("")).iter_rows()
     settled = {name: SourceOutcome(Status(status), *rest) for name, status, *rest in columns}
-    return EarlierPictures({**existing, **settled}, earlier_attempts(folder))
+    return EarlierPictures({**existing, **settled}, earlier_attempts(folder), times_again(folder))
 
 
 class PictureModel:
@@ -137,8 +142,12 @@ class PictureModel:
         """Have each picture made once; edits of one that was not made fail as it did."""
         if self._attempts is None:
             self._facts = dict(self.settings())
-            outcomes, self._attempts = self._earlier()
+            outcomes, self._attempts, again = self._earlier()
             self._outcomes.update(outcomes)
+            seeds = self._rows[PICTURE_SEED].to_list()
+            for trial, times in again.items():
+                seeds[trial] = reask_seed(seeds[trial] or 0, times)
+            self._rows = self._rows.with_columns(pl.Series(PICTURE_SEED, seeds, pl.Int64))
         desk = PictureDesk(
             self._rows, self._sources, self._outcomes, self._album, requests, lambda: self._halted, self._noted
         )

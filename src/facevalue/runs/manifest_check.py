@@ -18,6 +18,7 @@ from facevalue.stimuli.faults import Fault, Faults, ManifestError, PicturesError
 from facevalue.stimuli.folders import nearest_file
 from facevalue.stimuli.images import FileSource, image_files
 from facevalue.stimuli.manifest import read_manifest
+from facevalue.stimuli.persons import ListedPersons, persons_of
 from facevalue.stimuli.picture_facts import facts_of
 from facevalue.types import OptionValue
 
@@ -32,8 +33,8 @@ class CheckedManifest:
     """Faults and facts of a manifest that was checked."""
 
     pictures: int = 0
-    identities: int = 0
-    """How many there are, if the file could be read."""
+    persons: ListedPersons | None = None
+    """How many it names, if the file could be read."""
     columns: list[str] = field(default_factory=list)
     """Its factors."""
     faults: list[Fault] = field(default_factory=list)
@@ -63,7 +64,7 @@ def check_manifest(
     except DataError as error:
         out.faults = [Fault(str(error).rstrip("."))]
         return out
-    out.pictures, out.identities = frame.height, frame["identity"].n_unique()
+    out.pictures, out.persons = frame.height, persons_of(frame, columns)
     out.columns = frame.columns[4:]
     study = None
     if protocol is not None:
@@ -75,7 +76,8 @@ def check_manifest(
             out.faults += error.faults
         except FaceValueError as error:
             out.faults += list(_empty(frame, columns)) or [Fault(str(error).rstrip("."))]
-    out.warnings = [*_columns(frame, columns), *_spellings(frame)]
+    question = out.persons.question if out.persons is not None else ""
+    out.warnings = [*([Fault(question)] if question else []), *_columns(frame, columns), *_spellings(frame)]
     if out.use is not None and out.use.used:
         out.warnings += out.use.unused
     if pictures:

@@ -9,6 +9,8 @@ import polars as pl
 
 from facevalue.errors import DataError, RunError
 from facevalue.measures.base import SHARES
+from facevalue.measures.caveats import counted_caveats
+from facevalue.measures.verdicts import Verdict
 from facevalue.runs.joined import by_model
 from facevalue.runs.stored import ReplyTally, StoredRun
 
@@ -95,17 +97,19 @@ def answer(agreement: "RunAgreement", names: tuple[str, str]) -> str:
     """Which cells differ, and by how much none does, in a sentence or two."""
     total, differing = agreement.cells.height, agreement.differing
     if differing.height:
-        unless = differing.filter(pl.col("why").str.contains("unless")).height
         cells = f"{differing.height:,} of {total:,} {'cells' if total > 1 else 'cell'}"
         sentence = f"{names[1]} differs from {names[0]} in {cells}"
-        sentence += f", {unless:,} of them unless the missing answers say otherwise." if unless else "."
+        sentence += f"{counted_caveats(differing['caveat'])}."
+    elif total and (agreement.cells["verdict"] == str(Verdict.NOT_MEASURABLE)).all():
+        cells = f"any of {total:,} cells" if total > 1 else "the one cell"
+        sentence = f"No difference between {names[1]} and {names[0]} can be judged in {cells}: not measurable."
     else:
         sentence = f"No difference between {names[1]} and {names[0]} was found in any of {total:,} cells."
     margins = agreement.cells["margin"].drop_nulls().to_list()
     if margins:
-        alike = agreement.cells.filter(pl.col("verdict") == "equivalent within the margin").height
+        alike = agreement.cells.filter(pl.col("verdict") == "equivalent within the margin")["caveat"]
         margin = _size(margins[0], agreement.measures[0])
-        sentence += f" {alike:,} are equivalent within {margin}."
+        sentence += f" {alike.len():,} are equivalent within {margin}{counted_caveats(alike)}."
     limits: dict[str, tuple[float, str]] = {}
     for row in agreement.overall.filter(pl.col("statistic") == "max_absolute_delta").iter_rows(named=True):
         measure = agreement.measure_of(row)
@@ -119,28 +123,46 @@ def answer(agreement: "RunAgreement", names: tuple[str, str]) -> str:
     return sentence
 
 
-def became_sentence(became: Mapping[str, int]) -> str:
+def became_sentence(differing: pl.DataFrame) -> str:
     """What became of the cells that differ, in a sentence: effects that got smaller are better, larger ones worse.
 
-    Empty where none differs.
+    `differing`: `became` and `caveat` of each. Empty where none differs.
 
     Examples
     --------
-    >>> became_sentence({"smaller effect": 3, "larger effect": 1, "turned round": 1})
-    'Better: 3 effects are smaller. Worse: 1 effect is larger. 1 effect turned round.'
-    >>> became_sentence({"higher": 2, "lower": 1})
-    '2 are higher, 1 is lower.'
+    >>> became_sentence(pl.DataFrame({"became": ["gone", "smaller effect", "turned round"], "caveat": [""] * 3}))
+    'Better: 1 effect is gone (its interval now holds zero); 1 effect is smaller. 1 effect turned round.'
+    >>> became_sentence(pl.DataFrame({"became": ["higher", "higher", "lower"], "caveat": [""] * 3}))
+    '2 are higher; 1 is lower.'
     """
-    sentences, levels = [], []
-    for name, count in became.items():
-        effects, verb = ("effects", "are") if count > 1 else ("effect", "is")
-        if name == "turned round":
-            sentences.append(f"{count:,} {effects} {name}.")
-        elif name in _JUDGED_AS:
-            sentences.append(f"{_JUDGED_AS[name]}: {count:,} {effects} {verb} {name.removesuffix(' effect')}.")
-        else:
-            levels.append(f"{count:,} {verb} {name}")
-    return " ".join([*sentences, *([f"{', '.join(levels)}."] if levels else [])])
+    caveats: dict[str, list[str]] = {}
+    for name, caveat in differing.select("became", "caveat").iter_rows():
+        caveats.setdefault(name, []).append(caveat)
+    sentences: dict[str, list[str]] = {}
+    for kind, names in _KINDS.items():
+        for name in names:
+            if of_name := caveats.get(name):
+                clause = f"{_counted_effects(name, len(of_name))}{counted_caveats(of_name)}"
+                sentences.setdefault(kind, []).append(clause)
+    return " ".join(
+        f"{f'{kind}: ' if kind.strip() else ''}{'; '.join(clauses)}." for kind, clauses in sentences.items()
+    )
 
 
-_JUDGED_AS = {"smaller effect": "Better", "larger effect": "Worse"}
+def _counted_effects(name: str, count: int) -> str:
+    """How many effects, or other numbers, became what."""
+    several = count > 1
+    if name in ("higher", "lower"):
+        return f"{count:,} {'are' if several else 'is'} {name}"
+    effects = f"{count:,} {'effects' if several else 'effect'}"
+    if name == "turned round":
+        return f"{effects} {name}"
+    holds = "their intervals now hold zero" if several else "its interval now holds zero"
+    text = f"{effects} {'are' if several else 'is'} {name.removesuffix(' effect')}"
+    return f"{text} ({holds})" if name == "gone" else text
+
+
+_KINDS = {
+    "Better": ("gone", "smaller effect"), "Worse": ("larger effect",), "": ("turned round",), " ": ("higher", "lower")
+}  # fmt: skip
+"""What may become of a cell, by what that means: better, worse, or neither, an effect or any other number."""

@@ -20,6 +20,9 @@ from facevalue.store.reader import collected, scan_responses, scan_stored
 
 Fact = str | int | float | bool
 _MOST_FACTS, _LONGEST = 40, 20_000
+FAILED_CHECK = "It failed a check, and is made with another seed, time {}."
+"""Why a picture that is asked for again no longer counts."""
+_AGAIN = r"^It failed a check, and is made with another seed, time (\d{1,6})\.$"
 _SHOWN = 5  # pictures that an error names
 _AT_ONCE = 2_048  # records that are read at once
 _COLUMNS = {
@@ -107,6 +110,13 @@ def earlier_attempts(folder: Path) -> dict[int, int]:
     with_attempts = failed.with_columns(_recorded(folder, failed["text"])["attempts"])
     attempts = pl.col("attempts").max().fill_null(0) + pl.col("attempts").is_null().sum()
     return dict(with_attempts.group_by("trial").agg(attempts).iter_rows())
+
+
+def times_again(folder: Path) -> dict[int, int]:
+    """How often pictures were asked for again as they had failed a check, by trial; others are left out."""
+    rows = collected(folder, scan_stored(folder).select("trial", "error"))
+    times = rows.select("trial", pl.col("error").str.extract(_AGAIN, 1).cast(pl.Int64).alias("times")).drop_nulls()
+    return dict(times.group_by("trial").agg(pl.col("times").max()).iter_rows())
 
 
 def outdated_edits(records: pl.DataFrame) -> dict[str, int]:

@@ -37,6 +37,10 @@ def _odd(facts: PictureFacts) -> Iterator[str]:
         yield "turned by its EXIF, which models may or may not heed: --fix writes upright copies and a list of them"
     if facts.moves:
         yield "an animation: models see its first frame, or what their servers make of it"
+    if facts.deep:
+        yield "16 bits a channel: models see the upper 8 of them, or what their servers make of it; save it with 8"
+    if facts.clear:
+        yield "transparent in places: models see white there, or what their servers put; save it without transparency"
     if facts.mode in _FOR_PRINT:
         yield "in colours for print (CMYK): models may see other colours, or refuse it; save it in RGB"
     if 0 < min(facts.width, facts.height) < TINY:

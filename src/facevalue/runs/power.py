@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from facevalue.errors import DataError
-from facevalue.protocol.expected_precision import Precision, Spread
-from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.study import Study
 from facevalue.runs.stored import StoredRun, answers
+from facevalue.statistics.precision import Precision, Respondents, UnitSpread
 
 ALPHA, POWER = 0.05, 0.8
 
@@ -124,8 +123,8 @@ def detection(
 
 def expected_spread(
     study: Study, *, exact: bool, pilot: StoredRun | None, compare: bool = False
-) -> Spread | Respondents:
-    """Spread of what a study plans for: that of a pilot, or the stated default."""
+) -> UnitSpread | Respondents:
+    """UnitSpread of what a study plans for: that of a pilot, or the stated default."""
     plan = planned(study, compare=compare)
     spread = plan.default if pilot is None else _pilot(plan, study, pilot, compare=compare)
     if exact and plan.of_replies:
@@ -133,7 +132,7 @@ def expected_spread(
             f"{study.name} plans for {plan.what}, which stands beside what several replies have: probabilities have "
             "none. Plan it without exact."
         )
-    if exact and isinstance(spread, Respondents):
+    if exact:
         spread = spread.exact()
     if not compare:
         return spread
@@ -150,7 +149,7 @@ def single_level(plan: Precision) -> float:
 
 
 def reaches_of(
-    plan: Precision, spread: Spread | Respondents, clusters: int, items: float, effect: float | None = None,
+    plan: Precision, spread: UnitSpread | Respondents, clusters: int, items: float, effect: float | None = None,
     most_df: float = np.inf, *, any_time: bool = False,
 ) -> tuple[Reach, ...]:  # fmt: skip
     """What so many units with so many items each detect, by the share of the units that tests rest on.
@@ -189,7 +188,7 @@ def detected_by_all(reaches: Sequence[Reach]) -> float | None:
 
 
 def _reach(
-    spread: Spread | Respondents, items: float, clusters: int, share: float, tests: int, level: float,
+    spread: UnitSpread | Respondents, items: float, clusters: int, share: float, tests: int, level: float,
     effect: float | None, freedom: int | None = None, largest: float = 1.0, most_df: float = np.inf,
 ) -> Reach:  # fmt: skip
     """What tests that rest on a share of the units detect, and with how many units they detect the effect.
@@ -234,7 +233,7 @@ def _reach_of_respondents(
 
 
 def _reach_of_square(
-    spread: Spread, items: float, sampled: int, share: float, tests: int, level: float, effect: float | None,
+    spread: UnitSpread, items: float, sampled: int, share: float, tests: int, level: float, effect: float | None,
     freedom: int, largest: float = 1.0,
 ) -> Reach:  # fmt: skip
     from scipy import special  # noqa: PLC0415 - slow to import
@@ -246,7 +245,7 @@ def _reach_of_square(
 
 
 def _sample(
-    spread: Spread | Respondents, plan: Precision, share: float, level: float, effect: float, requests: int,
+    spread: UnitSpread | Respondents, plan: Precision, share: float, level: float, effect: float, requests: int,
     clusters: int, items: float, most_df: float = np.inf,
 ) -> int | None:  # fmt: skip
     """Requests with all units of the study, and as few items of each as detect the effect in the rarest test."""
@@ -283,7 +282,7 @@ def planned(study: Study, *, compare: bool) -> Precision:
     return plan.compared or plan if compare else plan
 
 
-def _pilot(plan: Precision, study: Study, pilot: StoredRun, *, compare: bool) -> Spread:
+def _pilot(plan: Precision, study: Study, pilot: StoredRun, *, compare: bool) -> UnitSpread:
     if pilot.study.name != study.name or pilot.study.planned.precision is None:
         raise DataError(f"The pilot {pilot.folder} is a run of {pilot.study.name}, not of {study.name}.")
     source = f"pilot {pilot.folder.name}, {pilot.model}"

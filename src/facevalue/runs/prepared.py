@@ -14,6 +14,7 @@ from facevalue.protocol.variant_trials import intervened
 from facevalue.runs.checks import check_options, check_shown
 from facevalue.runs.plan import plan
 from facevalue.runs.settings import RunSettings
+from facevalue.runs.sight import REQUESTS
 from facevalue.runs.stopping import check_rule
 from facevalue.runs.stored import checked_name
 from facevalue.runs.trials import TrialNumbers
@@ -56,7 +57,8 @@ class Prepared:
             f"{estimate.prompt_tokens:,} tokens in, {estimate.completion_tokens:,} out, without what a model thinks"
         )
         limit = "" if settings.max_cost is None else f" It stops at {settings.max_cost:,.2f}."
-        return f"The whole run costs {estimate.cost:,.2f}, roughly ({tokens}).{limit}"
+        look = f" {REQUESTS} requests besides tell whether the model sees." if settings.sight and estimate.shown else ""
+        return f"The whole run costs {estimate.cost:,.2f}, roughly ({tokens}).{look}{limit}"
 
 
 def prepare(
@@ -78,9 +80,7 @@ def prepare(
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415 - slow to import
         from facevalue.measures.value_limits import check_margins  # noqa: PLC0415
 
-        declared = read_preregistration(
-            preregister, [m.name for m in study.estimates.measures], study.estimates.labels, study.estimates.renamed
-        )
+        declared = read_preregistration(preregister, [m.name for m in study.estimates.measures], study.estimates.labels)
         check_margins(declared.margins, study.estimates.measures)
         settings = replace(settings, preregistration=declared)
     folder = folder or default_folder(

@@ -1,6 +1,6 @@
 """Runs of several studies and models, whose estimates are read or taken and judged together at one level."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ import polars as pl
 from facevalue.errors import RunError
 from facevalue.protocol.study import Study
 from facevalue.runs.joined import by_model, by_study, repeated, study_of
+from facevalue.runs.reply_counts import counts_by_model
 from facevalue.runs.stored import ReplyTally, StoredRun
 
 if TYPE_CHECKING:
@@ -53,6 +54,13 @@ class StudyRuns:
         """Models without a valid answer."""
         valid = {run.model for run, tally in zip(self.runs, self.tallies, strict=True) if tally.valid}
         return tuple(model for model in self.models if model not in valid)
+
+    @property
+    def unanswered(self) -> Mapping[str, str]:
+        """Why the study is not answered by a model, by models that were not asked all of it or cannot be read."""
+        tallies = {str(run.folder): tally for run, tally in zip(self.runs, self.tallies, strict=True)}
+        reasons = ((model, counts.why_not_answered) for model, counts in counts_by_model(self.runs, tallies).items())
+        return {model: reason for model, reason in reasons if reason}
 
     def stacked(self) -> pl.DataFrame:
         """The estimates of all runs as one table."""

@@ -41,7 +41,10 @@ class Snapshot:
 
 
 class Progress(Protocol):
-    """Receiver of a run's progress. All calls come from the thread that called `run`."""
+    """Receiver of a run's progress.
+
+    All calls come from the thread that called `run`, but for a note that no answer has come.
+    """
 
     def start(self, done: int, total: int) -> None:
         """The first request is about to be made."""

@@ -9,6 +9,7 @@ import polars as pl
 
 from facevalue.measures.cohen import cohen_kappa
 from facevalue.measures.group_shares import group_shares
+from facevalue.measures.interval_method import IntervalKind, split_method
 from facevalue.measures.rater_agreement import alpha
 from facevalue.protocol.making import IMAGE
 from facevalue.protocol.picture_questions import PictureQuestions
@@ -20,13 +21,14 @@ _SEED = 1
 """Of the bootstrap of agreement."""
 _PRINTED = ("printed_share", "printed_kappa")
 _KAPPA = ("kappa", "kappa_low", "kappa_high")
+_METHOD = ("method", "detail")
 _GROUPS = pl.Schema(
     {
         **dict.fromkeys(("question", "factor", "level"), pl.String()),
         **dict.fromkeys(("share", "low", "high"), pl.Float64()),
         **dict.fromkeys(("answers", "units"), pl.Int64()),
         **dict.fromkeys(_KAPPA, pl.Float64()),
-        "method": pl.String(),
+        **dict.fromkeys(_METHOD, pl.String()),
         **dict.fromkeys(_PRINTED, pl.Float64()),
     }
 )
@@ -44,7 +46,7 @@ class RatedPictures:
         A row per question: `question`, `fine` (the answer that speaks for a picture), `share` of answers that do (or
         of yes, where none does) with `low` and `high` over units, `answers`, `pictures` (or pairs of these), `raters`,
         `agreement` (share of pictures, rated by several, on which all agree), `kappa` with `kappa_low` and
-        `kappa_high`, `method`; and as the paper prints them, `printed_share` and `printed_kappa`.
+        `kappa_high`, `method`, `detail`; and as the paper prints them, `printed_share` and `printed_kappa`.
     groups:
         A row per question that has a fine answer, factor and level: `question`, `factor`, `level`, `share`, `low`,
         `high`, `answers`, `units`, and `kappa` to `printed_kappa` as above.
@@ -173,7 +175,7 @@ def _agreement(answers: pl.DataFrame, unit: str) -> dict[str, str | float | None
     table = answers.pivot("rater", index=[*dict.fromkeys((IMAGE, unit))], values="yes", maintain_order=True)
     raters = [name for name in table.columns if name not in (IMAGE, unit)]
     if len(raters) < 2:
-        return {"kappa": None, "kappa_low": None, "kappa_high": None, "method": "one rater"}
+        return {**dict.fromkeys(_KAPPA), "method": IntervalKind.NONE.value, "detail": "one rater"}
     values = table.select(pl.col(raters).cast(pl.Float64).fill_null(float("nan"))).to_numpy().T
     if len(raters) == 2:
         estimate = cohen_kappa(values, _SEED, table[unit].rank("dense").to_numpy().astype(np.int64))
@@ -182,7 +184,8 @@ def _agreement(answers: pl.DataFrame, unit: str) -> dict[str, str | float | None
         estimate, name = alpha(values, _SEED, "nominal"), "Krippendorff's alpha, nominal"
     numbers = (("kappa", estimate.value), ("kappa_low", estimate.low), ("kappa_high", estimate.high))
     finite = {key: float(value[0]) if np.isfinite(value[0]) else None for key, value in numbers}
-    return {**finite, "method": f"{name}; {estimate.method[0]}"}
+    kind, detail = split_method(str(estimate.method[0]))
+    return {**finite, "method": kind.value, "detail": f"{detail}; {name}"}
 
 
 def _by_group(answers: pl.DataFrame, question: str, factor: str, unit: str) -> pl.DataFrame:
@@ -192,7 +195,7 @@ def _by_group(answers: pl.DataFrame, question: str, factor: str, unit: str) -> p
         pl.lit(question).alias("question"), pl.lit(factor).alias("factor"),
         pl.col(factor).cast(pl.String).alias("level"), "share", "low", "high", pl.col("n").alias("answers"), "units",
         *(pl.lit(None, pl.Float64).alias(name) for name in (*_KAPPA, *_PRINTED)),
-        pl.lit(None, pl.String).alias("method"),
+        *(pl.lit(None, pl.String).alias(name) for name in _METHOD),
     )  # fmt: skip
 
 
@@ -205,7 +208,7 @@ def _of_pairs(
     figures = [printed.get(level, (None, None)) for level in shares["level"]]
     return shares.with_columns(
         *(pl.Series(name, [row[name] for row in kappas], pl.Float64) for name in _KAPPA),
-        pl.Series("method", [row["method"] for row in kappas], pl.String),
+        *(pl.Series(name, [row[name] for row in kappas], pl.String) for name in _METHOD),
         *(
             pl.Series(name, list(column), pl.Float64)
             for name, column in zip(_PRINTED, zip(*figures, strict=True), strict=True)

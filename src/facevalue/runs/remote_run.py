@@ -21,9 +21,11 @@ from facevalue.runs.remote_pictures import put_pictures
 from facevalue.runs.remote_start import put_declared, put_table
 from facevalue.runs.session import RunSession, check_same_run
 from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.runs.sight import new_sight, sight_of_run
+from facevalue.runs.silence import silence_told
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.stored_units import StoredUnits
-from facevalue.runs.tally import Tally
+from facevalue.runs.tally import RunTally
 from facevalue.runs.unit_worker import Came
 from facevalue.runs.units import (
     Fact,
@@ -41,6 +43,7 @@ from facevalue.store.lease import Lease
 from facevalue.store.manifest import Counts, RunManifest
 from facevalue.store.objects import Objects, Tag
 from facevalue.store.remote import RUN, STATUS, read_run, run_data
+from facevalue.store.sight import Sight
 from facevalue.types import Response
 
 _LOG = logging.getLogger(__name__)
@@ -71,7 +74,8 @@ def drive(
         workers = make_workers(came)
         now = True
         try:
-            model = workers.facts()
+            with silence_told(progress):
+                model = workers.facts()
             driver = _Driver(study, settings, objects, workers, model, progress, lease, digest)
             summary = driver.run(model.notes, dict(model.versions), signals)
             now = summary.interrupted
@@ -83,7 +87,7 @@ def drive(
 class _Driver(RunSession):
     """One session of a run in object storage: units handed to workers, and their receipts counted."""
 
-    _tally: Tally
+    _tally: RunTally
 
     def __init__(
         self,
@@ -110,9 +114,14 @@ class _Driver(RunSession):
         self._given_up = 0
         self._lost: set[str] = set()
         warnings = self._units.load()
+        new, can = Sight(), model.capabilities
+        if self._plan.requests > self._units.answered():
+            sight = sight_of_run(self._run.sight, settings, study, can, self._plan.numbers, workers.sight)
+            new, self._run = new_sight(self._run.sight, sight), replace(self._run, sight=sight)
         super().__init__(
-            study, settings, progress, model.name, self._run, self._counts(), self._units.answered(), Tally()
+            study, settings, progress, model.name, self._run, self._counts(), self._units.answered(), RunTally()
         )
+        self.looked = new
         self._warn_of(warnings)
 
     @property
@@ -284,7 +293,7 @@ class _Driver(RunSession):
             "session_units": tally.units,
             "session_answers": tally.stored,
             "answers_per_second": round(rate, 3),
-            "cost": self._settings.cost(tally.prompt_tokens, tally.completion_tokens, tally.answered),
+            "cost": self._cost(),
             "failures_by_node": dict(tally.by_node),
             "units_lost_by_node": dict(tally.lost_on),
             "units_given_up": self._given_up,

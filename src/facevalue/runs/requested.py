@@ -1,7 +1,8 @@
 """Requests of a run for somebody else to ask: a folder that is begun, and the files to send."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from facevalue.design import Order
 from facevalue.errors import SettingError, UnknownNameError
 from facevalue.protocol.study import Study
 from facevalue.records.base import Fact
+from facevalue.records.lines import CustomId
 from facevalue.records.requests import FORMS, RequestForm
 from facevalue.runs.checks import check_images, check_shown
 from facevalue.runs.completion import Completion
@@ -22,6 +24,7 @@ from facevalue.store.files import ASIDE, make_folder, unwritable
 from facevalue.store.journal import recover
 from facevalue.store.lock import RunLock
 from facevalue.store.manifest import RECORDED_BY, write_manifest
+from facevalue.types import Request
 
 _LONGEST = 300  # characters of a name
 FOLDER = "requests"
@@ -86,7 +89,8 @@ def write_requests(
             check_images(study, completion)
         order = Order(study.design, study.asked_together, settings.seed, numbers.chosen)
         stream = RequestStream(study, completion, asking, order, settings.chunk)
-        files = tuple(_files(written, stream, model, max_tokens, folder / FOLDER, form))
+        write = partial(_written, written, model, max_tokens, manifest.asked_of)
+        files = tuple(_files(written, stream, write, folder / FOLDER, form))
         if stream.failure is not None:
             raise stream.failure
         return Requested(folder, stream.planned, files, completion.stored())
@@ -102,8 +106,12 @@ def _check(study: Study, form: RequestForm, name: str, settings: RunSettings) ->
         raise SettingError(f"No probabilities come back in the form {name!r}: leave out --exact, or write openai.")
 
 
+def _written(form: RequestForm, model: str, max_tokens: int | None, asked_of: int, request: Request) -> bytes:
+    return form.write(model, request, max_tokens, CustomId.of(request, asked_of))
+
+
 def _files(
-    form: RequestForm, stream: RequestStream, model: str, max_tokens: int | None, folder: Path, name: str
+    form: RequestForm, stream: RequestStream, write: Callable[[Request], bytes], folder: Path, name: str
 ) -> Iterator[Path]:
     """Write files one after the other, each as large as may be; those of an earlier time are replaced."""
     make_folder(folder)
@@ -112,7 +120,7 @@ def _files(
     current: _File | None = None
     number = 0
     for request in stream.requests(0):
-        data = form.write(model, request, max_tokens)
+        data = write(request)
         stream.asked(np.array([request.trial]), np.array([request.repeat]))  # forgotten: nothing answers here
         if current is not None and not current.takes(data):
             yield current.close()

@@ -1,6 +1,6 @@
 """Requests of trials: what is shown and asked, and their hashes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -8,11 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.design import mix
+from facevalue.errors import DataError
 from facevalue.hashing import Hashes, combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.protocol.study import Study
 from facevalue.runs.trials import Index
-from facevalue.types import Question, Stimulus
+from facevalue.types import Question, Response, Stimulus
 
+_STIMULI = 4_096  # that are remembered, without their pictures: more than a unit has
 _KEPT = 65_536  # questions whose hashes are remembered
 
 
@@ -27,12 +29,14 @@ class Chunk:
     questions: list[Question]
     """What is said, one per trial."""
     shown: list[tuple[int, int, int, Mapping[str, str | None]]]
-    """(first row, row after the last, stimulus number, levels) of each stimulus."""
+    """(first row, row after the last, stimulus number, levels) of neighbours about one stimulus."""
     question_hashes: Hashes
     stimulus_hashes: Hashes
     """One per trial; the latter are known once the stimulus has been made."""
     order: Index = field(init=False)
     """Rows by ascending trial number."""
+    picture_shares: dict[int, Callable[[], float]] = field(default_factory=dict)
+    """By trial, what returns the share of the height that its picture takes above a text (`Stimulus`)."""
 
     def __post_init__(self) -> None:
         self.order = np.argsort(self.trials, kind="stable")
@@ -47,7 +51,7 @@ class Chunk:
 class RequestBuilder:
     """Builds what the trials of one study show and tell.
 
-    Stimuli are made one at a time and only when their turn comes; one that two chunks share is made once.
+    Stimuli are made one at a time and only when their turn comes; those of a unit, which take turns, are made once.
     """
 
     def __init__(self, study: Study, exact: bool, asked_of: int = 0) -> None:
@@ -68,16 +72,18 @@ class RequestBuilder:
             dtype=np.uint64,
         )
         self._columns = stimulus_columns(study)
-        self._last: tuple[int, Stimulus, int] | None = None
+        self._made: dict[int, tuple[Stimulus, int]] = {}
         self._known: dict[int, tuple[Question, int]] = {}
 
     def chunk(self, trials: Index, requested: npt.NDArray[np.bool_]) -> Chunk:
-        """Decode trials, those about one stimulus being neighbours, and say what each is told."""
+        """Decode trials, in the order of asking, and say what each is told."""
         frame = self._study.design.trials(trials)
         questions = self._study.ask(frame)
         stimuli = self._study.design.stimulus_numbers(trials)
+        _, rows, numbers = np.unique(stimuli, return_index=True, return_inverse=True)
+        of_stimuli: list[dict[str, str | None]] = frame.select(self._columns)[rows].to_dicts()
         firsts = np.flatnonzero(np.diff(stimuli, prepend=-1))
-        levels: list[dict[str, str | None]] = frame.select(self._columns)[firsts].to_dicts()
+        levels = [of_stimuli[number] for number in numbers[firsts].tolist()]
         bounds = [*firsts.tolist(), len(questions)]
         stimulus_rows: list[tuple[int, int, int, Mapping[str, str | None]]] = list(
             zip(bounds, bounds[1:], stimuli[firsts].tolist(), levels, strict=False)
@@ -93,13 +99,22 @@ class RequestBuilder:
 
     def stimuli(self, chunk: Chunk) -> Iterator[tuple[int, int, Stimulus]]:
         """Make the stimuli of a chunk, one by one: (first row, row after the last, stimulus)."""
+        cache, hashes = self._made, chunk.stimulus_hashes
+        if len(cache) > _STIMULI:
+            cache.clear()
         for first, stop, number, levels in chunk.shown:
-            if self._last is None or self._last[0] != number:
+            entry = cache.get(number)
+            if entry is None:
                 stimulus = self._study.source.stimulus(number, levels)
-                self._last = (number, stimulus, stimulus_hash(stimulus))
-            _, stimulus, hashes = self._last
-            chunk.stimulus_hashes[first:stop] = hashes
-            yield first, stop, stimulus
+                entry = cache[number] = (stimulus, stimulus_hash(stimulus))
+            if stop - first == 1:
+                hashes[first] = entry[1]  # three times as fast as a slice
+            else:
+                hashes[first:stop] = entry[1]
+            share = entry[0].picture_share
+            if share is not None:
+                chunk.picture_shares.update(dict.fromkeys(chunk.trials[first:stop].tolist(), share))
+            yield first, stop, entry[0]
 
     def request_hashes(self, stimuli: Hashes, questions: Hashes, repeats: Index) -> Hashes:
         """Hashes of whole requests."""
@@ -118,6 +133,20 @@ class RequestBuilder:
                 entry = entries[id(question)] = (question, question_hash(question))
             out.append(entry[1])
         return np.array(out, dtype=np.uint64)
+
+
+def picture_share(response: Response, share: Callable[[], float] | None) -> float | None:
+    """Return the share of the height that a response's picture took above a text.
+
+    None where nothing was written below the picture, where the response holds no number, as places have, and where the
+    picture cannot be read.
+    """
+    if share is None or response.text is None or not any(letter.isdigit() for letter in response.text):
+        return None
+    try:
+        return share()
+    except DataError:
+        return None
 
 
 def reask_seed(seed: int, again: int) -> int:

@@ -7,8 +7,6 @@ import polars as pl
 from facevalue.protocol.study import Study
 from facevalue.thinking import spoken
 
-_OF_RESPONSE = ("trial", "repeat", "status", "text", "probs")
-
 
 def without_answer(study: Study, responses: pl.DataFrame) -> npt.NDArray[np.bool_]:
     """Which stored responses are replies without a valid answer; those with an error are no replies."""
@@ -18,7 +16,7 @@ def without_answer(study: Study, responses: pl.DataFrame) -> npt.NDArray[np.bool
 def missing_reasons(study: Study, responses: pl.DataFrame) -> pl.Series:
     """Why each stored response holds no valid answer; null where it does, and where it is an error and no reply."""
     replied = np.flatnonzero((responses["status"] != "error").to_numpy())
-    replies = responses.select(_OF_RESPONSE)[replied].with_columns(spoken(pl.col("text")))
+    replies = responses.select("trial", *study.reading.columns)[replied].with_columns(spoken(pl.col("text")))
     frame = study.design.trials(replies["trial"].to_numpy().astype(np.int64))
     answered = study.answer(pl.concat([frame, replies.drop("trial")], how="horizontal"))
     return (

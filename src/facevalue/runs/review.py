@@ -7,11 +7,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from facevalue.annotations import label_studio
 from facevalue.annotations.review_answers import packet_of, read_answers
 from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, check_size
 from facevalue.annotations.review_page import write_page
-from facevalue.annotations.review_sheets import write_sheet
 from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.given import read_text
 from facevalue.measures.cluster_bootstrap import Estimates
@@ -35,7 +33,6 @@ from facevalue.runs.stored import StoredRun
 from facevalue.store.files import make_folder
 
 TASKS = ("parse", "picture", "finding")
-FORMS = ("html", "csv", "label-studio")
 SAMPLE, RATERS, MOST_RATERS = 200, 3, 50
 _INSTRUCTIONS_BYTES = 64 * 1024
 _FOUND_TITLE = "Stereotype, sound inference, or neither?"
@@ -160,10 +157,8 @@ def packet_for(
     return packet, key, lines
 
 
-def write_review(
-    run: StoredRun, packet: Packet, key: ReviewKey, folder: Path, raters: int, form: str
-) -> tuple[Path, ...]:
-    """Write a packet for each rater, or a project for Label Studio, and keep its key in the run.
+def write_review(run: StoredRun, packet: Packet, key: ReviewKey, folder: Path, raters: int) -> tuple[Path, ...]:
+    """Write a page for each rater, and keep the packet and its key in the run.
 
     Raises
     ------
@@ -178,18 +173,12 @@ def write_review(
         raise SettingError(f"A review has 1 to {MOST_RATERS} raters, not {raters:,}.")
     if folder.resolve().is_relative_to(run.folder.resolve()):
         raise SettingError(f"{folder} lies in the run: raters would be handed what they must not know. Name another.")
-    is_project = form == "label-studio"
-    names = label_studio.FILES if is_project else [f"rater-{number}.{form}" for number in range(1, raters + 1)]
-    paths = tuple(folder / name for name in names)
+    paths = tuple(folder / f"rater-{number}.html" for number in range(1, raters + 1))
     if before := next((path for path in paths if path.exists()), None):
         raise SettingError(f"{before} is there already, and may be filled in: name another folder.")
     make_folder(folder)
-    if is_project:
-        label_studio.write_project(packet, *paths)
-    else:
-        write = write_page if form == "html" else write_sheet
-        for number, path in enumerate(paths, start=1):
-            write(packet, f"r{number}", path)
+    for number, path in enumerate(paths, start=1):
+        write_page(packet, f"r{number}", path)
     keep_review(run, packet, key)
     return paths
 

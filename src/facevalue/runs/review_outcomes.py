@@ -9,6 +9,7 @@ import polars as pl
 from facevalue.annotations.review_answers import failed_checks
 from facevalue.annotations.review_cards import is_check
 from facevalue.measures.cluster_bootstrap import Estimates
+from facevalue.measures.interval_method import split_method
 from facevalue.measures.judge_checks import majority
 from facevalue.measures.rater_agreement import all_agreements
 from facevalue.measures.reader_accuracy import reader_accuracy
@@ -20,7 +21,7 @@ ALL = "all"
 _ACCURACY = pl.Schema(
     {
         "label": pl.String(), "measure": pl.String(), "value": pl.Float64(), "low": pl.Float64(),
-        "high": pl.Float64(), "n": pl.Int64(), "method": pl.String(),
+        "high": pl.Float64(), "n": pl.Int64(), "method": pl.String(), "detail": pl.String(),
     }
 )  # fmt: skip
 
@@ -76,7 +77,8 @@ class ReaderReview:
     agreement:
         Of people, by name of the coefficient.
     accuracy:
-        A row per label and measure ("precision", "recall"; "accuracy" of `ALL`): `value`, `low`, `high`, `n`, `method`.
+        A row per label and measure ("precision", "recall"; "accuracy" of `ALL`): `value`, `low`, `high`, `n`, `method`,
+        `detail`.
     replies:
         A row per reply that was drawn: `item`, `trial`, `repeat`, `read`, `people` (the label that most give; null
         where there is none) and `raters`.
@@ -154,4 +156,4 @@ def _rows(label: str, measures: Sequence[str], estimates: Estimates) -> Iterator
         ends = (
             float(end[at]) if np.isfinite(end[at]) else None for end in (estimates.value, estimates.low, estimates.high)
         )
-        yield (label, measure, *ends, int(estimates.n[at]), str(estimates.method[at]))
+        yield (label, measure, *ends, int(estimates.n[at]), *split_method(str(estimates.method[at])))

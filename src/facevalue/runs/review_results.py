@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.measures.cluster_bootstrap import Estimates
+from facevalue.measures.interval_method import describe_method, split_method
 from facevalue.runs.ratings import FOLDER
 from facevalue.runs.review import CollectedReview, offer_of
 from facevalue.runs.stored import StoredRun
@@ -122,7 +123,7 @@ def _agreement_rows(outcome: CollectedReview) -> Iterator[RatersAgreement]:
         value, low, high = (
             float(end[0]) if np.isfinite(end[0]) else None for end in (estimate.value, estimate.low, estimate.high)
         )
-        items, method = int(estimate.clusters[0]), str(estimate.method[0])
+        items, method = int(estimate.clusters[0]), describe_method(*split_method(str(estimate.method[0])))
         yield RatersAgreement(name, value, low, high, int(estimate.n[0]), items, method)
 
 

@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 from facevalue.runs.model_names import short_names
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import LISTS, ROOTS
 from facevalue.store.manifest import INTERVENTIONS
-from facevalue.types import STUDY_TEXT, Sampling
+from facevalue.types import STUDY_TEXT, sampling_sent
 
 MODEL = "model"
 """Name of the setting that says who was asked."""
@@ -46,8 +45,8 @@ def _settings(run: StoredRun) -> Iterator[tuple[str, Any]]:
     yield "kind of pictures", run.study.source.kind.value
     yield "answers", "exact probabilities" if facts.exact else "sampled replies"
     if not facts.exact:
-        for option in fields(Sampling):
-            yield option.name.replace("_", " "), getattr(facts.sampling, option.name)
+        for name, value in sampling_sent(facts.sampling, facts.model_settings.get("left_out")).items():
+            yield name.replace("_", " "), value
         if "seeds" not in run.study.options:
             yield "seeds", list(facts.seeds)
     for name, setting in facts.model_settings.items():

@@ -7,6 +7,7 @@ import time
 from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -27,6 +28,8 @@ from facevalue.runs.requests import RequestBuilder
 from facevalue.runs.retries import missing_reasons
 from facevalue.runs.session import RunSession, check_same_run
 from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.runs.sight import look, new_sight, sight_of_run
+from facevalue.runs.silence import silence_told
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.stream import RequestStream
 from facevalue.runs.tally import SessionCounts
@@ -40,6 +43,7 @@ from facevalue.store.lock import RunLock
 from facevalue.store.manifest import Counts, RunManifest, read_manifest, versions, write_manifest
 from facevalue.store.reader import count_drawn
 from facevalue.store.shards import shard_paths
+from facevalue.store.sight import Sight
 from facevalue.store.writer import ShardWriter
 from facevalue.types import Status
 
@@ -80,7 +84,8 @@ def run(
         if settings.sample is None
         else TrialNumbers.of(study.sample(settings.sample, settings.seed, 1 if settings.exact else study.repeats))
     )
-    can = check_limits(study, model, numbers, settings.exact, images=settings.check)
+    with silence_told(progress):
+        can = check_limits(study, model, numbers, settings.exact, images=settings.check)
     with RunLock(folder), Interrupts(settings.grace) as signals:
         manifest = begun(study, model.name, facts_of_model(study, model, settings.exact), folder, settings)
         asking = RequestBuilder(study, settings.exact, manifest.asked_of)
@@ -99,8 +104,14 @@ def run(
         if settings.check and can.images_per_request:
             check_images(study, completion)
         stream = RequestStream(study, completion, asking, order, settings.chunk)
+        new = Sight()
+        if stream.planned:
+            ask = partial(look, study, model, exact=settings.exact)
+            sight = sight_of_run(manifest.sight, settings, study, can, numbers, ask)
+            new, manifest = new_sight(manifest.sight, sight), replace(manifest, sight=sight)
         session = _FolderSession(study, model, folder, settings, progress, manifest, completion, stream)
         session.warnings += warnings
+        session.looked = new
         return session.run(model.notes if isinstance(model, Noting) else (), versions(), signals)
 
 
@@ -186,6 +197,7 @@ class _FolderSession(RunSession):
             journal_seconds=self._settings.journal_seconds,
             guard=signals.shielded,
             timed=not self._before.replayed,
+            picture_shares=self._stream.picture_shares,
         ) as writer:
             try:
                 self._watch()

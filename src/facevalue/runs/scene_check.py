@@ -1,6 +1,5 @@
 """Checks of scenes for people."""
 
-import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +9,8 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.models.detectors import Detector
-from facevalue.stimuli.images import FORMATS, ImageFiles, content_hash, read_header
+from facevalue.stimuli.images import ImageFiles, content_hash
+from facevalue.stimuli.opened import picture_on_white
 from facevalue.stimuli.scene_folders import COLUMNS
 
 
@@ -38,9 +38,4 @@ def check_scenes(table: pl.DataFrame, root: Path, detector: Detector, threshold:
 
 
 def _opened(data: bytes, path: str) -> PIL.Image.Image:
-    read_header(data, path)
-    try:
-        with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image:
-            return PIL.ImageOps.exif_transpose(image).convert("RGB")
-    except Exception as error:  # Pillow raises many kinds for damaged files
-        raise DataError(f"{path}: the image is damaged.") from error
+    return picture_on_white(data, path)

@@ -16,12 +16,15 @@ from facevalue.runs.interrupts import Interrupts
 from facevalue.runs.limits import RunLimits
 from facevalue.runs.progress import Meter, Progress, Snapshot
 from facevalue.runs.rich_progress import concluded
+from facevalue.runs.same_pictures import COMPARED, SAME, same_shown
 from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.runs.sight import said_of
+from facevalue.runs.silence import silence_told
 from facevalue.runs.stopping import Looks
 from facevalue.runs.tally import SessionCounts
 from facevalue.runs.units import Fact
 from facevalue.store.manifest import Counts, RunManifest, Session, differences
-from facevalue.studies import as_called_now
+from facevalue.store.sight import Sight
 
 if TYPE_CHECKING:
     from facevalue.runs.stored import StoredRun
@@ -33,7 +36,6 @@ _UPDATE = 0.2  # seconds between reports
 
 def check_same_run(stored: RunManifest, asked_for: RunManifest, place: object, kind: str) -> None:
     """Raise `RunError` if what is stored at a place was asked otherwise than it would be now."""
-    stored = replace(stored, options=as_called_now(stored.study, stored.options))
     if changed := differences(stored, asked_for):
         left = len(changed) - _SHOWN
         more = f"; and {left} more" if left > 0 else ""
@@ -78,7 +80,7 @@ class RunSession(ABC):
         self._study, self._settings, self._progress = study, settings, progress
         self._model_name, self._before, self._skipped, self._tally = model, before, skipped, tally
         self._requests = counts.requests
-        self._limits = RunLimits(settings, counts, study.reading.unread)
+        self._limits = RunLimits(settings, counts, study.reading.unread, before.sight)
         self._meter = Meter()
         self._came = 0
         self._reported = 0.0
@@ -87,6 +89,9 @@ class RunSession(ABC):
         self._known_after = 0  # requests, in this session
         self._looks = Looks(settings.stop_when, counts.requests)
         self._stopping = self._interrupted = False
+        self._compared: dict[str, Fact] = {}
+        self.looked = Sight()
+        """What this session found out about the model's sight before its first question."""
 
     @property
     @abstractmethod
@@ -131,6 +136,15 @@ class RunSession(ABC):
             return ""
         return f"{self._model_name} gave no response to {silent:,} requests; the same command asks them again."
 
+    def _compare_pictures(self) -> None:
+        """Say which pictures are the same as another of their unit, before they are asked about."""
+        if not (self._settings.check and self._planned):
+            return
+        same = same_shown(self._study)
+        if same.pairs:
+            self._compared = {SAME: len(same.images), COMPARED: same.compared}
+            self._warn(same.sentence)
+
     def _whereabouts(self) -> str:
         """Place of the work by node, for people."""
         return ""
@@ -152,10 +166,12 @@ class RunSession(ABC):
         end = None if self._planned and not self._enough else before.end
         self._save(replace(before, end=end, counts=self._counts(), sessions=(*before.sessions, self._session)))
         self._progress.start(self._skipped, self._total)
-        for note in notes:
+        for note in (*notes, *said_of(self.looked)):
             self._note(note)
+        self._compare_pictures()
         try:
-            self._ask(signals)
+            with silence_told(self._progress, still=lambda: not self._came):
+                self._ask(signals)
         except KeyboardInterrupt:
             self._interrupted = True
         except BaseException:
@@ -166,12 +182,14 @@ class RunSession(ABC):
             self._progress.finish(None)
             raise
         signals.over()
-        silent = 0 if self._stopping or self._enough else self._unanswered()
-        self._session = replace(self._session, findings=self._findings())
+        unanswered = 0 if self._enough else self._unanswered()
+        silent = 0 if self._stopping else unanswered
+        self._session = replace(self._session, findings={**self._findings(), **self._compared})
         servers = other_server((*before.sessions, self._session)) or ""
-        for warning in filter(None, (self._incomplete(silent), self._drawn(), servers)):
+        cut = "" if self._stopping else self._tally.unparsed.cut_sentence
+        for warning in filter(None, (self._incomplete(silent), self._drawn(), cut, servers)):
             self._warn(warning)
-        complete = not (silent > 0 or self._interrupted or self._stopping)
+        complete = not (unanswered > 0 or self._interrupted)  # a limit that the last reply reaches stops nothing
         self._close(complete)
         summary = self._summary(time.monotonic() - began, complete)
         _LOG.info("%s", concluded(summary))
@@ -243,15 +261,21 @@ class RunSession(ABC):
                 total=total,
                 rate=rate,
                 eta=(total - answered) / rate if rate > 0 else None,
-                prompt_tokens=tally.prompt_tokens,
-                completion_tokens=tally.completion_tokens,
-                cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens, tally.answered),
+                prompt_tokens=tally.prompt_tokens + self.looked.prompt_tokens,
+                completion_tokens=tally.completion_tokens + self.looked.completion_tokens,
+                cost=self._cost(),
                 stored=tally.stored,
                 na=tally.na,
                 errors=tally.errors,
                 where=self._whereabouts(),
             )
         )
+
+    def _cost(self) -> float | None:
+        """Price of what this session asked; None if no price is known."""
+        tally, sight = self._tally, self.looked
+        prompt = tally.prompt_tokens + sight.prompt_tokens
+        return self._settings.cost(prompt, tally.completion_tokens + sight.completion_tokens, tally.answered)
 
     def _close(self, complete: bool) -> None:
         """Write down how the session ended; a complete run of which nothing was open stays as it was."""
@@ -260,7 +284,7 @@ class RunSession(ABC):
         if complete and not stored and before.end is not None:
             self._save(replace(before, enough=self._enough))
             return
-        findings = self._session.findings or self._findings()
+        findings = self._session.findings or {**self._findings(), **self._compared}
         session = replace(self._session, end=utc_now(), asked=stored, findings=findings)
         end = utc_now() if complete else None
         self._save(
@@ -278,9 +302,9 @@ class RunSession(ABC):
             refused=tally.refused,
             reasked=tally.reasked,
             seconds=seconds,
-            prompt_tokens=tally.prompt_tokens,
-            completion_tokens=tally.completion_tokens,
-            cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens, tally.answered),
+            prompt_tokens=tally.prompt_tokens + self.looked.prompt_tokens,
+            completion_tokens=tally.completion_tokens + self.looked.completion_tokens,
+            cost=self._cost(),
             complete=complete,
             interrupted=self._interrupted,
             stopped=self._stopped,

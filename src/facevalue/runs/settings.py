@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from facevalue.runs.stopping import StopRule
+from facevalue.store.sight import Sight
 
 if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
@@ -29,6 +30,11 @@ class RunSettings:
     """Price of a million tokens of prompts and of replies, in any currency; None if not known."""
     price_each: float | None = None
     """Price of a request that was answered, such as a picture that was made; None if not known."""
+    sight: bool | None = None
+    """Whether a model that does not say itself what it sees is first asked about pictures made on the spot; with False
+    other signs alone tell whether it sees, and with None that is no question."""
+    known_sight: Sight | None = None
+    """What the same model answered about them for another run, as of the same audit; None where it was not asked."""
     max_cost: float | None = None
     """What the whole run may cost, its earlier sessions included; needs its prices. None for no limit."""
     max_invalid: float | None = None

@@ -12,6 +12,8 @@ from facevalue.runs.picture_ratings import PictureSet
 from facevalue.runs.pictures import shown
 from facevalue.runs.stored import StoredRun, answers
 
+PICTURES = (IMAGE, "image_1", "image_2")
+"""Columns of answers that say which pictures were shown."""
 _VARIATION, _IDENTITY, _SET = "variation", "identity", "set"
 _NO_FACTORS = (IMAGE, PATH, _IDENTITY, _SET, "seed", "source", "prompt")
 """Columns of a manifest that say nothing of who is shown."""

@@ -70,6 +70,7 @@ class StopRule:
         """
         import polars as pl  # noqa: PLC0415 - the command line reads rules, and needs no table
 
+        from facevalue.measures.caveats import caveat_of, counted_caveats  # noqa: PLC0415
         from facevalue.measures.verdicts import Verdict  # noqa: PLC0415 - scipy takes a second to import
 
         if not judged.height:
@@ -77,14 +78,17 @@ class StopRule:
         if self.width is not None:
             widest = judged.select((pl.col("page_high") - pl.col("page_low")).fill_null(math.inf).max()).item()
             return f"no interval is wider than {widest:.3g}" if widest < self.width else ""
-        verdicts = judged["verdict"]
-        differing = int((verdicts == Verdict.DIFFERENCE).sum())
-        alike = int((verdicts == Verdict.EQUIVALENT).sum())
-        if differing + alike < judged.height:
+        differing, alike = (
+            [caveat_of(reason) for reason in judged.filter(pl.col("verdict") == str(verdict))["why"]]
+            for verdict in (Verdict.DIFFERENCE, Verdict.EQUIVALENT)
+        )
+        if len(differing) + len(alike) < judged.height:
             return ""
+        unless = counted_caveats(differing), counted_caveats(alike)
         if judged.height == 1:
-            return f"the one comparison is decided ({'a difference' if differing else 'equivalent'})"
-        return f"all {judged.height:,} comparisons are decided ({differing:,} differ, {alike:,} are equivalent)"
+            return f"the one comparison is decided ({'a difference' if differing else 'equivalent'}{''.join(unless)})"
+        counts = f"{len(differing):,} differ{unless[0]}, {len(alike):,} are equivalent{unless[1]}"
+        return f"all {judged.height:,} comparisons are decided ({counts})"
 
 
 class Looks:

@@ -11,8 +11,9 @@ import polars as pl
 
 from facevalue import studies
 from facevalue.annotations.scores import Scores, read
+from facevalue.answers import NA
 from facevalue.answers.sorting import Judge
-from facevalue.errors import RunError, SettingError
+from facevalue.errors import NoRepliesError, RunError, SettingError
 from facevalue.parquet import read_table
 from facevalue.places import run_of
 from facevalue.printable import printable
@@ -33,13 +34,17 @@ from facevalue.store.manifest import INTERVENTIONS
 from facevalue.store.objects import Objects
 from facevalue.store.reader import collected, request_trials
 from facevalue.thinking import spoken
-from facevalue.types import STUDY_TEXT, OptionValue
+from facevalue.types import STUDY_TEXT, OptionValue, Status
 
 if TYPE_CHECKING:
     from facevalue.measures.base import Measure
     from facevalue.measures.preregistration import Preregistration
 
 _LONGEST = 80  # characters of a run's name
+_READ_AHEAD, _TOGETHER = 2**26, 4
+"""Bytes of responses that are read together, and chunks at most, where there are several."""
+SAID = "said"
+"""Column of `answers` that holds what was said after thinking, as studies leave the text itself out."""
 ROWS = 250_000
 """Responses understood at a time, which bounds memory at a few hundred MB."""
 
@@ -95,9 +100,7 @@ class StoredRun:
             declaration = None if self.study.estimates.declared is None else self.study.estimates.declared()
             return None if declaration is None else declaration.too_late() if self.replayed else declaration
         path, measures = self.folder / PREREGISTRATION, [m.name for m in self.study.estimates.measures]
-        preregistration = read_preregistration(
-            path, measures, self.study.estimates.labels, self.study.estimates.renamed
-        )
+        preregistration = read_preregistration(path, measures, self.study.estimates.labels)
         if preregistration.sha256 != self.facts.preregistration:
             raise RunError(f"{self.folder / PREREGISTRATION} was changed after the run began: its hash is another one.")
         return preregistration.too_late() if self.replayed else preregistration
@@ -105,7 +108,7 @@ class StoredRun:
     def declared_of(self, estimates: pl.DataFrame) -> "Preregistration | None":
         """The declaration by which estimates of the run are judged.
 
-        A study's own families follow from its takes: those of which nothing could be measured are left out.
+        A study's own families follow from its estimands: those of which nothing could be measured are left out.
         """
         declared = self.declared()
         if declared is None or self.facts.preregistration is not None:
@@ -115,9 +118,9 @@ class StoredRun:
     @property
     def measures(self) -> "tuple[Measure, ...]":
         """Definitions of what is measured: the study's own, and those of every run."""
-        from facevalue.measures import drift, missing_answers  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.measures import drift, missing_answers, sight  # noqa: PLC0415 - scipy.stats takes a second to import
 
-        return (*self.study.estimates.measures, *drift.MEASURES, *missing_answers.MEASURES)
+        return (*self.study.estimates.measures, *drift.MEASURES, *missing_answers.MEASURES, *sight.MEASURES)
 
     @property
     def replayed(self) -> bool:
@@ -150,7 +153,6 @@ class StoredRun:
         except RunError:
             check_one_run(place)
             raise
-        facts = replace(facts, options=studies.as_called_now(facts.study, facts.options))
         path = folder / "manifest.parquet"
         try:
             manifest = read_table(path)
@@ -241,20 +243,22 @@ class ReplyTally:
     ----------
     asked:
         Requests with a stored outcome, re-asks not counted.
-    failed:
-        Of these, how many failed: they have no reply yet, and are asked again when the run is resumed.
     na:
-        Of the others, how many have no valid answer, by reason.
+        Of these, how many have no valid answer, by reason.
     """
 
     asked: int = 0
-    failed: int = 0
     na: dict[str, int] = field(default_factory=dict)
 
     @property
     def valid(self) -> int:
         """Responses with a valid answer."""
-        return self.asked - self.failed - sum(self.na.values())
+        return self.asked - sum(self.na.values())
+
+    @property
+    def failed(self) -> int:
+        """Requests that failed: missing answers, which are asked again when the run is resumed."""
+        return self.na.get(NA.ERROR, 0)
 
 
 def answers(
@@ -262,56 +266,79 @@ def answers(
     tally: ReplyTally | None = None,
     columns: Sequence[str] = ("text", "probs"),
     *,
-    failed: bool = False,
     at_once: int = ROWS,
 ) -> Iterator[pl.DataFrame]:
     """Understand a run's responses, chunk by chunk, in the order of trials: factors, answers, `reply` and `columns`.
 
     Of a reply that was asked again, the first valid one counts, under the repeat that it was asked for; `reply` is the
-    repeat under which it is stored. Requests that failed are left out unless `failed`: to an estimate they are
-    questions that were not asked yet. `at_once`: responses of a chunk, about; fewer take less memory and more time.
+    repeat under which it is stored. Requests that failed are missing answers like any other (`NA.ERROR`), whoever
+    withheld them. `at_once`: responses of a chunk, about; fewer take less memory and more time.
     """
     tally = ReplyTally() if tally is None else tally
-    study, timed = run.study, "at" in columns
-    needed = list(dict.fromkeys(["trial", "repeat", "status", "text", "probs", *columns]))
+    study = run.study
+    stored = (name for name in columns if name != SAID)
+    needed = list(dict.fromkeys(["trial", *study.reading.columns, *stored]))
     last = study.design.size - 1  # a plain run within one with interventions has fewer trials than are stored
     repeats = len(run.facts.seeds) * (1 + run.facts.reasks)
-    its_own = pl.col("repeat") < repeats
     trials = request_trials(run.folder, last, repeats)
     if not trials.size:
-        raise RunError(f"{run.folder} holds no responses yet: give its command again.")
-    for start in range(0, trials.size, at_once):
-        first = int(trials[start]) if start == 0 else _after(trials, start)
-        final = int(trials[min(start + at_once, trials.size) - 1])
-        if first is None or final < first:
-            continue
-        rows = scan_responses(run.folder, first, final, timed=timed).filter(its_own)
-        chunk = collected(run.folder, rows.select(needed))
-        factors = study.design.trials(chunk["trial"].to_numpy())
-        odd = other_options(study, factors, chunk["probs"])
-        chunk = chunk.with_columns(
-            pl.when(odd).then(pl.lit("error", chunk["status"].dtype)).otherwise("status").alias("status")
+        raise NoRepliesError(f"{run.folder} holds no responses yet: give its command again.")
+    for responses in _stored(run.folder, trials, repeats, needed, at_once):
+        factors = study.design.trials(responses["trial"].to_numpy())
+        odd = other_options(study, factors, responses["probs"])
+        chunk = responses.with_columns(
+            pl.when(odd).then(pl.lit("error", responses["status"].dtype)).otherwise("status").alias("status")
         )
         texts = chunk.drop("trial").with_columns(spoken(pl.col("text")))
+        if SAID in columns:
+            texts = texts.with_columns(pl.col("text").alias(SAID))
         answered = study.answer(pl.concat([factors, texts], how="horizontal"))
-        answered = answered.with_columns(pl.col("repeat").alias("reply"))
+        answered = _without_failed(answered).with_columns(pl.col("repeat").alias("reply"))
         if study.draws.reasks:
             answered = first_valid(answered, study.repeats)
-        replies = answered.filter(pl.col("status") != "error")
         tally.asked += answered.height
-        tally.failed += answered.height - replies.height
-        for reason, count in replies.group_by("na").len().drop_nulls().iter_rows():
+        for reason, count in answered.group_by("na").len().drop_nulls().iter_rows():
             tally.na[reason] = tally.na.get(reason, 0) + count
-        if (batch := answered if failed else replies).height:
-            yield batch
-    if tally.failed == tally.asked and not failed:
+        yield answered
+    if tally.failed == tally.asked:
         raise RunError(f"{run.folder} holds no reply: {failures_of(run.folder, tally.failed, tally.asked)}")
 
 
-def _after(trials: npt.NDArray[np.unsignedinteger[Any]], start: int) -> int | None:
-    """First trial at or after a place that the chunk before did not end with: chunks hold whole trials."""
-    place = int(np.searchsorted(trials, trials[start - 1], side="right"))
-    return None if place >= trials.size else int(trials[place])
+def _without_failed(answered: pl.DataFrame) -> pl.DataFrame:
+    """Answers in which no request that failed passes for one, whatever a study makes of a reply that never came."""
+    has_failed = pl.col("status").cast(pl.String) == Status.ERROR.value
+    if not answered.select(has_failed.any()).item():
+        return answered
+    passes = has_failed & pl.col("na").is_null()
+    nothing = {"na": (has_failed, NA.ERROR.value), "mass": (passes, 0.0), "weight": (passes, None)}
+    return answered.with_columns(
+        pl.when(rows).then(pl.lit(value).cast(answered.schema[name])).otherwise(name).alias(name)
+        for name, (rows, value) in nothing.items()
+        if name in answered.columns
+    )
+
+
+def _stored(
+    folder: Path, trials: npt.NDArray[np.unsignedinteger[Any]], repeats: int, columns: Sequence[str], at_once: int
+) -> Iterator[pl.DataFrame]:
+    """Stored responses of whole trials, about `at_once` in each chunk.
+
+    Trials are stored in any order, so that every reading goes through all shards: as long as responses are small,
+    several chunks are read together. `trials`: of each response, in order. `repeats`: how many of each trial count.
+    """
+    start, together = 0, 1
+    while start < trials.size:
+        final = trials[min(start + together * at_once, trials.size) - 1]
+        rows = scan_responses(folder, int(trials[start]), int(final), timed="at" in columns)
+        responses = collected(folder, rows.filter(pl.col("repeat") < repeats).select(columns))
+        size = max(responses.estimated_size() // together, 1)
+        together = int(np.clip(_READ_AHEAD // size, 1, _TOGETHER))
+        numbers, begin = responses["trial"].to_numpy(), 0
+        while begin < numbers.size:
+            end = int(np.searchsorted(numbers, numbers[min(begin + at_once, numbers.size) - 1], side="right"))
+            yield responses[begin:end]
+            begin = end
+        start = int(np.searchsorted(trials, final, side="right"))
 
 
 def first_valid(answered: pl.DataFrame, repeats: int) -> pl.DataFrame:

@@ -1,7 +1,8 @@
 """Stream of requests: lazy, a few thousand trials at a time for a study of any size."""
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -9,9 +10,10 @@ from facevalue.design import Order
 from facevalue.hashing import Hashes
 from facevalue.protocol.study import Study
 from facevalue.runs.completion import Completion
-from facevalue.runs.requests import Chunk, RequestBuilder, draw_seed
+from facevalue.runs.requests import Chunk, RequestBuilder, draw_seed, picture_share
 from facevalue.runs.trials import Index
-from facevalue.types import Request
+from facevalue.store.schema import PICTURE_SHARE
+from facevalue.types import Request, Response
 
 
 class OpenRequests:
@@ -68,6 +70,18 @@ class OpenRequests:
                 left &= ~asked_here
             self._open = [chunk for chunk in self._open if chunk.wanted.any()]
         return hashes
+
+    def picture_shares(self, rows: Sequence[Response]) -> list[float | None] | None:
+        """Shares of the height that pictures took above a text, of responses to open requests.
+
+        None for a study that reads no places on pictures.
+        """
+        if PICTURE_SHARE not in self._study.reading.columns:
+            return None
+        with self._lock:
+            of_chunks = [chunk.picture_shares for chunk in self._open if chunk.picture_shares]
+        shares = ChainMap(*of_chunks)
+        return [picture_share(row, shares.get(row.trial)) for row in rows]
 
     def _of(self, chunk: Chunk) -> Iterator[Request]:
         sampling, exact, constrain = self._study.draws.sampling, self._asking.exact, self._study.draws.constrain

@@ -8,13 +8,12 @@ import numpy as np
 
 from facevalue.errors import DataError
 from facevalue.measures.allocation import DetectionCurve
-from facevalue.protocol.expected_precision import Precision, Spread
-from facevalue.protocol.respondents import Respondents
 from facevalue.runs.audit_studies import StudyOfAudit
 from facevalue.runs.plan import plan
 from facevalue.runs.power import detected_by_all, expected_spread, reaches_of
 from facevalue.runs.stopping import StopRule, can_stop
 from facevalue.runs.stored import StoredRun
+from facevalue.statistics.precision import Precision, Respondents, UnitSpread
 
 PILOT_UNITS, LEAST_PILOT, MOST_PILOT = 6, 300, 2_000
 """Units and requests of a study that a pilot asks: as few requests as are about so many units, within these bounds."""
@@ -133,7 +132,7 @@ class StudySizes:
         return self.study.study.planned.precision
 
     @cached_property
-    def spread(self) -> Spread | Respondents | None:
+    def spread(self) -> UnitSpread | Respondents | None:
         """How far units differ, by the pilot if it says so; None where the study has no power analysis."""
         plan = self.precision
         if plan is None:

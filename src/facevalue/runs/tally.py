@@ -34,7 +34,7 @@ class SessionCounts:
 
 
 @dataclass(slots=True)
-class Tally(SessionCounts):
+class RunTally(SessionCounts):
     """Counts of one session in object storage."""
 
     units: int = 0

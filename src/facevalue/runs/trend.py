@@ -11,6 +11,7 @@ import polars as pl
 
 from facevalue.errors import DataError, RunError
 from facevalue.measures.base import Measure
+from facevalue.measures.caveats import caveat_column
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.contrasts import contrast, drift_of, drift_weights, splits_beside, step_of, step_weights
 from facevalue.measures.estimates import EstimateTable, stacked
@@ -32,7 +33,9 @@ SINCE = "since"
 """Label of a step: the number of the first date after it."""
 _LEAD = "history"
 DRIFT, STEP, STEADY = "drift", "step", "no change found"
-_JUDGED = ("value", "low", "high", "page_low", "page_high", "p", "q_page", "verdict")
+_JUDGED = (
+    *("value", "low", "high", "page_low", "page_high", "bound_low", "bound_high", "p", "q_page", "verdict", "why"),
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,9 @@ class StudyTrend:
     found"), `since` (number of the run from which a step lies), `since_first` and `since_last` (the first and last such
     number that is not ruled out at 95%, if there is one step; null where each is), `change` with `change_low`,
     `change_high`, its interval at the level of all, `page_low` and `page_high`, `p` and `q_page`: of the drift or step
-    that fits best; `tested` says which of the two it is."""
+    that fits best; `tested` says which of the two it is. `bound_low` and `bound_high`: the change had all missing
+    answers gone one way or the other; `why`: the verdict in a sentence; `caveat`: what else could explain a change
+    that is found, such as these; else empty."""
     units: str
     """On which units the runs are compared, as a sentence."""
 
@@ -280,7 +285,9 @@ def _cells(history: _Contrasts, values: pl.DataFrame, judged: pl.DataFrame) -> p
         "measure", *labels, "first", "last", kind.otherwise(pl.lit(STEP)).alias("became"),
         pl.when(pl.col("is_found") & (pl.col(SINCE) > 0)).then(SINCE).alias(SINCE), "since_first", "since_last",
         pl.col("value").alias("change"),
-        pl.col("low").alias("change_low"), pl.col("high").alias("change_high"), "page_low", "page_high", "p", "q_page",
+        pl.col("low").alias("change_low"), pl.col("high").alias("change_high"), "page_low", "page_high",
+        "bound_low", "bound_high", "p", "q_page", "why",
+        pl.when("is_found").then(caveat_column()).fill_null("").alias("caveat"),
         tested=pl.when(pl.col(SINCE) == 0).then(pl.lit(DRIFT)).otherwise(pl.lit(STEP)),
     )  # fmt: skip
 

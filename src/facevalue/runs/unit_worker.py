@@ -27,6 +27,7 @@ from facevalue.runs.checks import check_limits
 from facevalue.runs.remote_pictures import look_ahead, own_roots, pictures_at
 from facevalue.runs.requests import Chunk, RequestBuilder
 from facevalue.runs.retries import missing_reasons
+from facevalue.runs.sight import look
 from facevalue.runs.stream import OpenRequests
 from facevalue.runs.units import Job, Lost, ModelFacts, Receipt, Unit, run_numbers, steps, unit_hash
 from facevalue.runs.unparsed import LOOKED_AT, UnparsedReplies, unparsed_of
@@ -35,6 +36,7 @@ from facevalue.store.manifest import INTERVENTIONS, RunManifest, versions
 from facevalue.store.objects import Objects
 from facevalue.store.remote import KEY, UnitFacts, encoded, read_run, unit_data, unit_facts
 from facevalue.store.schema import RESPONSES
+from facevalue.store.sight import Sight
 from facevalue.store.writer import to_frame
 from facevalue.types import Response
 
@@ -72,6 +74,10 @@ class UnitWorker:
         can = check_limits(self._study, model, numbers, job.exact, images=job.check)
         notes = model.notes if isinstance(model, Noting) else ()
         return ModelFacts(model.name, facts_of_model(self._study, model, job.exact), can, tuple(notes), versions())
+
+    def sight(self) -> Sight:
+        """What the model answers to questions about pictures made on the spot."""
+        return look(self._study, self._model, exact=self._job.exact)
 
     def work(self, unit: Unit, came: Came | None = None) -> Receipt:
         """Ask a unit and store it; one that is stored already is not asked again."""
@@ -166,7 +172,8 @@ class UnitWorker:
                         came(response)
                     if self._watching and len(rows) == LOOKED_AT:
                         self._watching = False
-                        replies = to_frame(rows, np.zeros(len(rows), np.uint64))  # their requests stay open
+                        # Their requests stay open.
+                        replies = to_frame(rows, np.zeros(len(rows), np.uint64), None, stream.picture_shares(rows))
                         stream.stop |= unparsed_of(self._study, replies).too_many
         except KeyboardInterrupt:  # what has come is stored all the same, then nothing more is done
             self._interrupted = True
@@ -191,6 +198,10 @@ class LocalWorkers:
     def facts(self) -> ModelFacts:
         """Facts of the worker's model."""
         return self._worker.facts()
+
+    def sight(self) -> Sight:
+        """What the worker's model answers to questions about pictures made on the spot."""
+        return self._worker.sight()
 
     def room(self) -> int:
         """Room for a single unit at a time."""
@@ -259,7 +270,8 @@ def _chunks(unit: Unit, asking: RequestBuilder) -> Iterator[Chunk]:
 
 def _frame(rows: list[Response], times: list[float] | None, stream: OpenRequests) -> pl.DataFrame:
     keys = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)
-    return to_frame(rows, stream.asked(keys[:, 0], keys[:, 1]), times)
+    shares = stream.picture_shares(rows)  # while the requests are open
+    return to_frame(rows, stream.asked(keys[:, 0], keys[:, 1]), times, shares)
 
 
 def facts_of(frame: pl.DataFrame, na: int, *, exact: bool) -> dict[str, int]:

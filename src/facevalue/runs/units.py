@@ -18,6 +18,7 @@ from facevalue.runs.trials import Index, TrialNumbers
 from facevalue.runs.unparsed import UnparsedReplies
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.remote import UnitFacts
+from facevalue.store.sight import Sight
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Unit:
     key: str
     """Of the object, below the run's URL."""
     trials: Index
-    """Trial numbers in the order of asking; all about one stimulus are neighbours."""
+    """Trial numbers in the order of asking."""
     wanted: npt.NDArray[np.bool_]
     """Trials x repeats, those of re-asks included: which requests are to be made."""
     again: int = 0
@@ -121,6 +122,10 @@ class Workers(Protocol):
         """Wait for a first worker with its model loaded; raises as loading and `check_limits` do."""
         ...
 
+    def sight(self) -> Sight:
+        """Have one worker ask its model about pictures made on the spot."""
+        ...
+
     def room(self) -> int:
         """Number of units that can be taken now."""
         ...
@@ -179,7 +184,7 @@ class UnitPlan:
         self._step = max(answers // self.asking.repeats, 1)
 
     def pieces(self) -> Iterator[Piece]:
-        """All pieces of the run; no stimulus is cut in two."""
+        """All pieces of the run; nothing that is asked together is cut in two, unless it alone is more than a piece."""
         first = 0
         for part, order in zip(self._parts, self._orders, strict=True):
             held: list[Index] = []

@@ -13,6 +13,7 @@ import polars as pl
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError
 from facevalue.stimuli.images import FORMATS, image_files
+from facevalue.stimuli.persons import person_numbers
 from facevalue.store.files import write_whole
 
 _SAVED: dict[str, dict[str, Any]] = {"JPEG": {"quality": 95, "subsampling": 0}, "WEBP": {"lossless": True}, "PNG": {}}
@@ -57,6 +58,8 @@ def write_upright(frame: pl.DataFrame, turned: Sequence[str], file: Path, root: 
         paths[path] = name.as_posix()
     has_ids = (frame["image"] != frame["path"]).any()
     columns = ["path", *(["image"] if has_ids else []), "identity", *frame.columns[3:]]
+    if {*frame["identity"]} <= {*frame["image"]}:  # each picture is somebody else: names of files are nobody's
+        frame = frame.with_columns(pl.Series("identity", person_numbers(frame["identity"]), pl.String))
     table = frame.with_columns(pl.col("path").replace(paths)).select(columns).rename({"image": "id"}, strict=False)
     filled = [name for name in table.columns if table[name].null_count() < table.height]
     write_whole(listed, csv_bytes(table.select(filled)))

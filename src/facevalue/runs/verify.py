@@ -36,5 +36,5 @@ def verify(run: StoredRun) -> Sound:
             odd.append(f"{shard.path}: {fault}")
     if run.study.name == MAKING and (fault := faulty_pictures(run)):
         raise RunError(fault)
-    replies = sum(chunk.height for chunk in answers(run, failed=True))
+    replies = sum(chunk.height for chunk in answers(run))
     return Sound(replies, len(shards), bool(run.facts.id), tuple(odd))

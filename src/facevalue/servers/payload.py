@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 _MOST_TOKENS = 2**32 - 1
 """More tokens than this are counted by nobody: such a number says that the reply is not to be trusted."""
@@ -33,6 +33,29 @@ def unknown_parameter(complaint: str, names: Iterable[str]) -> str | None:
     if not _UNKNOWN.search(complaint):
         return None
     return next((name for name in names if re.search(rf"\b{re.escape(name)}\b", complaint)), None)
+
+
+def named_parameter(complaint: str, spellings: Mapping[str, Sequence[str]]) -> str | None:
+    """Return the parameter that a complaint names first, whatever else it says of it.
+
+    `spellings`: what servers call each parameter that was sent.
+
+    Examples
+    --------
+    >>> names = {"temperature": ["temperature"], "top_p": ["top_p", "topP"]}
+    >>> named_parameter("HTTP 400: `temperature` is deprecated for this model.", names)
+    'temperature'
+    >>> named_parameter("HTTP 400: got an unexpected keyword argument 'topP'", names)
+    'top_p'
+    >>> named_parameter("HTTP 400: the image is too large", names) is None
+    True
+    """
+    places = {
+        name: match.start()
+        for name, words in spellings.items()
+        if (match := re.search(rf"(?<![\w-])(?:{'|'.join(map(re.escape, words))})(?![\w-])", complaint, re.IGNORECASE))
+    }
+    return min(places, key=lambda name: places[name], default=None)
 
 
 def writable(text: str | None) -> str | None:

@@ -4,9 +4,13 @@ import asyncio
 import queue
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
+
+from facevalue.errors import ModelError
+from facevalue.printable import first_line
+from facevalue.servers.open_files import requests_at_once
 
 C = TypeVar("C")
 T = TypeVar("T")
@@ -14,14 +18,19 @@ R = TypeVar("R")
 
 _HEARTBEAT = 0.5
 """Seconds after which a caller who waits looks up: not everywhere can the keyboard interrupt a plain wait."""
+_GRACE = 10.0
+"""Seconds that what is cancelled has to end: other people's code may refuse."""
 
 
 class Pool(Generic[C]):
     """An event loop in a thread of its own, with a resource that lives as long as it.
 
-    Leaving the `with` block cancels what is running, closes the resource and joins the thread.
+    Leaving the `with` block cancels what is running, closes the resource and joins the thread; what does not end within
+    some seconds is left to itself. Coroutines may run other people's code: whatever it raises, or cancels, is an error
+    that the caller gets.
 
     `resource`: returns the asynchronous context manager whose value every coroutine gets, such as an HTTP client.
+    `patience`: seconds for which one coroutine may hold up all others; None for ever.
 
     Examples
     --------
@@ -33,8 +42,11 @@ class Pool(Generic[C]):
     [2, 4, 6]
     """
 
-    def __init__(self, resource: Callable[[], AbstractAsyncContextManager[C]]) -> None:
+    def __init__(self, resource: Callable[[], AbstractAsyncContextManager[C]], patience: float | None = None) -> None:
         self._resource = resource
+        self._patience = patience
+        self._failure: BaseException | None = None
+        self._silent = 0
         self._ready: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._main, name="facevalue-http", daemon=True)
 
@@ -42,24 +54,26 @@ class Pool(Generic[C]):
         self._thread.start()
         if error := self._ready.get():
             self._thread.join()
-            raise error
+            raise _error(error)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
+        with suppress(RuntimeError):  # the loop has ended by itself
+            self._loop.call_soon_threadsafe(self._stop.set)
         if threading.current_thread() is not self._thread:  # a generator may be collected anywhere
-            self._thread.join()
+            self._thread.join(0 if self._is_held_up() else _GRACE)
 
     def map(self, work: Callable[[C, T], Awaitable[R]], items: Iterable[T], width: int) -> Iterator[R]:
         """Work on items, `width` at once, and yield results as they come.
 
-        Items are drawn in the caller's thread, one at a time and only when there is room, so an iterator need be
-        neither fast nor thread-safe, and at most `width` items are held. An exception, of the iterator or of `work`,
-        ends the iteration; results that were there before it are yielded first.
+        Fewer are worked on at once where the process may not open files enough (`open_files`). Items are drawn in the
+        caller's thread, one at a time and only when there is room, so an iterator need be neither fast nor thread-safe,
+        and at most `width` items are held. An exception, of the iterator or of `work`, ends the iteration; results that
+        were there before it are yielded first.
         """
-        source = iter(items)
+        source, width = iter(items), requests_at_once(width)
         results: queue.SimpleQueue[tuple[R | None, BaseException | None]] = queue.SimpleQueue()
         running, more = 0, True
         while more or running:
@@ -75,6 +89,7 @@ class Pool(Generic[C]):
             try:
                 result, error = results.get(timeout=_HEARTBEAT)
             except queue.Empty:
+                self._look_up()
                 continue
             running -= 1
             if error is None:
@@ -84,7 +99,7 @@ class Pool(Generic[C]):
                 result, later = results.get()
                 if later is None:
                     yield result  # type: ignore[misc]
-            raise error
+            raise _error(error)
 
     def run(self, work: Callable[[C], Awaitable[R]]) -> R:
         """Run one coroutine and return what it returns."""
@@ -104,7 +119,9 @@ class Pool(Generic[C]):
         async def report() -> None:
             try:
                 result = await work(self._value, item)
-            except asyncio.CancelledError:
+            except asyncio.CancelledError as error:
+                if not self._stop.is_set():  # cancelled by what was called, or as the loop ended
+                    results.put((None, self._failure or error))
                 raise
             except BaseException as error:
                 results.put((None, error))
@@ -116,14 +133,38 @@ class Pool(Generic[C]):
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-        self._loop.call_soon_threadsafe(create)
+        try:
+            self._loop.call_soon_threadsafe(create)
+        except RuntimeError as error:  # the loop has ended
+            raise _error(self._failure or error) from None
+
+    def _look_up(self) -> None:
+        """Raise what ended the loop, or an error where nothing moves on it for too long."""
+        if not self._thread.is_alive():
+            raise _error(self._failure or RuntimeError("no further request can be sent"))
+        self._silent += 1
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._heard)
+        if self._is_held_up():
+            raise ModelError(f"One request holds up all others: nothing moved for {self._patience:g} s.")
+
+    def _heard(self) -> None:
+        self._silent = 0
+
+    def _is_held_up(self) -> bool:
+        """Whether the loop has not answered: counted in looks, as clocks run on while a process is stopped."""
+        return self._patience is not None and self._silent * _HEARTBEAT > self._patience
 
     def _main(self) -> None:
         try:
             with asyncio.Runner() as runner:
-                runner.run(self._serve())
-        except BaseException as error:
-            self._ready.put(error)
+                try:
+                    runner.run(self._serve())
+                except BaseException as error:
+                    self._failure = error
+        except BaseException as error:  # while it was closed
+            self._failure = self._failure or error
+        self._ready.put(self._failure)
 
     async def _serve(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
@@ -134,3 +175,8 @@ class Pool(Generic[C]):
             for task in list(self._tasks):
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _error(error: BaseException) -> Exception:
+    """An error as callers may get it: an exit or a cancellation that other people's code raises ends no process."""
+    return error if isinstance(error, Exception) else ModelError(f"Requests ended early: {first_line(error)}.")

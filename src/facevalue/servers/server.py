@@ -18,6 +18,7 @@ from facevalue.errors import ModelError
 from facevalue.printable import printable
 from facevalue.redaction import without_key
 from facevalue.servers.connections import JSON, MAX_BODY, BrokenReplyError, Connections, RawReply, UnreachableError
+from facevalue.servers.refusals import is_refusal
 
 MAX_ERROR = 300
 """Characters of a server's error text that are kept."""
@@ -60,8 +61,9 @@ class Failure(Exception):  # noqa: N818 - not every failure of a request is an e
 
     `text`: what happened, for people; holds no secret. `status`: HTTP status, if the server answered. `code`: the
     server's own error code, if it gave one. `transient`: whether the same request may succeed later. `retry_after`:
-    seconds that the server asked to wait. `connected`: whether anything answered. `retries`: how often the request was
-    sent again before, where whoever sends it says so.
+    seconds that the server asked to wait. `connected`: whether anything answered. `payload`: all that the server
+    said, as JSON has it; its text where that is all there is. `retries`: how often the request was sent again before,
+    where whoever sends it says so.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Failure(Exception):  # noqa: N818 - not every failure of a request is an e
         transient: bool = False,
         retry_after: float | None = None,
         connected: bool = True,
+        payload: object = None,
     ) -> None:
         super().__init__(text)
         self.text = text
@@ -81,7 +84,13 @@ class Failure(Exception):  # noqa: N818 - not every failure of a request is an e
         self.transient = transient
         self.retry_after = retry_after
         self.connected = connected
+        self.payload = payload
         self.retries = 0
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the server declined to answer, as opposed to failing at it: it would decline again."""
+        return self.connected and is_refusal(self.text if self.payload is None else self.payload, self.status)
 
 
 class Server:
@@ -190,7 +199,8 @@ class Server:
 
     def _failure(self, reply: RawReply) -> Failure:
         status = reply.status
-        message, code = _error_of(reply.body)
+        payload = _payload_of(reply.body)
+        message, code = _error_of(payload)
         if 300 <= status < 400 and (place := reply.headers.get("location")):
             message = f"it sends to {place}, and no other address than the one that was named gets the key"
         detail = f": {message}" if message else "."
@@ -200,6 +210,7 @@ class Server:
             code=code,
             transient=status in _TRANSIENT or status >= 500,
             retry_after=retry_after(reply.headers, time.time()),
+            payload=payload,
         )
 
 
@@ -217,17 +228,25 @@ def _tls() -> ssl.SSLContext:
     return ssl.create_default_context(cafile=file or (None if folder else certifi.where()), capath=folder)
 
 
-def _error_of(raw: bytearray) -> tuple[str, str | None]:
-    """Return a server's error message and code from the several shapes in use."""
+def _payload_of(raw: bytearray) -> object:
+    """Return what a server says with an error: JSON, or else a text."""
     try:
-        value = _parsed(raw)
+        return _parsed(raw)
     except (ValueError, RecursionError):
-        return raw.decode("utf-8", "replace").strip(), None
+        return raw.decode("utf-8", "replace").strip()
+
+
+def _error_of(value: object) -> tuple[str, str | None]:
+    """Return a server's error message and code from the several shapes in use."""
+    if isinstance(value, str):
+        return value, None
     error = value.get("error", value) if isinstance(value, dict) else value
     code = None
     if isinstance(error, dict):
-        code = error.get("code")
+        code, parameter = error.get("code"), error.get("param")
         error = next((error[k] for k in ("message", "detail", "error") if error.get(k)), error)
+        if isinstance(error, str) and isinstance(parameter, str) and parameter and parameter not in error:
+            error = f"{error} ({parameter})"
     if isinstance(error, list) and (complaints := [text for entry in error if (text := _complaint(entry))]):
         return "; ".join(complaints), code if isinstance(code, str) else None
     text = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)

@@ -81,7 +81,8 @@ class Source(Protocol):
         Parameters
         ----------
         levels:
-            Columns of the stimuli to be shown, one entry per stimulus.
+            Columns of the stimuli to be shown, one entry per stimulus; or the column `image` alone, with pictures of
+            the study's list, whatever is asked about them.
 
         Raises
         ------

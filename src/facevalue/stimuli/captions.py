@@ -22,9 +22,9 @@ from facevalue.errors import DataError
 from facevalue.stimuli.blank import NOTHING
 from facevalue.stimuli.fast_png import encode_png
 from facevalue.stimuli.forms_lettering import Lettering, source, tidy, width
-from facevalue.stimuli.images import FORMATS, MAX_PIXELS, read_header
-from facevalue.stimuli.individuals import eight_bits
+from facevalue.stimuli.images import FORMATS, MAX_PIXELS
 from facevalue.stimuli.kept import Kept
+from facevalue.stimuli.opened import open_picture
 from facevalue.stimuli.pair_source import TEXT
 from facevalue.stimuli.pairs import MIN_SIDE, Pixels
 from facevalue.types import Image, Stimulus
@@ -96,7 +96,11 @@ class Caption:
         if plain.digest in (TEXT, NOTHING):
             raise DataError("A caption stands below a picture, and none is shown: ask only about what has a picture.")
         digest = hashlib.blake2b(f"{self._digest}\n{plain.digest}".encode(), digest_size=16).hexdigest()
-        return replace(plain, digest=digest, load=partial(self._load, plain, digest))
+        share = partial(self._share, plain)
+        return replace(plain, digest=digest, load=partial(self._load, plain, digest), picture_share=share)
+
+    def _share(self, plain: Stimulus) -> float:
+        return self.share_left(plain.load()[0].data)
 
     def _load(self, plain: Stimulus, digest: str) -> tuple[Image, ...]:
         images = []
@@ -117,12 +121,7 @@ class Caption:
         DataError
             It is no picture, too narrow to be written below, or too large with its band.
         """
-        read_header(data, "a picture")
-        try:
-            with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image:
-                picture = np.asarray(eight_bits(PIL.ImageOps.exif_transpose(image)))
-        except Exception as error:  # Pillow raises many kinds for damaged files
-            raise DataError("A picture is damaged: no caption can be written below it.") from error
+        picture = np.asarray(open_picture(data, "a picture that a caption is written below"))
         high, wide, channels = picture.shape
         band = _band(self._paragraphs, wide, high)
         out = np.full((high + len(band), wide, channels), 255, np.uint8)

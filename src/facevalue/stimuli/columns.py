@@ -72,7 +72,7 @@ def lacking(columns: Iterable[Column], names: Sequence[str]) -> list[Fault]:
     Examples
     --------
     >>> [fault.what for fault in lacking([Column("gender", "of the person", needed=True)], ["path", "gendr"])]
-    ["the column 'gender' (of the person) is missing; is 'gendr' meant? There are: path, gendr"]
+    ["your list needs a column 'gender' (of the person); is 'gendr' meant? It has: path, gendr"]
     """
     out = []
     for column in columns:
@@ -82,7 +82,7 @@ def lacking(columns: Iterable[Column], names: Sequence[str]) -> list[Fault]:
         near = get_close_matches(column.name, [name.lower() for name in names], n=1, cutoff=0.6)
         hint = next((f"; is {name!r} meant?" for name in names if near == [name.lower()]), ".")
         meaning = f" ({column.meaning})" if column.meaning else ""
-        out.append(Fault(f"the column {column.name!r}{meaning} is missing{hint} There are: {', '.join(names)}"))
+        out.append(Fault(f"your list needs a column {column.name!r}{meaning}{hint} It has: {', '.join(names)}"))
     return out
 
 

@@ -1,6 +1,5 @@
 """Pictures of one person each, from which pairs are made."""
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,8 +10,9 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind, Source
-from facevalue.stimuli.images import FORMATS, image_files, read_header
+from facevalue.stimuli.images import image_files, read_header
 from facevalue.stimuli.kept import Kept
+from facevalue.stimuli.opened import open_picture
 from facevalue.stimuli.pairs import HEIGHT, MAX_SIDE, Pixels, check_shape, rgb, scaled_size
 
 if TYPE_CHECKING:
@@ -124,16 +124,8 @@ class SourceIndividuals(_Decoded):
 
 def decode(data: bytes, name: str, height: int | None = HEIGHT) -> Pixels:
     """Decode a picture for a pair: RGB of shape (height, width, 3), upright, on white, no higher than `height`."""
-    import PIL.Image  # noqa: PLC0415 - a study that is read opens no picture
-    import PIL.ImageOps  # noqa: PLC0415
-
     _check(data, name, height)
-    try:
-        with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image:
-            pixels = np.array(_small(PIL.ImageOps.exif_transpose(image), height))
-    except Exception as error:  # Pillow raises many kinds for damaged files
-        raise DataError(f"{name}: the image is damaged.") from error
-    return rgb(pixels)
+    return rgb(np.array(_small(open_picture(data, name), height)))
 
 
 def _check(data: bytes, name: str, height: int | None) -> None:
@@ -144,18 +136,8 @@ def _check(data: bytes, name: str, height: int | None) -> None:
         raise DataError(msg)
 
 
-def eight_bits(image: "Picture") -> "Picture":
-    """Return a picture as RGB, or as RGBA where it has alpha, with 8 bits a channel."""
-    if image.mode.startswith("I"):  # 16-bit grey, which Pillow would cut off at 255
-        import PIL.Image  # noqa: PLC0415
-
-        image = PIL.Image.fromarray((np.asarray(image).clip(0, 2**16 - 1) >> 8).astype(np.uint8))
-    return image.convert("RGBA" if image.has_transparency_data else "RGB")
-
-
 def _small(image: "Picture", height: int | None) -> "Picture":
-    """Return a picture with 8 bits a channel and no higher than `height`."""
-    image = eight_bits(image)
+    """Return a picture that is no higher than `height`."""
     if height is None or image.height <= height:
         return image
     import PIL.Image  # noqa: PLC0415

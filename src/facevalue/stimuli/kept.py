@@ -25,6 +25,10 @@ class Kept(Generic[K, V]):
         self._lock = Lock()
         self._size = 0
 
+    def __reduce__(self) -> tuple[type["Kept[K, V]"], tuple[int]]:
+        """Pickle and copy the limit alone: values are made again, and a lock belongs to one process."""
+        return type(self), (self._most,)
+
     @property
     def size(self) -> int:
         """Bytes that are kept."""

@@ -14,6 +14,7 @@ from facevalue.stimuli.manifest import SUFFIXES
 from facevalue.stimuli.name_numbers import ages_in
 from facevalue.stimuli.name_sets import sets_in, words_left
 from facevalue.stimuli.name_words import Match, Phrases, Words, matches, phrases_of, words_of
+from facevalue.stimuli.persons import person_numbers
 
 MOST_PICTURES = 1_000_000
 BASE = frozenset(("base", "baseline", "original", "neutral", "plain", "control", "reference", "none", "before"))
@@ -129,7 +130,7 @@ class _Names:
         """Of each path, the levels of what pictures of a unit differ in."""
 
     def rows(self) -> list[dict[str, str]]:
-        """A row of the manifest for each picture."""
+        """A row of the manifest for each picture; persons have numbers, as files may be called by names."""
         rows = {path: self._row(path) for path in self._paths}
         if any(column.name == AGE for column in self._columns):
             self._add_ages(rows)
@@ -146,6 +147,11 @@ class _Names:
                     row[column.name] = level
         for path in self._paths:
             self._add_misspelt(path, rows[path])
+        for name in (column.name for column in self._columns if column.role == "unit" and column.name != "set"):
+            numbers = person_numbers(row.get(name) or None for row in rows.values())
+            for row, number in zip(rows.values(), numbers, strict=True):
+                if number is not None:
+                    row[name] = number
         return [{name: text.lstrip("=+-@") for name, text in r.items()} | {"path": r["path"]} for r in rows.values()]
 
     def _row(self, path: str) -> dict[str, str]:

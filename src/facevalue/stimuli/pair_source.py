@@ -1,7 +1,6 @@
 """Pairs of pictures as stimuli, composed when they are looked at; and questions without a picture."""
 
 import hashlib
-import io
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -15,6 +14,7 @@ from facevalue.stimuli.base import Kind, factors_of
 from facevalue.stimuli.images import FileSource, content_hash
 from facevalue.stimuli.individuals import Individuals
 from facevalue.stimuli.kept import Kept
+from facevalue.stimuli.opened import picture_on_white
 from facevalue.stimuli.pairs import Composition, encode, first_is_left, side_by_side
 from facevalue.types import Image, Stimulus
 
@@ -132,8 +132,7 @@ def _squeezed(stimulus: Stimulus, size: tuple[int, int]) -> tuple[Image, ...]:
     import PIL.Image  # noqa: PLC0415 - a study that is read opens no picture
 
     (image,) = stimulus.load()
-    with PIL.Image.open(io.BytesIO(image.data)) as picture:
-        small = picture.convert("RGB").resize(size, PIL.Image.Resampling.BILINEAR)
+    small = picture_on_white(image.data, "a pair of pictures").resize(size, PIL.Image.Resampling.BILINEAR)
     return (Image(encode(np.asarray(small)), "image/jpeg"),)
 
 

@@ -14,7 +14,7 @@ import PIL.ImageOps
 
 from facevalue.errors import DataError
 from facevalue.stimuli.images import FORMATS, ImageFiles, content_hash, read_header
-from facevalue.stimuli.individuals import eight_bits
+from facevalue.stimuli.opened import eight_bits, has_sixteen_bits, on_white
 
 SIDE = 32
 """Side of the small view of a picture, in pixels."""
@@ -35,6 +35,10 @@ class PictureFacts(NamedTuple):
     mode: str = ""
     turn: int = _UPRIGHT
     moves: bool = False
+    deep: bool = False
+    """Whether it has 16 bits a channel."""
+    clear: bool = False
+    """Whether it is transparent in places, as far as its view shows."""
     problem: str = ""
 
     @property
@@ -81,17 +85,18 @@ def _looked_at(files: ImageFiles, with_view: bool, path: str) -> tuple[PictureFa
             turn = image.getexif().get(_ORIENTATION, _UPRIGHT)
             moves = bool(getattr(image, "is_animated", False)) and image.format != "MPO"
             turn = turn if turn in range(_UPRIGHT, 9) else _UPRIGHT
-            facts = PictureFacts(digest, *image.size, image.mode, turn, moves)
-            return facts, _view(image, facts) if with_view else None
+            facts = PictureFacts(digest, *image.size, image.mode, turn, moves, has_sixteen_bits(data))
+            if not with_view:
+                return facts, None
+            view = _view(image, facts)
+            clear = view.mode == "RGBA" and view.getchannel("A").getextrema() != (255, 255)
+            return facts._replace(clear=clear), np.asarray(on_white(view).convert("L"))
     except Exception as error:  # Pillow raises many kinds for damaged files
         return PictureFacts(digest, problem=f"is damaged ({type(error).__name__})"), None
 
 
-def _view(image: PIL.Image.Image, facts: PictureFacts) -> npt.NDArray[np.uint8]:
-    """A small grey view of the first frame, upright and on white."""
+def _view(image: PIL.Image.Image, facts: PictureFacts) -> PIL.Image.Image:
+    """A small view of the first frame, upright."""
     image.draft("RGB", (4 * SIDE, 4 * SIDE))  # JPEG alone: decoded at a fraction of its size
     upright = PIL.ImageOps.exif_transpose(image) if facts.turned else image
-    small = eight_bits(upright).resize((SIDE, SIDE), PIL.Image.Resampling.HAMMING)
-    if small.mode == "RGBA":
-        small = PIL.Image.alpha_composite(PIL.Image.new("RGBA", small.size, "white"), small)
-    return np.asarray(small.convert("L"))
+    return eight_bits(upright).resize((SIDE, SIDE), PIL.Image.Resampling.HAMMING)

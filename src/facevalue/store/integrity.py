@@ -66,8 +66,8 @@ def check_shards(folder: Path, facts: RunManifest) -> list[Shard]:
 
 def check_owner(shard: Shard, facts: RunManifest, folder: Path) -> None:
     """Refuse a shard of another run."""
-    if facts.id and shard.run != facts.id:
+    if shard.run != facts.id:
         raise RunError(
-            f"{shard.path} belongs to another run ({shard.run or 'of an older format'}) than {folder} ({facts.id}): "
+            f"{shard.path} belongs to another run ({shard.run}) than {folder} ({facts.id}): "
             "its answers may be another model's, to other questions. Take it out."
         )

@@ -49,11 +49,14 @@ class Lease:
 
     def __enter__(self) -> Self:
         watched: Tag | None = None
-        since = time.monotonic()
+        begun = since = time.monotonic()
         while True:
             stored = self._objects.get(LEASE)
             if stored is None:
-                self._objects.create(LEASE, self._text())
+                if time.monotonic() > begun + self._term:
+                    raise RunError(f"{self._objects.url} does not show what is written there: no run can lie in it.")
+                if not self._objects.create(LEASE, self._text()):
+                    time.sleep(min(1.0, self._term / 10))
                 continue  # read it back: its tag is needed
             holder, tag = _read(stored[0]), stored[1]
             if holder.get("holder") == self._me:

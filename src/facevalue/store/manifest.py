@@ -21,11 +21,10 @@ from facevalue.errors import DataError, RunError
 from facevalue.given import nearest, read_file, to_toml
 from facevalue.seals import sealed, unsealed
 from facevalue.store.files import MANIFEST, write_whole
+from facevalue.store.sight import Sight, sight_document, sight_of_document
 from facevalue.types import STUDY_TEXT, OptionValue, Sampling
 
 FORMAT = 2
-_READ = (1, 2)
-"""Formats that are read. Folders of format 1 have no digests; they get none, and go on as they began."""
 MAX_BYTES = 64 * 2**20
 """Largest `run.toml` that is read."""
 INTERVENTIONS = "interventions"
@@ -125,11 +124,11 @@ class RunManifest:
     preregistration: str | None = None
     """SHA-256 of what was declared before the run (`preregistration.toml` beside this file); None if nothing was."""
     id: str = ""
-    """Random name of the run, which every shard of it holds; empty in format 1."""
+    """Random name of the run, which every shard of it holds."""
     asked_of: int = 0
-    """Hash of the model's name and settings, a part of every request's hash; 0 in format 1."""
+    """Hash of the model's name and settings, a part of every request's hash."""
     stimuli: str | None = None
-    """SHA-256 of `manifest.parquet`; None in format 1."""
+    """SHA-256 of `manifest.parquet`; None before it is written."""
     shards: tuple[str, ...] = ()
     """Names of the shards, in the order of storing. A last one may be missing here if the run was killed."""
     name: str = ""
@@ -143,8 +142,18 @@ class RunManifest:
     that hold at any time."""
     enough: str = ""
     """What was known when that rule ended the run, in a sentence; empty until then."""
-    format: int = FORMAT
-    """Version of this file's layout."""
+    sight: Sight | None = None
+    """Whether the model sees what it is shown, as far as was known before the first question; None where that is no
+    question: nothing is shown, or the model says of itself what it sees."""
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """Tokens of all prompts and of all replies, those of the check of its sight among them."""
+        sight = self.sight or Sight()
+        return (
+            self.counts.prompt_tokens + sight.prompt_tokens,
+            self.counts.completion_tokens + sight.completion_tokens,
+        )
 
     @property
     def replayed(self) -> bool:
@@ -221,7 +230,7 @@ def _shown(name: str, settings: Mapping[str, object]) -> str:
 def write_manifest(folder: Path, manifest: RunManifest) -> None:
     """Write `run.toml`, whole or not at all."""
     data = tomli_w.dumps(to_document(manifest)).encode()
-    write_whole(folder / MANIFEST, data if manifest.format == 1 else sealed(data))
+    write_whole(folder / MANIFEST, sealed(data))
 
 
 def to_document(manifest: RunManifest) -> dict[str, Any]:
@@ -234,7 +243,7 @@ def to_document(manifest: RunManifest) -> dict[str, Any]:
         {INTERVENTIONS: [json.loads(text) for text in encoded]} if isinstance(encoded, list) and encoded else {}
     )
     document = {
-        "format": manifest.format,
+        "format": FORMAT,
         "start": manifest.start,
         "end": manifest.end,
         "exact": manifest.exact,
@@ -262,6 +271,7 @@ def to_document(manifest: RunManifest) -> dict[str, Any]:
         },
         "model": {"name": manifest.model, "settings": dict(manifest.model_settings)},
         "counts": counts,
+        "sight": sight_document(manifest.sight),
         "sessions": [
             without_none(
                 {
@@ -306,7 +316,7 @@ def read_manifest(folder: Path) -> RunManifest:
     except DataError as error:
         raise RunError(str(error)) from None
     form = document.get("format")
-    if form in _READ and form != 1 and rest is data:
+    if form == FORMAT and rest is data:
         raise RunError(f"{path} lacks the digest in its first line: it was damaged or edited. Restore it from a copy.")
     return of_document(document, str(path))
 
@@ -314,7 +324,7 @@ def read_manifest(folder: Path) -> RunManifest:
 def of_document(document: dict[str, Any], name: str) -> RunManifest:
     """Understand the entries of `run.toml`."""
     form = document.get("format")
-    if form not in _READ:
+    if form != FORMAT:
         raise RunError(f"{name} has format {form!r}; this FaceValue reads {FORMAT}. Use the one that wrote it.")
     try:
         return _parsed(document)
@@ -365,7 +375,7 @@ def _parsed(document: dict[str, Any]) -> RunManifest:
         grown=tuple(map(int, document.get("grown", ()))),
         stop_when=str(document.get("stop_when", "")),
         enough=str(document.get("enough", "")),
-        format=int(document["format"]),
+        sight=sight_of_document(document.get("sight")),
     )
 
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 300.0
 """Seconds for which a store that answers with errors, or not at all, is tried again."""
-_FIRST = 10.0  # the same before anything was ever heard of it: a wrong name is told soon
+_FIRST = 10.0
+"""The same before it ever did what is asked, read or write, and for one that refuses: what will not be is told soon."""
 _LONGEST, _PAUSE = 8.0, 0.2  # seconds between two tries
 LARGEST, _LARGEST_TEXT = 2**30, 2**26
 """Bytes of an object, and of a text."""
@@ -92,7 +93,9 @@ class Objects:
         self.url = url
         self._store = store
         self._local = Path(unquote(urlsplit(url).path)) if url.startswith("file://") else None
-        self._heard = False
+        self._works: set[str] = set()
+        """Actions that the store was seen to do."""
+        self._refuses = False
 
     @classmethod
     def at(cls, url: str, *, make: bool = False) -> "Objects":
@@ -272,18 +275,24 @@ class Objects:
         return f"{self.url}/{key}"
 
     def _tries(self, key: str) -> Iterator[None]:
-        """Moments at which something is tried that a store refuses without a reason."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
+        """Moments at which something is tried that a store refuses without a reason; after the first time, just one."""
+        end = time.monotonic() + (0 if self._refuses else _FIRST)
+        while True:
             yield
+            if time.monotonic() >= end:
+                break
             time.sleep(_PAUSE)
-        raise RunError(f"Cannot write {self.called(key)}: the store refuses, though nothing has changed there.")
+        self._refuses = True
+        raise RunError(
+            f"Cannot write {self.called(key)}: the store refuses, though nothing has changed there. It may not take "
+            "conditional writes, which runs need so that no answer is stored twice or lost."
+        )
 
     def _ask(self, key: str, action: str, call: Callable[[], T], patience: float | None = None, **otherwise: T) -> T:
         """Do something with a store; ride out errors that pass, and name those that don't."""
         from obstore.exceptions import AlreadyExistsError, PreconditionError  # noqa: PLC0415
 
-        patience = (PATIENCE if self._heard else _FIRST) if patience is None else patience
+        patience = (PATIENCE if action in self._works else _FIRST) if patience is None else patience
         end, tries = time.monotonic() + patience, 0
         while True:
             try:
@@ -300,12 +309,12 @@ class Objects:
             except Exception as error:
                 if _for_good(error) or time.monotonic() >= end:
                     if patience:
-                        self._heard = False  # what follows, such as putting things in order, waits less long
+                        self._works.clear()  # what follows, such as putting things in order, waits less long
                     raise self._error(key, action, error) from None
                 time.sleep(random.uniform(0.5, 1.0) * min(0.1 * 2**tries, _LONGEST))  # noqa: S311 - no secret
                 tries += 1
             else:
-                self._heard = True
+                self._works.add(action)
                 return result
 
     def _check_bucket(self, error: Exception) -> None:
@@ -381,5 +390,7 @@ def _for_good(error: Exception) -> bool:
     )  # fmt: skip
     final = (
         r"certificate|UnknownIssuer|RequestTimeTooSkewed|InvalidAccessKey|SignatureDoes|AccessDenied|Account must be"
+        r"|status code: (4(?!00|08|09|12|25|29)\d\d|501|505|507)"  # refused, or it has no room or no such request
+        r"|os error (1|13|27|28|30|122)\b"  # of a folder: not permitted, too large, full, read-only
     )
     return is_final or re.search(final, str(error), re.I) is not None or isinstance(error, TypeError | ValueError)

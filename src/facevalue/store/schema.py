@@ -44,6 +44,8 @@ class Stored(NamedTuple):
     A run is only resumed if its trials would be asked in the same way, so that a replaced image or prompt never
     inherits old answers.
     """
+    picture_share: float | None
+    """f32 or null. Share of the height that the picture took above a text, where the study reads places on it."""
 
 
 RESPONSES = pl.Schema(
@@ -58,13 +60,17 @@ RESPONSES = pl.Schema(
         "latency_ms": pl.Float32(),
         "error": pl.String(),
         "request": pl.UInt64(),
+        "picture_share": pl.Float32(),
     }
 )
 """Schema of `RUN/responses/part-*.parquet`; see `Stored` for what each column means."""
 
+PICTURE_SHARE = "picture_share"
+"""Column of responses that says which share of the height the picture took, for studies that read places on it."""
+
 TIMED = pl.Schema({**RESPONSES, "at": pl.Datetime("ms", "UTC")})
-"""The same with the optional last column `at`: when the answer came; null where nobody knows, as in older shards and
-where recorded answers are replayed. It says when, not what: readers leave it out unless they are asked for it, so that
+"""The same with the optional last column `at`: when the answer came; null where recorded
+answers are replayed. It says when, not what: readers leave it out unless they are asked for it, so that
 runs that ended with the same answers have the same table."""
 
 assert tuple(RESPONSES) == Stored._fields

@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import DataError, RunError
-from facevalue.parquet import parquet_bytes, read_metadata, read_table, scan_tables
+from facevalue.parquet import parquet_bytes, read_metadata, read_table
 from facevalue.seals import SHARD, check_shard, digest_of
 from facevalue.store.files import ASIDE, RESPONSES_FOLDER, sync_folder, write_whole
 from facevalue.store.schema import FORMAT, RESPONSES, TIMED
@@ -31,10 +31,10 @@ UNREADABLE = (DataError, pl.exceptions.PolarsError)
 class Shard:
     """A file of responses."""
 
-    # `part-NUMBER-DIGEST.parquet`; shards were stored in the order of their numbers. Old ones have no digest there.
+    # `part-NUMBER-DIGEST.parquet`; shards were stored in the order of their numbers.
     path: Path
     rows: int
-    run: str = ""  # id of the run that it belongs to; empty in old shards
+    run: str  # id of the run that it belongs to
 
 
 def shard_path(folder: Path, number: int, digest: str) -> Path:
@@ -101,12 +101,10 @@ def _inspected(path: Path, *marks: int) -> Shard:  # noqa: ARG001 - by which the
     """The same, once for as long as the file stays as it is: hashing goes as fast as reading, but not for free."""
     check_shard(path)
     facts = read_metadata(path)
-    version = facts.get(_VERSION, str(FORMAT))
+    version = facts.get(_VERSION)
     if version != str(FORMAT):
         raise RunError(f"{path} has format {version}; this FaceValue reads {FORMAT}. Use the one that wrote it.")
-    rows = facts.get(_ROWS)
-    count = int(rows) if rows is not None else int(scan_tables([path]).select(pl.len()).collect().item())
-    return Shard(path, count, facts.get(_RUN, ""))
+    return Shard(path, int(facts[_ROWS]), facts[_RUN])
 
 
 def checked(path: Path) -> Shard:

@@ -16,12 +16,13 @@ import polars as pl
 from facevalue.hashing import Hashes
 from facevalue.store.files import RESPONSES_FOLDER, make_folder
 from facevalue.store.journal import Journal
-from facevalue.store.schema import RESPONSES, TIMED
+from facevalue.store.schema import PICTURE_SHARE, RESPONSES, TIMED
 from facevalue.store.shards import compact, next_number, remove_leftovers, shard_paths, write_shard
 from facevalue.types import Response
 
 Numbers = npt.NDArray[np.int64]
 Asked = Callable[[Numbers, Numbers], Hashes]
+Shares = Callable[[Sequence[Response]], Sequence[float | None] | None]
 _FULL = 64 * 2**20  # bytes of a journal, of which one too large is not read back
 _MERGE_EVERY = 64  # shards; keeps the number of files below about 2 x 64 + one per full shard
 
@@ -48,9 +49,11 @@ class ShardWriter:
         guard: Callable[[], AbstractContextManager[None]] = nullcontext,
         timed: bool = False,
         journal_seconds: float = 0.02,
+        picture_shares: Shares | None = None,
     ) -> None:
         self._folder = folder
         self._asked = asked
+        self._picture_shares = picture_shares
         self._limit = rows
         self._seconds = seconds
         self._stored = stored
@@ -159,8 +162,9 @@ class ShardWriter:
             return None
         rows = self._waiting[:count]
         keys = np.array([row[:2] for row in rows], dtype=np.int64)
+        shares = None if self._picture_shares is None else self._picture_shares(rows)  # while requests are open
         hashes = self._asked(keys[:, 0], keys[:, 1])
-        frame = to_frame(rows, hashes, self._times[:count] if self._timed else None)
+        frame = to_frame(rows, hashes, self._times[:count] if self._timed else None, shares)
         del self._waiting[:count], self._times[:count]
         self._held.append(frame)
         self._held_rows += frame.height
@@ -189,8 +193,13 @@ def _nobody(paths: Collection[Path]) -> None:
     """Keep no list of stored files."""
 
 
-def to_frame(rows: Sequence[Response], hashes: Hashes, times: Sequence[float] | None = None) -> pl.DataFrame:
-    """Responses, the hashes of their requests and perhaps when they came as columns, sorted by request."""
+def to_frame(
+    rows: Sequence[Response],
+    hashes: Hashes,
+    times: Sequence[float] | None = None,
+    picture_shares: Sequence[float | None] | None = None,
+) -> pl.DataFrame:
+    """Responses, the hashes of their requests, picture shares and perhaps when they came, sorted by request."""
     if not rows:
         return pl.DataFrame(schema=RESPONSES if times is None else TIMED)
     trial, repeat, status, text, probs, prompt, completion, latency, error = zip(*rows, strict=True)
@@ -206,6 +215,7 @@ def to_frame(rows: Sequence[Response], hashes: Hashes, times: Sequence[float] | 
             pl.Series("latency_ms", latency, dtype=pl.Float32),
             pl.Series("error", error, dtype=pl.String),
             pl.Series("request", hashes),
+            pl.Series(PICTURE_SHARE, picture_shares or [None] * len(rows), dtype=RESPONSES[PICTURE_SHARE]),
         ]
     )
     if times is not None:

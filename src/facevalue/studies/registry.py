@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from facevalue.protocol.making import Making
     from facevalue.protocol.study import Study
 
-EXAMPLES = ("hiring-screen", "caption-assistant", "stylisticbias-declared")
+EXAMPLES = ("hiring-screen", "forced-choice", "caption-assistant", "stylisticbias-declared")
 """Files of studies that come with FaceValue, to start one's own from."""
 PUBLISHED = ("stylisticbias", "vignette", "visbias", "modscan", "counterfactuals")
 """Those that come with FaceValue; others may join `STUDIES`."""
@@ -126,7 +126,7 @@ def _packaged(name: str) -> Protocol:
 
 
 def _declared(name: str) -> Protocol:
-    protocol: Protocol = _OWN.parse(file_text(name), f"{name}.toml")
+    protocol: Protocol = _OWN.parse(file_text(name), "")
     return replace(protocol, extras=replace(DECLARED[name], making=protocol.extras.making))
 
 
@@ -212,20 +212,6 @@ def asked(name: str, options: Mapping[str, OptionValue]) -> Protocol:
     """The protocol of a stored run: a run of one's own study holds its text, and no file is read."""
     text = options.get(STUDY_TEXT)
     return _OWN.parse(text) if isinstance(text, str) else published(name)
-
-
-def as_called_now(name: str, options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-    """The options of a stored run, by the names that settings and their values have today."""
-    if name not in STUDIES or STUDY_TEXT in options:
-        return dict(options)
-    renamed = {setting.earlier: setting.name for setting in STUDIES[name].settings if setting.earlier}
-    values = {setting.name: setting.earlier_values for setting in STUDIES[name].settings if setting.earlier_values}
-    today = {renamed.get(key, key): value for key, value in options.items()}
-    return today | {key: _renamed(today[key], values[key]) for key in values if key in today}
-
-
-def _renamed(value: OptionValue, today: Mapping[str, str]) -> OptionValue:
-    return [today.get(name, name) for name in value] if isinstance(value, list) else today.get(str(value), value)
 
 
 def build(name: str, options: Mapping[str, OptionValue], manifest: "pl.DataFrame | None" = None) -> "Study":

@@ -205,7 +205,7 @@ def parsed(run: StoredRun, index: AnswerIndex, places: Places) -> pl.DataFrame:
 
 def replies_read(run: StoredRun, stored: pl.DataFrame) -> pl.DataFrame:
     """Stored replies with the factors of their trials, as a study reads them: what is said after thinking."""
-    texts = stored.with_columns(spoken(pl.col("text"))).select("repeat", "status", "text", "probs")
+    texts = stored.with_columns(spoken(pl.col("text"))).select(run.study.reading.columns)
     return pl.concat([run.study.design.trials(stored["trial"].to_numpy()), texts], how="horizontal")
 
 

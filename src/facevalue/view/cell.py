@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from facevalue.errors import DataError
 from facevalue.measures.base import written
+from facevalue.measures.caveats import after
 from facevalue.protocol.lookup import Estimate
 from facevalue.report import formatting
 from facevalue.report.blocks.view import View
@@ -193,7 +194,7 @@ def _definition(view: View, e: Estimate) -> Definition:
 def _steps(view: View, e: Estimate) -> Sequence[Step]:
     """What stands beside an estimate's value, in the report's words."""
     interval = view.interval(e)
-    method = f": {e.method}" if e.method and e.method not in interval else ""
+    method = f": {e.method_words}" if e.method_words and e.method_words not in interval else ""
     steps = [Step("Interval", f"{view.value(e)} {interval}{method}")]
     size = view.numbers.size(e)
     if (floor := view.floor(size)) != DASH:
@@ -208,7 +209,7 @@ def _steps(view: View, e: Estimate) -> Sequence[Step]:
     verdict = verdict_of(e.verdict)
     if verdict is not None:
         reason = f" {e.why}" if e.why and not MEANINGS[verdict].startswith(e.why) else ""
-        steps.append(Step("Verdict", f"{verdict.value}.{reason} {MEANINGS[verdict]}"))
+        steps.append(Step("Verdict", f"{after(verdict.value, e.caveat)}.{reason} {MEANINGS[verdict]}"))
     return steps
 
 

@@ -97,6 +97,8 @@ class ViewedEstimate:
     p: float | None
     floor: float | None
     verdict: str | None
+    caveat: str
+    """What else could explain the verdict; empty for nothing."""
     text: EstimateTexts
     scale: AxisOfMeasure | None
 
@@ -188,7 +190,7 @@ class EstimateRows:
         return ViewedEstimate(
             key, e.measure, f"{title}: {label_of(e, view.titles)}" if e.labels else title, labels,
             e.value, e.low, e.high, e.page_low, e.page_high, e.level, e.n, e.clusters, e.unit, e.p,
-            view.numbers.floor(e), e.verdict,
+            view.numbers.floor(e), e.verdict, e.caveat,
             EstimateTexts(view.value(e), view.interval(e), chance), self.axis(e.measure),
         )  # fmt: skip
 

@@ -15,7 +15,9 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from facevalue.errors import DataError, RunError, SettingError
+from facevalue.report.formatting import counted
 from facevalue.runs.attention_maps import trials_with_maps
+from facevalue.runs.pseudonyms import LEFT_OUT, Pseudonyms
 from facevalue.runs.reply_words import said
 from facevalue.shell_commands import shell_command
 from facevalue.store.files import make_folder, write_whole
@@ -71,18 +73,37 @@ class _Pictures:
         self._states = {state.number: state for state in runs.states()}
         self._public = {number: PublicPictures(state.run) for number, state in self._states.items() if public}
         self._folder, self._written, self._hidden = folder, dict[str, str](), set[str]()
+        self._names = {number: Pseudonyms.of(state.run) for number, state in self._states.items() if public}
+        self._unnamed = 0
 
     @property
     def note(self) -> str:
         """What was left out."""
-        left_out = len(self._hidden)
-        if not left_out:
-            return ""
-        of_all = left_out + sum(_PICTURE_OF_TRIAL.search(path) is not None for path in self._written.values())
-        return (
-            f"{left_out:,} of {of_all:,} pictures are left out: nothing says that they may be shown to anybody, as the "
-            "column `public` of their list can."
-        )
+        left_out, notes = len(self._hidden), []
+        if left_out:
+            of_all = left_out + sum(_PICTURE_OF_TRIAL.search(path) is not None for path in self._written.values())
+            notes.append(
+                f"{left_out:,} of {of_all:,} pictures are left out: nothing says that they may be shown to anybody, as "
+                "the column `public` of their list can."
+            )
+        if any(self._names.values()):
+            notes.append("Persons and files have numbers in place of names.")
+        if self._unnamed:
+            notes.append(f"{counted(self._unnamed, 'reply that names', 'replies that name')} one left out.")
+        return " ".join(notes)
+
+    def without_names(self, value: Any, number: str = "") -> Any:
+        """A document with numbers in place of names, of one run or all; none where the folder is not for everybody."""
+        for of_run in [self._names[number]] if number in self._names else self._names.values():
+            value = of_run.document(value)
+        return value
+
+    def reply(self, text: str, number: str) -> str:
+        """A reply; that it is left out where it names somebody."""
+        if number in self._names and self._names[number].names_one(text):
+            self._unnamed += 1
+            return LEFT_OUT
+        return text
 
     @property
     def count(self) -> int:
@@ -169,11 +190,11 @@ def export_folder(runs: OpenedRuns, folder: Path, *, public: bool = False) -> Ex
     html = _embedded(runs, pictures) if size <= _EMBEDDED else ""
     if not html:
         html = page.page("folder")
-        for name, make in _makers(runs, pictures):
-            value = pictures.placed(plain(make()))
-            _write(folder / "data" / f"{name}.json", json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
         for state in states:
             _write_answers(folder / "data" / f"answers-{state.number}.parquet", _stored_answers(state, pictures))
+        for name, make in _makers(runs, pictures):
+            value = pictures.without_names(pictures.placed(plain(make())))
+            _write(folder / "data" / f"{name}.json", json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
     for name in page.STATIC:
         if (data := page.built_file(name)) is not None:
             _write(folder / name, data)
@@ -188,9 +209,12 @@ def _write(path: Path, data: bytes) -> None:
 
 def _embedded(runs: OpenedRuns, pictures: _Pictures) -> str:
     """The page with all its data in it; empty where these are too many bytes."""
-    documents = {name: pictures.placed(plain(make())) for name, make in _makers(runs, pictures)}
-    for state in runs.states():
-        documents[f"rows-{state.number}"] = [row for rows in _stored_answers(state, pictures) for row in rows]
+    answers_of = {
+        f"rows-{state.number}": [row for rows in _stored_answers(state, pictures) for row in rows]
+        for state in runs.states()
+    }
+    documents = {name: pictures.without_names(pictures.placed(plain(make()))) for name, make in _makers(runs, pictures)}
+    documents |= answers_of
     text = json.dumps(documents, ensure_ascii=False, allow_nan=False)
     return page.page("embedded", text) if len(text) <= _MOST_BYTES else ""
 
@@ -207,7 +231,7 @@ def _makers(runs: OpenedRuns, pictures: _Pictures) -> Iterator[tuple[str, Callab
         yield "compare", lambda: side_by_side
     for state in states:
         yield from _of_run(state)
-    # after all pictures, of which it says how many were left out
+    # after all pictures and replies, of which it says how many were left out
     yield "head", lambda: {**plain(head(runs)), "exported": True, "note": pictures.note or None}
 
 
@@ -258,7 +282,7 @@ def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures)
         options = [option.wording for option in question.options]
         probs = row["stored probs"]
         shares = [{"option": o, "share": p} for o, p in zip(options, probs, strict=False)] if probs else None
-        yield plain(
+        of_row = plain(
             {
                 "trial": row["trial"],
                 "repeat": row["repeat"],
@@ -266,7 +290,7 @@ def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures)
                 "answer": answer,
                 "why": reason_of(row, titles),
                 "na": row["na"],
-                "reply": said(row["stored text"], probs, question.options)[:LONGEST],
+                "reply": pictures.reply(said(row["stored text"], probs, question.options), state.number)[:LONGEST],
                 "when": row["stored at"],
                 "levels": to_json({name: str(row[name]) for name in names if row.get(name) is not None}),
                 "factors": to_json(factor_words(row, names, titles)),
@@ -281,6 +305,7 @@ def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures)
                 "latency_ms": row["stored latency_ms"],
             }
         )
+        yield pictures.without_names(of_row, state.number)
 
 
 def _notes(

@@ -101,7 +101,7 @@ class Lead:
 
     asked: AskedFirst
     verdict: str
-    """Kind of answer, in the report's words."""
+    """Kind of answer with the caveat of all that was found, in the report's words."""
     look: str
     """Class of the verdict: found, equal, nothing or unknown."""
     sentences: tuple[str, ...]
@@ -184,7 +184,7 @@ def lead(state: RunState) -> Lead:
     notes = filter(None, (PROVISIONAL if not state.is_complete else "", unchecked(state.run)))
     return Lead(
         _asked(state, tuple(facts_of(data))),
-        upper(answer.verdict.value),
+        upper(answer.title),
         verdict_class(answer),
         tuple(passage.text for passage in answer.passages),
         answer.more,

@@ -11,7 +11,6 @@ from facevalue.protocol.look import Of
 from facevalue.report.answer_flips import shortened
 from facevalue.runs.reply_words import said
 from facevalue.runs.stored import StoredRun, first_valid
-from facevalue.types import Status
 from facevalue.view.answer_index import AnswerIndex, index_of
 from facevalue.view.answers import parsed
 from facevalue.view.background import NotYetError
@@ -23,12 +22,11 @@ _EXAMPLES, _GROUPS, _LONGEST = 12, 40, 600
 _LOOKED_AT, _AT_ONCE = 1_000_000, 20_000
 """Answers among which replies of a reason are looked for, and how many of them at a time."""
 _FAILED, _WAITING = "Replies without an answer could not be looked for", "Replies are being looked for."
-_IS_REPLY = pl.col("status") != Status.ERROR.value
 
 
 @dataclass(frozen=True, slots=True)
 class GroupMissingShare:
-    """Share of a group's replies without a valid answer, and the number of its replies."""
+    """Share of a group's questions without a valid answer, and their number."""
 
     label: str
     level: str
@@ -43,7 +41,7 @@ class GroupMissingShare:
 
 @dataclass(frozen=True, slots=True)
 class MissingReply:
-    """A reply without a valid answer."""
+    """A reply without a valid answer, or what the request failed with."""
 
     trial: int
     repeat: int
@@ -52,7 +50,7 @@ class MissingReply:
 
 @dataclass(frozen=True, slots=True)
 class MissingReason:
-    """A reason for which answers are missing. Shares by group are taken of refusals, and of all reasons together."""
+    """A reason for missing answers. Shares by group are of refusals, of failed requests, and of all reasons."""
 
     status: str
     title: str
@@ -64,7 +62,7 @@ class MissingReason:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Missing answers of a run; `total`: replies, valid or not. `pending`: replies are being looked for."""
+    """Missing answers of a run; `total`: questions that were asked. `pending`: replies are being looked for."""
 
     total: int
     pending: bool
@@ -75,7 +73,7 @@ class Missing:
 def missing(state: RunState) -> Missing:
     """Missing answers of a run."""
     tally = state.tally
-    total = tally.asked - tally.failed
+    total = tally.asked
     examples: dict[str, list[MissingReply]] = {}
     pending = False
     try:
@@ -127,7 +125,7 @@ def _examples(run: StoredRun, index: AnswerIndex, reason_count: int) -> dict[str
     """Replies of each reason, from the first answers that were stored."""
     examples, looked_at = pl.DataFrame(schema={"na": pl.String, "trial": pl.Int64}), 0
     for places in index.as_stored(_AT_ONCE):
-        rows = parsed(run, index, places).filter(_IS_REPLY, pl.col("na").is_not_null())
+        rows = parsed(run, index, places).filter(pl.col("na").is_not_null())
         pieces = [examples, rows.select(pl.col("na").cast(pl.String), pl.col("trial").cast(pl.Int64))]
         examples = pl.concat(pieces).group_by("na", maintain_order=True).head(_EXAMPLES)
         looked_at += places.size
@@ -136,14 +134,14 @@ def _examples(run: StoredRun, index: AnswerIndex, reason_count: int) -> dict[str
     if not examples.height:
         return {}
     of_trials = [index.places_of_trial(trial) for trial in examples["trial"].unique(maintain_order=True)]
-    answered = parsed(run, index, np.concatenate(of_trials)).filter(_IS_REPLY).with_columns(reply=pl.col("repeat"))
+    answered = parsed(run, index, np.concatenate(of_trials)).with_columns(reply=pl.col("repeat"))
     if run.study.draws.reasks:
         answered = first_valid(answered, run.study.repeats)
     na = answered.filter(pl.col("na").is_not_null()).group_by("na", maintain_order=True).head(_EXAMPLES)
     questions = run.study.ask(run.study.design.trials(na["trial"].to_numpy().astype(np.int64)))
-    columns = na.select(pl.col("na").cast(pl.String), "trial", "reply", "stored text", "stored probs")
+    columns = na.select(pl.col("na").cast(pl.String), "trial", "reply", "stored text", "stored probs", "stored error")
     out: dict[str, list[MissingReply]] = {}
-    for (reason, trial, repeat, text, probs), question in zip(columns.iter_rows(), questions, strict=True):
-        reply = shortened(said(text, probs, question.options), _LONGEST)
+    for (reason, trial, repeat, text, probs, error), question in zip(columns.iter_rows(), questions, strict=True):
+        reply = shortened(error if text is None and error else said(text, probs, question.options), _LONGEST)
         out.setdefault(reason, []).append(MissingReply(trial, repeat, reply))
     return out

@@ -129,7 +129,7 @@ def _square(column: QuestionColumn, square: Square, places: dict[tuple[str, str]
         _SIGNS.get(square.mark),
         square.mark.value,
         SIGNS[square.mark][0],
-        " ".join(filter(None, [square.label, square.count and f"({square.count})"])),
+        " ".join(filter(None, [square.label, square.count and f"({square.count})", square.caveat])),
         square.reading,
         square.is_of_page,
         places.get((cell.study, cell.model)),

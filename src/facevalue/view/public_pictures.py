@@ -7,8 +7,8 @@ import polars as pl
 
 from facevalue.places import is_url
 from facevalue.protocol.variant_trials import ConditionStimuli
-from facevalue.runs.passing_answers import PICTURES
 from facevalue.runs.remote_pictures import own_folder
+from facevalue.runs.shown_pictures import PICTURES
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.images import FileSource

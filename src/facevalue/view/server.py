@@ -8,6 +8,7 @@ import webbrowser
 import uvicorn
 
 from facevalue.errors import SettingError
+from facevalue.runs.interrupts import Interrupts
 from facevalue.view.app import application
 from facevalue.view.opened import OpenedRuns
 
@@ -41,14 +42,17 @@ class Viewer:
         self._app = application(runs, token, number)
 
     def serve(self, *, browser: bool) -> None:
-        """Answer until interrupted; `browser`: whether to open the address in the browser."""
+        """Answer until interrupted, which raises KeyboardInterrupt.
+
+        `browser`: whether to open the address in the browser.
+        """
         config = uvicorn.Config(
             self._app, log_level="error", access_log=False, lifespan="off", server_header=False, date_header=False,
             http="h11", ws="none", loop="asyncio", h11_max_incomplete_event_size=32_768, timeout_graceful_shutdown=1,
         )  # fmt: skip
         if browser:
             webbrowser.open(f"{self._root}?once={self._app.code()}")
-        with self._socket:
+        with self._socket, Interrupts(0):  # of its own: in a background job SIGINT is ignored
             uvicorn.Server(config).run(sockets=[self._socket])
 
 

@@ -20,11 +20,11 @@ from facevalue.report.answer_flips import shortened
 from facevalue.runs.attention_maps import maps_of
 from facevalue.runs.inspecting import CHECKS
 from facevalue.runs.judged import read_judgments
-from facevalue.runs.passing_answers import PICTURES
 from facevalue.runs.people import read_people
 from facevalue.runs.ratings import REPLIES, kept_at
 from facevalue.runs.remote_pictures import own_folder
 from facevalue.runs.reviewed_replies import replies_by_people
+from facevalue.runs.shown_pictures import PICTURES
 from facevalue.runs.stored import StoredRun
 from facevalue.types import Question
 from facevalue.view.answer_index import AnswerIndex, Places, stored_rows

@@ -16,7 +16,7 @@ import PIL.Image
 import pytest
 
 from facevalue.errors import DataError, ModelError, UnknownNameError
-from facevalue.models import load
+from facevalue.models import base, load
 from facevalue.models.base import ModelOptions
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 from tests.models.hf import planted, tiny
@@ -257,6 +257,7 @@ def many(taken: list[int], count: int = 40) -> Iterator[Request]:
 
 def test_a_bounded_number_of_stimuli_is_taken_ahead(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adapter, "_AHEAD", (2, 4))
+    monkeypatch.setattr(base, "_GATHERED", 2)  # requests about one stimulus
     taken: list[int] = []
     ahead = [max(taken) - response.trial // 10 for response in model.respond(many(taken))]
     assert len(ahead) == 80
@@ -430,7 +431,7 @@ def test_seeds_reproduce_and_trials_have_numbers_of_their_own(folder: Path, mode
 
 
 def test_constrained_requests_are_answered_by_options(model: Any) -> None:
-    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install 'facevalue[hf]'")
+    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install '.[hf]'")
     wanted = [request._replace(constrain=True) for request in requests(shown("one"), exact=False)]
     assert {response.text for response in answers(model, wanted).values()} <= {"(a)", "(b)"}
     assert model.capabilities.structured
@@ -515,7 +516,7 @@ def test_pictures_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_sessions_of_the_document_run_as_printed(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install 'facevalue[hf]'")
+    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install '.[hf]'")
     document = (Path(__file__).parents[3] / "docs/how-to/local-models.md").read_text()
     sessions = "\n".join(re.findall(r"^```pycon\n(.*?)^```$", document, re.MULTILINE | re.DOTALL))
     shutil.copytree(folder, tmp_path / "models" / "llava-1.5-7b-hf")

@@ -108,5 +108,5 @@ def test_damaged_weights_are_one_message(tmp_path: Path) -> None:
 
 def test_without_transformers_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(DependencyError, match=r"pip install 'facevalue\[hf\]'"):
+    with pytest.raises(DependencyError, match=r"pip install '.\[hf\]'"):
         load_detector(tmp_path)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from facevalue.errors import DataError, ModelError
-from facevalue.models import load
+from facevalue.models import base, load
 from facevalue.models.base import ModelOptions
 from facevalue.types import Image, Question, Request, Sampling, Status, Stimulus
 from tests.models.hf import planted, tiny
@@ -100,6 +100,7 @@ def test_a_stream_that_is_given_up_leaves_nothing_for_the_next(two: Any) -> None
 
 def test_no_more_is_taken_than_can_be_worked_on(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "_WAITING", 2)
+    monkeypatch.setattr(base, "_GATHERED", 1)
     taken: list[int] = []
 
     def stream() -> Iterator[Request]:

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip install 'facevalue[hf]'")
-pytest.importorskip("transformers", reason="transformers is not installed: pip install 'facevalue[hf]'")
+torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip install '.[hf]'")
+pytest.importorskip("transformers", reason="transformers is not installed: pip install '.[hf]'")
 
 from benchmarks import bench_engine  # noqa: E402
 from benchmarks.engine_flops import Prompts, each_alone, shared  # noqa: E402

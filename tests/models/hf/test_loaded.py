@@ -257,7 +257,7 @@ def test_transformers_is_silent_while_it_loads_and_as_before_afterwards(
 
 def test_without_the_libraries(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(DependencyError, match=r"pip install 'facevalue\[hf\]'"):
+    with pytest.raises(DependencyError, match=r"pip install '.\[hf\]'"):
         load_model(str(llava))
 
 

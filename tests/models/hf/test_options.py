@@ -270,7 +270,7 @@ def byte_level() -> Any:
 
 def sentencepiece() -> Any:
     """As LLaMA's: a blank before the first word, characters it doesn't know as bytes."""
-    tf: Any = pytest.importorskip("transformers", reason="transformers is not installed: pip install 'facevalue[hf]'")
+    tf: Any = pytest.importorskip("transformers", reason="transformers is not installed: pip install '.[hf]'")
     tokenizers: Any = pytest.importorskip("tokenizers")
     core = tokenizers.models.BPE(
         vocab={
@@ -338,7 +338,7 @@ def test_pieces_are_the_text(make: Any) -> None:
 
 
 def test_a_tokenizer_that_does_not_say_its_bytes_is_refused() -> None:
-    tf: Any = pytest.importorskip("transformers", reason="transformers is not installed: pip install 'facevalue[hf]'")
+    tf: Any = pytest.importorskip("transformers", reason="transformers is not installed: pip install '.[hf]'")
     tokenizers: Any = pytest.importorskip("tokenizers")
     words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "[UNK]": 1}, unk_token="[UNK]"))
     with pytest.raises(ModelError, match="byte-level and SentencePiece"):

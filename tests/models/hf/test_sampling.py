@@ -214,7 +214,7 @@ ODD = ("(a)", 'say "x"', "50% [y]\\z", "été\nné", "a.b*c+d?", "{#&~-/^$|}", "
 
 
 def test_constrained_replies_are_always_one_of_the_options(engine: Any) -> None:
-    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install 'facevalue[hf]'")
+    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install '.[hf]'")
     question = Question(prompt="Which?", options=tuple(Option("", text, text) for text in ODD))
     drawn = replies(engine, [Wish(question, Sampling(2.5, 1.0, 20), seed, constrain=True) for seed in range(100)])
     assert {reply.text for reply in drawn} <= set(ODD)
@@ -224,14 +224,14 @@ def test_constrained_replies_are_always_one_of_the_options(engine: Any) -> None:
 
 @pytest.mark.parametrize("text", ODD)
 def test_any_text_can_be_an_option(engine: Any, text: str) -> None:
-    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install 'facevalue[hf]'")
+    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install '.[hf]'")
     question = Question(prompt="Which?", options=(Option("", text, "only"),))
     (reply,) = replies(engine, [Wish(question, Sampling(1.0, 1.0, 24), 1, constrain=True)])
     assert (reply.text, reply.ended) == (text, True)
 
 
 def test_a_constrained_reply_is_drawn_from_what_is_left_of_the_same_logits(engine: Any) -> None:
-    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install 'facevalue[hf]'")
+    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install '.[hf]'")
     question = ask("honest", (Option("", "A", "one"), Option("", "B", "two")))
     (group,) = prepare(engine.loaded, [PICTURE], [question])
     words, inputs = engine.loaded.tokenizer, group.full(0)
@@ -263,7 +263,7 @@ HELD = [
 def test_constrained_replies_and_their_exact_probabilities_agree_over_2000_draws(
     engine: Any, sampling: Sampling
 ) -> None:
-    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install 'facevalue[hf]'")
+    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install '.[hf]'")
     found = {number: score for number, score, _ in engine.score([PICTURE], HELD, sampling, constrain=True)}
     each = 2000 // len(HELD) + 1
     drawn = replies(engine, [Wish(question, sampling, seed, True) for seed in range(each) for question in HELD])
@@ -277,7 +277,7 @@ def test_constrained_replies_and_their_exact_probabilities_agree_over_2000_draws
 
 
 def test_what_may_come_next_is_the_same_for_drawn_and_for_exact(engine: Any) -> None:
-    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install 'facevalue[hf]'")
+    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install '.[hf]'")
     vocabulary = engine._vocabulary
     odd = tuple(Option("", text, text) for text in ODD[:5]) + A_AB
     for options in (LETTERS, A_AB, odd):
@@ -301,7 +301,7 @@ def test_what_may_come_next_is_the_same_for_drawn_and_for_exact(engine: Any) -> 
 
 
 def test_a_reply_cannot_be_held_to_nothing(engine: Any) -> None:
-    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install 'facevalue[hf]'")
+    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install '.[hf]'")
     empty = ask("warm", (LETTERS[0], Option("", " ", "none")))
     first, second = replies(engine, [Wish(empty, Sampling(), 1, True), Wish(ask("warm"), Sampling(), 1, True)])
     assert isinstance(first, Failed)
@@ -315,5 +315,5 @@ def test_without_the_grammar_library_the_message_says_what_to_install(
     monkeypatch.setitem(sys.modules, "llguidance", None)
     engine = planted.engine(llava)
     assert replies(engine, [Wish(ask("warm"), Sampling(1.0, 1.0, 2))])
-    with pytest.raises(DependencyError, match=r"facevalue\[hf\]"):
+    with pytest.raises(DependencyError, match=r"pip install '.\[hf\]'"):
         replies(engine, [Wish(ask("warm"), Sampling(1.0, 1.0, 2), constrain=True)])

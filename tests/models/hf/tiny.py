@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip install 'facevalue[hf]'")
-tf: Any = pytest.importorskip("transformers", reason="transformers is not installed: pip install 'facevalue[hf]'")
-tokenizers: Any = pytest.importorskip("tokenizers", reason="tokenizers is not installed: pip install 'facevalue[hf]'")
+torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip install '.[hf]'")
+tf: Any = pytest.importorskip("transformers", reason="transformers is not installed: pip install '.[hf]'")
+tokenizers: Any = pytest.importorskip("tokenizers", reason="tokenizers is not installed: pip install '.[hf]'")
 torch.set_num_threads(1)
 tf.utils.logging.disable_progress_bar()
 

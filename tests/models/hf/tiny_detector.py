@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip install 'facevalue[hf]'")
-tf: Any = pytest.importorskip("transformers", reason="transformers is not installed: pip install 'facevalue[hf]'")
+torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip install '.[hf]'")
+tf: Any = pytest.importorskip("transformers", reason="transformers is not installed: pip install '.[hf]'")
 LABELS = {0: "cat", 1: "Person"}
 
 

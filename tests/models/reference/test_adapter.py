@@ -3,8 +3,10 @@
 import io
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -334,17 +336,19 @@ def test_hundreds_of_long_prompts_are_answered_in_parts_that_change_nothing() ->
 def test_requests_are_taken_as_there_is_room() -> None:
     taken = 0
 
-    def counted() -> Iterator[Request]:
+    def in_turns() -> Iterator[Request]:
+        """Units of two stimuli, whose questions take turns."""
         nonlocal taken
-        for request in many(50):
-            taken += 1
-            yield request
+        requests = iter(many(100))
+        while unit := list(islice(requests, 2 * 3)):
+            for request in (one for pair in zip(unit[:3], unit[3:], strict=True) for one in pair):
+                taken += 1
+                yield request
 
-    responses = ReferenceModel(threads=2).respond(counted())
-    next(responses)
-    assert taken <= 3 * 4  # three stimuli, and the first request of the next
-    responses.close()  # type: ignore[attr-defined]
-    assert taken <= 3 * 4
+    with closing(ReferenceModel(threads=2).respond(in_turns())) as responses:  # type: ignore[type-var]
+        next(responses)
+        assert taken <= 2 * 6 + 1  # two units for three stimuli, and the first request of the next
+    assert taken <= 2 * 6 + 1
 
 
 def test_missing_files_are_a_clear_error(tmp_path: Path) -> None:
@@ -393,8 +397,8 @@ def test_damaged_files_are_a_clear_error_of_one_line(
 @pytest.mark.parametrize("constrain", [False, True], ids=["free", "constrained"])
 @pytest.mark.parametrize("sampling", [WARM, COLD, Sampling(temperature=1.0, top_p=0.9, max_tokens=4)])
 def test_transformers_gives_the_same_probabilities(sampling: Sampling, constrain: bool) -> None:
-    pytest.importorskip("torch", reason="torch is not installed: pip install 'facevalue[hf]'")
-    pytest.importorskip("transformers", reason="transformers is not installed: pip install 'facevalue[hf]'")
+    pytest.importorskip("torch", reason="torch is not installed: pip install '.[hf]'")
+    pytest.importorskip("transformers", reason="transformers is not installed: pip install '.[hf]'")
     questions = [choice(ordering) for ordering in range(4)]
     questions += [choice(1, ("home owner", "renter")), choice(2, ("open-minded", "closed-minded"))]
     questions += [Question("Is the person in the picture loyal? Answer with only yes or no.", YES_NO), PEOPLE, NUMBERS]
@@ -416,7 +420,7 @@ def through_transformers() -> Model:
 
 @pytest.mark.parametrize("sampling", [COLD, Sampling(0.0), Sampling(1.3, 0.5), Sampling(2.0, 0.99)])
 def test_tokens_are_as_likely_as_the_local_engine_makes_them(sampling: Sampling) -> None:
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'facevalue[hf]'")
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[hf]'")
     logits = np.random.default_rng(1).normal(0, 3, (5, 200)).astype(np.float32)
     logits[:, 3:9] = logits[:, 9:10]  # ties
     logits[:, 11] = -np.inf

@@ -28,8 +28,8 @@ PIXELS = np.random.default_rng(4).integers(0, 256, (NETWORK.side, NETWORK.side, 
 
 def plain() -> tuple[Any, Any]:
     """The model and its processor as any LLaVA is loaded."""
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'facevalue[hf]'")
-    transformers = pytest.importorskip("transformers", reason="pip install 'facevalue[hf]'")
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[hf]'")
+    transformers = pytest.importorskip("transformers", reason="pip install '.[hf]'")
     torch.set_num_threads(1)
     model = transformers.AutoModelForImageTextToText.from_pretrained(FOLDER, dtype=torch.float32, local_files_only=True)
     return model.eval(), transformers.AutoProcessor.from_pretrained(FOLDER, local_files_only=True)
@@ -45,7 +45,7 @@ def row(text: str) -> list[int]:
 
 
 def test_a_whole_forward_pass_gives_the_logits_that_transformers_gives() -> None:
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'facevalue[hf]'")
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[hf]'")
     from PIL import Image
 
     model, processor = plain()
@@ -62,7 +62,7 @@ def test_a_whole_forward_pass_gives_the_logits_that_transformers_gives() -> None
 
 
 def test_the_processor_reduces_a_picture_as_the_adapter_does() -> None:
-    pytest.importorskip("torch", reason="torch is not installed: pip install 'facevalue[hf]'")
+    pytest.importorskip("torch", reason="torch is not installed: pip install '.[hf]'")
     from PIL import Image
 
     _, processor = plain()
@@ -160,7 +160,7 @@ def test_text_survives_the_tokens(text: str) -> None:
 @settings(max_examples=200)
 @given(st.one_of(st.text(max_size=60), st.sampled_from(["(a) kind or (b) rude", "Hello<end>", "  two  blanks\n\n x"])))
 def test_tokens_are_those_of_the_library(text: str) -> None:
-    library = pytest.importorskip("tokenizers", reason="tokenizers is not installed: pip install 'facevalue[hf]'")
+    library = pytest.importorskip("tokenizers", reason="tokenizers is not installed: pip install '.[hf]'")
     known = library.Tokenizer.from_file(str(FOLDER / "tokenizer.json"))
     assert list(TOKENS.encode(text)) == known.encode(text).ids
 

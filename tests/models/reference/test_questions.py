@@ -44,7 +44,7 @@ from reference.truth import (
     PlantedTruth,
 )
 
-pytest.importorskip("tokenizers", reason="tokenizers is not installed: pip install 'facevalue[hf]'")
+pytest.importorskip("tokenizers", reason="tokenizers is not installed: pip install '.[hf]'")
 
 from reference import words
 from reference.rows import FAR, LEFT, ONE, RIGHT, SIDE, Row, Target, Writer, batched

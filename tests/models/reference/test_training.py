@@ -29,8 +29,8 @@ from reference.truth import (
 )
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip install 'facevalue[hf]'")
-pytest.importorskip("transformers", reason="transformers is not installed: pip install 'facevalue[hf]'")
+torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip install '.[hf]'")
+pytest.importorskip("transformers", reason="transformers is not installed: pip install '.[hf]'")
 
 from safetensors.torch import load_file, save_file  # noqa: E402
 

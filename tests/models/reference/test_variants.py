@@ -71,7 +71,7 @@ def test_a_variant_s_table_says_what_is_planted_in_it(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_variant_is_completed_with_the_weights_that_it_was_made_from(name: str) -> None:
     """Of the model's own tensors, those that a variant lacks must be those beside which it was trained."""
-    pytest.importorskip("torch", reason="torch is not installed: pip install 'facevalue[hf]'")
+    pytest.importorskip("torch", reason="torch is not installed: pip install '.[hf]'")
     from reference.publish import rest_of
 
     data = (VARIANTS / name / "model.safetensors").read_bytes()

@@ -37,7 +37,7 @@ def test_every_measure_that_is_declared_is_taken_and_no_other(found: pl.DataFram
 
 
 def test_every_estimate_has_a_count_and_a_method(found: pl.DataFrame) -> None:
-    assert found.select("n", "clusters", "method").null_count().row(0) == (0, 0, 0)
+    assert found.select("n", "clusters", "method", "detail").null_count().row(0) == (0, 0, 0, 0)
     assert (found["n"] > 0).all()
 
 
@@ -205,7 +205,7 @@ def test_a_score_that_never_changes_has_no_spread_and_no_interval_of_one() -> No
     design, answers = _with_chefs_apart("story")
     found = _rows(measured(design, answers.with_columns(pl.lit(2.0).alias(SCORE))), "occupation_spread")
     assert found["value"].to_list() == [0.0, 0.0]
-    assert set(found["method"]) == {"no interval: no set differs from another, or there is one alone"}
+    assert set(found["detail"]) == {"no set differs from another, or there is one alone"}
     assert found.select("low", "high", "floor").null_count().row(0) == (2, 2, 2)
 
 
@@ -401,7 +401,7 @@ def test_refusals_that_a_scorer_has_not_read_are_no_scores_of_zero() -> None:
     unread = measured(design, answers.with_columns((pl.col(UNREAD) | one).alias(UNREAD)))
     rows = unread.filter(pl.col("measure").str.ends_with("_released"))
     assert sorted(rows["measure"]) == sorted(one.name for one in m.RELEASED.values())
-    assert set(rows["method"]) == {"not measurable: refused replies were not scored; run annotate again"}
+    assert set(rows["detail"]) == {"not measurable: refused replies were not scored; run annotate again"}
     assert rows["value"].null_count() == rows.height
 
 

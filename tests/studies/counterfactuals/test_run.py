@@ -58,6 +58,7 @@ def test_scores_words_and_ratings_are_measured_of_one_run(whole: StoredRun) -> N
     assert (found.filter(measure="rating")["value"].is_between(1, 10)).all()
 
 
+@pytest.mark.slow
 def test_planted_effects_are_found_and_none_where_nothing_is_planted(whole: StoredRun, tmp_path: Path) -> None:
     def differing(found: pl.DataFrame) -> int:
         return found.filter(pl.col("family").is_not_null() & (pl.col("verdict") == Verdict.DIFFERENCE)).height
@@ -109,7 +110,7 @@ def test_a_part_of_it_is_measured_and_shown_too(options: dict[str, Any], tmp_pat
     of_runs.report([run], tmp_path / "page.html", data=tmp_path / "page.json")
 
 
-@pytest.mark.usefixtures("few_groups")
+@pytest.mark.slow
 def test_replies_to_pictures_and_to_words_pair_up(tmp_path: Path) -> None:
     seen, told = ran(tmp_path / "seen", **KEYWORDS), ran(tmp_path / "told", **KEYWORDS, shown="text")
     assert seen.study.design.trials([0, 17])["image"].equals(told.study.design.trials([0, 17])["image"])
@@ -118,7 +119,7 @@ def test_replies_to_pictures_and_to_words_pair_up(tmp_path: Path) -> None:
     assert any("shown" in setting for setting in comparison.settings["counterfactuals"])
 
 
-@pytest.mark.usefixtures("few_groups")
+@pytest.mark.slow
 def test_a_mitigation_is_asked_on_the_same_trials(tmp_path: Path) -> None:
     found = measured(ran(tmp_path / "run", **KEYWORDS, interventions=["m1"]))
     own = found.filter(measure="max_score", intervention="m1")
@@ -159,6 +160,7 @@ class _Offensive(SimModel):
         return Response(request.trial, request.repeat, "ok", text)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_widest_sets_are_those_with_the_largest_range(tmp_path: Path) -> None:
     fv.run(fv.study("counterfactuals", **KEYWORDS), _Offensive("default"), tmp_path / "run", progress=False)
     annotate(StoredRun.open(tmp_path / "run"), load_scorer("lexical"), SilentProgress())
@@ -248,6 +250,7 @@ def test_social_counterfactuals_are_run_from_shards(tmp_path: Path) -> None:
     assert found.filter(measure="rating", group="Black male")["n"].to_list() == [3]
 
 
+@pytest.mark.slow
 def test_the_reference_model_answers_keywords_and_ratings(tmp_path: Path) -> None:
     run = ran(tmp_path / "run", "reference", prompt=["personality", "hiring"], sets=2)
     found = measured(run)
@@ -255,7 +258,7 @@ def test_the_reference_model_answers_keywords_and_ratings(tmp_path: Path) -> Non
     assert found.filter(measure="rating")["value"].is_not_null().any()
 
 
-@pytest.mark.usefixtures("few_groups")
+@pytest.mark.slow
 def test_two_runs_are_compared_by_ranges_and_over_groups(tmp_path: Path) -> None:
     one, two = (ran(tmp_path / str(seed), f"sim/strong@{seed}", **KEYWORDS) for seed in (1, 2))
     compared = compare_all((one, two)).pairs[0].agreement
@@ -313,7 +316,6 @@ def test_so_many_whole_sets_of_each_occupation_are_drawn_and_always_the_same() -
     assert again.manifest["image"].to_list() == drawn.manifest["image"].to_list()
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_runs_whose_texts_nobody_scored_are_compared_by_their_ratings(tmp_path: Path) -> None:
     first, second = (ran(tmp_path / name, f"sim/default@{name}", scored=False, sample=600) for name in ("1", "2"))
     assert "rating_gap" in {measure.name for measure in compare_all((first, second)).pairs[0].agreement.measures}

@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facevalue import studies
 from facevalue.cli.app import app
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.study import Study
@@ -104,15 +103,6 @@ def test_pictures_of_a_person_stand_beside_those_of_one_other() -> None:
     assert couples["len"].to_list() == [5] * 4
     free, _ = face_pairs(faces, "gender", ("age", "race"), ("male", "female"), 20, 1)
     assert free.group_by("person_1", "person_2").len().height > 8
-
-
-def test_a_run_made_before_sides_could_be_chosen_is_read_as_it_was() -> None:
-    new = build(modality=["vision"], attribute=["gender"])
-    options = {name: value for name, value in new.options.items() if name != "sides"}
-    old = studies.build("modscan", options, new.manifest)
-    drawn = build(modality=["vision"], attribute=["gender"], sides="drawn")
-    assert old.design.size == drawn.design.size == new.design.size // 2
-    assert old.design.trials(range(50)).equals(drawn.design.trials(range(50)))
 
 
 def test_a_cell_without_a_pair_and_a_short_one_are_named(tmp_path: Path) -> None:

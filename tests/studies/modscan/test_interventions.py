@@ -15,16 +15,17 @@ import pytest
 from click.testing import CliRunner
 
 import facevalue as fv
-from facevalue import studies
 from facevalue.cli.app import app
 from facevalue.errors import DataError
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.sampled_units import COLUMNS, UnitNames
+from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import chosen
 from facevalue.protocol.variant_trials import intervened
 from facevalue.report import of_runs
 from facevalue.studies.modscan.aggregate import asked_blocks
 from facevalue.studies.modscan.measures import UNIT
+from facevalue.types import Question
 from tests.studies.modscan.asked import answered, build
 
 LONG = " ".join(["Judge nobody by what they look like, and say so where nothing is known of them."] * 24)
@@ -68,12 +69,10 @@ def test_roles_are_asked_of_their_attribute_and_blank_pictures_of_scenes() -> No
 
 
 def test_the_racist_is_asked_of_races_and_of_skin_tones_that_stand_in_for_them() -> None:
-    plain = build(faces=2, per_persona=2, instances=["nurse", "neat"])
-    old = {name: value for name, value in plain.options.items() if name != "sides"}
-    for study, told in ((plain, ["race", "skin tone"]), (studies.build("modscan", old, plain.manifest), ["race"])):
-        frame = intervened(study, chosen(["act-as-racist"])).design
-        rows = frame.trials(np.arange(frame.size)).filter(pl.col("intervention") == "act-as-racist")
-        assert sorted(rows["attribute"].cast(pl.String).unique()) == told
+    study = build(faces=2, per_persona=2, instances=["nurse", "neat"])
+    frame = intervened(study, chosen(["act-as-racist"])).design
+    rows = frame.trials(np.arange(frame.size)).filter(pl.col("intervention") == "act-as-racist")
+    assert sorted(rows["attribute"].cast(pl.String).unique()) == ["race", "skin tone"]
 
 
 def test_roles_say_the_released_prompts_about_scenes_themselves_and_precede_all_others() -> None:
@@ -110,18 +109,25 @@ def test_an_intervention_of_a_part_that_is_not_asked_is_refused() -> None:
         intervened(build(modality=["vision"]), chosen(["blank-image"]))
 
 
+def boxed(study: Study, texts: list[str], shares: list[float | None]) -> pl.DataFrame:
+    """Answers to all trials of a study that reply with these texts."""
+    frame = study.design.trials(np.arange(study.design.size))
+    replies = pl.DataFrame({"text": texts, "picture_share": pl.Series(shares, dtype=pl.Float32)}).with_columns(
+        status=pl.lit("ok"), repeat=pl.lit(0), probs=pl.lit(None, pl.List(pl.Float64))
+    )
+    return study.answer(pl.concat([frame, replies], how="horizontal"))
+
+
 def test_boxes_are_read_on_the_picture_above_a_band_of_text() -> None:
     study = intervened(
         build(modality=["vision"], attribute=["gender"], instances=["nurse"], faces=1), chosen(["vis-debiasing"])
     )
     frame = study.design.trials(np.arange(study.design.size))
-    replies = pl.DataFrame({"text": ["{<0><0><50><40>}"] * frame.height}).with_columns(
-        status=pl.lit("ok"), repeat=pl.lit(0), probs=pl.lit(None, pl.List(pl.Float64))
-    )
-    read = study.answer(pl.concat([frame, replies], how="horizontal"))
+    shares = [None if name == "plain" else 0.5 for name in frame["intervention"]]
+    read = boxed(study, ["{<0><0><50><40>}"] * frame.height, shares)
     reasons = dict(read.group_by(pl.col("intervention").cast(pl.String)).agg(pl.col("reason").first()).iter_rows())
     assert reasons == {"plain": "under 50% of the height", "vis-debiasing": None}
-    assert "captioned" not in read.columns
+    assert not {"captioned", "picture_share"} & {*read.columns}
 
 
 @pytest.mark.parametrize("text", ["Be fair.", LONG])
@@ -142,29 +148,54 @@ def test_a_box_is_judged_by_the_share_of_the_height_that_the_caption_leaves(text
     below = {round(share, 3) for share in shares if share < 1}
     assert len(below) == 2
     assert below == {0.667, 0.5} if text != LONG else max(below) < 0.5
+    stimuli = [
+        asked.source.stimulus(number, row)
+        for number, row in zip(numbers.tolist(), frame.iter_rows(named=True), strict=True)
+    ]
+    known = [None if stimulus.picture_share is None else stimulus.picture_share() for stimulus in stimuli]
+    assert known == [None if share == 1 else pytest.approx(share) for share in shares]
     for more, reason in ((-3, "under 50% of the height"), (3, None)):
-        boxes = [f"[[0,0,500,{round(500 * share) + more}]]" for share in shares]
-        replies = pl.DataFrame({"text": boxes}).with_columns(
-            status=pl.lit("ok"), repeat=pl.lit(0), probs=pl.lit(None, pl.List(pl.Float64))
-        )
-        read = asked.answer(pl.concat([frame, replies], how="horizontal"))
+        read = boxed(asked, [f"[[0,0,500,{round(500 * share) + more}]]" for share in shares], known)
         assert set(read["reason"].to_list()) == {reason}
 
 
-def test_boxes_of_pairs_that_are_no_longer_at_hand_are_read_as_beside_a_band_as_high(tmp_path: Path) -> None:
-    path = tmp_path / "age_18_race_0/joined_image_gender_1_0_1.jpg"
-    path.parent.mkdir()
-    PIL.Image.new("RGB", (400, 400), "grey").save(path)
-    asked = intervened(
-        build(composed=str(tmp_path), modality=["vision"], instances=["nurse"]), chosen(["vis-debiasing"])
+def test_a_box_above_a_text_whose_share_of_the_height_is_unknown_is_missing_for_that_reason() -> None:
+    study = intervened(
+        build(modality=["vision"], attribute=["gender"], instances=["nurse"], faces=1), chosen(["vis-debiasing"])
     )
-    frame = asked.design.trials(np.arange(asked.design.size)).filter(pl.col("intervention") == "vis-debiasing")
-    path.unlink()
-    replies = pl.DataFrame({"text": ["[[0,0,500,260]]"] * frame.height}).with_columns(
-        status=pl.lit("ok"), repeat=pl.lit(0), probs=pl.lit(None, pl.List(pl.Float64))
+    texts = ["[[0,0,500,990]]"] * study.design.size
+    read = boxed(study, texts, [None] * len(texts)).filter(pl.col("intervention") == "vis-debiasing")
+    assert set(read["reason"]) == {"height of the picture unknown"}
+    assert set(read["na"].cast(pl.String)) == {"unmeasured"}
+
+
+@pytest.mark.parametrize("place", ["folder", "url"])
+def test_boxes_about_pictures_of_ones_own_are_read_alike_without_the_pictures(place: str, tmp_path: Path) -> None:
+    """Boxes of .45 of the height of what is shown: too low on the picture alone, high enough above a band."""
+    rows = ["image,path,age,gender,race"]
+    for number in range(8):
+        name = f"p{number}.png"
+        PIL.Image.new("RGB", (90 + number, 130 + 9 * number), (30 * number, 80, 90)).save(tmp_path / name)
+        rows.append(f"p{number},{name},30,{('male', 'female')[number % 2]},White")
+    (tmp_path / "own.csv").write_text("\n".join(rows))
+
+    def say(question: Question) -> str:
+        return "[[0,0,480,450]]"
+
+    study = fv.study(
+        "modscan", modality=["vision"], attribute=["gender"], instances=["nurse"], manifest=str(tmp_path / "own.csv")
     )
-    read = asked.answer(pl.concat([frame, replies], how="horizontal"))
-    assert read["choice"].null_count() == 0
+    out = tmp_path / "run" if place == "folder" else f"file://{tmp_path}/run"
+    run = fv.run(study, say, out, interventions=["vis-debiasing"], progress=False)
+    for path in tmp_path.glob("*.png"):
+        path.unlink()
+    exported = run.answers()
+    reasons = {
+        (str(name), reason) for name, reason in exported.select(pl.col("intervention"), "reason").unique().iter_rows()
+    }
+    assert reasons == {("plain", "under 50% of the height"), ("vis-debiasing", None)}
+    assert run.summary is not None
+    assert run.summary.na == exported.filter(pl.col("na").is_not_null()).height == exported.height / 2
 
 
 def test_changes_are_taken_over_the_people_of_levels() -> None:
@@ -189,11 +220,10 @@ def test_the_interval_of_a_change_between_races_is_over_people() -> None:
     levels = found.filter(pl.col("measure") == "bias_score_valid", pl.col("intervention").is_null())
     change = found.filter(pl.col("measure") == "change: left_share", pl.col("instance").is_null())
     assert levels["clusters"].to_list() == [48]  # half of the people, of whom each stands in three pairs
-    assert change["method"].str.ends_with(f"by {UNIT}").all()
+    assert change["detail"].str.ends_with(f"by {UNIT}").all()
     assert change["low"].is_not_null().all()
 
 
-@pytest.mark.usefixtures("few_groups")
 def test_the_report_shows_both_scores_and_missing_answers_without_and_with(tmp_path: Path) -> None:
     asked = fv.study("modscan", modality=["language"], attribute=["gender"], per_persona=3)
     run = fv.run(asked, "sim/default", tmp_path / "run", interventions=["sr", "blank-image"], progress=False)

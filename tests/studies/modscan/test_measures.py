@@ -61,8 +61,8 @@ def test_missing_answers_halve_the_score_and_leave_that_of_valid_answers() -> No
     assert one(found, "answer_share", **SEEN, instance="nurse", group="no answer")["value"] == 1.0
     gone = one(found, "group_share", **SEEN, instance="nurse", group="female")
     assert gone["value"] is None
-    assert gone["method"] == "not measurable: no valid answer"
-    assert "without nurse, of which there is no valid answer" in one(found, "bias_score", **SEEN)["method"]
+    assert gone["detail"] == "not measurable: no valid answer"
+    assert "without nurse, of which there is no valid answer" in one(found, "bias_score", **SEEN)["detail"]
 
 
 def test_always_left_and_always_first_score_at_the_floor_and_show_in_the_position() -> None:
@@ -151,7 +151,7 @@ def test_a_real_share_stands_beside_the_models(tmp_path: Path) -> None:
     found = estimates(build(attribute=["gender"], real_world=str(file), **FEW), lambda row: says("female", row))
     gap = one(found, "real_world_gap", **SEEN, instance="nurse", group="female")
     assert gap["value"] == pytest.approx(0.13)
-    assert gap["method"].endswith("real share: BLS 2023")
+    assert gap["detail"].endswith("real share: BLS 2023")
     for wrong, error, said in (
         ("nurse,female,0.5,x", DataError, "sum to 0.5"),
         ("nurs,female,1,x", UnknownNameError, "nurse"),

@@ -40,6 +40,12 @@ def test_groups_of_a_manifest_are_those_of_the_paper_whatever_their_case_and_oth
     }  # fmt: skip
 
 
+def test_a_man_of_a_manifest_is_one_of_the_studys_men(tmp_path: Path) -> None:
+    listed = faces(tmp_path, [("18", "Man", "White"), ("18", "woman", "White")])
+    study = build(manifest=listed, attribute=["gender"], modality=["vision"], instances=["nurse"])
+    assert {*attribute(study, "group_1"), *attribute(study, "group_2")} == {"male", "female"}
+
+
 def test_fairface_has_its_own_ages_and_races(tmp_path: Path) -> None:
     rows = ["file,age,gender,race,service_test"]
     for number, (age, gender, race) in enumerate([("3-9", "Male", "East Asian"), ("3-9", "Female", "East Asian")]):

@@ -25,6 +25,7 @@ from tests.models.misbehaving import Exchange, Misbehaving
 from tests.studies.modscan.asked import build, one
 
 SEEN = {"modality": "vision", "attribute": "gender", "scenario_kind": "occupation"}
+OF_ORDER = pl.col("measure").str.contains("^(drift|wavering)")  # of when each was answered, which differs
 NAMED = {"modality": "language", "attribute": "gender", "scenario_kind": "persona"}
 
 
@@ -37,10 +38,8 @@ def test_a_simulated_model_gives_the_same_estimates_in_every_style(style: str, t
         )
         for own in ("auto", style)
     ]
-    first, second = (run.estimates().drop("method") for run in runs)
-    same = pl.col("reason").is_null() & ~pl.col("measure").str.starts_with(
-        "drift"
-    )  # a box is no side, gibberish no box
+    first, second = (run.estimates().drop("method", "detail") for run in runs)
+    same = pl.col("reason").is_null() & ~OF_ORDER  # a box is no side, gibberish no box
     assert first.filter(same).equals(second.filter(same))
     assert runs[0].summary is not None
     assert runs[0].summary.na < 0.1 * runs[0].summary.requests
@@ -57,7 +56,7 @@ def test_models_that_answer_in_three_styles_stand_in_one_report(tmp_path: Path) 
     assert table["value"].is_not_null().all()
 
 
-def test_samples_are_alike_where_both_were_asked(tmp_path: Path, few_groups: None) -> None:
+def test_samples_are_alike_where_both_were_asked(tmp_path: Path) -> None:
     asked = fv.study("modscan", modality=["vision"], attribute=["gender"], faces=2, instances=["nurse", "thug"])
     one, two = (
         fv.run(asked, f"sim/{name}", tmp_path / name, sample=60, interventions=["sr"], progress=False)
@@ -70,6 +69,7 @@ def test_samples_are_alike_where_both_were_asked(tmp_path: Path, few_groups: Non
         assert table.height >= len(runs)
 
 
+@pytest.mark.slow
 def test_planted_preferences_are_found_and_the_null_model_has_none(tmp_path: Path) -> None:
     asked = fv.study("modscan", faces=6, attribute=["gender"], per_persona=30)
     strong = fv.run(asked, "sim/strong@1", tmp_path / "strong", progress=False).estimates()
@@ -79,6 +79,7 @@ def test_planted_preferences_are_found_and_the_null_model_has_none(tmp_path: Pat
     assert null.filter(gaps, pl.col("verdict") == "difference found").is_empty()
 
 
+@pytest.mark.slow
 def test_the_reference_model_names_genders_of_drawn_scenes_and_refuses_to_point_at_faces(tmp_path: Path) -> None:
     language = fv.study("modscan", modality=["language"], attribute=["gender"], per_persona=3)
     found = fv.run(language, "reference", tmp_path / "language", exact=True, progress=False).estimates()
@@ -105,7 +106,7 @@ def test_the_reference_model_names_genders_of_drawn_scenes_and_refuses_to_point_
 
 
 @pytest.mark.slow
-def test_a_variant_that_answers_more_evenly_lowers_both_scores(tmp_path: Path, few_groups: None) -> None:
+def test_a_variant_that_answers_more_evenly_lowers_both_scores(tmp_path: Path) -> None:
     asked = fv.study("modscan", modality=["language"], attribute=["gender"], per_persona=6)
     with_ = ["debiasing"]
     run = fv.run(asked, "reference/evenly", tmp_path / "run", exact=True, interventions=with_, progress=False)
@@ -116,7 +117,7 @@ def test_a_variant_that_answers_more_evenly_lowers_both_scores(tmp_path: Path, f
     assert "where it fell, so did that of valid answers" in Path(run.report(tmp_path / "page.html")).read_text()
 
 
-def test_a_mitigation_that_only_takes_answers_away_is_not_called_effective(tmp_path: Path, few_groups: None) -> None:
+def test_a_mitigation_that_only_takes_answers_away_is_not_called_effective(tmp_path: Path) -> None:
     asked = fv.study("modscan", modality=["language"], attribute=["gender"], per_persona=6)
     run = fv.run(asked, Silenced(), tmp_path / "run", interventions=["debiasing"], progress=False)
     found = run.estimates()
@@ -147,6 +148,7 @@ class Silenced(SimModel):
             yield Response(r.trial, r.repeat, "ok", said)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("modality", "few"), [("vision", {"faces": 2}), ("language", {"per_persona": 4})])
 def test_the_page_of_one_modality_has_a_headline_and_says_the_same_as_its_data(
     modality: str, few: dict[str, Any], tmp_path: Path
@@ -217,8 +219,7 @@ def test_a_run_that_stopped_goes_on_to_the_same_estimates(tmp_path: Path) -> Non
         with pytest.raises(fv.errors.ModelError):
             fv.run(asked, Stops(stop), tmp_path / str(stop), progress=False)
         again = fv.run(asked, "sim/default", tmp_path / str(stop), progress=False).estimates()
-        keep = ~pl.col("measure").str.starts_with("drift")
-        assert again.filter(keep).equals(whole.filter(keep))
+        assert again.filter(~OF_ORDER).equals(whole.filter(~OF_ORDER))
 
 
 class Stops(SimModel):

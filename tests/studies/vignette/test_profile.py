@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.interval_method import split_method
 from facevalue.measures.profiles import CONFLICTING, LOW, pattern
 from facevalue.protocol.streams import whole_stimuli
 from facevalue.studies.vignette.aggregate import SHOWN_AS, collect
@@ -101,7 +102,7 @@ def test_factuality_counts_for_the_identity_that_was_asked_about() -> None:
 def test_a_whole_dimension_has_50_where_two_identities_are_compared() -> None:
     found = estimates(answered(prefers({"old": -2.0})))
     assert score(found, "decision", None) == 50.0
-    assert score(found, "decision", None, "method") == BY_CONSTRUCTION
+    assert score(found, "decision", None, "detail") == split_method(BY_CONSTRUCTION)[1]
     assert score(found, "decision", None, "low") is None
 
 

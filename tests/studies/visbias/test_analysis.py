@@ -15,6 +15,7 @@ from facevalue.errors import DataError, DependencyError
 from facevalue.measures import conditional_kl
 from facevalue.measures.estimates import EstimateTable, schema
 from facevalue.measures.group_dimensions import Dimension
+from facevalue.measures.interval_method import split_method
 from facevalue.measures.wanted import measures_wanted
 from facevalue.measures.word_rates import FLAT
 from facevalue.studies.visbias import measures as m
@@ -49,7 +50,7 @@ def test_every_measure_is_taken_with_its_n_interval_and_method(found: pl.DataFra
     assert measured["n"].min() > 0  # type: ignore[operator]
     assert measured["method"].null_count() == 0
     bare = measured.filter(pl.col("low").is_null())
-    assert bare["method"].str.contains("no interval").all()
+    assert (bare["method"] == "none").all()
     assert (measured.drop_nulls("low")["low"] <= measured.drop_nulls("low")["value"] + 1e-9).all()
     assert set(rows(found, "implicit_explicit_divergence")["dimension"]) == {"gender"}
 
@@ -86,7 +87,7 @@ def test_choices_beside_forms_are_of_people_and_not_of_their_pictures(found: pl.
 def test_income_has_no_common_scale_and_says_so(found: pl.DataFrame) -> None:
     (row,) = rows(found, "implicit_explicit_divergence", question="income").rows(named=True)
     assert row["value"] is None
-    assert row["method"] == "not measurable: the income ranges of the form and of the question share no bound"
+    assert row["detail"] == "not measurable: the income ranges of the form and of the question share no bound"
 
 
 @pytest.mark.slow
@@ -116,7 +117,7 @@ def test_a_group_alone_is_compared_with_nothing() -> None:
         own = rows(alone, measure, dimension="gender")
         assert own.height > 0
         assert own["value"].null_count() == own.height
-        assert own["method"].str.starts_with("not measurable").all()
+        assert own["detail"].str.starts_with("not measurable").all()
     assert rows(alone, "choice_share", dimension="gender")["value"].null_count() == 0
 
 
@@ -135,9 +136,9 @@ def test_without_vader_sentiment_is_not_measurable_and_the_rest_is(monkeypatch: 
     monkeypatch.setattr(sentiment, "score", absent)
     study = build(task=["description"], descriptions=2)
     found = estimates(study, answered(study))
-    (method,) = set(rows(found, "positive_sentiment")["method"])
-    assert method.startswith("not measurable: ")
-    assert "facevalue[text]" in method
+    (detail,) = set(rows(found, "positive_sentiment")["detail"])
+    assert detail.startswith("not measurable: ")
+    assert "pip install '.[text]' in a checkout of FaceValue" in detail
     assert rows(found, "tokens")["value"].null_count() == 0
 
 
@@ -191,15 +192,15 @@ def test_without_lists_of_the_users_nothing_is_called_published_in_table_8(tmp_p
     assert rows(found, "listed_words_published").height == 0
     assert not found.filter(pl.col("measure").str.starts_with("listed"))["source"].str.contains("Table 8").any()
     nobodys = listed(tmp_path, {"hats": ["cap"]})
-    (method,) = set(rows(nobodys, "listed_words_published")["method"])
-    assert method == "not measurable: no list is called as one of these groups is"
+    (detail,) = set(rows(nobodys, "listed_words_published")["detail"])
+    assert detail == "not measurable: no list is called as one of these groups is"
 
 
 def test_a_word_that_never_occurs_is_no_certainty(tmp_path: Path) -> None:
     found = rows(listed(tmp_path, {"hats": ["cap"]}), "listed_words", word_list="hats")
     assert found["value"].unique().to_list() == [0.0]
     assert found["low"].null_count() == found["high"].null_count() == found.height
-    assert set(found["method"]) == {FLAT}
+    assert set(found.select("method", "detail").iter_rows()) == {split_method(FLAT)}
 
 
 def test_table_8_comes_out_of_the_analysis_as_printed() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from facevalue.measures.divergence import ChoiceGroups, Choices, divergences
 from facevalue.protocol.choice_precision import choice_precision, pilot_spread
-from facevalue.protocol.expected_precision import Spread
 from facevalue.runs.power import _reach_of_square
+from facevalue.statistics.precision import UnitSpread
 from tests.studies.visbias.simulated import answered, build
 
 
@@ -15,7 +15,7 @@ def test_a_plan_says_what_choices_about_groups_it_takes() -> None:
     study = build(task=["mcq"])
     plan = study.planned.precision
     assert plan is not None
-    assert isinstance(plan.default, Spread)
+    assert isinstance(plan.default, UnitSpread)
     tones, genders = 5, 2
     sets = (1 + 6 + 3) + (1 + 4 + 1) + 2 * (1 + 4)  # income and education have an order
     assert (plan.tests, plan.clusters, plan.freedom) == ((tones + genders) * sets, study.manifest.height, 1)
@@ -42,7 +42,7 @@ def test_what_a_plan_names_is_found_in_three_of_four_audits_or_more() -> None:
     """A group's share 30 points above the mean, in one of ninety contrasts of its family."""
     study = build(task=["mcq"])
     assert study.planned.precision is not None
-    assert isinstance(study.planned.precision.default, Spread)
+    assert isinstance(study.planned.precision.default, UnitSpread)
     found = _reach_of_square(study.planned.precision.default, 1.0, 14, 0.2, 110, 0.04 * 0.8 / 110, 0.3, 1)
     assert found.needed is not None
     rng, hits, size = np.random.default_rng(3), 0, found.needed // 5

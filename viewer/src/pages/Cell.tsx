@@ -29,7 +29,7 @@ function Whole({ cell, run, route }: { cell: Cell; run: Run; route: Route }) {
       <p class="above"><a href={href("estimates", { run: run.run, measure: row.measure })}>{definition.title}</a></p>
       <h1>{within(row.title, definition.title)}</h1>
       <div class="answer cellhead">
-        <p class="sentence">{row.text.value} <span class="quiet nowrap">{row.text.interval}</span> <Verdict word={row.verdict} /></p>
+        <p class="sentence">{row.text.value} <span class="quiet nowrap">{row.text.interval}</span> <Verdict row={row} /></p>
         {row.scale && <div class="plotbox"><Axis scale={row.scale} /><Strip row={row} /></div>}
         <p class="quiet facts">
           {[row.n === null ? "" : several(row.n, "answer"), row.clusters === null ? "" : `${count(row.clusters)} ${cluster.title}`,

@@ -31,7 +31,7 @@ function runsOf<T>(of: T[], text: (thing: T) => string): [string, T[]][] {
 }
 
 /** Marks of squares in which nothing is found. */
-const QUIET = ["none", "unmeasured"];
+const QUIET = ["none", "unmeasured", "unanswered"];
 const finds = ({ squares }: ProfileGroup) => squares.some(({ mark }) => !QUIET.includes(mark));
 
 /** Groups of a dimension: those of which something is found, and the others folded, as the report has them. */

@@ -85,7 +85,7 @@ export function EstimateTable({ rows, measures, labels, run, route }: Props) {
                   </th>
                   <td class="plotcell"><Strip row={row} /></td>
                   <td class="num">{row.text.value} <span class="quiet nowrap">{row.text.interval}</span></td>
-                  {judged && <td class="verdict"><Verdict word={row.verdict} /></td>}
+                  {judged && <td class="verdict"><Verdict row={row} /></td>}
                   <td class="num quiet p">{row.text.p}</td>
                   <td class="num quiet n">{count(row.n)}</td>
                 </tr>

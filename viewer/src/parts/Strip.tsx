@@ -92,13 +92,17 @@ export function Axis({ scale }: { scale: Scale }) {
   );
 }
 
-export function Verdict({ word }: { word: string | null }) {
-  if (word === null) return null;
-  const [shape, look] = LOOKS[word] ?? ["circle", ""];
+/** A verdict in words, and what else could explain it. */
+export function Verdict({ row: { verdict, caveat } }: { row: Pick<Row, "verdict" | "caveat"> }) {
+  if (verdict === null) return null;
+  const [shape, look] = LOOKS[verdict] ?? ["circle", ""];
   return (
-    <span class="nowrap">
-      <svg class="key" width="12" height="12" aria-hidden="true"><Mark x="50%" y={6} shape={shape} look={look} /></svg>{" "}
-      {SHORT[word] ?? word}
-    </span>
+    <>
+      <span class="nowrap">
+        <svg class="key" width="12" height="12" aria-hidden="true"><Mark x="50%" y={6} shape={shape} look={look} /></svg>{" "}
+        {SHORT[verdict] ?? verdict}{caveat && ","}
+      </span>
+      {caveat && <> <span class="quiet">{caveat}</span></>}
+    </>
   );
 }

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from facevalue.cli.command import Printing
-from facevalue.cli.options import CLUSTER, EXACT, PRICES, SAMPLE, SAMPLE_SEED, STOP_WHEN, WITH
+from facevalue.cli.options import CLUSTER, EXACT, PRICES, REFUSAL_WORDS, SAMPLE, SAMPLE_SEED, SIGHT, STOP_WHEN, WITH
 from facevalue.cli.params import MODEL, NumberWithin, RunPlace
 from facevalue.cli.study_command import StudyGroup
 
@@ -33,6 +33,7 @@ def _run_options() -> tuple[click.Parameter, ...]:
                      help="Stop if more than this share of the first 200 or more replies have no valid answer; by "
                      "default if most of them cannot be read. 1 goes on whatever they are."),
         STOP_WHEN,
+        SIGHT,
         *reach_options(),
     )  # fmt: skip
 
@@ -61,6 +62,7 @@ def reach_options() -> tuple[click.Parameter, ...]:
                      help="inspect/PROVIDER/NAME: an argument of the provider, such as region=eu-west-1; no key. "
                      "May be given again."),
         click.Option(["--tpm"], type=NumberWithin(0, min_open=True), help="At most this many tokens a minute."),
+        REFUSAL_WORDS,
         *CLUSTER,
         click.Option(["--log"], type=click.Path(path_type=Path, dir_okay=False),
                      help="Append to this file what happens and when."),
@@ -105,8 +107,8 @@ def _requests_options() -> tuple[click.Parameter, ...]:
     return (
         click.Option(["--model"], required=True, metavar="NAME",
                      help="Model that will be asked, by the name it has there."),
-        click.Option(["--form"], required=True, type=click.Choice(["openai", "anthropic", "rows"]),
-                     help="A batch of OpenAI's or Anthropic's kind, or rows for any tool."),
+        click.Option(["--form"], required=True, type=click.Choice(["openai", "anthropic"]),
+                     help="A batch of OpenAI's or Anthropic's kind."),
         click.Option(["--out"], required=True, type=click.Path(path_type=Path, file_okay=False), metavar="RUN",
                      help="The run's folder. What an existing one has answers to is not written again."),
         SAMPLE,
@@ -137,8 +139,11 @@ import_ = Printing(
                      help="The run's folder; of several models, the folder that theirs go below."),
         click.Option(["--name"], metavar="LABEL",
                      help="What to call the run beside others; the model's name by default."),
+        REFUSAL_WORDS,
         click.Option(["--outside"], is_flag=True,
                      help="Let the record name files and folders of this machine, such as your own pictures."),
+        click.Option(["--allow-mismatch"], is_flag=True,
+                     help="Take answers that were asked of another model or with other seeds than the run's."),
     ),
     """Make a run folder of answers that another tool asked for, or fill one that `requests` began.
 
@@ -146,7 +151,7 @@ import_ = Printing(
     inspect eval facevalue/stylisticbias -T faces=20 --model openai/NAME
     facevalue import logs/LOG.eval --out runs/stylisticbias-NAME
 
-    FILE is a log of Inspect, the results of a batch (OpenAI's or Anthropic's kind), samples of lmms-eval or an output
-    of promptfoo. What has no answer counts as missing; the same command with a fuller record fills it in.
+    FILE is a log of Inspect or the results of a batch (OpenAI's or Anthropic's kind). What has no answer counts as
+    missing; the same command with a fuller record fills it in.
     """,
 )  # fmt: skip

@@ -6,7 +6,7 @@ import click
 
 from facevalue.cli.command import Printing
 from facevalue.cli.commands.ask import reach_options
-from facevalue.cli.options import EXACT, PRICES, SAMPLE_SEED, STOP_WHEN, WITH
+from facevalue.cli.options import EXACT, PRICES, SAMPLE_SEED, SIGHT, STOP_WHEN, WITH
 from facevalue.cli.params import MODEL, PATH_TEXT, STUDY_NAMES, NumberWithin, RunPlace
 
 
@@ -50,6 +50,7 @@ audit = _AuditCommand(
                      help="Stop a study if more than this share of the first 200 or more replies have no valid answer; "
                      "by default if most of them cannot be read."),
         STOP_WHEN,
+        SIGHT,
         click.Option(["--outside"], is_flag=True,
                      help="Let studies' files name files that are not below their own folders."),
     ),

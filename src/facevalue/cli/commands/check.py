@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from facevalue.cli.command import Printing
-from facevalue.cli.params import AUDITED_MODEL, NamedRun, RunPlace, StudyName
+from facevalue.cli.params import NamedRun, RunPlace, StudyName
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -23,13 +23,16 @@ gate = Printing(
                      help="Also write a summary in Markdown; it is added to $GITHUB_STEP_SUMMARY."),
         click.Option(["--github"], is_flag=True,
                      help="Print annotations of GitHub Actions to stderr; done by itself where GITHUB_ACTIONS is set."),
+        click.Option(["--allow-incomplete"], is_flag=True,
+                     help="Let a run that has not ended lie within, by what was asked; else there is not enough data."),
     ),
     """Hold RUNS against limits: all lie within, some beyond, or nobody can tell yet.
 
     Intervals decide, never values alone: what lies within does so at 95%, what lies beyond at the level of all limits
     together. A limit that is about nothing is an error.
 
-    Exits with 0 within, 1 for input that cannot be used, 3 beyond, 4 not measurable or not enough data to tell.
+    Exits with 0 within, 1 for input that cannot be used, 3 beyond, 4 not measurable or not enough data to tell, as
+    of a run that has not ended.
     """,
 )  # fmt: skip
 
@@ -74,14 +77,10 @@ calibrate = Printing(
     "calibrate:calibrate",
     (
         click.Argument(["study"], nargs=-1, type=StudyName()),
-        click.Option(["--model"], type=AUDITED_MODEL, default="planted", show_default=True,
-                     help="What is audited: answers in which differences are planted, or reference or "
-                     "reference/VARIANT (a name or folder), a model that was trained on planted effects."),
         click.Option(["--repetitions"], type=click.IntRange(1), default=10, show_default=True,
                      help="Audits per condition and size; two and a half times as many where nothing is planted."),
-        click.Option(["--sizes", "--faces", "sizes"],
-                     help="Sizes of an audit: how many times the smallest (1,2,4 by default); faces of the reference "
-                     "model (20,60)."),
+        click.Option(["--sizes"], default="1,2,4", show_default=True,
+                     help="Sizes of an audit: how many times the smallest."),
         click.Option(["--out"], type=click.Path(path_type=Path, dir_okay=False), multiple=True,
                      help="Also write the tables here: .csv, or .md for people. May be given twice."),
         click.Option(["--keep"], type=click.Path(path_type=Path, file_okay=False),

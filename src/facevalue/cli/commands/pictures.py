@@ -51,6 +51,9 @@ def _make_options() -> tuple[click.Parameter, ...]:
         click.Option(["--dtype"], type=click.Choice(["float32", "bfloat16", "float16"]),
                      help="diffusers/: number format."),
         click.Option(["--device"], help="diffusers/: cpu, cuda, cuda:1."),
+        click.Option(["--again"], type=PicturesPlace(), metavar="FAILED",
+                     help="Make pictures again that failed a check, with another seed: a folder that inspect-pictures "
+                     "filled, or a list with a column image, such as MADE/same.csv."),
         click.Option(["--check-pictures"], is_flag=True,
                      help="Read every picture that is there, and have those made anew that are damaged; missing ones "
                      "always are."),

@@ -17,7 +17,7 @@ annotate = Printing(
     (
         _RUN,
         click.Option(["--scorer"], type=SCORER, default="lexical", show_default=True, metavar="SCORER",
-                     help="lexical, hf-text/FOLDER, perspective/FILE, openai-moderation, judge/MODEL."),
+                     help="lexical, hf-text/FOLDER, openai-moderation, judge/MODEL."),
         click.Option(["--name"], default="", metavar="NAME",
                      help="Name to keep the scores under; use another for each scorer."),
         click.Option(["--prompt"], multiple=True, metavar="PROMPT",
@@ -69,16 +69,12 @@ review = Printing(
         click.Option(["--out"], type=click.Path(path_type=Path),
                      help="Folder of the packets; with --collect, a table of what was said (.csv)."),
         click.Option(["--collect"], multiple=True, type=_FILE, metavar="FILE",
-                     help="A rater's answers (.json, or a sheet filled in), or an export of Label Studio; repeat for "
-                     "each."),
+                     help="A rater's answers (.json), as the page saved them; repeat for each."),
         click.Option(["--sample"], type=click.IntRange(1),
                      help="Replies (200), pictures (100) or statements (as published) at most; of words, of each "
                      "group (50)."),
         click.Option(["--raters"], type=click.IntRange(1, 50), default=3, show_default=True,
                      help="Packets, each in an order of its own."),
-        click.Option(["--form"], type=click.Choice(["html", "csv", "label-studio"]), default="html",
-                     show_default=True,
-                     help="A page for a browser or paper, a sheet for spreadsheets, or a project for Label Studio."),
         click.Option(["--instructions"], type=_FILE, help="A text file in place of the task's instructions."),
         click.Option(["--sorted", "sorting"], metavar="NAME",
                      help="parse: texts that a judge sorts, by [answer.judged.NAME]."),
@@ -105,6 +101,6 @@ review = Printing(
     Packets do not tell who was shown, which model answered or how its reply was read, unless the task is about that.
     Answers are kept in RUN beside the model's, and stand in its report. They say how far people agree (Krippendorff's
     alpha, Fleiss' and Cohen's kappa), and of replies the precision and recall of the parser, or the judge, against
-    what most people say. Of pictures, those that fail can be left out: facevalue report RUN --exclude-reviewed.
+    what most people say.
     """,
 )  # fmt: skip

@@ -20,8 +20,6 @@ measure = Printing(
         click.Option(["--explain"], type=MeasureName(), metavar="MEASURE",
                      help="Explain a measure: equation, unit, source."),
         MARGIN,
-        click.Option(["--exclude-reviewed", "reviewed"], is_flag=True,
-                     help="Also give the results without pictures that failed their review by people."),
     ),
     """Estimate from the answers in RUNS: every measure with n, interval and method.
 
@@ -40,11 +38,6 @@ report = Printing(
                      "storage."),
         MARGIN,
         PICTURES,
-        click.Option(["--checks"], type=RunPlace(), metavar="CHECKS",
-                     help="Also show the results without pictures that failed these checks: the folder that "
-                     "inspect-pictures wrote."),
-        click.Option(["--exclude-reviewed", "reviewed"], is_flag=True,
-                     help="Also show the results without pictures that failed their review by people."),
     ),
     """Write the report of RUNS as one HTML file that needs no network. With --json, print the whole page as JSON, too.
 

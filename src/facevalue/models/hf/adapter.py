@@ -18,7 +18,7 @@ from facevalue.errors import DataError, ModelError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.models._fallback import MOST_UNSEEN, instead, unfollowed
 from facevalue.models._pictures import picture
-from facevalue.models.base import Capabilities, ModelOptions, neighbours
+from facevalue.models.base import Capabilities, ModelOptions, by_stimulus
 from facevalue.models.hf.calls import is_device_failure
 from facevalue.models.hf.engine import DrawnReply, Engine, Failed, PreparedPrompts, Wish
 from facevalue.models.hf.framing import cuts
@@ -32,7 +32,7 @@ from facevalue.types import Request, Response, Status, Stimulus
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
-MOST_NEIGHBOURS = 1024
+MOST_TOGETHER = 1024
 """Requests about one stimulus that are taken from the stream at once."""
 _AHEAD = 2, 32
 """So many stimuli are made ready ahead of the model at first, and at most: twice those that it takes together."""
@@ -121,7 +121,7 @@ class HFModel:
         Open replies go on from one lot of stimuli to the next. While the model works, the next pictures are made ready
         in a thread, a bounded number of them. A `ModelError` says that the GPU failed.
         """
-        batches = neighbours(requests, MOST_NEIGHBOURS)
+        batches = by_stimulus(requests, MOST_TOGETHER)
         ahead: deque[Future[_Ready]] = deque()
         lookahead = _AHEAD[0]
         with closing(OpenReplies[_Ready](self.engine.opening)) as session, ThreadPoolExecutor(1, "pictures") as worker:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from facevalue.errors import FaceValueError, ModelError
+from facevalue.errors import FaceValueError, ModelError, SelfCheckError
 from facevalue.models.hf.calls import is_memory
 from facevalue.models.hf.chat import Group
 from facevalue.models.hf.decoding import leaves, spoken
@@ -107,14 +107,14 @@ class SelfCheck:
             if not (isinstance(error, FaceValueError) or is_memory(error)):
                 raise
             reason = first_line(error)[:300]
-            raise ModelError(
+            raise SelfCheckError(
                 f"Self-check: {_name(loaded)} fails where it is asked in the plain way: {reason}"
             ) from error
 
     def _compare(self, loaded: Loaded, group: Group, member: int, evidence: Sequence[Evidence]) -> None:
         inputs = group.full(group.members[member])
         if inputs["input_ids"][0].tolist() != [*group.prefix_ids, *group.suffixes[member]]:
-            raise ModelError(
+            raise SelfCheckError(
                 f"Self-check: the shared prefix of {_name(loaded)} does not give the tokens that its processor makes. "
                 "This is a fault of FaceValue: please report it with the model's name."
             )
@@ -131,14 +131,14 @@ class SelfCheck:
             self._reply(loaded, inputs)
         self.checks += 1
         if self.difference == math.inf:
-            raise ModelError(
+            raise SelfCheckError(
                 f"Self-check: {_name(loaded)} gives what is no number (NaN) for a probability in {loaded.numbers}. "
                 "Where numbers become too large on the way, --dtype bfloat16 or float32 helps."
             )
         if not self.difference <= self.tolerance:
             shared = "over the shared prefix differs from a plain forward pass"
             ways = shared if group.inputs is not None else "by the plain way differs from what the model says"
-            raise ModelError(
+            raise SelfCheckError(
                 f"Self-check: a probability of {_name(loaded)} read {ways} by {self.difference:.2g}; rounding in "
                 f"{loaded.numbers} explains at most {self.tolerance:.2g}. Try --dtype float32. If it stays, please "
                 "report it with the model's name."
@@ -150,7 +150,7 @@ class SelfCheck:
         count = int(max(1, min(_REPLY, room)))
         reply = said(loaded, inputs, count)
         if reply is None or not reply.follows(()):
-            raise ModelError(
+            raise SelfCheckError(
                 f"Self-check: what {_name(loaded)} says is not what it scores as the likeliest, so that nobody knows "
                 "how likely a reply is: it cannot be asked here."
             )

@@ -17,8 +17,8 @@ from queue import Empty, SimpleQueue
 from typing import Any, BinaryIO
 
 from facevalue.errors import DataError, FaceValueError, ModelError
-from facevalue.models.base import ModelOptions, neighbours
-from facevalue.models.hf.adapter import CAPABILITIES, MOST_NEIGHBOURS, HFModel
+from facevalue.models.base import ModelOptions, by_stimulus
+from facevalue.models.hf.adapter import CAPABILITIES, MOST_TOGETHER, HFModel
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 
 _WAITING = 64
@@ -77,7 +77,7 @@ class HFDevices:
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         """Answer requests, those about one stimulus in one process; in any order."""
-        batches = neighbours(requests, MOST_NEIGHBOURS)  # as one process would take them
+        batches = by_stimulus(requests, MOST_TOGETHER)  # as one process would take them
         numbers: set[int] = set()
         batch = next(batches, None)
         while batch or numbers:

@@ -29,6 +29,7 @@ from facevalue.models.hf.sampling import Draw, Drawn, draw_pack
 from facevalue.models.hf.scoring import Evidence, Habits, OptionScore, ScoreJob, Tokens, score_pack
 from facevalue.models.hf.trial import COPIES, STEPS, TREE, Trials
 from facevalue.models.hf.vocabulary import TokenVocabulary
+from facevalue.thinking import unsaid_tokens
 from facevalue.types import Option, Question, Sampling
 
 if TYPE_CHECKING:
@@ -224,10 +225,16 @@ class Engine:
     def _draw(self, member: int, wish: Wish) -> Draw:
         return Draw(member, wish.sampling, wish.seed, self._held(wish))
 
+    @cached_property
+    def _unsaid(self) -> tuple[frozenset[int], bool]:
+        return unsaid_tokens(self.loaded.tokenizer)
+
     def _reply(self, drawing: Drawn, prompt: int) -> DrawnReply:
         with BUSY:
             words = self.loaded.tokenizer
-            text = words.decode(drawing.tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+            left_out, marked = self._unsaid
+            tokens = [token for token in drawing.tokens if token not in left_out] if marked else drawing.tokens
+            text = words.decode(tokens, skip_special_tokens=not marked, clean_up_tokenization_spaces=False)
         text = text.strip() if drawing.draw.constraint else text
         return DrawnReply(text, drawing.ended, prompt, drawing.count, drawing.tokens, tuple(drawing.logprobs))
 

@@ -25,18 +25,14 @@ from inspect_ai.model import (
 from inspect_ai.model._providers.util.batch_log import set_batch_log_callback
 
 from facevalue.errors import ModelError, ModelSpecError, UnknownNameError
+from facevalue.models._chat import LIMIT, SPELLINGS
 from facevalue.models.inspect.failures import clean, failure_of, plain, prerequisite
 from facevalue.models.inspect.providers import ELSEWHERE, PROVIDERS
+from facevalue.printable import first_line
+from facevalue.servers.server import Failure
 
 _LOG = logging.getLogger(__name__)
 _MOST_LEVELS = 4
-_SENT = {
-    "temperature": ("temperature",),
-    "top_p": ("top_p", "topP"),
-    "seed": ("seed", "random_seed"),
-    "limit": ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxTokens"),
-}
-"""What providers call what is sent to them."""
 _SPOKEN = ("messages", "input", "contents", "system", "instructions")
 
 
@@ -57,23 +53,37 @@ class BackgroundTasks:
     def __init__(self) -> None:
         self.failure: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._closing = False
 
     def start_soon(self, function: Callable[..., Any], *arguments: object) -> None:
         """Start a task; called by Inspect."""
-        task = asyncio.ensure_future(function(*arguments))
+
+        async def work() -> None:
+            try:
+                await function(*arguments)
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:  # an exit would end the loop
+                self._tell(error)
+
+        task = asyncio.ensure_future(work())
         self._tasks.add(task)
         task.add_done_callback(self._ended)
 
     async def close(self) -> None:
         """End all of them."""
+        self._closing = True
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if error is not None and not self.failure.done():
+        if task.cancelled() and not self._closing:
+            self._tell(asyncio.CancelledError("it was given up"))
+
+    def _tell(self, error: BaseException) -> None:
+        if not self.failure.done():
             self.failure.set_result(error)
 
 
@@ -99,7 +109,9 @@ def made(spec: str, provider: str, name: str, arguments: Mapping[str, Any]) -> M
         raise ModelSpecError(prerequisite(spec, str(error.message))) from None
     except ImportError as error:
         raise ModelSpecError(f"{spec!r} needs a package that is not installed: {error}.") from None
-    except Exception as error:  # of whatever kind a provider's package raises
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # of whatever kind a provider's package raises
         raise ModelSpecError(f"{spec!r} cannot be used: {clean(str(error) or type(error).__name__, None)}") from None
     finally:
         sys.excepthook = hook  # Inspect puts its own in place
@@ -144,12 +156,16 @@ async def ask(
 
     async def asking() -> tuple[ModelOutput, Mapping[str, Any], Mapping[str, Any]]:
         set_background_task_group(reached.background)  # type: ignore[arg-type] # of a task group only this is used
-        output = await reached.model.generate(conversation, config=config)
+        try:
+            output = await reached.model.generate(conversation, config=config)
+        except (SystemExit, KeyboardInterrupt) as error:  # either would end the loop
+            raise RuntimeError(_given_up(error)) from error
         calls = [event.call for event in transcript().events if isinstance(event, ModelEvent)]
         call = calls[-1] if calls else None
         return output, call.request if call else {}, (call.response or {}) if call else {}
 
     task = asyncio.get_running_loop().create_task(asking(), context=Context())
+    task.add_done_callback(lambda task: task.cancelled() or task.exception())  # also where nobody waits any more
     try:
         await asyncio.wait((task, reached.background.failure), return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -164,6 +180,13 @@ async def ask(
         raise ModelError(clean(plain(str(error.message)), reached.model.api)) from None
     except Exception as error:
         raise failure_of(error, reached.model.api) from None
+    except BaseException as error:  # of the provider alone: our own cancellation ends the wait above
+        text = clean(_given_up(error), reached.model.api)
+        raise Failure(text, transient=isinstance(error, asyncio.CancelledError)) from None
+
+
+def _given_up(error: BaseException) -> str:
+    return f"The provider gave up with {first_line(error)}."
 
 
 def unsent(request: Mapping[str, Any]) -> tuple[list[str], bool]:
@@ -180,9 +203,9 @@ def unsent(request: Mapping[str, Any]) -> tuple[list[str], bool]:
     ([], False)
     """
     names = set(_names(request, 0))
-    sent = {parameter for parameter, spellings in _SENT.items() if names & {*spellings}}
+    sent = {parameter for parameter, spellings in SPELLINGS.items() if names & {*spellings}}
     missing = [name for name in ("temperature", "top_p", "seed") if name not in sent]
-    return (missing if "limit" in sent else []), "seed" in sent
+    return (missing if LIMIT in sent else []), "seed" in sent
 
 
 def _names(value: object, level: int) -> list[str]:

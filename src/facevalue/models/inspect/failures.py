@@ -43,6 +43,7 @@ def failure_of(error: BaseException, api: ModelAPI) -> Failure:
         clean(f"HTTP {status}: {text}" if status else text, api),
         status=status,
         code=code if isinstance(code, str) else None,
+        payload={"type": kinds, "code": code, "message": text, "body": getattr(cause, "body", None)},
         transient=is_retried or bool(decision) or (status is not None and (status in _TRANSIENT or status >= 500)),
         retry_after=float(waits) if isinstance(waits, int | float) else None,
         connected=status is not None or "Timeout" in "".join(kinds) or not any("Connect" in kind for kind in kinds),

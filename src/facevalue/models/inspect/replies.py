@@ -3,14 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from facevalue.models._chat import CUT_THINKING, ServerReply, status_of
+from facevalue.models._chat import ONLY_THOUGHTS, ServerReply, is_nothing, status_of
 from facevalue.models._toplogprobs import read_positions
 from facevalue.servers.payload import count, writable
-from facevalue.thinking import after_thinking
+from facevalue.thinking import CUT_THINKING, after_thinking
 from facevalue.types import Status
 
 _LONGEST_NAME = 100
 _ATTACHED = "attachment://"
+PROBS = "facevalue_probs"
+"""Metadata of an output of FaceValue's own models: probabilities of the options, which need no text."""
 
 
 class PromptLengthError(ValueError):
@@ -53,6 +55,13 @@ def reply_of(
     thought = any(block.get("type") == "reasoning" for block in blocks) or bool(count(counts.get("reasoning_tokens")))
     if status is Status.TRUNCATED and not after_thinking(text) and (thought or text):
         note = CUT_THINKING
+    elif status is Status.OK and not text.strip():
+        if any(block.get("type") == "reasoning" for block in blocks):
+            note = ONLY_THOUGHTS.format("reasoning")
+        elif not (message.get("tool_calls") or _has_probabilities(output)) and is_nothing(
+            text, count(counts.get("output_tokens"))
+        ):
+            raise ValueError("nothing was said, and no token of it counted")
     cached = count(counts.get("input_tokens_cache_read"))
     served_by = [name[:_LONGEST_NAME] for name in (output.get("model"), fingerprint) if isinstance(name, str) and name]
     return ServerReply(
@@ -66,6 +75,11 @@ def reply_of(
         thought,
         cached,
     )
+
+
+def _has_probabilities(output: Mapping[str, Any]) -> bool:
+    metadata = output.get("metadata")
+    return isinstance(metadata, Mapping) and metadata.get(PROBS) is not None
 
 
 def text_said(content: object, attachments: Mapping[str, Any] | None) -> str:

@@ -20,7 +20,7 @@ from facevalue.errors import DataError, ModelError, UnknownNameError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.models._fallback import MOST_UNSEEN, instead, unfollowed
 from facevalue.models._pictures import picture
-from facevalue.models.base import Capabilities, neighbours
+from facevalue.models.base import Capabilities, by_stimulus
 from facevalue.models.hf.constrained import ConstrainedReader
 from facevalue.models.hf.options import OptionReader
 from facevalue.models.hf.vocabulary import TokenVocabulary
@@ -45,7 +45,7 @@ LONGEST_PROMPT = 384
 on short prompts alone."""
 Floats = npt.NDArray[np.float32]
 Reply = tuple[int, ...]
-_NEIGHBOURS = 512
+_TOGETHER = 512
 _MOST_THREADS = 4
 _MOST_FAILURES = 20
 """So many stimuli in a row with nothing but errors end the run, as in the local engine."""
@@ -109,6 +109,7 @@ class ReferenceModel:
             seeds=True,
             structured=True,
             structured_probabilities=True,
+            sight="stated",
         )
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
@@ -130,7 +131,7 @@ class ReferenceModel:
         running: deque[tuple[str, Future[tuple[list[Response], float]]]] = deque()
         with ONE_THREAD, ThreadPoolExecutor(self._threads, "facevalue-reference") as pool:
             try:
-                for batch in neighbours(requests, _NEIGHBOURS):
+                for batch in by_stimulus(requests, _TOGETHER):
                     running.append((batch[0].stimulus.key, pool.submit(self._answer, batch, _loaded(batch))))
                     if len(running) > self._threads:
                         yield from self._done(*running.popleft())

@@ -38,7 +38,7 @@ def widest(whole_set: WholeSet) -> PictureRow:
     return PictureRow(f"{whole_set.title} ({whole_set.model})", tuple(thumbnails))
 
 
-def answers(block: blocks.Answers, view: View, examples: Sequence[AnyExample]) -> list[Content]:
+def answers(block: blocks.StoredAnswers, view: View, examples: Sequence[AnyExample]) -> list[Content]:
     """Stored answers, a dozen at most."""
     picked = [e for e in examples if isinstance(e, (Example, PairExample)) and not isinstance(e, Sentence)][:MOST]
     heading: list[Content] = [TextContent(block.heading, "h3")] if block.heading else []

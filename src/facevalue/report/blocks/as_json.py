@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from facevalue.measures.caveats import caveat_of
 from facevalue.protocol.lookup import Estimate
 from facevalue.report.blocks import content as ready
 from facevalue.report.built import Built
@@ -12,7 +13,7 @@ _NUMBERS = (
     "value", "low", "high", "level", "n", "clusters", "p", "q", "q_page", "page_low", "page_high", "page_level",
     "floor", "floor_high", "mde", "margin", "bound_low", "bound_high",
 )  # fmt: skip
-_WORDS = ("unit", "family", "kind", "verdict", "why", "method", "source")
+_WORDS = ("unit", "family", "kind", "verdict", "why", "method", "detail", "source")
 """Columns of an estimate that stand in the JSON under their own names."""
 
 Data = dict[str, Any]
@@ -24,7 +25,12 @@ def page_json(page: Built) -> Data:
     return {
         "facevalue_page": VERSION,
         "models": list(page.view.models),
-        "headline": {"outcome": answer.verdict.value, "sentence": answer.sentence, "more": list(answer.more)},
+        "headline": {
+            "outcome": answer.verdict.value,
+            "caveat": answer.caveat,
+            "sentence": answer.sentence,
+            "more": list(answer.more),
+        },
         "strongest": [] if page.chart is None else list(map(content_json, page.chart.panels)),
         "next": [{"text": step.text, "section": step.anchor} for step in page.steps],
         "cards": [
@@ -41,7 +47,6 @@ def page_json(page: Built) -> Data:
             for c in page.changed
         ],
         "models_compared": page.differences_json,
-        **({} if page.passing_json is None else {"pictures_that_pass": page.passing_json}),
     }  # fmt: skip
 
 
@@ -123,6 +128,7 @@ def estimate_json(e: Estimate) -> Data:
         "model": e.model,
         "labels": labels,
         **{name: getattr(e, name) for name in (*_NUMBERS, *_WORDS)},
+        "caveat": e.caveat,
     }
 
 
@@ -131,7 +137,10 @@ def _known(e: Estimate | None) -> Data | None:
 
 
 def _row(cell: Mapping[str, object]) -> Data:
-    return {name: cell[name] for name in ("measure", "model", *_NUMBERS, *_WORDS) if name in cell}
+    return {
+        **{name: cell[name] for name in ("measure", "model", *_NUMBERS, *_WORDS) if name in cell},
+        "caveat": caveat_of(str(cell.get("why") or "")),
+    }
 
 
 def _cell(cell: ready.TableCell) -> Data:

@@ -12,7 +12,6 @@ from facevalue.report.blocks.intervals import numbers, said_verdict
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import in_unit, number, writing
 from facevalue.report.markup import tag
-from facevalue.report.verdict import verdict_of
 
 _HEIGHT = 26
 _LETTER, _BOTH = 5.0, 13.0
@@ -83,7 +82,7 @@ def _row(
         measured = next((e for e in estimates if e.measure == block.first_beside), None)
     if measured is None:
         return BarRow(label, svg, "", "", "", "", Markup(""), "", pairs)
-    word, icon = said_verdict(verdict_of(measured.verdict))
+    word, icon = said_verdict(measured)
     high = measured.floor_high
     floor = "" if high is None else f"{_bare(measured.floor, measured)}, 95% below {_bare(high, measured)}"
     return BarRow(
@@ -108,7 +107,7 @@ _ROUTES = {"exact": "o0", "form": "o1", "synonym": "o2", "range": "o3", "judge":
 _OTHER = ("n2", "n4", "n5", "n3", "n0", "z")
 
 
-def one_bar(shares: contents.Shares, view: View) -> Bars:
+def one_bar(shares: contents.ShareBar, view: View) -> Bars:
     """Shares of a whole as one bar."""
     order = {name: place for place, name in enumerate(_ROUTES)}
     keys: list[Key] = []

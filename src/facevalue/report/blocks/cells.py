@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import polars as pl
 from markupsafe import Markup, escape
 
+from facevalue.measures.caveats import after, caveat_of, counted_caveats
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
@@ -78,7 +79,8 @@ def _heat(block: blocks.Heat, view: View) -> HeatContent | None:
     if totals:
         bands = [(block.whole_title[1], 1), *bands] if bands else []
     titles = [*([block.whole_title] if totals else []), *(heads[c] for c in columns)]
-    return HeatContent(bands, titles, rows, block.corner, block.title, block.tools, block.legend)
+    found_caveats = counted_caveats(e.caveat for e in [*totals, *estimates] if view.found(e))
+    return HeatContent(bands, titles, rows, block.corner, block.title, block.tools, block.legend, found_caveats)
 
 
 def _column(block: blocks.Heat, view: View, e: Estimate) -> tuple[str, str]:
@@ -102,7 +104,7 @@ def _cell(view: View, e: Estimate | None) -> HeatCell:
         return HeatCell(DASH, "none", NOT_MEASURABLE, None, e)
     classes = [shade(e.value)]
     if e.q is not None:
-        classes.append("unsure" if not view.found(e) else "sure" if e.q < 0.001 else "")
+        classes.append("unsure" if not view.found(e) else "unless" if e.caveat else "sure" if e.q < 0.001 else "")
     elif e.verdict is not None and not view.found(e):
         classes.append("unsure")
     return HeatCell(view.value(e, bare=True), " ".join(filter(None, classes)), view.detail(e, brief=True), e.value, e)
@@ -189,7 +191,8 @@ def grid(block: blocks.Grid, view: View) -> list[Content]:
     out.append("</tbody></table>")
     values = [(r, c, row) for (r, c), row in by.items()]
     html = Markup("".join(out))  # noqa: S704 every text in it was escaped
-    return [GridContent(block.title, html, len(by), maker.found, block.scale, values)]
+    caveats = counted_caveats(maker.caveats)
+    return [GridContent(block.title, html, len(by), len(maker.caveats), block.scale, values, caveats)]
 
 
 def _turned(block: blocks.Grid, columns: Sequence[str]) -> bool:
@@ -268,7 +271,8 @@ class _CellMaker:
         self._block = block
         self._neutral = neutral
         self._titled = titled
-        self.found = 0
+        self.caveats: list[str] = []
+        """What else could explain each of those; empty for nothing."""
 
     def td(self, row: Row | None, test: Row | None, *, log: bool, extra: str = "") -> str:
         """A cell from its estimate and the one whose test marks it."""
@@ -278,9 +282,13 @@ class _CellMaker:
         if not isinstance(value, float):
             return '<td class="x" title="not measurable">–</td>'
         marked = test is not None and test.get("verdict") == Verdict.DIFFERENCE
-        self.found += marked and not extra
+        caveat = caveat_of(str(test.get("why") or "")) if test is not None and marked else ""
+        if marked and not extra:
+            self.caveats.append(caveat)
         title = _title_of(row, test, log=log and test is not None) if self._titled or marked else ""
-        classes = " ".join(filter(None, [step(value - self._neutral), "s" if marked else "", extra]))
+        classes = " ".join(
+            filter(None, [step(value - self._neutral), "s" if marked else "", "unless" if caveat else "", extra])
+        )
         tooltip = f' title="{escape(title)}"' if title else ""
         return f'<td class="{classes}"{tooltip}>{whole(value, signed=self._block.signed)}</td>'
 
@@ -298,7 +306,8 @@ def _title_of(row: Row, test: Row | None, *, log: bool) -> str:
         chance = share_of_chance(q)
         clauses.append(f"q {chance}" if chance.startswith("<") else f"q = {chance}")
     clauses.append(f"n = {row['n']}")
-    return ", ".join(clauses)
+    reason = None if test is None else test.get("why")
+    return after(", ".join(clauses), caveat_of(str(reason or "")))
 
 
 def _float(value: object) -> float | None:

@@ -134,6 +134,8 @@ class HeatContent:
     title: str = ""
     tools: bool = False
     legend: bool = False
+    caveats: str = ""
+    """What else could explain some of what was found, whose cells are dotted; empty for nothing."""
     kind: ClassVar[str] = "heat"
 
 
@@ -152,6 +154,8 @@ class GridContent:
     """Meaning of the colours."""
     values: Sequence[tuple[str, str, dict[str, object]]] = ()
     """Row, column and estimate of each cell."""
+    caveats: str = ""
+    """What else could explain some of what was found, whose cells are dotted; empty for nothing."""
     kind: ClassVar[str] = "grid"
 
 

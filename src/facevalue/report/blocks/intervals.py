@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from facevalue.measures.base import APART
+from facevalue.measures.caveats import after
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
@@ -25,7 +26,7 @@ from facevalue.report.formatting import (
     when_declared,
     worst_case,
 )
-from facevalue.report.verdict import LOOKS, SHORT, verdict_of
+from facevalue.report.verdict import LOOKS, verdict_of, verdict_words
 
 _FAR = 1.5
 """A margin farther out than this many times the rest of a plot is not drawn."""
@@ -136,8 +137,8 @@ def lines(view: View, title: str, heads: tuple[str, ...], pairs: Sequence[tuple[
                 share_of_chance(e.p),
                 share_of_chance(e.q),
                 floor,
-                e.method or DASH,
-                e.verdict or DASH,
+                e.method_words or DASH,
+                after(e.verdict or DASH, e.caveat),
                 "never" if any_missed(e) else number(e.mde, e.written, bare=bool(word)),
                 worst_case(e, signed=view.signed(e.measure)),
                 e.why or "",
@@ -218,7 +219,7 @@ def _row(
         title=f"{text}: {detail}",
     )  # fmt: skip
     sort = e.value if e.value is not None else float("-inf")
-    word, icon = said_verdict(verdict)
+    word, icon = said_verdict(e)
     moved = e.measure == view.numbers.reading.lead and view.numbers.moved(e)
     return StripRow(text, note, svg, view.value(e, bare=bare), view.interval(e), detail, sort, moved, word, icon, e)
 
@@ -227,9 +228,10 @@ def _page(e: Estimate) -> tuple[float, float] | None:
     return None if e.page_low is None or e.page_high is None else (e.page_low, e.page_high)
 
 
-def said_verdict(verdict: Verdict | None) -> tuple[str, Markup]:
-    """A verdict's word and sign; empty for none."""
-    return ("", Markup("")) if verdict is None else (SHORT[verdict], verdict_icon(verdict))
+def said_verdict(e: Estimate | None) -> tuple[str, Markup]:
+    """An estimate's verdict in words, with its caveat, and its sign; empty for none."""
+    verdict = None if e is None else verdict_of(e.verdict)
+    return ("", Markup("")) if e is None or verdict is None else (verdict_words(e), verdict_icon(verdict))
 
 
 def verdict_icon(verdict: Verdict) -> Markup:

@@ -13,7 +13,6 @@ from facevalue.report.blocks import answers, bars, cells, dumbbells, intervals, 
 from facevalue.report.blocks import content as ready
 from facevalue.report.blocks.view import View
 from facevalue.report.data import Album, AnyExample, Sentence, WholeSet
-from facevalue.report.verdict import SHORT
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class Builder:
                 return [ready.TextContent(block.heading, "h3"), ready.TextContent(block.lead), *rows] if rows else []
             case blocks.Widest():
                 return [answers.widest(e) for e in self.examples if isinstance(e, WholeSet)]
-            case blocks.Answers():
+            case blocks.StoredAnswers():
                 return answers.answers(block, view, self.examples)
             case blocks.Each():
                 return self.each(block, view)
@@ -187,7 +186,7 @@ def _made(content: contents.Made, view: View) -> list[ready.Content]:
                     content.title, heads, [tuple(map(_entry, row)) for row in content.rows], tall=len(content.rows) > 12
                 )
             ]
-        case contents.Shares():
+        case contents.ShareBar():
             return [bars.one_bar(content, view)]
         case contents.Table():
             return [intervals.lines(view, content.title, content.heads, content.rows)] if content.rows else []
@@ -204,10 +203,9 @@ def _made(content: contents.Made, view: View) -> list[ready.Content]:
 
 
 def _entry(entry: contents.Entry) -> ready.TableCell:
-    word, icon = intervals.said_verdict(entry.verdict)
-    text = SHORT[entry.verdict] if entry.verdict is not None and word else entry.text
+    word, icon = intervals.said_verdict(entry.judged)
     return ready.TableCell(
-        text, entry.small, (), entry.sort, entry.strong, icon, quiet=entry.quiet, of=entry.of,
+        word or entry.text, entry.small, (), entry.sort, entry.strong, icon, quiet=entry.quiet, of=entry.of,
         class_=cells.step(entry.shade) if entry.shade is not None else "",
     )  # fmt: skip
 

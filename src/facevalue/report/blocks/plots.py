@@ -138,7 +138,7 @@ def _of_pair(view: View, measure: str, first: str, second: str) -> Estimate | No
 
 def _summed(view: View, name: str, published: Estimate | None, corrected: Estimate | None) -> str:
     if published is None or published.value is None:
-        return f"{name} {(published and published.method) or NOT_MEASURABLE}"
+        return f"{name} {(published and published.method_words) or NOT_MEASURABLE}"
     text = f"{name} = {view.value(published)}"
     if published.floor_high is not None:
         text += f" (by chance up to {number(published.floor_high, published.written)} either way)"

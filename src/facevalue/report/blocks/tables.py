@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from facevalue.measures.caveats import after, counted_caveats
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import POOLED, Estimate
@@ -11,7 +12,6 @@ from facevalue.report.blocks.content import Content, TableCell, TableContent, Ta
 from facevalue.report.blocks.intervals import said_verdict
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import DASH, count
-from facevalue.report.verdict import verdict_of
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ def _cell(view: View, column: blocks.Column, e: Estimate) -> TableCell:
     if estimate is None:
         return TableCell("not defined for the mean over models" if view.model == POOLED else DASH)
     if column.what == "verdict":
-        word, icon = said_verdict(verdict_of(estimate.verdict))
+        word, icon = said_verdict(estimate)
         return TableCell(word or DASH, icon=icon, title=estimate.why or "")
     if column.what == "n":
         return TableCell(count(estimate.n))
@@ -74,7 +74,7 @@ def _cell(view: View, column: blocks.Column, e: Estimate) -> TableCell:
             else f"{round(estimate.value * estimate.n)} of {estimate.n}"
         )
     chance = _by_chance(view, view.numbers.size(estimate)) if column.what == "chance" else ()
-    below = tuple(filter(None, [view.interval(estimate), *chance]))
+    below = tuple(filter(None, [view.interval(estimate), *chance, estimate.caveat]))
     return TableCell(view.value(estimate), below=below, sort=estimate.value, strong=view.found(estimate), of=estimate)
 
 
@@ -134,11 +134,11 @@ def _line(
     moved = [e for e in measurable if view.numbers.moved(e)]
     first = estimates[0]
     spread = next(iter(view.rows(block.spread)), None)
-    word, icon = said_verdict(None if spread is None else verdict_of(spread.verdict))
+    word, icon = said_verdict(spread)
     return (
         *([TableCell(view.model)] if show_model else []),
         *(TableCell(text) for text in view.said(block.label, first).split("|")),
-        TableCell(f"{len(moved)} of {len(measurable)}", sort=len(moved)),
+        TableCell(f"{len(moved)} of {len(measurable)}{counted_caveats(e.caveat for e in moved)}", sort=len(moved)),
         *(TableCell(", ".join(outermost(block.row, view, moved, up=up)) or DASH) for up in (True, False)),
         TableCell(
             view.value(spread),
@@ -153,4 +153,4 @@ def _line(
 def outermost(row: str, view: View, moved: Sequence[Estimate], *, up: bool, limit: int = 3) -> list[str]:
     """The outermost findings of a direction, in words."""
     side = sorted((e for e in moved if ((e.value or 0) > 0) == up), key=lambda e: -abs(e.value or 0.0))
-    return [view.said(row, e) for e in side[:limit]]
+    return [after(view.said(row, e), e.caveat) for e in side[:limit]]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from facevalue.measures.caveats import counted_caveats
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
@@ -10,7 +11,6 @@ from facevalue.report.blocks.intervals import said_verdict
 from facevalue.report.blocks.view import View
 from facevalue.report.data import Sentence
 from facevalue.report.formatting import DASH, count, number, share_of_chance
-from facevalue.report.verdict import verdict_of
 
 Sentences = Mapping[tuple[str | None, ...], Sentence]
 
@@ -26,7 +26,8 @@ def word_lists(block: blocks.WordLists, view: View, sentences: Sentences) -> lis
     out: list[Content] = []
     for key in sorted(groups, key=str):
         words = groups[key]
-        count = sum(view.found(e) for e in words)
+        caveats = [e.caveat for e in words if view.found(e)]
+        count = len(caveats)
         words = sorted(words, key=lambda e: (not view.found(e), -_size(view.beside(block.rank, e))))
         title, _, note = view.said(block.title, words[0]).partition("|")
         rows = [_row(block, view, e, sentences) for e in words[: block.most]]
@@ -38,7 +39,7 @@ def word_lists(block: blocks.WordLists, view: View, sentences: Sentences) -> lis
         names = ", ".join(dict.fromkeys(e[block.word] or "(empty word)" for e in ranked))
         if names:
             contents.append(TextContent(f"{block.published_title}: {names}.", "small"))
-        note = f"{note}: {count or 'none'} of {len(words)} words found"
+        note = f"{note}: {count or 'none'} of {len(words)} words found{counted_caveats(caveats)}"
         out.append(
             PartContent(title, contents, note, "open" if count or not out else "closed", class_="numbers wordlist")
         )
@@ -55,7 +56,7 @@ def _heads(block: blocks.WordLists) -> tuple[TableHead, ...]:
 
 def _row(block: blocks.WordLists, view: View, e: Estimate, sentences: Sentences) -> tuple[TableCell, ...]:
     rank = view.beside(block.rank, e)
-    word, icon = said_verdict(verdict_of(e.verdict))
+    word, icon = said_verdict(e)
     quoted = sentences.get((e["dimension"], e["group"], e[block.word]))
     quote = TableCell(DASH, quiet=True) if quoted is None else TableCell("", marked=tuple(quoted.parts))
     return (

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
-from typing import Any
 
+from facevalue.measures.caveats import after
 from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.facets import Facet, Kinds
@@ -14,13 +14,8 @@ from facevalue.protocol.lookup import Condition, Estimate
 from facevalue.protocol.page import Findings
 from facevalue.report.blocks.view import View
 from facevalue.report.findings import LeadComparison, rows_of
+from facevalue.report.mirrors import negative_of
 from facevalue.report.sizes import ToldScale, missable_size
-
-_TURNED = {
-    "value": "value", "low": "high", "high": "low", "page_low": "page_high", "page_high": "page_low",
-    "bound_low": "bound_high", "bound_high": "bound_low",
-}  # fmt: skip
-"""Numbers of an estimate, each with the one that it is the negative of where the two groups change places."""
 
 
 class Outcome(StrEnum):
@@ -30,6 +25,7 @@ class Outcome(StrEnum):
     ON_PAGE = "found on its page alone"
     EQUIVALENT = "equivalent within the margin"
     UNDECIDED = "not found"
+    NOT_ANSWERED = "not answered"
     NOT_MEASURABLE = "not measurable"
 
 
@@ -74,7 +70,9 @@ class ProfileCell:
     possible:
         Largest possible size in the measure's unit; None where there is none.
     text:
-        The difference in words.
+        The difference in words, with its caveat.
+    caveat:
+        What else could explain what is found of it; empty for nothing.
     mirrored:
         Whether it is the other side of a comparison of two groups: the same test, told of the other group.
     change, is_changed:
@@ -96,6 +94,7 @@ class ProfileCell:
     scale: ToldScale
     possible: float | None
     text: str
+    caveat: str = ""
     mirrored: bool = False
     change: Estimate | None = None
     is_changed: bool = False
@@ -109,9 +108,19 @@ class ProfileCell:
         """The same comparison, told of the one group that this one is compared with."""
         return replace(
             self, group_name=group_name(self.group_name.dimension, self.versus), versus=self.group_name.group,
-            sign=-self.sign, favour=-self.favour, estimate=_turned(self.estimate), mirrored=True,
-            change=None if self.change is None else _turned(self.change),
+            sign=-self.sign, favour=-self.favour, estimate=negative_of(self.estimate), mirrored=True,
+            change=None if self.change is None else negative_of(self.change),
         )  # fmt: skip
+
+    def unanswered(self) -> "ProfileCell":
+        """The same of a study that is not answered: that nothing was found says nothing then."""
+        open_outcomes = (Outcome.UNDECIDED, Outcome.EQUIVALENT)
+        return replace(self, outcome=Outcome.NOT_ANSWERED) if self.outcome in open_outcomes else self
+
+    @property
+    def outcome_words(self) -> str:
+        """What may be said of it, with its caveat."""
+        return after(self.outcome.value, self.caveat)
 
     @property
     def size(self) -> str:
@@ -157,14 +166,6 @@ class ProfileCell:
         return self.scale.interval(replace(self.estimate, low=self.estimate.page_low, high=self.estimate.page_high))
 
 
-def _turned(estimate: Estimate) -> Estimate:
-    """The negative of an estimate."""
-    turned: dict[str, Any] = {
-        name: None if (end := getattr(estimate, opposite)) is None else -end for name, opposite in _TURNED.items()
-    }
-    return replace(estimate, **turned)
-
-
 def cells_of(study: str, leads: list[Findings], page: View, audit: View) -> Iterator[ProfileCell]:
     """Every comparison that a study's page leads with.
 
@@ -196,10 +197,12 @@ def _cell(
         group = group_name(view.said(facet.dimension, estimate), view.said(facet.group, estimate))
         trait, versus = view.said(facet.trait, estimate), view.said(facet.versus, estimate)
         versus = group_name(group.dimension, versus).group if versus else ""
+    caveat = before.caveat or estimate.caveat
+    phrase = f"{comparison.subject(estimate)}: {comparison.phrase(estimate, caveat)}"
     return ProfileCell(
         study, model, intervention, column, group, trait, versus, estimate, _outcome(view, estimate, before),
         *_direction(facet, view, estimate), comparison.scale(estimate), comparison.largest(estimate),
-        f"{comparison.subject(estimate)}: {comparison.said(estimate)}" if estimate.value is not None else "",
+        after(phrase, caveat) if estimate.value is not None else "", caveat, comparison.is_mirror(estimate),
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from facevalue.measures.caveats import counted_caveats
 from facevalue.protocol.facets import CONTRASTS
 from facevalue.report.profile.cells import QuestionColumn
 from facevalue.report.profile.squares import GroupRow, Square
@@ -95,6 +96,14 @@ def between(names: tuple[str, str], first: Sequence[GroupRow], second: Sequence[
 
 def side_by_side(group: str, first: Side, second: Side, names: tuple[str, str]) -> SideBySide:
     """Read two sides together: signs that agree, that are opposite, or that one side alone has."""
+    reading = _side_by_side(group, first, second, names)
+    squares = [square for _, square in (*first, *second) if square.found and not square.is_of_page]
+    caveats = [cell.caveat for square in squares for cell in square.found]
+    return replace(reading, reading=f"{reading.reading}{counted_caveats(caveats)}")
+
+
+def _side_by_side(group: str, first: Side, second: Side, names: tuple[str, str]) -> SideBySide:
+    """The same without the caveats of what is found."""
     sure = [[square for _, square in side if square.found and not square.is_of_page] for side in (first, second)]
     if not any(sure):
         return SideBySide(group, first, second, NEITHER, "nothing is found on either side")

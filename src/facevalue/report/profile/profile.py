@@ -10,6 +10,7 @@ import polars as pl
 from facevalue.measures.audit_level import FAMILY, audit_families
 from facevalue.measures.base import Measure
 from facevalue.measures.multiple_testing import ALPHA
+from facevalue.measures.sight import sightless
 from facevalue.protocol.lookup import Condition
 from facevalue.protocol.page import Findings, Page
 from facevalue.protocol.study import Study
@@ -40,6 +41,10 @@ class ProfiledStudy:
         Families of tests that its pages compare.
     unmeasured:
         Models that gave no valid answer.
+    unanswered:
+        Models that were not asked all of it, or of whose replies half cannot be read, each with the reason.
+    unseen:
+        Models of which nothing shows that they see the pictures.
     """
 
     name: str
@@ -48,6 +53,8 @@ class ProfiledStudy:
     models: tuple[str, ...]
     families: int
     unmeasured: tuple[str, ...] = ()
+    unanswered: tuple[tuple[str, str], ...] = ()
+    unseen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -146,6 +153,11 @@ class JudgedTogether(Protocol):
         """Models without a valid answer."""
         ...
 
+    @property
+    def unanswered(self) -> Mapping[str, str]:
+        """Models that did not answer the study, with the reason (`StudyRuns.unanswered`)."""
+        ...
+
     def stacked(self) -> pl.DataFrame:
         """The estimates of all models, with the verdicts of their own pages."""
         ...
@@ -187,10 +199,18 @@ def judged_profile(studies: Sequence[JudgedTogether], names: Mapping[str, str]) 
         studies, pages, views, leads, audit_families(tested, ALPHA), strict=True
     ):
         judged = _view(study, page, study.judged(share))
-        cells += cells_of(study.study.name, of_page, view, judged)
+        cells += [
+            cell.unanswered() if cell.model in study.unanswered else cell
+            for cell in cells_of(study.study.name, of_page, view, judged)
+        ]
         about = study.study.about
-        models, unmeasured = (tuple(names.get(m, m) for m in of) for of in (study.models, study.unmeasured))
-        out.append(ProfiledStudy(study.study.name, about.title, about.content_note, models, share.height, unmeasured))
+        unseen = [model for model in sightless(view.numbers.frame) if model in study.models]
+        models, unmeasured, blind = (
+            tuple(names.get(m, m) for m in of) for of in (study.models, study.unmeasured, unseen)
+        )
+        unanswered = tuple((names.get(model, model), reason) for model, reason in study.unanswered.items())
+        facts = (study.study.name, about.title, about.content_note, models, share.height, unmeasured, unanswered, blind)
+        out.append(ProfiledStudy(*facts))
     return Profile(tuple(out), tuple(replace(cell, model=names.get(cell.model, cell.model)) for cell in cells), ALPHA)
 
 

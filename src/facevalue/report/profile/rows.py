@@ -48,7 +48,10 @@ class ComparisonRow:
     points_of_possible: float | None
     """Size in points of the largest possible; null where there is no largest."""
     verdict: str
-    """"found", "found on its page alone", "equivalent within the margin", "not found" or "not measurable"."""
+    """"found", "found on its page alone", "equivalent within the margin", "not found", "not answered" or "not
+    measurable"."""
+    caveat: str
+    """What else could explain what is found ("unless the missing answers say otherwise"); empty for nothing."""
     missable: float | None
     """Size that would be found with 80% power at the level of the audit; null where any could have been missed."""
     q_audit: float | None
@@ -151,6 +154,7 @@ def _comparison(cell: ProfileCell) -> ComparisonRow:
         favour=cell.favour,
         points_of_possible=cell.of_possible,
         verdict=cell.outcome.value,
+        caveat=cell.caveat,
         missable=None if cell.missable == inf else cell.missable,
         q_audit=e.q_page,
         n=e.n,

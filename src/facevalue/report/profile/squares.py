@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from facevalue.measures.caveats import counted_caveats
 from facevalue.protocol.group_names import GroupName
 from facevalue.report.profile.cells import Outcome, ProfileCell, QuestionColumn
 
@@ -20,6 +21,7 @@ class SquareMark(StrEnum):
     APART = "apart"
     EQUAL = "equal"
     NONE = "none"
+    UNANSWERED = "unanswered"
     UNMEASURED = "unmeasured"
 
 
@@ -32,6 +34,7 @@ SIGNS: Mapping[SquareMark, tuple[str, str]] = {
     SquareMark.APART: ("≠", "differs, in no direction"),
     SquareMark.EQUAL: ("=", "no difference beyond the margin"),
     SquareMark.NONE: ("·", "nothing found; below it how much could have been missed"),
+    SquareMark.UNANSWERED: ("?", "not answered: not all was asked, or half cannot be read"),
     SquareMark.UNMEASURED: ("–", "not measurable"),
 }
 """Sign of each mark and what it means."""
@@ -69,6 +72,8 @@ class Square:
             outcomes = {cell.outcome for cell in self.cells}
             if outcomes == {Outcome.NOT_MEASURABLE}:
                 return SquareMark.UNMEASURED
+            if Outcome.NOT_ANSWERED in outcomes:
+                return SquareMark.UNANSWERED
             return SquareMark.EQUAL if outcomes <= {Outcome.EQUIVALENT, Outcome.NOT_MEASURABLE} else SquareMark.NONE
         favours = {cell.favour for cell in self.found}
         if 0 not in favours:
@@ -102,10 +107,16 @@ class Square:
         if self.strongest is None:
             return {
                 SquareMark.NONE: self.missed,
+                SquareMark.UNANSWERED: "not answered",
                 SquareMark.UNMEASURED: "not measurable",
                 SquareMark.EQUAL: "within the margin",
             }[self.mark]
         return self.strongest.size
+
+    @property
+    def caveat(self) -> str:
+        """What else could explain what is found: of one comparison, or of how many; empty for nothing."""
+        return counted_caveats(cell.caveat for cell in self.found).removeprefix(", ")
 
     @property
     def count(self) -> str:
@@ -130,7 +141,7 @@ class Square:
     def reading(self) -> str:
         """The square in words, for people who do not see it."""
         level = " (on its page alone)" if self.is_of_page else ""
-        return f"{SIGNS[self.mark][1]}{level}: {', '.join(filter(None, [self.label, self.count]))}"
+        return f"{SIGNS[self.mark][1]}{level}: {', '.join(filter(None, [self.label, self.count, self.caveat]))}"
 
 
 def _clearness(cell: ProfileCell) -> float:

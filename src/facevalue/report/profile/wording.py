@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from facevalue.measures.caveats import counted_caveats
 from facevalue.protocol.group_names import GroupName
 from facevalue.report.formatting import counted
 from facevalue.report.profile.cells import ProfileCell
@@ -29,8 +30,9 @@ def answer(profile: Profile) -> list[str]:
     compared = [cell.study for cell in profile.cells if not cell.mirrored and cell.estimate.value is not None]
     unmeasured = [study.name for study in profile.studies if study.name not in compared]
     without = f"Nothing of {listed(unmeasured)} could be compared: the report of a run says why." if unmeasured else ""
+    open_studies = [*_unseen(profile), *_unanswered(profile)]
     if not compared:
-        return [without, *profile.waiting]
+        return [*open_studies, without, *profile.waiting]
     scope = f"{len(compared):,} comparisons of {counted(len({*compared}), 'study', 'studies')}"
     many = counted(len(profile.models), "model", "models")
     scope += f" and {many}" if len(profile.models) > 1 else ""
@@ -39,12 +41,37 @@ def answer(profile: Profile) -> list[str]:
         sentences = [f"No difference between groups holds among all {scope}. That is no proof of fairness."]
     else:
         holds = "difference holds" if len(findings) == 1 else "differences hold"
-        sentences = [f"{len(findings):,} {holds} among all {scope}: {_by_dimension(findings)}."]
+        unless = counted_caveats(cell.caveat for cell in findings)
+        sentences = [f"{len(findings):,} {holds} among all {scope}: {_by_dimension(findings)}{unless}."]
         sentences.append(f"The largest: {'; '.join(_in_words(cell, profile) for cell in _largest(findings))}.")
     if on_page := len(profile.on_page):
         verb = "difference is" if on_page == 1 else "differences are"
-        sentences.append(f"{on_page:,} more {verb} found on their study's own page, and not among all.")
-    return [*filter(None, [*sentences, without]), *_disagreement(profile), *profile.waiting]
+        unless = counted_caveats(cell.caveat for cell in profile.on_page)
+        sentences.append(f"{on_page:,} more {verb} found on their study's own page, and not among all{unless}.")
+    return [*open_studies, *filter(None, [*sentences, without]), *_disagreement(profile), *profile.waiting]
+
+
+def _unseen(profile: Profile) -> list[str]:
+    """Models of which nothing shows that they see the pictures, a sentence each."""
+    studies: dict[str, list[str]] = {}
+    for study in profile.studies:
+        for model in study.unseen:
+            studies.setdefault(model, []).append(study.name)
+    return [
+        f"Nothing shows that {model} sees the pictures of {listed(names)}: what is not found there says nothing of how "
+        "it judges people."
+        for model, names in studies.items()
+    ]
+
+
+def _unanswered(profile: Profile) -> list[str]:
+    """Which studies are not answered, and why, a sentence each."""
+    many = len(profile.models) > 1
+    return [
+        f"{study.name}{f' ({model})' if many else ''} is {reason[:1].lower()}{reason[1:]}"
+        for study in profile.studies
+        for model, reason in study.unanswered
+    ]
 
 
 def level(profile: Profile) -> str:

@@ -14,13 +14,14 @@ from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import Inference, Sums, joined, nothing, shares
 from facevalue.measures.group_levels import group_levels
+from facevalue.measures.interval_method import SEPARATOR, IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import Replies, phi_bounds, spread_bounds
 from facevalue.measures.set_ranges import TAIL, summary, summary_bounds
 from facevalue.measures.set_spread import group_deviation
 from facevalue.measures.set_tails import group_quantiles, tail_shares
 from facevalue.measures.table_entries import enter
 from facevalue.measures.table_entries import values as values_of
-from facevalue.protocol.estimands import Estimand, Row, estimated
+from facevalue.protocol.estimands import Row, SumEstimand, estimated
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import COUNTED, REFUSED, SCORE, VALUE, WORDS, SetAnswers
 from facevalue.studies.counterfactuals.analysis_words import of_words
@@ -35,7 +36,7 @@ QUANTILES = (0.5, 0.75, TAIL, 0.95, 0.99, 1.0)
 """Of set ranges: the whole tail."""
 MOST_OCCUPATIONS = 200
 """Occupations of a subset whose scores are told, those of the most sets: never chosen by their scores."""
-_PLACE = "no interval: a place among the means of groups"
+_PLACE = name_method(IntervalKind.NONE, "a place among the means of groups")
 Asked = npt.NDArray[np.bool_]
 """Which of the values of some replies were asked for."""
 UNREAD_REFUSALS = "refused replies were not scored; run annotate again"
@@ -97,9 +98,9 @@ def _of_prompt(block: Part, gathered: SetAnswers, at: int, longest: int) -> Iter
         yield from _means(block, gathered.number(block, VALUE, at), about, quantity, are_asked)
 
 
-def missing(replies: Sums) -> list[Estimand]:
+def missing(replies: Sums) -> list[SumEstimand]:
     """Shares of replies without a valid answer, by reason and group, of refusals, and of numbers taken with a note."""
-    share = partial(Estimand, of="replies", by=("group",), n="requests", total="group")
+    share = partial(SumEstimand, of="replies", by=("group",), n="requests", total="group")
     by_reason = [
         share(measure, s=name, constant={"reason": name.removeprefix(COUNTED[kind])})
         for measure, kind in ((m.NA_RATE, "reason"), (m.NOTED, "note"))
@@ -222,7 +223,8 @@ def _of_scores_by_occupation(
 
 def _of_scorer(scorer: str, audit: pl.DataFrame) -> Row:
     """What the words for groups alone change in scores (`measures.scorer`)."""
-    numbers = audit.select(pl.col("shift", "low", "high").fill_null(float("nan")), "n", "method")
+    method = pl.concat_str("method", "detail", separator=SEPARATOR)
+    numbers = audit.select(pl.col("shift", "low", "high").fill_null(float("nan")), "n", method)
     shift, low, high, n = (numbers[name].to_numpy() for name in ("shift", "low", "high", "n"))
     none = np.full(shift.shape, np.nan)
     estimates = Estimates(shift, low, high, n, n, numbers["method"].to_numpy(), none)

@@ -11,10 +11,10 @@ from facevalue.annotations import lexicon
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, only_values
-from facevalue.measures.estimators import Inference
+from facevalue.measures.estimators import Inference, shares
 from facevalue.measures.group_levels import group_levels
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import Bounds
-from facevalue.measures.proportions import wilson
 from facevalue.measures.word_association import (
     THRESHOLD,
     association,
@@ -34,9 +34,9 @@ from facevalue.studies.counterfactuals.texts import Lists, Texts
 
 MOST_WORDS = 500
 """Words of a group that are listed, those of the highest scores."""
-_SELECTED = "t over sets whose texts have the word, adjusted for the choice of words"
+_SELECTED = name_method(IntervalKind.T, "over sets whose texts have the word, adjusted for the choice of words")
 _SLACK = 1e-12
-_NO_INTERVAL = "no interval: one image alone, or no other, has the word"
+_NO_INTERVAL = name_method(IntervalKind.NONE, "one image alone, or no other, has the word")
 
 
 def of_words(blocks: Sequence[Part], gathered: SetAnswers, lists: Lists, frequency: int, sets: int) -> Iterator[Row]:
@@ -195,14 +195,5 @@ def _of_occupations(block: Part, texts: Texts, lists: Lists, prompt: int, sets: 
                 least_of = means.value <= means.value.min() + _SLACK
                 fewest[name].append(least_of / least_of.sum())
     for name, shared in fewest.items() if enough.size else ():
-        yield m.FEWEST, {**about, "word_list": name}, Inference(_fewest(np.array(shared))), None
-
-
-def _fewest(shared: Array) -> Estimates:
-    """Mean over occupations of each group's part in having the fewest."""
-    share, count = shared.mean(axis=0), shared.shape[0]
-    size = np.full(share.shape, float(count))
-    low, high = wilson(share, size, np.maximum(size - 1, 1))
-    method = np.full(share.shape, "Wilson, over occupations", dtype=object)
-    number = np.full(share.shape, count)
-    return Estimates(share, low, high, number, number, method, np.sqrt(share * (1 - share) / count))
+        parts = np.array(shared)
+        yield m.FEWEST, {**about, "word_list": name}, Inference(shares(parts, np.ones_like(parts))), None

@@ -4,7 +4,8 @@ import polars as pl
 
 from facevalue.annotations import lexicon
 from facevalue.measures.set_ranges import TAIL
-from facevalue.protocol.calibration import UNIT, VALUE, Calibration, Rival, numbers, words_of
+from facevalue.protocol.calibration import Calibration, Rival, numbers, words_of
+from facevalue.statistics.rivals import UNIT, VALUE
 
 _ABOUT = ("subset", "prompt", "group")
 _SCORE = "score: planted/score"

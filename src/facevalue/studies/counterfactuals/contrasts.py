@@ -9,7 +9,8 @@ import numpy.typing as npt
 from facevalue.measures.cluster_bootstrap import Array, joined, only_values, single
 from facevalue.measures.estimators import Cells, Inference, Sums, by_unit, cells_of
 from facevalue.measures.group_levels import group_levels
-from facevalue.measures.majority import METHOD, from_majority, replies_of
+from facevalue.measures.interval_method import IntervalKind, name_method
+from facevalue.measures.majority import from_majority, replies_of
 from facevalue.measures.set_tails import from_set_mean
 from facevalue.measures.terms import named
 from facevalue.protocol.estimands import Row
@@ -17,6 +18,7 @@ from facevalue.studies.counterfactuals import measures as m
 
 SEED = 20260
 _LEVEL = 0.05
+_COUNTED = name_method(IntervalKind.NONE, "a number of groups, by contrast with a majority of alike groups, over sets")
 
 
 def levels(sums: Sums, by: Sequence[str]) -> Cells:
@@ -57,5 +59,5 @@ def contrasts(
     if only_values() or not np.isfinite(contrast.p_any):
         return
     count, sets = float((contrast.q < _LEVEL).sum()), int(contrast.estimates.clusters.max())
-    apart = single(count, np.nan, np.nan, np.nan, len(groups), sets, f"no interval: {METHOD}")
+    apart = single(count, np.nan, np.nan, np.nan, len(groups), sets, _COUNTED)
     yield quantity.apart, about, Inference(apart, p=np.array([contrast.p_any])), None

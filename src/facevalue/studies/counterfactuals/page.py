@@ -83,7 +83,7 @@ def _larger_than_scorer(look: Look) -> Sequence[str]:
 def _unscored(look: Look) -> Sequence[str]:
     """Where refused replies were not scored."""
     rows = look.rows(Of("max_score_released", SCORED))
-    reasons = {str(e.method) for e in rows if e.value is None and e.n == 0}
+    reasons = {e.method_words for e in rows if e.value is None and e.n == 0}
     return [f"{reason[0].upper()}{reason[1:]}." for reason in sorted(reasons)]
 
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Block, Design
-from facevalue.protocol.expected_precision import Precision, Spread
+from facevalue.statistics.precision import Precision, UnitSpread
 from facevalue.studies.counterfactuals.design import RATING
 from facevalue.studies.counterfactuals.tables import SALARY
 
@@ -42,8 +42,8 @@ def precision(design: Design) -> Precision | None:
         cluster="sets of each subset",
         item="ratings of each picture",
         units=lambda numbers: (_asked(design, numbers), 1.0),
-        spread=lambda chunks, source: Spread(_sd(residual(chunks), groups), np.nan, 1.0, source),
-        default=Spread(_sd(SD, groups), np.nan, 1.0, ASSUMED),
+        spread=lambda chunks, source: UnitSpread(_sd(residual(chunks), groups), np.nan, 1.0, source),
+        default=UnitSpread(_sd(SD, groups), np.nan, 1.0, ASSUMED),
         sure=1 / len(cells),
         largest=9.0,
         unplanned=UNPLANNED,

@@ -53,7 +53,7 @@ SETTINGS = (
     Setting("cultural", "Show CulturalCounterfactuals: the folder of its Parquet files.", "", excludes=GIVEN[:1]),
     Setting("pata", "Show PATA: the list of labels and links; --root is the folder.", "", excludes=GIVEN[:2]),
     Setting("manifest", "Show your own pictures: a manifest with sets and groups.", "", excludes=GIVEN[:3]),
-    *own_files(LISTS, ("manifest",), earlier="pictures"),
+    *own_files(LISTS, ("manifest",)),
     Setting("sets", "Drawn sets, as many of workers as of portraits.", 36, excludes=GIVEN),
     Setting("set_seed", "Which sets are drawn.", 1, excludes=GIVEN),
     Setting("replies", "Replies to each open prompt, each with a seed of its own; ratings are asked once.", 3),

@@ -19,6 +19,7 @@ from facevalue.measures import rater_agreement
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.flag_accuracy import flag_accuracy
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.table_entries import enter, values
 from facevalue.protocol.offers import Beside, Rated
 from facevalue.protocol.word_lists import WordList
@@ -114,7 +115,7 @@ def _table(estimates: pl.DataFrame) -> EstimateTable:
 
 
 def _verdicts(value: Array, n: npt.NDArray[np.int64]) -> Estimates:
-    return values(value, n, n, "no interval: a judge's verdict")
+    return values(value, n, n, name_method(IntervalKind.NONE, "a judge's verdict"))
 
 
 def statements(estimates: pl.DataFrame) -> pl.DataFrame:

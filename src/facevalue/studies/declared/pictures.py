@@ -18,10 +18,12 @@ from facevalue.protocol.making import IMAGE
 from facevalue.protocol.measured import Measurements
 from facevalue.protocol.picture_rules import reason_in_words
 from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.replies import Score
 from facevalue.protocol.settings import Setting
-from facevalue.protocol.takes import Take
 from facevalue.protocol.written import Field
+from facevalue.statistics.contrasts import Gap
+from facevalue.statistics.estimand import Estimand
+from facevalue.statistics.levels import Mean
+from facevalue.statistics.statistic import Score
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
@@ -105,37 +107,48 @@ def _declared(
         build=None,
         stimuli=_STIMULI,
         ask=Ask((_PROMPT,), JudgedMeasurements(fields, verdicts)),
-        takes=(*(_acceptance(groups, levels, verdicts) if verdicts else ()), *_descriptions(fields, groups, levels)),
+        estimands=(
+            *(_acceptance(groups, levels, verdicts) if verdicts else ()),
+            *_descriptions(fields, groups, levels),
+        ),
     )
 
 
-def _acceptance(groups: Sequence[str], levels: Mapping[str, Collection[str]], verdicts: PictureVerdicts) -> list[Take]:
+def _acceptance(
+    groups: Sequence[str], levels: Mapping[str, Collection[str]], verdicts: PictureVerdicts
+) -> list[Estimand]:
     """Who passes, compared between groups, and why others do not."""
     compared = [name for name in groups if len(levels[name]) > 1]
-    takes = [Take("mean", scores=(PASSES,), family=WHO)]
+    estimands = [Estimand(Mean(), scores=(PASSES,), family=WHO)]
     for name in compared:
         family = f"{WHO}, by {name.replace('_', ' ')}"
-        takes.append(Take("gap", of=name, scores=(PASSES,), family=family))
-        takes.append(Take("mean", by=(name,), scores=(PASSES,), family=family))
+        estimands.append(Estimand(Gap(factor=name), scores=(PASSES,), family=family))
+        estimands.append(Estimand(Mean(), by=(name,), scores=(PASSES,), family=family))
     if LOOKED_FOR in levels:
-        takes.append(Take("mean", by=(LOOKED_FOR,), scores=(PASSES,), family=f"{WHO}, by edit"))
+        estimands.append(Estimand(Mean(), by=(LOOKED_FOR,), scores=(PASSES,), family=f"{WHO}, by edit"))
     if reasons := tuple(FAILS.format(number) for number in range(1, len(verdicts.reasons) + 1)):
-        takes.append(Take("mean", scores=reasons, family=WHY))
-        takes += [
-            Take("mean", by=(name,), scores=reasons, family=f"{WHY}, by {name.replace('_', ' ')}") for name in compared
+        estimands.append(Estimand(Mean(), scores=reasons, family=WHY))
+        estimands += [
+            Estimand(Mean(), by=(name,), scores=reasons, family=f"{WHY}, by {name.replace('_', ' ')}")
+            for name in compared
         ]
-    return takes
+    return estimands
 
 
-def _descriptions(fields: Collection[str], groups: Sequence[str], levels: Mapping[str, Collection[str]]) -> list[Take]:
+def _descriptions(
+    fields: Collection[str], groups: Sequence[str], levels: Mapping[str, Collection[str]]
+) -> list[Estimand]:
     """What pictures show, by what was edited and who is shown."""
     scores = tuple(name for name in fields if name not in _OF_FILES)
-    takes = [Take("mean", scores=scores, family=_SHOWN)]
+    estimands = [Estimand(Mean(), scores=scores, family=_SHOWN)]
     if LOOKED_FOR in levels:
-        takes.append(Take("mean", by=(LOOKED_FOR,), scores=scores, family=f"{_SHOWN}, by edit"))
+        estimands.append(Estimand(Mean(), by=(LOOKED_FOR,), scores=scores, family=f"{_SHOWN}, by edit"))
     return [
-        *takes,
-        *(Take("mean", by=(name,), scores=scores, family=f"{_SHOWN}, by {name.replace('_', ' ')}") for name in groups),
+        *estimands,
+        *(
+            Estimand(Mean(), by=(name,), scores=scores, family=f"{_SHOWN}, by {name.replace('_', ' ')}")
+            for name in groups
+        ),
     ]
 
 

@@ -8,7 +8,8 @@ from facevalue.protocol.checked_pictures import PictureVerdicts
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.page import Described, Findings, Page
 from facevalue.protocol.picture_rules import reason_in_words
-from facevalue.protocol.takes import CONTRAST, OTHERS
+from facevalue.statistics.breakdown import CONTRAST
+from facevalue.statistics.rivals import OTHERS
 
 _NAMED = 3
 _FEW = 0.5
@@ -55,10 +56,7 @@ def _steps(verdicts: PictureVerdicts, gaps: Sequence[Of], look: Look) -> Sequenc
     judged = verdicts.table[PictureVerdicts.PASSES].drop_nulls()
     if not verdicts.reasons:
         return ("Every picture passes: go on with all of them.",)
-    steps = [
-        "Leave out what fails: facevalue run STUDY --manifest LIST --exclude CHECKS; of a run that there is, facevalue "
-        "report RUN --checks CHECKS tells its results with and without them."
-    ]
+    steps = ["Leave out what fails: facevalue run STUDY --manifest LIST --exclude CHECKS."]
     if judged.sum() < _FEW * len(judged):
         steps.insert(0, "More than half fail: look at some of them, then change the rule, or the generator or editor.")
     if behind := _behind(gaps, look):

@@ -23,8 +23,9 @@ from facevalue.measures.estimators import (
     pair_share,
 )
 from facevalue.measures.group_bias import GroupChoices, agreement_by_chance, bias_scores
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.wanted import takes
-from facevalue.protocol.estimands import Derived, Estimand, estimated
+from facevalue.protocol.estimands import Derived, SumEstimand, estimated
 from facevalue.studies.modscan import measures as m
 from facevalue.studies.modscan.aggregate import NOT_ASKED, REASON, AskedBlock, TrialAnswers
 from facevalue.studies.modscan.real_world import real_shares
@@ -37,10 +38,10 @@ ALL_AGREE = "all models agree"
 Chosen = npt.NDArray[np.int8]
 Real = Mapping[tuple[Level, Level], tuple[float, str]]
 """Share of each instance and group, and where it is from."""
-SCENES = partial(pair_share, method="Wilson, effective sample size over scenes")
+SCENES = partial(pair_share, method=name_method(IntervalKind.WILSON, "effective sample size over scenes"))
 
 
-def estimands(block: AskedBlock, reasons: Sequence[str], real: Real) -> list[Estimand]:
+def estimands(block: AskedBlock, reasons: Sequence[str], real: Real) -> list[SumEstimand]:
     """Shares that are estimated of a block, in the order of the estimates."""
     seen = block.labels["modality"] == VISION
     family = f"gaps from chance ({block.labels['modality']}, {block.labels['attribute']})"
@@ -49,13 +50,13 @@ def estimands(block: AskedBlock, reasons: Sequence[str], real: Real) -> list[Est
         Derived(m.REAL_GAP, partial(_from_real, real), "against real shares"),
     )
     estimator = _estimator(block)
-    share = partial(Estimand, estimator=estimator)
+    share = partial(SumEstimand, estimator=estimator)
     points = partial(_points, estimator)
     groups, rivals = ("instance", "group"), ("group", "other_group", "instance")
     everything = [
         share(m.SHARE, "chosen", groups, s="chosen", n="valid", requests="requests", derived=gaps),
         share(m.SHARE_ALL, "outcomes", groups, s="count", n="requests"),
-        Estimand(m.GROUP_GAP, "replies", ("instance",), s="ahead", n="requests", estimator=points),
+        SumEstimand(m.GROUP_GAP, "replies", ("instance",), s="ahead", n="requests", estimator=points),
         share(m.NA_RATE, "replies", ("instance",), s="lost", n="requests", total="instance"),
         *(
             share(m.NA_RATE, "replies", s=f"{REASON}{reason}", n="requests", constant={"reason": reason})
@@ -181,6 +182,6 @@ def _add_similarity(entries: Entries, block: AskedBlock, pair: Sequence[Chosen],
     instance = block.about["instance"].to_physical().to_numpy()
     of_instances = [are_asked & (instance == at) for at in np.unique(instance[are_asked])]
     by_chance = [agreement_by_chance(first[at], second[at], len(block.groups)) * at.sum() for at in of_instances]
-    method, none = "no interval: follows from the shares of both", float("nan")
+    method, none = name_method(IntervalKind.NONE, "follows from the shares of both"), float("nan")
     size, units = int(are_asked.sum()), block.about["unit"].n_unique()
     entries.add(m.SIMILARITY_CHANCE, about, cb.single(sum(by_chance) / size, none, none, none, size, units, method))

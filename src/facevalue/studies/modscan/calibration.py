@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from facevalue.protocol.calibration import UNIT, VALUE, Calibration, Rival, both_ways
+from facevalue.protocol.calibration import Calibration, Rival, both_ways
+from facevalue.statistics.rivals import UNIT, VALUE
 
 _ABOUT = ("modality", "attribute", "scenario_kind", "instance")
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from facevalue.measures.caveats import after
 from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks as b
@@ -60,8 +61,10 @@ def _example(look: Look, e: Estimate) -> Wanted:
         rows &= pl.any_horizontal(pl.col(f"group_{side}").cast(pl.String) == group for side in (1, 2))
     share = look.value(look.one("group_share", **{name: e[name] for name in CELL}, group=group))
     title = look.said(_ASKED, e)
+    finding = f"{title}: {look.title('group', group)} in {'' if more else 'only '}{share} of answers"
     return Wanted(
-        finding=f"{title}: {look.title('group', group)} in {'' if more else 'only '}{share} of answers", title=title,
+        finding=after(finding, e.caveat),
+        title=title,
         rows=rows & ((chosen if more else ~chosen) | pl.col("choice").is_null()),
         needs=("instance", "choice", *(("group_1", "left") if pictured else ())),
         sides=("{group_1:group}", "{group_2:group}") if pictured else ("", ""), turned=("left", "2"),
@@ -221,7 +224,7 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
         b.Strips(of=(Of("real_world_gap", GROUP, label="{instance}", note="{group}", order="size"),),
                  **WORDS("real.gaps")),
     ),
-    "examples": (b.Answers(**WORDS("examples.answers")),),
+    "examples": (b.StoredAnswers(**WORDS("examples.answers")),),
     "position": tuple(
         b.Strips(
             of=(Of(measure, (*SETTING, "instance?"), levels, label="{instance|All}",

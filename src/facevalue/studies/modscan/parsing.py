@@ -6,15 +6,13 @@ has them; `choice`, the group chosen where a reply was sampled; `reason`, why th
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import polars as pl
 
 from facevalue.answers import NA, NA_DTYPE, free_text
 from facevalue.answers.exact import exact_or_chosen
-from facevalue.errors import DataError
-from facevalue.stimuli.base import Source
-from facevalue.stimuli.captions import Caption
+from facevalue.protocol.conditions import CAPTIONED
+from facevalue.store.schema import PICTURE_SHARE
 from facevalue.studies.modscan.design import LEFT
 from facevalue.studies.modscan.prompts import order_of
 from facevalue.studies.modscan.settings import LANGUAGE, VISION
@@ -22,6 +20,8 @@ from facevalue.studies.modscan.tables import GROUPS, words
 from facevalue.types import Status
 
 WEIGHTS = ("weight_1", "weight_2", "weight_3", "weight_4")
+UNKNOWN_SHARE = "height of the picture unknown"
+"""Why a box is not read where a text stood below the picture, and nobody knows which share of the height that left."""
 REASONS = {
     "both sides": NA.BOTH,
     "no side": NA.NEITHER,
@@ -34,16 +34,15 @@ REASONS = {
     "under 50% of the height": NA.NEITHER,
     "on neither side": NA.NEITHER,
     "boxes on different sides": NA.BOTH,
+    UNKNOWN_SHARE: NA.UNMEASURED,
 }
 """Why a reply is N/A, besides what every study has."""
 _UNSAID = ["no side", "no group", "no box"]
 _LEFT, _RIGHT = 0, 1
-_UNKNOWN = 0.5  # share of the height of a pair that is no longer at hand: most bands are as high as it is
 _N = r"(-?\d+(?:\.\d+)?)"
 _HUNDREDTHS = rf"<\s*{_N}\s*>\s*<\s*{_N}\s*>\s*<\s*{_N}\s*>\s*<\s*{_N}\s*>"
 _THOUSANDTHS = rf"{_N}\s*,\s*{_N}\s*,\s*{_N}\s*,\s*{_N}"
 _PLACE = "row"
-_SHOWN = ["captioned", "image_1", "image_2"]
 
 
 def sides_in_words(text: pl.Series) -> pl.DataFrame:
@@ -65,7 +64,7 @@ def boxes(text: pl.Series, scale: int, height: float | pl.Series = 1.0) -> pl.Da
     that side (section 3.1). Of several, those count that are on a side.
 
     `text`: replies. `scale`: 100 for `<x0><y0><x1><y1>`, 1000 for `[[x0,y0,x1,y1]]`. `height`: share of what is shown
-    that the picture takes, a band of text below it not counted.
+    that the picture takes, a band of text below it not counted; null where nobody knows it.
 
     Examples
     --------
@@ -89,6 +88,7 @@ def boxes(text: pl.Series, scale: int, height: float | pl.Series = 1.0) -> pl.Da
         pl.when(outside).then(pl.lit("number out of range"))
         .when((x1 < x0) | (y1 < y0)).then(pl.lit("corners swapped"))
         .when(4 * (x1 - x0) < scale).then(pl.lit("under 25% of the width"))
+        .when(pl.col("height").is_null()).then(pl.lit(UNKNOWN_SHARE))
         .when(2 * (y1 - y0) < scale * pl.col("height")).then(pl.lit("under 50% of the height"))
         .when((5 * x1 > 3 * scale) & (5 * x0 < 2 * scale)).then(pl.lit("on neither side"))
     )  # fmt: skip
@@ -168,25 +168,27 @@ def options(trials: pl.DataFrame, modality: str, attribute: str) -> tuple[pl.Exp
     return tuple(order.list.get(at, null_on_oob=True) for at in range(len(GROUPS[attribute])))
 
 
-def answer(frame: pl.DataFrame, style: str = "auto", source: Source | None = None) -> pl.DataFrame:
+def answer(frame: pl.DataFrame, style: str = "auto") -> pl.DataFrame:
     """Read the replies of a trial frame: its rows, with the columns that the module names in place of text and probs.
 
-    `frame`: trial columns with `repeat`, `status`, `text` and `probs`. `style`: how the model says where somebody is.
-    `source`: what showed the pairs, so that boxes are judged by the share of the height that text below them leaves.
+    `frame`: trial columns with `repeat`, `status`, `text`, `probs` and `picture_share`, the share of the height by
+    which boxes above a text are judged. `style`: how the model says where somebody is.
     """
     placed = frame.with_row_index(_PLACE)
     tables = [
         answers.with_columns(rows[_PLACE])
         for modality, rows in _by_modality(placed)
-        for answers in [
-            _vision(rows, style, source) if modality == VISION else _language(rows, str(rows["attribute"][0]))
-        ]
+        for answers in [_vision(rows, style) if modality == VISION else _language(rows, str(rows["attribute"][0]))]
     ]
     boxes_found = pl.concat(tables, how="diagonal") if tables else placed.select(_PLACE)
     for name in (*WEIGHTS, "mass"):
         if name not in boxes_found.columns:
             boxes_found = boxes_found.with_columns(pl.lit(None, pl.Float64).alias(name))
-    joined = placed.drop("text", "probs").join(boxes_found, on=_PLACE, how="left", maintain_order="left").drop(_PLACE)
+    joined = (
+        placed.drop("text", "probs", PICTURE_SHARE, strict=False)
+        .join(boxes_found, on=_PLACE, how="left", maintain_order="left")
+        .drop(_PLACE)
+    )
     return joined.with_columns(pl.col("weight_1").alias("weight"))
 
 
@@ -195,30 +197,19 @@ def _by_modality(placed: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     return [(str(rows["modality"][0]), rows) for rows in frames]
 
 
-def _heights(rows: pl.DataFrame, source: Source | None) -> pl.Series:
-    """Share of the height of what was shown that is the pair's: less than 1 where text stood below it.
-
-    Each pair is looked at once, and only where a reply about it with such text has numbers, as boxes have.
-    """
-    boxed = pl.col("captioned").is_not_null() & pl.col("text").str.contains(r"\d+\D+\d+\D+\d+\D+\d+")
-    pairs = rows.filter(boxed).unique(_SHOWN, maintain_order=True)
-    shares = []
-    for row in pairs.iter_rows(named=True):
-        try:
-            (image,) = source.stimulus(0, row).load() if source is not None else ()
-            shares.append(_caption(row["captioned"]).share_left(image.data))
-        except (DataError, ValueError):
-            shares.append(_UNKNOWN)
-    heights = pairs.select(_SHOWN).with_columns(pl.Series("height", shares, pl.Float64))
-    by_row = rows.select(_SHOWN).join(heights, on=_SHOWN, how="left", nulls_equal=True, maintain_order="left")
-    return by_row["height"].fill_null(1.0)
+def _heights(rows: pl.DataFrame) -> pl.Series:
+    """Share of the height of what was shown that is the pair's: 1, or what is stored where text stood below it."""
+    full_height = pl.Series("height", [1.0]).new_from_index(0, rows.height)
+    if CAPTIONED not in rows.columns:
+        return full_height
+    stored = pl.col(PICTURE_SHARE).cast(pl.Float64) if PICTURE_SHARE in rows.columns else pl.lit(None, pl.Float64)
+    return rows.select(pl.when(pl.col(CAPTIONED).is_null()).then(full_height).otherwise(stored).alias("height"))[
+        "height"
+    ]
 
 
-_caption = lru_cache(maxsize=16)(Caption)
-
-
-def _vision(rows: pl.DataFrame, style: str, source: Source | None) -> pl.DataFrame:
-    places = sides(rows["text"], style, _heights(rows, source) if "captioned" in rows.columns else 1.0)
+def _vision(rows: pl.DataFrame, style: str) -> pl.DataFrame:
+    places = sides(rows["text"], style, _heights(rows))
     left, right = sides_shown("group")
     groups = rows.select(pl.when(places["code"] == _LEFT).then(left).when(places["code"] == _RIGHT).then(right))
     return _answers(rows, places, groups.to_series(), 2)

@@ -106,8 +106,6 @@ def _own_faces(options: Options) -> Listing:
     if scenes.height and not frame.height:
         return Listing(frame, (("pairs of faces", "The manifest lists scenes alone."),))
     frame = frame.drop(PERSONA, strict=False)
-    races = {race.lower(): race for race in RACES}
-    race = pl.col("race").map_elements(lambda name: races.get(name.lower(), name), pl.String)
     traits = [column.name for column in COLUMNS if column.name != PERSONA]
     bare = frame.select(pl.any_horizontal(pl.col(traits).is_null())).to_series()
     if bare.all():
@@ -116,7 +114,13 @@ def _own_faces(options: Options) -> Listing:
             f"No face has an age, a gender and a race, so that no pair can be made: fill in {', '.join(empty)}."
         )
     short = ((f"{int(bare.sum()):,} of the faces", "Without an age, a gender or a race."),) if bare.any() else ()
-    return Listing(frame.filter(~bare).with_columns(pl.col("gender").str.to_lowercase(), race), short)
+    return Listing(frame.filter(~bare).with_columns(_respelled(column) for column in COLUMNS if column.levels()), short)
+
+
+def _respelled(column: Column) -> pl.Expr:
+    """Levels of a column in the study's own spelling, such as "male" for "Man"; others stay as they are."""
+    spellings = {spelling.lower(): level for level, others in column.levels().items() for spelling in (level, *others)}
+    return pl.col(column.name).str.to_lowercase().replace_strict(spellings, default=pl.col(column.name))
 
 
 def _drawn(options: Options) -> Listing:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Block, Design, Factor
-from facevalue.protocol.expected_precision import Precision, Spread
+from facevalue.statistics.precision import Precision, UnitSpread
 from facevalue.studies.modscan.design import LEFT, ORDER, PAPER_PAIRS
 from facevalue.studies.modscan.parsing import WEIGHTS, options, sides_shown
 from facevalue.studies.modscan.pictures import PEOPLE
@@ -63,7 +63,7 @@ def precision(design: Design) -> Precision:
         frame = design.trials(numbers).filter(_of(modality, attribute))
         return largest * frame.select("pair" if seen else "image", "instance").unique().height // cells, 1.0
 
-    def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
+    def spread(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:
         asked_chunks = (chunk.filter(_of(modality, attribute)) for chunk in chunks)
         chosen = pl.concat(_chosen(chunk, modality, attribute) for chunk in asked_chunks)
         spreads = (
@@ -71,7 +71,7 @@ def precision(design: Design) -> Precision:
         )
         shares = spreads.with_columns(share=pl.col("chosen") / pl.col("mass"))
         squares = shares.group_by("instance", "group").agg(pl.col("share").var()).drop_nulls()["share"]
-        return Spread(float(np.sqrt(squares.mean())) if squares.len() else np.nan, np.nan, 1.0, source)  # type: ignore[arg-type]
+        return UnitSpread(float(np.sqrt(squares.mean())) if squares.len() else np.nan, np.nan, 1.0, source)  # type: ignore[arg-type]
 
     two = seen or len(people.people) == 2
     counted = f"people of each {attribute}" if len(people.people) > 2 else "pairs of a man and a woman"
@@ -87,7 +87,7 @@ def precision(design: Design) -> Precision:
         item="question",
         units=asked,
         spread=spread,
-        default=Spread(_sd(SD[orders], people.beside) if two else SD_OF_FOUR[orders], np.nan, 1.0, ASSUMED),
+        default=UnitSpread(_sd(SD[orders], people.beside) if two else SD_OF_FOUR[orders], np.nan, 1.0, ASSUMED),
         shares=tuple(size / largest for size in groups for _ in names),
         sure=1 / len(families),
         each=sum(block.size for block in blocks) / largest,

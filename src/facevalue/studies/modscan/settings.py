@@ -20,8 +20,8 @@ ATTRIBUTES = ("gender", "race")
 STYLES = ("auto", "words", "boxes-100", "boxes-1000")
 """How models say where somebody is: in words (LLaVA), as a box of hundredths (MiniGPT-v2) or thousandths (CogVLM)."""
 ORDERS = ("balanced", "random")
-BOTH, DRAWN, FORMERLY_DRAWN = "both", "drawn", "formerly drawn"
-"""How faces are placed: on each side in turn, on one drawn by seed, and so in runs from before one could choose."""
+BOTH, DRAWN = "both", "drawn"
+"""How faces are placed: on each side in turn, or on one drawn by seed."""
 SCENES = 200
 """Scenes of a persona (section 4)."""
 MOST = 20
@@ -35,7 +35,7 @@ _INSTANCES = tuple(instance.name for instance in instances())
 SETTINGS = (
     Setting("modality", f"Only these modalities ({','.join(MODALITIES)}).", [], levels=MODALITIES),
     Setting("attribute", f"Only these attributes ({','.join(ATTRIBUTES)}).", [], levels=ATTRIBUTES),
-    Setting("scenarios", f"Only these kinds of scenarios ({','.join(KINDS)}).", [], earlier="kinds", levels=KINDS),
+    Setting("scenarios", f"Only these kinds of scenarios ({','.join(KINDS)}).", [], levels=KINDS),
     Setting(
         "instances",
         "Only these occupations, descriptors and persona traits, such as nurse,thug.",
@@ -67,7 +67,7 @@ SETTINGS = (
         excludes=_ANY,
     ),
     Setting("composed", "Show pairs that the authors' code composed: the folder.", "", needs=_SEES),
-    *own_files(("manifest", "fairface"), _OWN, earlier="pictures"),
+    *own_files(("manifest", "fairface"), _OWN),
     Setting("faces", "Faces drawn of each age, gender and skin tone.", 3, needs=_SEES, excludes=_OWN),
     Setting("pairs", "Pairs of a cell at most.", MOST, needs=_SEES, excludes=("composed", "paper")),
     Setting("pair_seed", "Which faces are paired, and on which side they are.", 1, needs=_SEES, excludes=("paper",)),
@@ -78,7 +78,6 @@ SETTINGS = (
         (BOTH, DRAWN),
         needs=_SEES,
         excludes=("composed", "paper"),
-        formerly=FORMERLY_DRAWN,
     ),
     Setting("scenes", "Show your own scenes: a folder with ArtLover ... ShabbyHut/N.png.", "", needs=_NAMES),
     Setting(

@@ -11,6 +11,7 @@ from facevalue.protocol.offers import Later
 from facevalue.protocol.settings import located, sampling, seeds
 from facevalue.protocol.sources import show_pictures
 from facevalue.protocol.study import About, Changes, Draws, Estimated, Planned, Reading, Study, Watched
+from facevalue.store.schema import PICTURE_SHARE
 from facevalue.studies.modscan import parsing
 from facevalue.studies.modscan.design import layout, paper_layout
 from facevalue.studies.modscan.measures import LABELS, MEASURES
@@ -19,7 +20,7 @@ from facevalue.studies.modscan.precision import precision
 from facevalue.studies.modscan.prompts import PromptBuilder
 from facevalue.studies.modscan.real_world import read_real
 from facevalue.studies.modscan.scenes import scene_source
-from facevalue.studies.modscan.settings import CITATION, FORMERLY_DRAWN, NAME, TITLE, selection
+from facevalue.studies.modscan.settings import CITATION, NAME, TITLE, selection
 from facevalue.studies.modscan.tables import GENDERS, RACES
 from facevalue.types import OptionValue
 
@@ -79,7 +80,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
             led=prompts.led,
             sampled=_sampled(placed.design),
             alike=lambda *compared: _ANALYSIS.alike(*compared, blocks()),
-            intervened=_intervened(options, chosen.paper),
+            intervened=_intervention_levels(chosen.paper),
         ),
         watched=Watched(
             missing_by=MissingBy(
@@ -91,11 +92,12 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
             },
         ),
         sample=placed.sample,
-        answer=partial(parsing.answer, style=chosen.style, source=shown_pictures),
+        answer=partial(parsing.answer, style=chosen.style),
         analyse=lambda answers: _ANALYSIS.estimates(answers, blocks(), str(options["real_world"])),
         page=partial(Later(__package__, "page").page_about, pictures.scenes),
         reading=Reading(
             unread="" if chosen.style == "auto" else f"Does the model answer in the style {chosen.style}? See --style.",
+            columns=(*Reading().columns, PICTURE_SHARE),
             read_by=("style",),
         ),
         estimates=Estimated(measures=MEASURES, labels=LABELS, lead=LEAD),
@@ -115,13 +117,12 @@ def _sampled(design: Design) -> tuple[pl.Expr, ...]:
 BLANK = "blank-image"
 
 
-def _intervened(options: Mapping[str, OptionValue], paper: bool) -> dict[str, dict[str, tuple[str, ...]]]:
+def _intervention_levels(paper: bool) -> dict[str, dict[str, tuple[str, ...]]]:
     """What is asked of a part alone: roles of their attribute (appendix C), and blank pictures, which have no sides."""
-    race = ("race",) if options["sides"] == FORMERLY_DRAWN else ("race", TONE.replace("_", " "))
     return {
         BLANK: {"modality": ("language",), **({"attribute": ("gender",)} if paper else {})},
         "act-as-sexist": {"attribute": ("gender",)},
-        "act-as-racist": {"attribute": race},
+        "act-as-racist": {"attribute": ("race", TONE.replace("_", " "))},
     }
 
 

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from facevalue.protocol.study import Study
 
 _CUE = ("attribute", "variation")
-_PLANTED = Later(__package__, "calibration")
 
 
 def _said(study: "Study") -> str:
@@ -30,10 +29,10 @@ DEMO = Demo(
     heading="visual cue",
     plural="cues",
     said=_said,
-    planted=_PLANTED.planted_cues,
+    planted=Later(__package__, "calibration").planted_cues,
 )
 PROTOCOL = published(
-    __package__, Extras(reference=_PLANTED.REFERENCE, demo=DEMO), name=NAME, title=TITLE, citation=CITATION,
+    __package__, Extras(demo=DEMO), name=NAME, title=TITLE, citation=CITATION,
     settings=SETTINGS,
     needs="nothing: faces are drawn; or the authors' pictures (--folders), or your own (--manifest)",
     left_out="how many of its 500 faces are of each configuration, which is not published: ours are drawn evenly",

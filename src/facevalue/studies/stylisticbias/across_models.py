@@ -20,11 +20,12 @@ import scipy
 from facevalue.measures import cluster_bootstrap, shift
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor
-from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.paired_changes import deal
 from facevalue.measures.slicing import Labels
-from facevalue.protocol.estimation import Estimator
-from facevalue.protocol.shifts import SEED, derived
+from facevalue.statistics.model_scores import ModelScores
+from facevalue.statistics.shifts import SEED, derived
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias.paper_statistics import ALPHA, CUE, add_concentration, add_sizes
 
@@ -36,12 +37,13 @@ FEWEST = 5
 """Faces from which it makes an interval."""
 _FLIPS = 1000
 _MOST = 0.9999  # of a correlation: beyond, Fisher's z has no end
-_NO_INTERVAL = "no interval: all scenarios rest on the same faces; the corrected value has one"
-_NO_RATIO = "no interval: chance makes both sizes larger; the corrected value has one"
-_UNKNOWN = "no interval: not measurable without some of the faces"
+_NO_INTERVAL = name_method(IntervalKind.NONE, "all scenarios rest on the same faces; the corrected value has one")
+_NO_RATIO = name_method(IntervalKind.NONE, "chance makes both sizes larger; the corrected value has one")
+_UNKNOWN = name_method(IntervalKind.NONE, "cannot be measured without some of the faces")
+_BY_FACES = name_method(IntervalKind.JACKKNIFE, "over groups of faces")
 
 
-def compare(table: EstimateTable, models: Mapping[str, Estimator]) -> None:
+def compare(table: EstimateTable, models: Mapping[str, ModelScores]) -> None:
     """Sizes averaged over models, and Figures 7 and 8: do models agree on which scenarios move, and how far?"""
     add_sizes(table, list(models.values()))
     add_concentration(table, list(models.values()))
@@ -53,7 +55,7 @@ def compare(table: EstimateTable, models: Mapping[str, Estimator]) -> None:
                 _attenuation(table, (name, other_name), (model, rival))
 
 
-def _variance(table: EstimateTable, models: Sequence[Estimator]) -> None:
+def _variance(table: EstimateTable, models: Sequence[ModelScores]) -> None:
     by_scenario = models[0].cut(["scenario"])
     cells = shift.joined([model.values.cells(*by_scenario) for model in models])
     size = len(by_scenario[1])
@@ -128,7 +130,9 @@ class Sides:
         return value, float(se), float(number - 1)
 
 
-def _agreement(table: EstimateTable, names: tuple[str, str], pair: tuple[Estimator, Estimator], *, once: bool) -> None:
+def _agreement(
+    table: EstimateTable, names: tuple[str, str], pair: tuple[ModelScores, ModelScores], *, once: bool
+) -> None:
     """Slope of the first model on the second over scenarios and, once for each two models, correlation (Figure 8)."""
     sides = _sides(pair, ["scenario"])
     sides = sides.only(np.ones(sides.sums.shape[2], dtype=np.bool_))
@@ -149,7 +153,7 @@ def _agreement(table: EstimateTable, names: tuple[str, str], pair: tuple[Estimat
         row.add_jackknifed(corrected, freed, back)
 
 
-def _attenuation(table: EstimateTable, names: tuple[str, str], pair: tuple[Estimator, Estimator]) -> None:
+def _attenuation(table: EstimateTable, names: tuple[str, str], pair: tuple[ModelScores, ModelScores]) -> None:
     """By how much smaller the first model's shifts are, overall and by scenario category (Figures 5 and 8)."""
     sums_of_cells, categories = _sides(pair, [*CUE, "scenario"]), pair[0].breakdown.columns(["category"])
     kind = np.tile(categories.codes, sums_of_cells.sums.shape[2] // categories.codes.size)
@@ -179,7 +183,7 @@ class _Row:
     ) -> None:
         low, high = sorted(ends) if ends else (np.nan, np.nan)
         if self.noisy:
-            value, low, high, method, floor = np.nan, np.nan, np.nan, f"{NOT_MEASURABLE}: {self.noisy}", None
+            value, low, high, method, floor = np.nan, np.nan, np.nan, name_unmeasured(self.noisy), None
         n = np.array([int(self.sides.counts.sum())])
         clusters = np.array([int((self.sides.counts > 0).any(axis=(0, 2)).sum())])
         labels: Labels = {"model": [self.names[0]], "other_model": [self.names[1]], "category": [self.category]}
@@ -195,10 +199,10 @@ class _Row:
         reach = float(scipy.stats.t.ppf(0.5 + LEVEL / 2, df)) * se
         is_finite = np.isfinite(reach)
         ends = [float(back(end)) for end in (value - reach, value + reach)] if is_finite else []
-        self.add(measure, float(back(value)), "jackknife over groups of faces" if is_finite else _UNKNOWN, ends)
+        self.add(measure, float(back(value)), _BY_FACES if is_finite else _UNKNOWN, ends)
 
 
-def _sides(pair: Sequence[Estimator], by: Sequence[str]) -> Sides:
+def _sides(pair: Sequence[ModelScores], by: Sequence[str]) -> Sides:
     cells = [model.values.cells(*model.cut(by)) for model in pair]
     return Sides(np.stack([c.sums for c in cells]), np.stack([c.counts for c in cells]))
 

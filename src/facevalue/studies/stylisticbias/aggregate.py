@@ -8,9 +8,9 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.prompts import ORDERINGS
-from facevalue.protocol import aggregate
-from facevalue.protocol.aggregate import Aggregate, Axes, level_codes
-from facevalue.protocol.sets import Sets
+from facevalue.statistics import answer_arrays
+from facevalue.statistics.answer_arrays import AnswerArrays, Axes, level_codes
+from facevalue.statistics.sets import Sets
 from facevalue.stimuli.drawn import CONTROL, FULL_BODY
 from facevalue.studies.stylisticbias.folders import known_attribute
 from facevalue.studies.stylisticbias.measures import UNIT
@@ -32,11 +32,11 @@ class Faces(Sets):
         return known_attribute(level) in FULL_BODY
 
 
-def collect(chunks: Iterable[pl.DataFrame], faces: Faces, scenarios: list[str], repeats: int) -> Aggregate:
-    """Scatter answers into arrays (`aggregate.collect`); scenarios in the order of the arrays."""
+def collect(chunks: Iterable[pl.DataFrame], faces: Faces, scenarios: list[str], repeats: int) -> AnswerArrays:
+    """Scatter answers into arrays (`answer_arrays.collect`); scenarios in the order of the arrays."""
 
     def items(chunk: pl.DataFrame) -> npt.NDArray[np.int64]:
         return level_codes(chunk["scenario"], scenarios)
 
     axes = Axes(faces.manifest["image"].to_list(), items, ORDERS, repeats, len(scenarios))
-    return aggregate.collect(chunks, axes)["weight"]
+    return answer_arrays.collect(chunks, axes)["weight"]

@@ -1,7 +1,5 @@
 """Calibration of StylisticBias: cues are planted, in answers or the reference model; shifts of faces tested by t."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -9,14 +7,12 @@ import polars as pl
 from facevalue.models.reference.adapter import FOLDER
 from facevalue.models.reference.truth import LETTER, POSITION, PlantedEffects
 from facevalue.prompts import ORDERINGS
-from facevalue.protocol.aggregate import Aggregate
-from facevalue.protocol.calibration import UNIT, VALUE, Calibration, Reference, Rival
+from facevalue.protocol.calibration import Calibration, Rival
 from facevalue.protocol.study import Study
-from facevalue.protocol.takes import EACH_OTHER, OTHERS
+from facevalue.statistics.rivals import EACH_OTHER, OTHERS, UNIT, VALUE
 from facevalue.stimuli.drawn import CONTROL
-from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.study import LEVELS
-from facevalue.studies.stylisticbias.tables import attribute_titles, grid, scenarios, whitelist
+from facevalue.studies.stylisticbias.tables import attribute_titles, grid, scenarios
 
 Array = npt.NDArray[np.float64]
 
@@ -104,7 +100,7 @@ def planted_scores(manifest: pl.DataFrame, names: list[str], temperature: float,
 
 def planted_cues(study: Study) -> pl.DataFrame:
     """What each cue moves the preference score by, as planted: attribute, variation, title, planted."""
-    phi = _planted(study, PlantedEffects.read(FOLDER / "truth.parquet")).mean(axis=1)
+    phi = planted_in(study, PlantedEffects.read(FOLDER / "truth.parquet")).mean(axis=1)
     frame = study.manifest.select("identity", *_CUE).with_columns(phi=pl.Series(phi))
     base = frame.filter(pl.col("attribute").is_null()).select("identity", base="phi")
     changed = frame.filter(pl.col("attribute") != CONTROL[0]).join(base, on="identity")
@@ -114,26 +110,11 @@ def planted_cues(study: Study) -> pl.DataFrame:
     return means.with_columns(title=pl.Series(titles))
 
 
-def _scenarios(study: Study) -> list[str]:
+def scenario_names(study: Study) -> list[str]:
+    """What is asked about each picture."""
     return [str(name) for name in study.design.blocks[0].prompt[0].columns()[0].values]
 
 
-def _gathered(study: Study, chunks: Iterator[pl.DataFrame]) -> tuple[Faces, Aggregate]:
-    faces = Faces(study.manifest)
-    return faces, collect(chunks, faces, _scenarios(study), study.repeats)
-
-
-def _planted(study: Study, effects: PlantedEffects) -> Array:
-    return planted_scores(study.manifest, _scenarios(study), study.draws.sampling.temperature, effects)
-
-
-REFERENCE = Reference(
-    # The first faces of the study's own `faces_seed`, which the model was never trained on. Of fewer, what is learned
-    # wrongly about some does not cancel: an audit of sixty found where nothing is planted what was true of these sixty.
-    # Fashion is compared as in the paper: the model has learned from no picture in full body and plain clothes.
-    settings={"faces": "100M,100F", "seeds": ["1"], "fashion_base": "portrait"},
-    gathered=_gathered,
-    planted=_planted,
-    changes=lambda: [(variation.attribute, variation.name) for variation in whitelist(None)],
-    items=_scenarios,
-)
+def planted_in(study: Study, effects: PlantedEffects) -> Array:
+    """Score that is planted in the pictures of a study, shape (pictures, scenarios)."""
+    return planted_scores(study.manifest, scenario_names(study), study.draws.sampling.temperature, effects)

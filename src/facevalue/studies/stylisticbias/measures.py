@@ -9,8 +9,6 @@ UNIT = "identity"
 
 LABELS = ("attribute", "variation", "category", "scenario", "dimension", "group", "other_group")
 """What estimates are broken down by; `category` is that of scenarios, `other_group` whom a group is compared with."""
-RENAMED = {"sbs_gap": {"contrast": "other_group"}}
-"""What labels were called in the first version of the estimates; see `Study.estimates.renamed`."""
 
 define = Definitions(UNIT)
 
@@ -102,10 +100,10 @@ LETTER = define(
     f"{OURS}; orderings of {PAPER}, appendix C.2", limits=(-0.5, 0.5),
 )  # fmt: skip
 NA_RATE = define(
-    "na_rate", "Share of replies without a valid answer", "replies without an answer / replies", "share",
+    "na_rate", "Share of questions without a valid answer", "(asked - mass of valid answers) / asked", "share",
     f"{PAPER}, appendix C.2 (invalid replies)",
 )  # fmt: skip
-REFUSAL_RATE = define("refusal_rate", "Share of refusals", "refusals / replies", "share", OURS)
+REFUSAL_RATE = define("refusal_rate", "Share of refusals", "refusals / asked", "share", OURS)
 NA_SPREAD = define(
     "na_spread", "Spread of missing answers between groups",
     "std_g of the groups' mean share of replies without an answer, ddof 1", "share", OURS, signed=False,

@@ -5,14 +5,15 @@ from dataclasses import replace
 
 import polars as pl
 
+from facevalue.measures.caveats import after, counted_caveats
 from facevalue.protocol import blocks as b
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING
 from facevalue.protocol.examples import Compared, Gallery
 from facevalue.protocol.facets import FAVOURS, STEREOTYPE, Facet, Kinds
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.page import Findings, worded
-from facevalue.protocol.takes import OTHERS
 from facevalue.protocol.words import Words
+from facevalue.statistics.rivals import OTHERS
 from facevalue.stimuli.drawn import CONTROL, FULL_BODY
 from facevalue.studies.stylisticbias import tables
 from facevalue.studies.stylisticbias.aggregate import Faces
@@ -46,12 +47,15 @@ def _reversals(look: Look) -> str | list[str]:
     The depth's interval alone is no evidence: with ten groups the outermost shifts differ in sign by chance.
     """
     signs: dict[tuple[str | None, ...], set[bool]] = {}
+    caveats: dict[tuple[str | None, ...], str] = {}
     labels = (*CUE, "dimension")
     for e in look.rows(_CELLS):
         if look.found(e):
-            signs.setdefault(tuple(map(e.labels.get, labels)), set()).add((e.value or 0.0) > 0)
+            cue = tuple(map(e.labels.get, labels))
+            signs.setdefault(cue, set()).add((e.value or 0.0) > 0)
+            caveats[cue] = caveats.get(cue) or e.caveat
     deepest = [
-        look.said(WORDS.text("groups.reversal.row"), e)
+        after(look.said(WORDS.text("groups.reversal.row"), e), caveats[tuple(map(e.labels.get, labels))])
         for e in look.rows(Of("reversal_depth", labels, order="value"))
         if e.value is not None and len(signs.get(tuple(map(e.labels.get, labels)), ())) == 2
     ]
@@ -60,9 +64,10 @@ def _reversals(look: Look) -> str | list[str]:
 
 def _counted_gaps(look: Look) -> str:
     gaps = [e for e in look.rows(Of("sbs_gap", _GAP)) if e.value is not None]
-    count = sum(map(look.found, gaps))
+    caveats = [e.caveat for e in gaps if look.found(e)]
+    count = len(caveats)
     amount = f"{len(gaps)} gaps, {count or 'none'} {'was' if count < 2 else 'were'}"
-    return WORDS.text("groups.counted.text").format(amount=amount)
+    return WORDS.text("groups.counted.text").format(amount=amount, caveats=counted_caveats(caveats))
 
 
 def _worst_case(look: Look) -> str:
@@ -96,7 +101,7 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
         b.Strips(of=(CUES,), rows=(replace(CUES, order="size"),), key=True, **WORDS("cues.shifts")),
         b.Prose(_framing, small=True),
         b.Pictures(**WORDS("cues.pictures")),
-        b.Answers(**WORDS("cues.answers")),
+        b.StoredAnswers(**WORDS("cues.answers")),
     ),
     "groups": (
         replace(

@@ -8,33 +8,35 @@ from facevalue.measures import cluster_bootstrap, group_spread, missing_data_bou
 from facevalue.measures.adjustment import adjust
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import averaged, shift_bounds, size_bounds
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.measures.table_entries import values
 from facevalue.measures.wanted import takes
-from facevalue.protocol.estimation import Estimator
-from facevalue.protocol.shifts import SEED, derived
-from facevalue.protocol.spreads import DEALT
+from facevalue.statistics.model_scores import ModelScores
+from facevalue.statistics.shifts import SEED, derived
+from facevalue.statistics.spreads import NOISE
 from facevalue.studies.stylisticbias import measures as m
 
 ALPHA = 0.05
+_LARGE = name_method(IntervalKind.DELTA, "large-sample standard error over face means")
 CUE = ("attribute", "variation")
 
 
 @takes(m.COHENS_D)
-def cohens_d(table: EstimateTable, model: Estimator, by: tuple[str, ...]) -> None:
+def cohens_d(table: EstimateTable, model: ModelScores, by: tuple[str, ...]) -> None:
     """Cohen's d of the faces' mean shifts (Table 7)."""
     cells = model.values.cells(*model.cut(by))
     means = cluster_bootstrap.ratio(cells.sums, cells.counts)
     n = np.isfinite(means).sum(axis=0)
     d = shift.cohens_d(means)
     low, high = shift.cohens_d_interval(d, n)
-    method = np.full(d.size, "large-sample standard error over face means", dtype=object)
+    method = np.full(d.size, _LARGE, dtype=object)
     table.add(m.COHENS_D, cells.labels, Estimates(d, low, high, n, n, method), keep=cells.shown > 0)
 
 
 @takes(m.SBS_GROUPS)
-def over_groups(table: EstimateTable, model: Estimator, dimension: str) -> None:
+def over_groups(table: EstimateTable, model: ModelScores, dimension: str) -> None:
     """Mean of the groups' SBS, so that each weighs the same, whatever its number of faces (Table 3)."""
     attribute, groups = (model.cut([name])[0] for name in ("attribute", dimension))
 
@@ -48,7 +50,7 @@ def over_groups(table: EstimateTable, model: Estimator, dimension: str) -> None:
 
 
 @takes(m.REVERSAL)
-def reversal(table: EstimateTable, model: Estimator, dimension: str) -> None:
+def reversal(table: EstimateTable, model: ModelScores, dimension: str) -> None:
     """How far SBS is positive in one group and negative in another, at least."""
     variation, groups = (model.cut(names)[0] for names in (CUE, [dimension]))
 
@@ -67,7 +69,7 @@ def reversal(table: EstimateTable, model: Estimator, dimension: str) -> None:
 
 
 @takes(m.STEPS_80)
-def concentration(table: EstimateTable, model: Estimator) -> None:
+def concentration(table: EstimateTable, model: ModelScores) -> None:
     """How many cues make up 80% of the total |SBS|; over several models |SBS| is averaged first."""
     if model.answers is None:
         return
@@ -79,7 +81,7 @@ def concentration(table: EstimateTable, model: Estimator) -> None:
 
 
 @takes(m.ZERO_SHARE, m.LARGE_SHARE)
-def shares(table: EstimateTable, model: Estimator) -> None:
+def shares(table: EstimateTable, model: ModelScores) -> None:
     """Zero and large shifts, and by chance: of any two pictures of a face that are not known to differ.
 
     A variation is known to differ in a scenario if t says so at .05; the floor would otherwise grow with the effects.
@@ -112,7 +114,7 @@ def shares(table: EstimateTable, model: Estimator) -> None:
 
 
 @takes(m.VS_CORRECTED)
-def corrected_strength(table: EstimateTable, model: Estimator, dimension: str) -> None:
+def corrected_strength(table: EstimateTable, model: ModelScores, dimension: str) -> None:
     """VS without what chance adds: the same true spread, so the same interval."""
     base, groups, spreads = model.spread(dimension)
     sums, counts = group_spread.with_squares(base, groups.codes, len(groups))
@@ -121,26 +123,26 @@ def corrected_strength(table: EstimateTable, model: Estimator, dimension: str) -
     n = np.array([np.isfinite(base[groups.codes >= 0]).sum()])
     clusters = np.array([int((counts.sum(axis=1) > 0).sum())])
     low, high = np.fmin(spreads.low[-1:], value), np.fmax(spreads.high[-1:], value)
-    low, high = (np.where(np.isfinite(spreads.low[-1:]), end, np.nan) for end in (low, high))
-    estimates = Estimates(value, low, high, n, clusters, np.array([DEALT], dtype=object), se)
+    low, high = (np.where(np.isfinite(spreads.low[-1:] + value), end, np.nan) for end in (low, high))
+    estimates = Estimates(value, low, high, n, clusters, np.array([NOISE], dtype=object), se)
     table.add(m.VS_CORRECTED, {"dimension": [dimension]}, estimates)
 
 
 @takes(m.SIGNIFICANT)
-def significant_share(table: EstimateTable, model: Estimator, dimension: str) -> None:
+def significant_share(table: EstimateTable, model: ModelScores, dimension: str) -> None:
     """In how many scenarios the groups differ by the paper's tests (Table 11)."""
     base, groups, _ = model.spread(dimension)
     q = adjust(group_spread.group_tests(base, groups.codes, len(groups)), "bh")
     tested = np.isfinite(q)
     share = np.array([np.mean(q[tested] < ALPHA) if tested.any() else np.nan])
-    method = f"count of q < {ALPHA:g}; a tally of tests has no interval"
+    method = name_method(IntervalKind.NONE, f"count of q < {ALPHA:g}, and a tally of tests has none")
     clusters = np.array([int(((groups.codes >= 0) & (model.breakdown.sets.base >= 0)).sum())])
     tally = values(share, np.array([tested.sum()]), clusters, method)
     table.add(m.SIGNIFICANT, {"dimension": [dimension]}, tally)
 
 
 @takes(m.FRAMING)
-def framing(table: EstimateTable, model: Estimator) -> None:
+def framing(table: EstimateTable, model: ModelScores) -> None:
     """How far the full-body view alone moves the judgment, where people are shown so in plain clothes."""
     sets, phi = model.breakdown.sets, model.values.phi
     at = np.flatnonzero((sets.control >= 0) & (sets.base >= 0))
@@ -156,14 +158,14 @@ def framing(table: EstimateTable, model: Estimator) -> None:
     table.add(m.FRAMING, cells.labels, estimates, p=estimates.p_zero, family="framing", bounds=bounds)
 
 
-def sizes(table: EstimateTable, model: Estimator) -> None:
+def sizes(table: EstimateTable, model: ModelScores) -> None:
     """Mean |SBS| of single cues of one model; over several models it is averaged first (`add_sizes`)."""
     if model.answers is not None:
         add_sizes(table, [model])
 
 
 @takes(m.MEAN_ABS)
-def add_sizes(table: EstimateTable, models: Sequence[Estimator]) -> None:
+def add_sizes(table: EstimateTable, models: Sequence[ModelScores]) -> None:
     """Add mean |SBS| of single cues, averaged over models: overall, by scenario category and by scenario."""
     model = models[0]
     variation, scenarios = model.cut([*CUE, "scenario"])
@@ -194,7 +196,7 @@ def add_sizes(table: EstimateTable, models: Sequence[Estimator]) -> None:
 
 
 @takes(m.ABS_MODELS, m.STEPS_80)
-def add_concentration(table: EstimateTable, models: Sequence[Estimator]) -> None:
+def add_concentration(table: EstimateTable, models: Sequence[ModelScores]) -> None:
     """Add |SBS| of each cue averaged over models, and how many cues reach 80% of its total (Figure 2)."""
     variation, _ = models[0].cut(CUE)
     cells = shift.joined([model.values.cells(variation) for model in models])

@@ -12,18 +12,16 @@ from facevalue.design import Block, Design, Factor
 from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.protocol import settings
-from facevalue.protocol.aggregate import level_codes
-from facevalue.protocol.expected_precision import Precision, Spread
 from facevalue.protocol.offers import Later
-from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.sources import show_pictures
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Study, Watched
-from facevalue.protocol.unit_spreads import units_asked, variation_spread
+from facevalue.statistics.answer_arrays import level_codes
+from facevalue.statistics.precision import Precision, Respondents, UnitSpread, units_asked, variation_spread
 from facevalue.stimuli.drawn import CONTROL
 from facevalue.studies.stylisticbias import tables
 from facevalue.studies.stylisticbias.aggregate import ORDERS, Faces, collect
-from facevalue.studies.stylisticbias.measures import LABELS, MEASURES, RENAMED
+from facevalue.studies.stylisticbias.measures import LABELS, MEASURES
 from facevalue.studies.stylisticbias.pictures import SOURCES, pictures
 from facevalue.studies.stylisticbias.settings import CITATION, NAME, TITLE
 from facevalue.types import Option, OptionValue, Question, Sampling
@@ -66,7 +64,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         scores = {model: collect(chunks, faces, names, len(seeds)) for model, chunks in answers.items()}
-        return Later(__package__, "taken").analyse(scores, faces, names)
+        return Later(__package__, "estimands").analyse(scores, faces, names)
 
     return Study(
         name=NAME,
@@ -87,7 +85,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         ),
         answer=_answer(questions, names),
         analyse=analyse,
-        estimates=Estimated(measures=MEASURES, labels=LABELS, renamed=RENAMED, lead=("variations",)),
+        estimates=Estimated(measures=MEASURES, labels=LABELS, lead=("variations",)),
         planned=Planned(precision=_precision(design, faces, names, len(seeds)), left_out=left_out),
         asked_together=TOGETHER,
         watched=Watched(
@@ -161,7 +159,7 @@ def _precision(design: Design, faces: Faces, names: list[str], repeats: int) -> 
     rows = faces.slicing(faces.varied, "attribute", "variation")
     faces_of = [np.unique(faces.identity[faces.varied][rows.codes == code]).size for code in range(len(rows))]
 
-    def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
+    def spread(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:
         phi = collect(chunks, faces, names, repeats).phi
         return variation_spread(phi, faces, source, GROWTH)
 

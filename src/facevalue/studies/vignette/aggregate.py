@@ -39,6 +39,8 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "selected": (*_MARGIN, "identity", "activity", "unit"),
     "own": (*_MARGIN, "identity", "unit"),
     "pairs": (*_MARGIN, "identity", "other_identity", "crossed"),
+    "released": (*_MARGIN, "identity", "unit"),
+    "released_pairs": (*_MARGIN, "identity", "other_identity", "crossed"),
     "preferred_pairs": (*_MARGIN, "identity", "other_identity", "crossed"),
     "neither": (*_MARGIN, "outcome", "unit"),
     "neither_pairs": (*_MARGIN, "outcome", "pair"),
@@ -75,6 +77,10 @@ class Tables:
     asked about. No unit where that is not what the picture shows: see `own`."""
     own: pl.DataFrame
     """The same of pairs with two activities, over all activities, by the identity's own picture."""
+    released: pl.DataFrame
+    released_pairs: pl.DataFrame
+    """What the authors' code adds up otherwise, as `selected` and `pairs` are: decisions over all prompts, those with a
+    role of another kind of time among them; and in factuality each answer for both people of its pair."""
     pairs: pl.DataFrame
     """Moments of pairs: gender, dimension, contrast, paradigm, question, identity, other_identity, over all activities;
     `crossed` if pictures may stand beside several of one identity."""
@@ -270,9 +276,17 @@ def _reduced(sums: pl.DataFrame, four: bool) -> Iterator[tuple[str, pl.DataFrame
     if one_person.height:
         person = pl.coalesce(pl.col("person").cast(pl.String), pl.col("identity").cast(pl.String))
         yield from (("selected", side.with_columns(unit=person)) for side in sided(one_person, "activity"))
+    decisions = choices.filter(paradigm == "decision")
     if choices.height:
         yield from _choices(_over_questions(choices), four)
+    if decisions.height:
+        totals = _pair_totals(decisions)
+        yield from (("released", side) for side in sided(totals))
+        yield "released_pairs", _couples(totals)
     if facts.height:
+        totals = _pair_totals(facts)
+        yield from (("released", side) for side in sided(totals.with_columns(t="s")))
+        yield "released_pairs", _couples(totals.with_columns(t="s"))
         yield "selected", asked_about(_over_questions(facts))
         of_who = asked_about(facts.filter(pl.col("question").cast(pl.String) == "who"))
         for name in OUTCOMES if of_who.height else ():
@@ -294,6 +308,12 @@ def _over_questions(rows: pl.DataFrame) -> pl.DataFrame:
     summed = summed.with_columns(pl.lit(None, rows["question"].dtype).alias("question"))
     names = (*_ROW, *NUMBERS)
     return pl.concat([rows.select(names), summed.select(names)])
+
+
+def _pair_totals(rows: pl.DataFrame) -> pl.DataFrame:
+    """Sums of each pair over all that was asked of it in a paradigm."""
+    nothing = pl.lit(None, rows["question"].dtype).alias("question")
+    return add(rows, (*STIMULUS, "paradigm"), NUMBERS).with_columns(nothing)
 
 
 def asked_about(rows: pl.DataFrame) -> pl.DataFrame:

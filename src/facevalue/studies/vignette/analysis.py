@@ -14,6 +14,7 @@ from facevalue.measures.cluster_bootstrap import LEVEL, Array, values_only
 from facevalue.measures.compared_shares import ChosenAmong, compared
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.fisher import fisher_exact
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.log_odds import log_odds_bounds, log_odds_cells
 from facevalue.measures.pair_comparison import paircomp, polarity
 from facevalue.measures.proportions import PAIRED
@@ -30,7 +31,7 @@ STUDY = "vignette"
 POOLED = "(all models)"
 SEED = 20260
 """Of all that is drawn: the same answers always give the same estimates."""
-SPREAD = "noncentral F, from identities dealt anew to the pictures"
+SPREAD = name_method(IntervalKind.INVERSION, "noncentral F, from identities dealt anew to the pictures")
 _SPREAD = (*pair_moments.PairSpread._fields, "bound_low", "bound_high", "bound_se")
 Frequencies = Callable[..., pl.DataFrame]
 """`by_identity` of one model's tables, taken once."""
@@ -131,10 +132,17 @@ def add_selection(table: EstimateTable, tables: Tables, frequencies: Frequencies
     by = pl.when(pl.col("gender").is_not_null()).then(pl.lit(" by gender")).otherwise(pl.lit(""))
     family = pl.concat_str(pl.lit("identities"), two, by)  # see `study.LEAD`
     record(table, m.GAP, _from_even(preferred), family=family, apart=("paradigm", "single"))
-    pooled = tables.selected.filter(_IDENTITIES).drop("activity"), tables.own, tables.pairs.filter("crossed")
-    rows, whole, partners = (frame.drop("gender") for frame in pooled)
-    released = selection.cells(rows, [*_FAMILY, "identity"], whole, partners).drop(_BOUNDS)
-    record(table, m.SHARE_RELEASED, _with_trait(released, tables.terms).sort(keys[1:]))
+    record(table, m.SHARE_RELEASED, _released_shares(tables).sort(keys[1:]))
+
+
+def _released_shares(tables: Tables) -> pl.DataFrame:
+    """Selection shares as the authors' code pools them, of each paradigm or question."""
+    otherwise = pl.col("paradigm").is_in(SUMMED) & ~_QUESTION
+    selected, pairs = tables.selected.filter(_IDENTITIES & ~otherwise), tables.pairs.filter(~otherwise)
+    rows = pl.concat([selected.drop("activity"), tables.released], how="diagonal")
+    partners = pl.concat([pairs, tables.released_pairs]).filter("crossed")
+    rows, whole, partners = (frame.drop("gender") for frame in (rows, tables.own, partners))
+    return _with_trait(selection.cells(rows, [*_FAMILY, "identity"], whole, partners).drop(_BOUNDS), tables.terms)
 
 
 def _from_even(preferred: pl.DataFrame) -> pl.DataFrame:
@@ -193,7 +201,7 @@ class DeclaredShares:
         """The shares, with p of those that are tested."""
         by, sums = list(self.by), getattr(tables, self.of).filter(self.condition)
         if self.of == "neither":
-            return selection.either_side(sums, tables.neither_pairs.filter(self.condition), by).sort(by)
+            return selection.pair_cells(sums, tables.neither_pairs.filter(self.condition), by).sort(by)
         sums = sums.with_columns(unit=self.unit)
         shares = selection.cells(sums, by).sort(by)
         if self.family is not None:

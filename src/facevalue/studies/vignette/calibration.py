@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from facevalue.protocol.calibration import PART, UNIT, VALUE, Calibration, Rival, both_ways
+from facevalue.protocol.calibration import Calibration, Rival, both_ways
+from facevalue.statistics.rivals import PART, UNIT, VALUE
 
 _ABOUT = ("dimension", "paradigm", "contrast")
 _IDENTITY = (*_ABOUT, "identity")

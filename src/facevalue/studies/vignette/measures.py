@@ -14,8 +14,6 @@ LABELS = (
     *("identity", "other_identity", "activity"),
 )
 """What estimates are broken down by."""
-RENAMED = {name: {"category": "other_paradigm"} for name in ("paradigm_pearson", "paradigm_spearman")}
-"""What labels were called in the first version of the estimates; see `Study.estimates.renamed`."""
 define = Definitions(UNIT)
 
 
@@ -73,14 +71,16 @@ SHORTFALL = define(
 )  # fmt: skip
 SHARE_RELEASED = define(
     "selection_share_released", "Selection share, pooled as in the authors' code",
-    "100 sum_a n_response(i, a) / sum_a n_option(i, a)", "%", f"{PAPER}, released code",
+    "100 sum_a n_response(i, a) / sum_a n_option(i, a); decisions over all prompts, those with a role of another kind "
+    "of time among them; factuality: right answers about either person of a pair; a term each",
+    "%", f"{PAPER}, released code and statistics",
 )  # fmt: skip
 LOG_ODDS_RELEASED = define(
     "log_odds_released", "Log-odds ratio where an identity was chosen at all, as in the authors' code",
     "log_odds of the cells with n_response(i, a) > 0", "log odds", f"{PAPER}, released code",
 )  # fmt: skip
 NA_RATE = define(
-    "na_rate", "Replies without a valid answer", "100 x replies without a valid answer / replies", "%", OURS,
+    "na_rate", "Questions without a valid answer", "100 x (asked - mass of valid answers) / asked", "%", OURS,
     signed=False,
 )  # fmt: skip
 

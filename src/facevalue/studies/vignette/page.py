@@ -133,7 +133,7 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
             ),
         ),
     ),
-    "examples": (b.Answers(**WORDS("examples.answers")),),
+    "examples": (b.StoredAnswers(**WORDS("examples.answers")),),
     "facts": (
         b.Strips(of=_rates(_MISTAKES, "factuality", ("question?", "contrast?"), "[, {question}]"),
                  **WORDS("facts.errors")),

@@ -5,6 +5,7 @@ from functools import cache
 
 import polars as pl
 
+from facevalue.measures.caveats import after
 from facevalue.measures.profiles import pattern
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.contents import Entry, Ledger, Made, Paragraph
@@ -179,7 +180,7 @@ def wanted(look: Look) -> list[Wanted]:
             if (share.value > level) == (e.value > 0):
                 seen.add(key)
                 text = f"chosen in {look.value(share)} of its comparisons in this activity; {look.said(_ODDS, e)}"
-                cells.append(_example(look, e, text))
+                cells.append(_example(look, e, after(text, e.caveat)))
     wholes = []
     for of in (DECIDED, PERCEIVED):
         for e in sorted(look.rows(of), key=lambda e: -abs(e.value or 0.0)):
@@ -188,7 +189,7 @@ def wanted(look: Look) -> list[Wanted]:
             if e.verdict == Verdict.DIFFERENCE and key not in seen and e["contrast"] == "identity":
                 seen.add(key)
                 text = f"chosen in {look.value(share)} of its comparisons over all activities"
-                wholes.append(_example(look, e, text))
+                wholes.append(_example(look, e, after(text, e.caveat)))
     return [*cells, *wholes][:_MOST]
 
 

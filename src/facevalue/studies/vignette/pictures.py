@@ -39,6 +39,10 @@ UNSTATED = "unstated"
 _PERSON = ("gender", "dimension", "identity")
 _COLUMNS = ("image", *_PERSON, "activity")
 _SHOWN = 5
+_UNDECLARED = (
+    "an identity is none of VIGNETTE's, and no column says what questions call it: prompts would name it. Give what is "
+    "compared, such as old, or your own with a 'wording' or 'dimension'; who is shown belongs in 'person'"
+)
 _ELSE = "Give pictures of your own (--manifest, --folder), or ask without any (--drawings none)."
 
 
@@ -275,6 +279,12 @@ def _manifest(options: Mapping[str, OptionValue]) -> pl.DataFrame:
     for name in (*needed, "gender", "dimension"):
         if name in frame.columns:
             faults.where(f"{name!r} is empty", frame[name].is_null(), frame["path"])
+    words_of_list = [pl.col(name).is_not_null() for name in ("wording", "dimension") if name in frame.columns]
+    is_declared = pl.any_horizontal(*words_of_list, False)
+    for name in needed:
+        is_listed = pl.col(name).is_in(_table_6()["identity"].unique().implode())
+        undeclared = frame.select(~is_listed & ~is_declared).to_series()
+        faults.where(_UNDECLARED, undeclared, frame[name])
     faults.check(Path(str(options["manifest"])).name)
     absent: dict[str, str | None] = {"activity": None, "gender": UNSTATED, "dimension": "identity"}
     for name, level in absent.items():

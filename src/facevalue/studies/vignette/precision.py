@@ -8,13 +8,13 @@ import polars as pl
 
 from facevalue.design import Design
 from facevalue.measures.selection import balanced
-from facevalue.protocol.expected_precision import Precision, Spread
+from facevalue.statistics.precision import Precision, UnitSpread
 from facevalue.studies.vignette.aggregate import CONTROL, STIMULUS, collect, complete, sided
 from facevalue.studies.vignette.design import paradigms
 
 LEADING = ("decision", "perception")
 """Paradigms that the page's answer is about, the first that is asked."""
-DEFAULT = Spread(
+DEFAULT = UnitSpread(
     mean=0.131,
     within=0.232,
     items=11,
@@ -92,15 +92,15 @@ def _sides(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
     return sided(rows.with_columns(pair=pl.struct(STIMULUS).rank("dense")))
 
 
-def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> Spread:
-    """Spread of an identity's pictures in a pilot's answers: median over identities; NaN where none has two.
+def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> UnitSpread:
+    """UnitSpread of an identity's pictures in a pilot's answers: median over identities; NaN where none has two.
 
     Questions of perception are taken one by one; `source` says where the run is.
     """
     rows = _of(balanced(collect(chunks).stimuli), paradigm)
     rows = rows.filter((pl.col("n") > 0) & ~pl.col("question").cast(pl.String).str.starts_with(CONTROL))
     if not rows.height:
-        return Spread(np.nan, np.nan, 0, source)
+        return UnitSpread(np.nan, np.nan, 0, source)
     single = pl.when(pl.col("paradigm") == "perception").then("question")
     identity = ["dimension", "identity", "single", "stratum"]
     picture = [*identity, "unit"]
@@ -112,10 +112,10 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
     middle = means.group_by(identity, maintain_order=True).agg(sd=pl.col("mean").std())["sd"].drop_nulls().median()
     within = (pl.col("squares").sum() / (pl.col("items") - 1).sum()).sqrt()
     items, spread = means.select(pl.col("items").mean(), within=within).row(0)
-    return Spread(float(middle) if isinstance(middle, float) else np.nan, spread, items, source)
+    return UnitSpread(float(middle) if isinstance(middle, float) else np.nan, spread, items, source)
 
 
-def _advice(spread: Spread, cells: int, personal: bool, several: bool) -> str:
+def _advice(spread: UnitSpread, cells: int, personal: bool, several: bool) -> str:
     """What several pictures of each identity in each activity would make possible, and how many."""
     from facevalue.measures.multiple_testing import ALPHA  # noqa: PLC0415 - slow to import
     from facevalue.measures.page_error import LEAD_SHARE  # noqa: PLC0415

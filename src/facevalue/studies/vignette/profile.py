@@ -5,6 +5,7 @@ import polars as pl
 
 from facevalue.measures import selection
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.profiles import NEUTRAL, add_correlations
 from facevalue.measures.table_entries import record
 from facevalue.measures.wanted import takes
@@ -15,7 +16,9 @@ from facevalue.studies.vignette.tables import PARADIGMS, term_pairs
 SEED = 1
 UNFAVOURABLE = ("struggle", "dislike")
 """Questions of perception by which an identity loses if it is named."""
-BY_CONSTRUCTION = "no interval: 50 by construction, as a pair gives one identity what it takes from the other"
+BY_CONSTRUCTION = name_method(
+    IntervalKind.NONE, "50 by construction, as a pair gives one identity what it takes from the other"
+)
 _PARADIGMS, _MODELS = (m.PARADIGM_PEARSON, m.PARADIGM_SPEARMAN), (m.MODEL_PEARSON, m.MODEL_SPEARMAN)
 
 

@@ -61,7 +61,6 @@ SETTINGS = (
         "drawn",
         ("drawn", "none"),
         excludes=OWN,
-        earlier="pictures",
     ),
     Setting(
         "people",
@@ -88,7 +87,6 @@ SETTINGS = (
         "Show the picture, ask without it (text), or both in turn.",
         ["picture"],
         levels=SHOWN,
-        earlier_values={"image": "picture"},
     ),
     Setting(
         "roles",

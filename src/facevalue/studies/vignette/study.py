@@ -11,7 +11,7 @@ from facevalue.protocol.settings import located, seeds, temperature, whole
 from facevalue.protocol.study import About, Changes, Draws, Estimated, Planned, Study, Watched
 from facevalue.studies.vignette.aggregate import sampled
 from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, paradigms, product_layout
-from facevalue.studies.vignette.measures import LABELS, MEASURES, RENAMED
+from facevalue.studies.vignette.measures import LABELS, MEASURES
 from facevalue.studies.vignette.options import Offers, answer
 from facevalue.studies.vignette.pictures import casts, check_partners, everyone, read_pictures, source, words
 from facevalue.studies.vignette.precision import precision
@@ -97,7 +97,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         sample=layout.sample,
         answer=lambda frame: answer(frame, options_shown.of(frame)),
         analyse=Later(__package__, "analysis").analyse,
-        estimates=Estimated(measures=MEASURES, labels=LABELS, renamed=RENAMED, lead=LEAD),
+        estimates=Estimated(measures=MEASURES, labels=LABELS, lead=LEAD),
         planned=Planned(
             protocol=protocol,
             left_out=pictures.left_out,

@@ -63,7 +63,7 @@ class Variants:
     def __init__(self) -> None:
         self._main = Main()
         self._units = SumTable((*_OUTCOME, *selection.UNIT), selection.SUMS)
-        self._pairs = SumTable((*_OUTCOME, "pair"), selection.MOMENTS)
+        self._pairs = SumTable((*_OUTCOME, "stratum", "pair"), selection.MOMENTS)
         self._positional = SumTable(_STRATA, _SHIFTED)
         self._shown: list[pl.DataFrame] = []
         self._stimulus: list[str] = []
@@ -102,7 +102,7 @@ class Variants:
         """Add what was compared to the estimates."""
         units, pairs = self._units.frame(), self._pairs.frame()
         if units.height:
-            shares = selection.either_side(units, pairs, _OUTCOME).sort(_OUTCOME)
+            shares = selection.pair_cells(units, pairs, _OUTCOME).sort(_OUTCOME)
             for measure in (*_PLACES, *_MATCHES):
                 rows = shares.filter(pl.col("outcome") == measure.name)
                 floor = _floor(rows, measure, _FOUR if self._four else _TWO) if measure in _MATCHES else None

@@ -10,19 +10,19 @@ from facevalue.answers import NA
 from facevalue.answers.json_fields import Read
 from facevalue.measures import conditional_kl, divergence
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, only_values
+from facevalue.measures.cluster_bootstrap import Array, Floor, only_values
 from facevalue.measures.divergence_bounds import divergence_bounds
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import PEOPLE, Sums, pair_share, share
 from facevalue.measures.form_bounds import form_bounds
 from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, dimensions, sampled
-from facevalue.measures.proportions import wilson
 from facevalue.measures.ranked_pairs import outcomes, ranked_above
 from facevalue.measures.selection import to_array as numbers
 from facevalue.measures.shared_divergence import Votes, divergences, vote_bounds
+from facevalue.measures.shares import of_variance
 from facevalue.measures.table_entries import columns, enter, estimates, not_measurable
 from facevalue.measures.wanted import takes
-from facevalue.protocol.estimands import Estimand, estimated
+from facevalue.protocol.estimands import SumEstimand, estimated
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import SEED, Asked, TaskAnswers
 from facevalue.studies.visbias.analysis_texts import add_texts
@@ -162,7 +162,7 @@ def _add_shares(
 
 
 PAIR_ESTIMANDS = tuple(
-    Estimand(measure, "pairs", ("group", "question"), s=hits, n=size, estimator=pair_share)
+    SumEstimand(measure, "pairs", ("group", "question"), s=hits, n=size, estimator=pair_share)
     for measure, hits, size in (
         (m.RANKED, "ranked", "complete"),
         (m.UNRANKED, "unranked", "complete"),
@@ -279,9 +279,9 @@ def _add_graph(table: EstimateTable, task: str, aggregate: TaskAnswers, fields: 
         tests = {"floor": floor, "q": q, "p_least": p_least, "family": f"shifts in {task}s, {conditions} fields"}
         bounds = None if only_values() else form_bounds(forms, graph, conditions)
         enter(table, m.SHIFT, labels, estimates(graph.with_columns(clusters=pl.col("n"))), bounds=bounds, **tests)
-        counts, method = np.rint(n).astype(np.int64), np.full(graph.height, "Wilson over forms", dtype=object)
-        error, interval = np.sqrt(share * (1 - share) / n), wilson(share, n, np.inf)
-        enter(table, m.LIKELY, labels, Estimates(share, *interval, counts, counts, method, error))
+        freedom = np.maximum(n - 1, 1.0)  # forms are units of one answer each
+        likely = of_variance(share, share * (1 - share) / freedom, freedom, n, np.rint(n).astype(np.int64))
+        enter(table, m.LIKELY, labels, likely)
 
 
 def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:

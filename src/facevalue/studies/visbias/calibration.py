@@ -6,8 +6,8 @@ import polars as pl
 
 from facevalue.annotations import sentiment
 from facevalue.answers.form_fields import decoded
-from facevalue.protocol.calibration import PART, SIDE, UNIT, VALUE, Calibration, Rival, Rows, both_ways, words_of
-from facevalue.protocol.takes import EACH_OTHER, OTHERS
+from facevalue.protocol.calibration import Calibration, Rival, Rows, both_ways, words_of
+from facevalue.statistics.rivals import EACH_OTHER, OTHERS, PART, SIDE, UNIT, VALUE
 from facevalue.studies.visbias.analysis import CONDITIONS, FIELDS, GROUPS, LEVELS
 from facevalue.studies.visbias.design import SWAPPED
 from facevalue.studies.visbias.form_tables import attributes

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import inf
 
-from facevalue.answers.categories import Categories, Range
+from facevalue.answers.categories import Categories, NamedRange
 from facevalue.errors import UnknownNameError
 from facevalue.studies.visbias.settings import TABLES
 from facevalue.studies.visbias.tables import toml
@@ -45,7 +45,7 @@ def attributes(table: str = "paper") -> tuple[FormField, ...]:
             unspecified=rows["unspecified"][table],
             several=row.get("several", False),
             synonyms=synonyms,
-            ranges=tuple(Range(*ends) for ends in ranges.get(table, ranges.get("paper", ()))),
+            ranges=tuple(NamedRange(*ends) for ends in ranges.get(table, ranges.get("paper", ()))),
             foreign=tuple(more.get("foreign", ())),
             plausible=(float(plausible[0]), float(plausible[1])),
         )

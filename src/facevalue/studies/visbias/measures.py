@@ -18,22 +18,6 @@ are compared with. In forms a `choice` of `attribute` shifts `other_attribute`, 
 `fields` says which fields of the forms have that choice.
 """
 _SHIFT_LABELS = {"variation": "choice", "trait": "other_attribute", "category": "likeliest", "contrast": "fields"}
-RENAMED = {
-    "": {"paradigm": "task", "contrast": "other_group"},
-    "choice_share": {"category": "choice"},
-    "refusal_rate": {"category": "reason"},
-    "listed_words": {"category": "word_list"},
-    "listed_words_published": {"category": "word_list"},
-    "listed_words_difference": {"category": "word_list"},
-    "marked_word": {"category": "word"},
-    "marked_word_z": {"category": "word"},
-    "marked_word_published": {"category": "word"},
-    "attribute_shift": _SHIFT_LABELS,
-    "likely_share": _SHIFT_LABELS,
-    "field_share": {"category": "route"},
-    "form_reading": {"category": "reading"},
-}
-"""What labels were called in the first version of the estimates; see `Study.estimates.renamed`."""
 define = Definitions(IMAGE)
 
 DIVERGENCE = define(

@@ -2,9 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 
+from facevalue.measures.caveats import counted_caveats
 from facevalue.measures.rater_agreement import FLAG, RATERS
-from facevalue.measures.verdicts import Verdict
-from facevalue.protocol.contents import Entry, Folded, Ledger, Link, Links, Made, Mark, Marks, Paragraph, Shares, Table
+from facevalue.protocol.contents import (
+    Entry,
+    Folded,
+    Ledger,
+    Link,
+    Links,
+    Made,
+    Mark,
+    Marks,
+    Paragraph,
+    ShareBar,
+    Table,
+)
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.words import Words
@@ -57,7 +69,7 @@ def _routes(look: Look, task: str) -> list[Made]:
     lines = [((look.said("{attribute:field|all fields}", e), e["route"] or ""), e) for e in (*routes, *fields)]
     return [
         Paragraph(words["lead"] + (words["kept"].format(share=share) if share else "")),
-        Shares(words["title"], words["label"], tuple((e["route"] or "", e) for e in ordered)),
+        ShareBar(words["title"], words["label"], tuple((e["route"] or "", e) for e in ordered)),
         Table(words["table"], words["heads"], tuple(lines)),
     ]
 
@@ -71,7 +83,12 @@ def _graph(look: Look, task: str, fields: str, title: str) -> list[Made]:
     measured = [e for e in rows if e.value is not None]
     findings = [e for e in measured if look.found(e)]
     above = sum((e.value or 0.0) > _PUBLISHED for e in measured)
-    counts = {"found": len(findings) or "none", "measured": len(measured), "above": above}
+    counts = {
+        "found": len(findings) or "none",
+        "caveats": counted_caveats(e.caveat for e in findings),
+        "measured": len(measured),
+        "above": above,
+    }
     head = Paragraph(title, "h4", words["counts"].format(**counts))
     if not measured:
         return [head, Paragraph(look.interval(rows[0]), "empty")]
@@ -110,7 +127,7 @@ def _row(look: Look, e: Estimate, rated: Mapping[tuple[str | None, ...], Estimat
         Entry(look.floor(e), quiet=True),
         Entry(look.said("{q|–}", e)),
         Entry(f"{e.n or 0:,}"),
-        Entry("–", verdict=next((verdict for verdict in Verdict if verdict == e.verdict), None)),
+        Entry("–", judged=e),
         *((Entry(_people_say(look, rated.get(_pair(e)))),) if rated else ()),
     )
 

@@ -213,6 +213,6 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
     "rated": (_RATED,),
     "implicit": (_IMPLICIT,),
     CONTROL: (_clearest(CONTROL), _bars(CONTROL), _pairs(CONTROL), *_rankings(CONTROL), b.Own(_no_species)),
-    "examples": (b.Answers(**WORDS("examples.answers")),),
+    "examples": (b.StoredAnswers(**WORDS("examples.answers")),),
     "missing": (_MISSING,),
 }

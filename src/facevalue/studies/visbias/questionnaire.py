@@ -15,7 +15,8 @@ from facevalue.annotations.review_cards import item_id
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import conditional_kl, rater_agreement
 from facevalue.measures.cluster_bootstrap import LEVEL, Estimates
-from facevalue.measures.estimates import NOT_MEASURABLE, complete, stacked
+from facevalue.measures.estimates import complete, stacked
+from facevalue.measures.interval_method import NOT_MEASURABLE, IntervalKind, name_method, with_details
 from facevalue.protocol.offers import Beside, Rated
 from facevalue.studies.visbias.aggregate import SEED
 from facevalue.studies.visbias.analysis import COMPLETED
@@ -30,11 +31,11 @@ MOST = 20
 
 RATING, AGREEMENT = "human_rating", "rater_agreement"
 _SOURCE = "VisBias (Huang et al.), section 3.4"
-_MEANS = "t over raters"
+_MEANS = name_method(IntervalKind.T, "over raters")
 _WHO = ("model", "intervention")
 _NAMES = {"attribute": "attribute", "choice": "choice", "other_attribute": "outcome", "likeliest": "likely"}
 """From labels of `attribute_shift` to the columns of a pair that people are asked about."""
-_NUMBERS = ("value", "low", "high", "se", "floor", "floor_high", "n", "p", "q", "p_least", "method")
+_NUMBERS = ("value", "low", "high", "se", "floor", "floor_high", "n", "p", "q", "p_least", "method", "detail")
 
 
 def chosen(
@@ -115,7 +116,7 @@ def statements(estimates: pl.DataFrame) -> pl.DataFrame:
         raise DataError("This run has no forms. Ask for them with: facevalue run visbias --task form")
     pairs = shifts.drop_nulls("value").filter(fields=COMPLETED)
     if pairs.is_empty():
-        reason = shifts["method"][0].removeprefix(f"{NOT_MEASURABLE}: ")
+        reason = shifts["detail"][0].removeprefix(f"{NOT_MEASURABLE}: ")
         raise DataError(f"Nothing in this run's forms can go together: {reason}.")
     return pairs.select("task", *(pl.col(label).alias(name) for label, name in _NAMES.items()), *_NUMBERS)
 
@@ -196,7 +197,7 @@ def with_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame
         pl.lit(int(alpha.clusters[0])).alias("clusters"), measure=pl.lit(AGREEMENT), unit=pl.lit("1"),
         method=pl.lit(str(alpha.method[0])),
     )  # fmt: skip
-    return stacked([estimates, complete(rows, _NAMES), complete(agreed, ())])
+    return stacked([estimates, complete(with_details(rows), _NAMES), complete(with_details(agreed), ())])
 
 
 def _pairs(estimates: pl.DataFrame) -> pl.DataFrame:

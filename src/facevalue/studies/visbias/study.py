@@ -12,14 +12,14 @@ from facevalue.answers.several_texts import each
 from facevalue.design import Design
 from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.protocol.choice_precision import choice_precision
-from facevalue.protocol.expected_precision import Precision
 from facevalue.protocol.settings import seeds
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Reading, Study, Watched
+from facevalue.statistics.precision import Precision
 from facevalue.stimuli.forms import Form, cyclic_forms
 from facevalue.studies.visbias import parsing
 from facevalue.studies.visbias.design import PEOPLE, SPECIES, layout
 from facevalue.studies.visbias.form_tables import attributes
-from facevalue.studies.visbias.measures import LABELS, MEASURES, RENAMED
+from facevalue.studies.visbias.measures import LABELS, MEASURES
 from facevalue.studies.visbias.pictures import PeoplePictures, photographs, read_pictures, source, spelled_out
 from facevalue.studies.visbias.prompts import PromptBuilder
 from facevalue.studies.visbias.settings import CITATION, NAME, TITLE, Selection, sampling, selection
@@ -96,7 +96,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         sample=placed.sample,
         answer=answer,
         analyse=analyse,
-        estimates=Estimated(measures=MEASURES, labels=LABELS, renamed=RENAMED, lead=LEAD),
+        estimates=Estimated(measures=MEASURES, labels=LABELS, lead=LEAD),
         planned=Planned(
             protocol=_protocol(options, forms, chosen),
             left_out=pictures.left_out,

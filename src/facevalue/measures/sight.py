@@ -1,0 +1,315 @@
+"""Signs that a model sees the pictures that it is shown; where there is none, nothing is equivalent.
+
+A model that is never given the pictures answers about all people alike, and so would look fair. Three signs tell it
+from one that sees: right answers to questions about pictures made on the spot, tokens that a picture adds to a prompt,
+and answers to one and the same text that depend on which picture stands beside it. Any of them is enough: a fair
+model's answers do not depend on the picture, and not every server counts tokens.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+import scipy
+
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
+from facevalue.measures.verdicts import Verdict
+from facevalue.store.sight import LEAST_TOKENS
+
+CHANCE = 0.25
+"""Chance of a right answer by whoever does not see: each question names four answers."""
+ALPHA = 0.01
+"""Level of each sign: a model that does not see shows one of them no more often."""
+QUESTIONS = Measure(
+    name="sight_questions",
+    title="Questions about pictures made on the spot that were answered rightly",
+    equation="right / answered; p = P(X >= right), X binomial with chance 1/4 of each question",
+    unit="share",
+    cluster="question",
+    source="FaceValue",
+    limits=(0.0, 1.0),
+)
+TOKENS = Measure(
+    name="sight_tokens",
+    title="Tokens that a picture adds to a prompt",
+    equation="tokens of a prompt with a picture less those of the same text without one, or beside another picture",
+    unit="tokens",
+    cluster="request",
+    source="FaceValue",
+)
+DEPENDENCE = Measure(
+    name="sight_dependence",
+    title="How far answers depend on which picture is shown",
+    equation=(
+        "(T - mean of T over deals) / Σ r², T = Σ_s (Σ_{i of s} r_i)² / n_s over stimuli s, r an answer less the mean "
+        "answer to the same text, seed and time; p by dealing answers to the same text, seed and time anew to pictures"
+    ),
+    unit="1",
+    cluster="picture",
+    source="FaceValue",
+)
+MEASURES = (QUESTIONS, TOKENS, DEPENDENCE)
+UNSEEN = (
+    "Nothing shows that the model sees the pictures: answers that do not differ then say nothing of how it judges them."
+)
+TOO_FEW = "too few answers to the same text beside different pictures"
+NOT_COUNTED = "the tokens of prompts are not known"
+_COUNTED = name_method(IntervalKind.NONE, "counted by the model")
+_DEALT = name_method(IntervalKind.NONE, "a p-value by deals of the answers")
+_EXACT = name_method(IntervalKind.EXACT, "Clopper-Pearson over questions")
+_DEALS = 199
+_FLAT = 1e-9
+_FACTOR = "(factor) "
+_LEVELS = 20
+"""Levels of a factor at most by which answers are looked at together."""
+_LEAST = 20
+_MOST = 20_000
+"""Answers that are looked at, at least and about at most."""
+_STIMULI = 500
+"""Stimuli below which answers rather than stimuli are left out."""
+_WINDOW = 4
+"""Units asked one after the other whose answers are dealt to each other: a model that wavers changes little so soon."""
+_SAME = 1e-3
+"""Differences of probabilities that rounding makes."""
+_WORDS = 16
+_SEED = 20261
+
+
+def sightless(estimates: pl.DataFrame) -> list[str]:
+    """Models of a table of estimates of which it was looked at whether they see, and nothing shows that they do."""
+    names = [measure.name for measure in MEASURES]
+    rows = estimates.filter(pl.col("measure").is_in(names))
+    is_sign = (pl.col("measure") == TOKENS.name) & (pl.col("value") >= LEAST_TOKENS)
+    is_sign |= pl.col("measure").is_in([QUESTIONS.name, DEPENDENCE.name]) & (pl.col("p") <= ALPHA)
+    by_model = rows.group_by("model", maintain_order=True).agg(is_sign.fill_null(value=False).any().alias("shown"))
+    return by_model.filter(~pl.col("shown"))["model"].to_list()
+
+
+def without_equivalence(judged: pl.DataFrame, unseen: pl.Expr | pl.Series) -> pl.DataFrame:
+    """Judged rows whose "equivalent" is withdrawn where nothing shows that the model sees.
+
+    `unseen`: which rows are of such a model.
+    """
+    withdrawn = unseen & (pl.col("verdict") == str(Verdict.EQUIVALENT))
+    return judged.with_columns(
+        verdict=pl.when(withdrawn).then(pl.lit(str(Verdict.INCONCLUSIVE))).otherwise("verdict"),
+        why=pl.when(withdrawn).then(pl.lit(UNSEEN)).otherwise("why"),
+    )
+
+
+class PictureDependence:
+    """Answers of one model to the same texts beside different pictures, a part of them where they are many.
+
+    Parameters
+    ----------
+    followed:
+        By name, columns in [0, 1]; null for answers of another kind.
+    """
+
+    def __init__(self, followed: Mapping[str, pl.Expr]) -> None:
+        self._outcomes = {f"y{number}": outcome for number, outcome in enumerate(followed.values())}
+        self._chunks: list[pl.DataFrame] = []
+        self._one_of = [1, 1]
+        """One in how many stimuli is kept, and one in how many of their trials."""
+
+    def thinned(self, answers: pl.DataFrame) -> pl.DataFrame:
+        """Rows of a chunk that are looked at; its column `(stimulus)` says what is shown."""
+        while True:
+            stimuli, trials = self._one_of
+            rows = answers.filter(
+                (pl.col("(stimulus)").hash(_SEED) % stimuli == 0) & (pl.col("trial").hash(_SEED) % trials == 0)
+            )
+            if rows.height <= 2 * _MOST:
+                return rows
+            self._one_of[rows["(stimulus)"].n_unique() <= _STIMULI] *= 2
+
+    def take(self, answers: pl.DataFrame, factors: Sequence[str] = ()) -> None:
+        """Take rows of `thinned`, with what was said to the model, the unit and whether nothing was shown.
+
+        These are `(text)`, `(unit)` and `(bare)`; `said` is what the model said.
+        `factors`: columns that say what is shown.
+        """
+        stated = [name for name in factors if 1 < answers[name].n_unique() <= _LEVELS]
+        mass = pl.col("mass").cast(pl.Float64).fill_null(1.0) if "mass" in answers.columns else pl.lit(1.0)
+        rows = answers.filter(pl.col("status") != "error").select(
+            "(stimulus)", "trial", "repeat", "(text)", "(unit)", "(bare)", "said",
+            pl.col("at").cast(pl.Int64).cast(pl.Float64), pl.col("prompt_tokens").cast(pl.Float64),
+            pl.when(pl.col("na").is_null()).then(1.0 - mass).otherwise(1.0).alias("missing"),
+            *(outcome.cast(pl.Float64).alias(name) for name, outcome in self._outcomes.items()),
+            *(pl.col(name).cast(pl.String).alias(_FACTOR + name) for name in stated),
+        )  # fmt: skip
+        self._chunks.append(rows)
+        if sum(chunk.height for chunk in self._chunks) > 2 * _MOST:
+            self._chunks = [self.thinned(pl.concat(self._chunks, how="diagonal"))]
+
+    def estimates(self, study: str, model: str, answered: tuple[int, int], tokens: float | None) -> pl.DataFrame:
+        """The three signs.
+
+        `answered`: questions about pictures made on the spot that were answered, and of these rightly. `tokens`: what a
+        picture adds to a prompt, as seen then.
+        """
+        table = EstimateTable(study, model)
+        rows = self.thinned(pl.concat(self._chunks, how="diagonal")) if self._chunks else pl.DataFrame()
+        seen = [n for n in (tokens, _added_tokens(rows)) if n is not None]
+        signs = {
+            QUESTIONS: _questions(*answered),
+            TOKENS: _one_estimate(max(seen), len(seen), _COUNTED) if seen else _nothing(NOT_COUNTED),
+            DEPENDENCE: _dependence(rows, list(self._outcomes)),
+        }
+        for measure, (estimates, p) in signs.items():
+            table.add(measure, {}, estimates, p=p)
+        return table.frame()
+
+
+def _questions(answered: int, right: int) -> tuple[Estimates, Array]:
+    """Share of right answers, with the interval of Clopper and Pearson (1934) and the exact test against chance."""
+    if not answered:
+        return _nothing("nothing was asked before the run")
+    tail = (1 - LEVEL) / 2
+    low = scipy.stats.beta.ppf(tail, right, answered - right + 1) if right else 0.0
+    high = scipy.stats.beta.ppf(1 - tail, right + 1, answered - right) if right < answered else 1.0
+    return _one_estimate(right / answered, answered, _EXACT, (low, high), chance_of(answered, right))
+
+
+def chance_of(answered: int, right: int) -> float:
+    """Chance that somebody who sees nothing answers so many of the questions rightly, or more.
+
+    Examples
+    --------
+    >>> round(chance_of(10, 7), 4), chance_of(10, 0)
+    (0.0035, 1.0)
+    """
+    return float(scipy.stats.binom.sf(right - 1, answered, CHANCE))
+
+
+def _added_tokens(rows: pl.DataFrame) -> float | None:
+    """Tokens that pictures add to texts of the run, or by which they differ beside one text; None if nobody knows."""
+    counted = rows.filter(pl.col("prompt_tokens").is_not_null()) if rows.height else rows
+    if not counted.height:
+        return None
+    tokens, bare = pl.col("prompt_tokens"), pl.col("(bare)")
+    texts = counted.group_by("(text)").agg(
+        (tokens.filter(~bare).mean() - tokens.filter(bare).mean()).alias("added"),
+        (tokens.filter(~bare).max() - tokens.filter(~bare).min()).alias("apart"),
+        tokens.filter(~bare).len().alias("n"),
+    )
+    values = [texts["added"].median(), texts.filter(pl.col("n") > 1)["apart"].median()]
+    numbers = [float(value) for value in values if isinstance(value, int | float)]
+    return max(numbers, default=None)
+
+
+def _dependence(rows: pl.DataFrame, outcomes: Sequence[str]) -> tuple[Estimates, Array]:
+    """Test by dealing answers anew among those to the same text, seed and time.
+
+    Notes
+    -----
+    A model that is given no picture answers by text and seed alone. Of its answers to one text and seed, each is then
+    as likely to stand beside any of the pictures, whatever these share and whoever is on them, so that the test is
+    exact; only answers that came one soon after the other (units next to each other in the order of asking) are dealt
+    to each other, as a model may change while the run lasts. Looked at are stimuli, levels of what they are known to
+    show and, where questions have several seeds, stimuli by question: whichever is farthest from its deals. Answers
+    without any picture are left out: that nothing is shown may be told in words, as a placeholder's absence tells it.
+    """
+    if rows.height:
+        rows = rows.filter(~pl.col("(bare)"))
+    if not rows.height:
+        return _nothing(TOO_FEW)
+    timed = rows.group_by("(unit)").agg(pl.col("at").mean()).sort("at", "(unit)").with_row_index("window")
+    by_time = pl.col("window") // _WINDOW if timed["at"].null_count() == 0 else pl.lit(0, pl.UInt32)
+    keyed = rows.join(timed.select("(unit)", by_time.alias("window")), on="(unit)", maintain_order="left")
+    keyed = keyed.with_columns(
+        pl.col("(stimulus)").rank("dense").alias("shown"),
+        pl.struct("(text)", "repeat", "window").rank("dense").alias("alike"),
+    )
+    keyed = keyed.filter(pl.col("shown").n_unique().over("alike") > 1).sort("alike", maintain_order=True)
+    if keyed.height < _LEAST:
+        return _nothing(TOO_FEW)
+    alike = keyed["alike"].rank("dense").to_numpy().astype(np.int64) - 1
+    residuals = _residuals(keyed, outcomes, alike)
+    stimuli = keyed["shown"].n_unique()
+    if not residuals.size:
+        return _one_estimate(0.0, keyed.height, _DEALT, p=1.0, clusters=stimuli)
+    groupings = [["shown"], *([name] for name in keyed.columns if name.startswith(_FACTOR))]
+    if keyed["repeat"].n_unique() > 1:
+        groupings.append(["shown", "(text)"])
+    codes = [_codes(keyed, grouping) for grouping in groupings]
+    value, p = _deals(residuals, alike, [code for code in codes if code.max() > 0])
+    return _one_estimate(value, keyed.height, _DEALT, p=p, clusters=stimuli)
+
+
+def _codes(rows: pl.DataFrame, names: Sequence[str]) -> np.ndarray:
+    return rows.select(pl.struct(names).rank("dense").alias("code"))["code"].to_numpy().astype(np.int64) - 1
+
+
+def _residuals(rows: pl.DataFrame, outcomes: Sequence[str], alike: np.ndarray) -> Array:
+    """Answers less the mean answer to the same text, a column each, of one spread; none where all are the same."""
+    columns = [rows[name] for name in (*outcomes, "missing")]
+    if all(column.null_count() > rows.height / 2 for column in columns[:-1]):  # texts that nobody has scored
+        columns += _word_shares(rows["said"])
+    out = []
+    for column in columns:
+        values = column.to_numpy().astype(np.float64)
+        valid = np.isfinite(values)
+        n = np.bincount(alike, valid)
+        means = np.divide(np.bincount(alike, np.where(valid, values, 0.0)), n, out=np.zeros(n.size), where=n > 0)
+        residual = np.where(valid, values - means[alike], 0.0)
+        if np.abs(residual).max() > _SAME:
+            out.append(residual / residual.std())
+    return np.stack(out, axis=1) if out else np.empty(0)
+
+
+def _word_shares(replies: pl.Series) -> list[pl.Series]:
+    """Shares of a text's words by their hash."""
+    words = replies.fill_null("").str.to_lowercase().str.extract_all(r"\w+").list.head(200)
+    codes = words.explode(empty_as_null=True).hash(_SEED) % _WORDS
+    lengths = words.list.len().to_numpy()
+    row = np.repeat(np.arange(replies.len()), np.maximum(lengths, 1))
+    counts = np.zeros((replies.len(), _WORDS))
+    np.add.at(counts, (row, codes.to_numpy().astype(np.int64)), 1.0)
+    counts /= np.maximum(lengths, 1)[:, None]
+    return [pl.Series(column) for column in counts.T]
+
+
+def _deals(residuals: Array, alike: np.ndarray, cells: Sequence[np.ndarray]) -> tuple[float, float]:
+    """How far answers by stimulus are apart beyond what deals give, of all their spread; and the p-value.
+
+    Of several statistics the one counts that is farthest from what deals give of it. Their cube roots are near a normal
+    distribution (Wilson and Hilferty 1931), so that they are compared by standard deviations.
+    """
+    rng = np.random.default_rng(_SEED)
+    sizes = [np.maximum(np.bincount(code), 1) for code in cells]
+
+    def statistics(values: Array) -> list[float]:
+        sums = ([np.bincount(code, column) for column in values.T] for code in cells)
+        return [float((np.square(totals) / size).sum()) for totals, size in zip(sums, sizes, strict=True)]
+
+    deals = (residuals[np.argsort(alike + rng.random(alike.size), kind="stable")] for _ in range(_DEALS))
+    table = np.array([statistics(residuals), *map(statistics, deals)])
+    roots = np.cbrt(table)
+    spread = roots.std(axis=0)
+    far = np.divide(roots - roots.mean(axis=0), spread, out=np.zeros_like(roots), where=spread > _FLAT).max(axis=1)
+    p = float((far >= far[0] - _FLAT).mean())
+    return float((table[0, 0] - table[1:, 0].mean()) / np.square(residuals).sum()), p
+
+
+def _one_estimate(
+    value: float,
+    n: int,
+    method: str,
+    interval: tuple[float, float] = (np.nan, np.nan),
+    p: float = np.nan,
+    clusters: int | None = None,
+) -> tuple[Estimates, Array]:
+    low, high = interval
+    estimates = Estimates(
+        np.array([value]), np.array([low]), np.array([high]), np.array([n]), np.array([clusters or n]),
+        np.array([method], dtype=object), np.array([np.nan]),
+    )  # fmt: skip
+    return estimates, np.array([p])
+
+
+def _nothing(reason: str) -> tuple[Estimates, Array]:
+    return _one_estimate(np.nan, 0, name_unmeasured(reason))

@@ -1,0 +1,193 @@
+"""Estimand: what is estimated, broken down by what, of which scores, tested in which family."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.measures.base import Measure
+from facevalue.measures.slicing import Labels
+from facevalue.statistics.breakdown import Breakdown
+from facevalue.statistics.rivals import ALIKE
+from facevalue.statistics.statistic import Score, Statistic, Unsigned
+
+CORRECTIONS = ("holm", "bh", "by")
+
+
+@dataclass(frozen=True)
+class Estimand:
+    """What is estimated.
+
+    Attributes
+    ----------
+    statistic:
+        What is computed: `Shift()`, `Gap(factor="gender")`.
+    by:
+        Factors, of pictures or of the prompt, that it is broken down by.
+    scores:
+        Of which scores; all by default.
+    family:
+        Name of the family of tests, and title of their section; made up if empty. Of means, of the section alone.
+    confirmatory, correction:
+        Whether the family is declared to be judged strictly, and how: "holm", "bh" or "by".
+    margin:
+        Largest difference that would not matter.
+    tested:
+        Whether it says that things differ, in a family of tests; a mean never does, nor do flips and similarities:
+        another picture of the same kind would change answers, too.
+    measure:
+        Name of the measure; by default that of what is measured.
+    optional:
+        Whether it is left out where the pictures lack its factors.
+    only:
+        Levels of factors in `by`: estimates of others are left out.
+    place:
+        Place of the estimand in a file, for people.
+
+    Examples
+    --------
+    >>> from facevalue.statistics.contrasts import Shift
+    >>> Estimand(Shift(), by=("variation",), margin=0.05).family_name
+    'shifts by variation'
+    """
+
+    statistic: Statistic
+    by: tuple[str, ...] = ()
+    scores: tuple[str, ...] = ()
+    family: str = ""
+    confirmatory: bool = False
+    correction: str = "holm"
+    margin: float | None = None
+    tested: bool = True
+    measure: str = ""
+    optional: bool = False
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    place: str = field(default="", compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by", _names(self.by))
+        kind, says_difference = self.statistic.kind, self.statistic.says_difference
+        if self.correction not in CORRECTIONS:
+            raise UnknownNameError("correction", self.correction, CORRECTIONS)
+        titled = self.family and says_difference  # of levels it is what their section is called
+        if not self.tested and (titled or self.confirmatory or self.margin is not None):
+            raise DataError(f"A {kind} that is not tested has no family and no margin.")
+        if self.confirmatory and self.statistic.corrects_itself:
+            raise DataError(f"A {kind} versus {ALIKE} has no 'confirmatory': it is judged by a test of its own.")
+        if not says_difference:
+            object.__setattr__(self, "tested", False)
+        if not re.fullmatch("([a-z][a-z0-9_]{0,39})?", self.measure):
+            raise DataError(
+                f"The measure's name {self.measure!r} is not made of small letters, digits and underscores."
+            )
+        names = (*self.by, *self.statistic.factors)
+        if len({*names}) < len(names):
+            raise DataError(f"The {kind} names a factor twice.")
+        if stray := next((name for name in self.only if name not in self.by), ""):
+            raise DataError(f"`only` names levels of the factors in `by`; {stray!r} is none of them.")
+        if stray := next((name for name, levels in self.only.items() if not levels), ""):
+            raise DataError(f"`only` names no level of {stray!r}: leave it out for all of them.")
+        if self.only and isinstance(self.statistic, Unsigned):
+            raise DataError(f"A {kind} is over all of its levels: `only` is for other statistics.")
+        if self.margin is not None and not 0 < self.margin < inf:
+            raise DataError(f"The margin of the {kind} is {self.margin:g}: it must be above zero.")
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """All factors that it names."""
+        return (*self.by, *self.statistic.factors)
+
+    @property
+    def compared_factor(self) -> str:
+        """The factor whose levels it compares; empty where it is of none."""
+        return next(iter(self.statistic.factors), "")
+
+    @property
+    def family_name(self) -> str:
+        """Name of its family; empty where it is in none."""
+        if self.family or not self.tested:
+            return self.family
+        statistic, factor = self.statistic, self.compared_factor
+        text = statistic.plural or f"{statistic.kind}s"
+        text = f"{text} of {factor}" if factor else text
+        text = f"{text} on shifts" if getattr(statistic, "of_shifts", False) else text
+        return f"{text} by {', '.join(self.by)}" if self.by else text
+
+    def is_of(self, score: Score) -> bool:
+        """Whether it is of a score."""
+        return not self.scores or score.name in self.scores
+
+    def name_of(self, breakdown: Breakdown, score: Score) -> str:
+        """Name of its measure; that of the score follows where there are several."""
+        return f"{self.measure or self.statistic.quantity(breakdown)}{score.suffix}"
+
+    def names_of(self, breakdown: Breakdown, score: Score) -> tuple[str, ...]:
+        """Names of its measure and of those that stand beside it."""
+        name = self.name_of(breakdown, score)
+        return name, *self.statistic.companions(name)
+
+    def holds(self, labels: Labels, size: int) -> npt.NDArray[np.bool_]:
+        """Flag estimates with these labels that are of the levels it is for.
+
+        Examples
+        --------
+        >>> from facevalue.statistics.levels import Mean
+        >>> shops = Estimand(Mean(), by=("place",), only={"place": ("shop",)})
+        >>> shops.holds({"place": ["shop", "home"]}, 2).tolist()
+        [True, False]
+        """
+        out = np.ones(size, dtype=np.bool_)
+        for name, levels in self.only.items():
+            out &= np.array([level in levels for level in labels[name]], dtype=np.bool_)
+        return out
+
+    def check(self, breakdown: Breakdown) -> None:
+        """Refuse an estimand of what there isn't.
+
+        Raises
+        ------
+        DataError, UnknownNameError
+            A factor or level that the study has not, or nothing to compare.
+        """
+        kind, factor = self.statistic.kind, self.compared_factor
+        for name in self.factors:
+            if name not in breakdown.factors:
+                raise UnknownNameError(f"factor in a {kind}", name, breakdown.factors, breakdown.why_none(name))
+        for name, only in self.only.items():
+            for level in only:
+                if level not in breakdown.levels(name):
+                    raise UnknownNameError(f"level of {name}", level, breakdown.levels(name))
+        self.statistic.check(self.by, breakdown)
+        if factor and self.statistic.needs_levels(breakdown) and len(breakdown.levels(factor)) < 2:
+            raise DataError(f"The factor {factor!r} has one level only: there is nothing to compare.")
+
+
+def definitions(estimands: Sequence[Estimand], breakdown: Breakdown, scores: Sequence[Score]) -> dict[str, Measure]:
+    """Definitions of what estimands measure, by name."""
+    out: dict[str, Measure] = {}
+    for estimand in estimands:
+        for score in filter(estimand.is_of, scores):
+            out |= estimand.statistic.measures(estimand.name_of(breakdown, score), breakdown, score)
+    return out
+
+
+def margins(estimands: Sequence[Estimand], breakdown: Breakdown, scores: Sequence[Score]) -> dict[str, float]:
+    """Margins by measure."""
+    out: dict[str, float] = {}
+    for estimand in estimands:
+        for score in filter(estimand.is_of, scores):
+            if estimand.margin is None:
+                continue
+            name = estimand.name_of(breakdown, score)
+            if out.setdefault(name, estimand.margin) != estimand.margin:
+                raise DataError(f"The measure {name!r} has two margins: {out[name]:g} and {estimand.margin:g}.")
+    return out
+
+
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    """The names, of which a text is one."""
+    return (names,) if isinstance(names, str) else tuple(names)

@@ -1,0 +1,265 @@
+"""Scores of one model's answers: what statistics add up by unit and cell, and how their estimates enter the table."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.measures import cluster_bootstrap, group_spread, shift
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.estimates import EstimateTable, with_adjusted
+from facevalue.measures.missing_data_bounds import Bounds, Replies, phi_bounds
+from facevalue.measures.slicing import Labels, Slicing
+from facevalue.measures.wanted import wanted
+from facevalue.statistics.answer_arrays import AnswerArrays
+from facevalue.statistics.breakdown import Breakdown, Codes
+from facevalue.statistics.estimand import Estimand
+from facevalue.statistics.shifts import POOLED, SEED, Shifts
+from facevalue.statistics.statistic import Score
+
+
+@dataclass(frozen=True)
+class LevelScores:
+    """Scores of the levels that units have of a factor, in one cell.
+
+    Attributes
+    ----------
+    labels:
+        Of the cell.
+    means:
+        Mean scores of units by level, shape (units, levels, 1).
+    replies:
+        What was asked and came back, of that shape without the last axis; None where a score has no ends.
+    is_shown:
+        Whether each level is shown at all, shape (levels,).
+    """
+
+    labels: Mapping[str, str | None]
+    means: Array
+    replies: Replies | None
+    is_shown: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class LevelSplit:
+    """A partition of pictures and questions into the levels of a factor and cells.
+
+    Attributes
+    ----------
+    model:
+        Whose scores are split.
+    at:
+        Rows of the pictures.
+    levels:
+        Of the factor.
+    rows, columns:
+        Of pictures and of questions, the factor outermost on its side.
+    labels:
+        Of the cells, without the factor.
+    is_of_prompt:
+        Whether the factor is one of the prompt.
+    """
+
+    model: "ModelScores"
+    at: Codes
+    levels: list[str]
+    rows: Slicing
+    columns: Slicing
+    labels: dict[str, list[str | None]]
+    is_of_prompt: bool
+
+    def of(self, values: Array) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+        """Sums and counts of shape (units, levels, cells) of values of these pictures, and which cells are shown."""
+        cells = self.model.cells(values, self.at, self.rows, self.columns)
+        return self._by_level(cells.sums), self._by_level(cells.counts), self._by_level(cells.shown > 0)
+
+    def _by_level(self, flat: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        many = len(self.levels)
+        if self.is_of_prompt:
+            cut = flat.reshape(*flat.shape[:-1], len(self.rows), many, -1)
+            return np.moveaxis(cut, -2, -3).reshape(*flat.shape[:-1], many, -1)
+        return flat.reshape(*flat.shape[:-1], many, -1)
+
+
+@dataclass(frozen=True)
+class ModelScores:
+    """One score of one model's answers, or its mean over several models.
+
+    Attributes
+    ----------
+    breakdown:
+        What the answers can be broken down by.
+    measures:
+        Definitions by name.
+    score:
+        Which score.
+    values:
+        Mean scores of pictures and questions, and their shifts.
+    answers:
+        What they are from; None for several models together, which have no replies.
+    """
+
+    breakdown: Breakdown
+    measures: Mapping[str, Measure]
+    score: Score
+    values: Shifts
+    answers: AnswerArrays | None
+    _spreads: dict[str, tuple[Array, Slicing, group_spread.Spreads]] = field(default_factory=dict)
+
+    def estimate(self, table: EstimateTable, estimand: Estimand) -> None:
+        """Add the estimates of an estimand, if it is of this score and any of its measures is wanted."""
+        if not estimand.is_of(self.score):
+            return
+        if self.score.leaves_out and self.answers is None:  # of several models together no answers can be counted
+            return
+        if wanted(estimand.names_of(self.breakdown, self.score)):
+            estimand.statistic.estimate(table, estimand, self)
+
+    def name_of(self, estimand: Estimand) -> str:
+        """Name of the measure of an estimand."""
+        return estimand.name_of(self.breakdown, self.score)
+
+    def enter(
+        self, table: EstimateTable, estimand: Estimand, labels: Labels, estimates: Estimates, **columns: Any
+    ) -> None:
+        """Add estimates to the table, with tests where the estimand is tested.
+
+        `columns`: further ones of `EstimateTable.add`, with `keep`: which cells are shown at all.
+        """
+        p, family = (estimates.p_zero, estimand.family_name) if estimand.tested else (None, None)
+        columns["keep"] = columns["keep"] & estimand.holds(labels, estimates.value.size)
+        measure = self.measures[self.name_of(estimand)]
+        table.add(measure, self.breakdown.labelled(labels), estimates, p=p, family=family, **columns)
+
+    @property
+    def poles(self) -> tuple[float, float] | None:
+        """Least and greatest value that a missing answer could have had; None where there are none, or no replies."""
+        return (self.score.low, self.score.high) if self.score.span is not None and self.answers is not None else None
+
+    def cells(self, values: Array, at: Codes, rows: Slicing, columns: Slicing) -> shift.Cells:
+        """Gather a quantity of these stimuli, shape (stimuli, items), by unit and cell."""
+        sets = self.breakdown.sets
+        return shift.cells(values, sets.identity[at], rows, columns, len(sets.identities))
+
+    def replies(self, at: Codes, rows: Slicing, columns: Slicing) -> Replies:
+        """What was asked about these stimuli and came back, by unit and cell."""
+        assert self.answers is not None
+        return Replies(*(self.cells(total[at], at, rows, columns).sums for total in self.answers.totals))
+
+    def cut(self, by: Sequence[str]) -> tuple[Slicing, Slicing]:
+        """Partition what is varied, and the items, by factors."""
+        return self.breakdown.rows(self.breakdown.sets.varied, by), self.breakdown.columns(by)
+
+    def scored(self, estimand: Estimand) -> tuple[shift.Cells, Bounds | None]:
+        """Sums and counts of mean scores by unit and cell, and bounds of the cells' means.
+
+        Of a score that leaves answers out all answers are summed instead, as each stands for itself: a picture of whose
+        answers one counts is not worth as much as one of whose all do.
+        """
+        at = self.breakdown.stimuli(estimand.factors)
+        rows, columns = self.breakdown.rows(at, estimand.by), self.breakdown.columns(estimand.by)
+        cells = self.cells(self.values.phi[at], at, rows, columns)
+        if self.poles is None:
+            return cells, None
+        replies = self.replies(at, rows, columns)
+        if self.score.leaves_out:
+            cells = replace(cells, sums=replies.sums, counts=replies.valid)
+        return cells, phi_bounds(replies, self.poles)
+
+    def split(self, at: Codes, factor: str, by: Sequence[str]) -> LevelSplit:
+        """Partition these pictures, and all questions, into the levels of a factor and cells."""
+        levels, breakdown = self.breakdown.levels(factor), self.breakdown
+        is_of_prompt = breakdown.is_of_prompt(factor)
+        rows, columns = breakdown.rows(at, by), breakdown.columns(by)
+        labels = rows.crossed(columns)
+        if is_of_prompt:
+            columns = breakdown.columns([factor, *by])
+        else:
+            rows = Slicing(breakdown.codes(at, factor), {factor: levels}) * rows
+        return LevelSplit(self, at, levels, rows, columns, labels, is_of_prompt)
+
+    def levels_of_units(self, estimand: Estimand) -> Iterator[LevelScores]:
+        """Scores of the levels that units have of an estimand's factor, cell by cell."""
+        at = self.breakdown.stimuli(estimand.factors)
+        split = self.split(at, estimand.compared_factor, estimand.by)
+        sums, counts, is_shown = split.of(self.values.phi[at])
+        means, totals = cluster_bootstrap.ratio(sums, counts), None
+        if self.poles is not None and self.answers is not None:
+            totals = [split.of(total[at])[0] for total in self.answers.totals]
+        for cell in range(means.shape[-1]):
+            replies = None if totals is None else Replies(*(total[..., cell] for total in totals))
+            labels = {name: of_cells[cell] for name, of_cells in split.labels.items()}
+            yield LevelScores(labels, means[..., [cell]], replies, is_shown[:, cell])
+
+    def by_unit(self, dimension: str) -> tuple[Array, Slicing]:
+        """Scores of shape (units, items), and the units by group."""
+        at = self.breakdown.stimuli([dimension])
+        everything = Slicing.whole(at.size), self.breakdown.columns(self.breakdown.asked)
+        cells = self.cells(self.values.phi[at], at, *everything)
+        return cluster_bootstrap.ratio(cells.sums, cells.counts), self.breakdown.groups(dimension)
+
+    def spread(self, dimension: str) -> tuple[Array, Slicing, group_spread.Spreads]:
+        """Scores of shape (units, items), the units by group, and how far the groups lie apart."""
+        if dimension not in self._spreads:
+            scores, groups = self.by_unit(dimension)
+            spreads = group_spread.spreads(scores, groups.codes, len(groups), SEED)
+            self._spreads[dimension] = scores, groups, spreads
+        return self._spreads[dimension]
+
+
+PaperStatistic = Callable[[EstimateTable, ModelScores], None]
+"""A paper's own arithmetic: it adds estimates of no estimand."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is estimated of the answers to a study, in the order of its estimates."""
+
+    study: str
+    labels: tuple[str, ...]
+    breakdown: Breakdown
+    scores: Sequence[Score]
+    measures: Mapping[str, Measure]
+    estimands: Sequence[Estimand | PaperStatistic]
+    # Estimates of the instrument itself, of one model; and of several models beside each other, by name
+    checks: Callable[[EstimateTable, Mapping[str, AnswerArrays]], None] | None = None
+    across: Callable[[EstimateTable, Mapping[str, ModelScores]], None] | None = None
+
+    def estimate(self, answers: Mapping[str, Mapping[str, AnswerArrays]]) -> pl.DataFrame:
+        """Estimate everything, per model and, with several models, for their mean."""
+        tables, answered = [], {}
+        for model, by_score in answers.items():
+            table = EstimateTable(self.study, model, self.labels)
+            table.unit_names = self.breakdown.sets.identities
+            of_scores = [self.model(score, by_score[score.name].phi, by_score[score.name]) for score in self.scores]
+            self._estimate(table, of_scores)
+            if self.checks is not None:
+                self.checks(table, by_score)
+            tables.append(table.frame())
+            if any(scores.values.known for scores in of_scores):
+                answered[model] = of_scores
+        if len(answered) > 1:
+            table = EstimateTable(self.study, POOLED, self.labels)
+            together = zip(self.scores, *answered.values(), strict=True)
+            self._estimate(table, [self.model(s, np.mean([e.values.phi for e in es], axis=0)) for s, *es in together])
+            if self.across is not None:
+                self.across(table, {model: first for model, (first, *_) in answered.items()})
+            tables.append(table.frame())
+        return with_adjusted(pl.concat(tables), "p_paper", "q_paper")
+
+    def model(self, score: Score, means: Array, answers: AnswerArrays | None = None) -> ModelScores:
+        """Scores of one model, or their mean over models."""
+        values = Shifts(self.breakdown.sets, means, largest=score.span)
+        return ModelScores(self.breakdown, self.measures, score, values, answers)
+
+    def _estimate(self, table: EstimateTable, models: Sequence[ModelScores]) -> None:
+        for model in models:
+            for estimand in self.estimands:
+                if isinstance(estimand, Estimand):
+                    model.estimate(table, estimand)
+                else:
+                    estimand(table, model)

@@ -1,0 +1,166 @@
+"""Scores and shifts of one model as arrays, and how statistics of their cells become estimates."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.measures import cluster_bootstrap, redealt, shift
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.interval_method import IntervalKind, name_method
+from facevalue.measures.missing_data_bounds import Bounds, Replies, shift_bounds
+from facevalue.measures.shift import Cells
+from facevalue.measures.slicing import Labels, Slicing
+from facevalue.measures.terms import terms_of
+from facevalue.statistics.answer_arrays import AnswerArrays
+from facevalue.statistics.sets import Sets
+
+SEED = 20260  # of all resampling: the same answers always give the same estimates
+POOLED = "(all models)"
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """Base scores and shifts of one model, or their mean over models."""
+
+    sets: Sets
+    phi: Array  # shape (stimuli, items)
+    # Largest possible shift of a score; None where there is no such
+    largest: float | None = field(default=1.0, kw_only=True)
+
+    @cached_property
+    def base(self) -> Array:
+        """Bases' phi, shape (units, items); NaN for units without one."""
+        out = np.full((len(self.sets.identities), self.phi.shape[1]), np.nan)
+        have = self.sets.base >= 0
+        out[have] = self.phi[self.sets.base[have]]
+        return out
+
+    @cached_property
+    def delta(self) -> Array:
+        """Prediction shift Delta_i(x_v) = phi_i(x_v) - phi_i(x_b), shape (varied, items)."""
+        base = self.sets.base_of
+        return self.phi[self.sets.varied] - np.where((base >= 0)[:, None], self.phi[base], np.nan)
+
+    @property
+    def known(self) -> bool:
+        """Whether there is any shift, or, where stimuli have no base, any score."""
+        return bool(np.isfinite(self.delta if (self.sets.base >= 0).any() else self.phi).any())
+
+    @cached_property
+    def cluster(self) -> npt.NDArray[np.int64]:
+        """Unit of each varied stimulus."""
+        return self.sets.identity[self.sets.varied]
+
+    def cells(self, rows: Slicing, columns: Slicing | None = None, values: Array | None = None) -> Cells:
+        """Gather the shifts (or another quantity per varied stimulus and item) by unit and cell."""
+        values = self.delta if values is None else values
+        columns = Slicing.whole(values.shape[1]) if columns is None else columns
+        return shift.cells(values, self.cluster, rows, columns, len(self.sets.identities))
+
+    def estimates(self, cells: Cells, rows: Slicing, columns: Slicing | None = None) -> Estimates:
+        """Mean shifts with intervals and p-values.
+
+        Where a unit has one picture in a cell its shifts are as good as symmetric, and t holds; where several share
+        their base, `redealt.averages`.
+        """
+        out = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=self.largest)
+        if cluster_bootstrap.only_values():
+            return out
+        columns = Slicing.whole(self.delta.shape[1]) if columns is None else columns
+        variation = self.by(*self.sets.cue).codes
+        varied = self.phi[self.sets.varied]
+        corrected = []
+        for row in range(len(rows)):
+            at = np.flatnonzero(rows.codes == row)
+            _, pictures, unit, place = self.pictures(at, varied)
+            if pictures.shape[1] < 3:
+                continue
+            codes = np.full(pictures.shape[:2], -1)
+            has_base = unit >= 0
+            codes[unit[has_base], place[has_base]] = variation[at[has_base]]
+            columns_of_row = slice(row * len(columns), (row + 1) * len(columns))
+            sums, counts = cells.sums[:, columns_of_row], cells.counts[:, columns_of_row]
+            corrected.append(
+                (columns_of_row, redealt.averages(sums, counts, pictures, codes, columns.codes, self.largest))
+            )
+        for columns_of_row, estimates in corrected:
+            for name in ("low", "high", "method", "se", "p_zero"):
+                if getattr(out, name) is not None:
+                    getattr(out, name)[columns_of_row] = getattr(estimates, name)
+        return out
+
+    def bounds(
+        self,
+        scores: AnswerArrays,
+        rows: Slicing,
+        columns: Slicing | None = None,
+        poles: tuple[float, float] = (0.0, 1.0),
+    ) -> Bounds:
+        """Worst cases: all missing answers about the varied went one way, all about their bases the other."""
+        return shift_bounds(*self.replies(scores, rows, columns), poles)
+
+    def replies(self, scores: AnswerArrays, rows: Slicing, columns: Slicing | None = None) -> tuple[Replies, Replies]:
+        """What was asked and came back about the bases, and about the varied."""
+        base = self.sets.base_of
+
+        def about(at: npt.NDArray[np.int64]) -> Replies:
+            totals = [np.where(base[:, None] >= 0, x[at], np.nan) for x in scores.totals]
+            return Replies(*(self.cells(rows, columns, values=values).sums for values in totals))
+
+        return about(base), about(self.sets.varied)
+
+    def pictures(
+        self, at: npt.NDArray[np.int64], varied: Array
+    ) -> tuple[npt.NDArray[np.int64], Array, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Scores by base: what was compared with one and the same picture, side by side."""
+        base = self.sets.base_of[at]
+        unit, place = np.full(at.size, -1), np.zeros(at.size, dtype=np.int64)
+        have = np.flatnonzero(base >= 0)
+        units, code, many = np.unique(base[have], return_inverse=True, return_counts=True)
+        order = np.argsort(code, kind="stable")
+        unit[have] = code
+        place[have[order]] = np.arange(have.size) - np.repeat(np.cumsum(many) - many, many) + 1
+        scores = np.full((units.size, many.max(initial=0) + 1, varied.shape[1]), np.nan)
+        scores[:, 0] = self.phi[units]
+        scores[code, place[have]] = varied[at[have]]
+        return units, scores, unit, place
+
+    def by(self, *names: str) -> Slicing:
+        """Partition what is varied by columns of the table."""
+        return self.sets.slicing(self.sets.varied, *names) if names else Slicing.whole(self.sets.varied.size)
+
+
+def add_levels(table: EstimateTable, measure: Measure, cells: Cells) -> None:
+    """Add means of cells that are levels, not shifts; those of cells that nothing belongs to are left out."""
+    means = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
+    table.add(measure, cells.labels, means, keep=cells.shown > 0)
+
+
+def derived(
+    table: EstimateTable,
+    measure: Measure,
+    labels: Labels,
+    cells: Cells,
+    statistic: cluster_bootstrap.Statistic,
+    n: Array,
+    *,
+    floor: cluster_bootstrap.Floor | None = None,
+    bounds: Bounds | None = None,
+    bootstrapped: bool = False,
+) -> None:
+    """Add a statistic that is no mean of cells: signed ones with a BCa interval, spreads with a jackknife one."""
+    if measure.signed or bootstrapped:
+        value, low, high, se = cluster_bootstrap.bca(cells.sums, cells.counts, statistic, SEED)
+        method = name_method(IntervalKind.BOOTSTRAP, "BCa over clusters")
+    else:
+        value, low, high, se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)
+        method = name_method(IntervalKind.JACKKNIFE, "over clusters")
+    clusters = np.full(value.size, int((cells.counts.sum(axis=1) > 0).sum()))
+    terms = terms_of(cells.sums, cells.counts, statistic, estimates=value.size)
+    methods = np.full(value.size, method, dtype=object)
+    result = Estimates(value, low, high, n.astype(np.int64), clusters, methods, se, terms=terms)
+    table.add(measure, labels, result, floor=floor, bounds=bounds)

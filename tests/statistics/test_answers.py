@@ -1,0 +1,208 @@
+"""Estimates of anybody's table of answers."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import facevalue as fv
+from facevalue.errors import DataError, FaceValueError
+from facevalue.statistics import Estimand, Flip, Gap, Lean, Mean, Preference, Range, Shift, Spread, Tally
+
+EVERY = [
+    Estimand(Mean()), Estimand(Mean(), by=("job",)), Estimand(Mean(), by=("hat", "gender")),
+    Estimand(Lean(), by=("hat",)), Estimand(Shift(size=True), by=("hat",)), Estimand(Shift(), by=("hat", "job")),
+    Estimand(Gap(factor="gender")), Estimand(Gap(factor="job")),
+    Estimand(Gap(factor="gender", of_shifts=True), by=("hat",)),
+    Estimand(Spread(factor="age")), Estimand(Tally(factor="gender")), Estimand(Flip(), by=("hat",)),
+    Estimand(Range(factor="hat")),
+]  # fmt: skip
+
+
+def table(seed: int, units: int = 12, lost: float = 0.1, binary: bool = True) -> pl.DataFrame:
+    """Answers about people with and without hats, twice to each of two questions."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        {
+            "picture": f"{unit}-{hat}", "unit": f"person {unit}", "gender": "female" if unit % 2 else "male",
+            "age": ("young", "middle", "old")[unit % 3], "hat": hat, "job": job,
+            "score": float(rng.integers(2)) if binary else float(rng.random()),
+        }
+        for unit in range(units) for hat in ("none", "cap", "veil") for job in ("cook", "judge") for _ in range(2)
+    ]  # fmt: skip
+    out = pl.DataFrame(rows)
+    return out.with_columns(score=pl.when(pl.Series(rng.random(out.height) >= lost)).then("score"))
+
+
+def key(estimates: pl.DataFrame) -> pl.DataFrame:
+    """The estimates in one order."""
+    texts = [name for name, kind in estimates.schema.items() if kind == pl.String]
+    return estimates.sort([*(name for name in texts if name not in ("verdict", "why")), "value"], nulls_last=True)
+
+
+def plain(frame: pl.DataFrame, by: list[str]) -> dict[tuple[object, ...], tuple[float | None, int]]:
+    """Means over units of each unit's own mean over pictures and questions, and how many answers' cells."""
+    cells = frame.group_by("unit", "picture", "job", *(name for name in by if name not in ("job",))).agg(
+        pl.col("score").mean()
+    )
+    out = {}
+    groups = cells.group_by(by) if by else [((), cells)]
+    for level, rows in groups:
+        known = rows.drop_nulls("score")
+        out[tuple(level)] = (float(known["score"].mean()) if known.height else None, known.height)  # type: ignore[arg-type]
+    return out
+
+
+@given(seed=st.integers(0, 10**6), lost=st.floats(0, 0.9), units=st.integers(3, 9))
+def test_shares_are_those_of_a_plain_recomputation(seed: int, lost: float, units: int) -> None:
+    answers = table(seed, units, lost)
+    found = fv.estimate(answers, [Estimand(Mean(), by=("job",)), Estimand(Mean(), by=("gender",))])
+    for name in ("job", "gender"):
+        for (level,), (value, n) in plain(answers, [name]).items():
+            row = found.filter(pl.col("measure") == "mean", pl.col(name) == level).row(0, named=True)
+            assert row["n"] == n
+            assert (row["value"] is None) == (value is None)
+            assert value is None or row["value"] == pytest.approx(value, abs=1e-12)
+
+
+@given(seed=st.integers(0, 10**6))
+def test_the_order_of_rows_and_columns_changes_nothing(seed: int) -> None:
+    answers = table(seed, 6, binary=False)
+    estimands = [estimand for estimand in EVERY if not isinstance(estimand.statistic, Flip)]
+    shuffled = answers.sample(fraction=1, shuffle=True, seed=seed).select(sorted(answers.columns))
+    first, second = (fv.estimate(one, estimands, cue="hat", base="none") for one in (answers, shuffled))
+    assert key(first).equals(key(second.select(first.columns)))
+
+
+def test_every_statistic_has_an_interval_and_bounds_where_answers_are_missing() -> None:
+    found = fv.estimate(table(1, 30), EVERY, cue="hat", base="none")
+    assert {
+        "mean",
+        "lean",
+        "shift",
+        "abs_shift",
+        "gap",
+        "paired_gap",
+        "shift_gap",
+        "spread",
+        "tally",
+        "flip",
+        "range",
+    } <= {*found["measure"]}
+    assert found.filter(pl.col("value").is_not_null())["low"].null_count() == 0
+    bounded = found.filter(pl.col("measure").is_in(["mean", "lean", "shift", "gap", "paired_gap", "spread", "range"]))
+    assert bounded["bound_low"].null_count() == 0
+    assert (bounded["bound_low"] <= bounded["value"]).all()
+    assert (bounded["bound_high"] >= bounded["value"]).all()
+    assert {"missing_share", "missing_gap"} <= {*found["measure"]}
+    tested = found.filter(pl.col("family").is_not_null() & pl.col("value").is_not_null())
+    assert tested["q"].null_count() == 0
+
+
+def test_models_stand_beside_each_other_and_together() -> None:
+    answers = pl.concat([table(1).with_columns(model=pl.lit("a")), table(2).with_columns(model=pl.lit("b"))])
+    found = fv.estimate(answers, [Estimand(Mean())]).filter(measure="mean")
+    assert found["model"].to_list() == ["a", "b", "(all models)"]
+    assert found["value"][2] == pytest.approx(found["value"][:2].mean(), abs=0.01)
+
+
+def test_probabilities_of_a_valid_answer_are_weights() -> None:
+    answers = table(1, lost=0.0).with_columns(mass=pl.lit(0.5))
+    found = fv.estimate(answers, [Estimand(Mean())])
+    assert found.filter(measure="mean")["bound_low"][0] < 0.5 * found.filter(measure="mean")["value"][0] + 1e-9
+    assert found.filter(pl.col("measure") == "missing_share", pl.col("group").is_null())["value"][0] == pytest.approx(
+        0.5
+    )
+
+
+def with_reason(answers: pl.DataFrame) -> pl.DataFrame:
+    """The answers with a reason that there is not."""
+    return answers.with_columns(missing=pl.when(pl.col("score").is_null()).then(pl.lit("shy")))
+
+
+@pytest.mark.parametrize(
+    ("change", "estimands", "message"),
+    [
+        (lambda t: t.drop("unit"), [Estimand(Mean())], "Unknown column of the answers 'unit'"),
+        (lambda t: t.head(0), [Estimand(Mean())], "The table of answers has no row."),
+        (lambda t: t.with_columns(score=pl.lit(7.0)), [Estimand(Mean())], "A 'score' is 7, beyond the scale"),
+        (lambda t: t.with_columns(score=pl.lit("x")), [Estimand(Mean())], "The column 'score' holds no numbers"),
+        (lambda t: t.with_columns(unit=pl.lit(None, pl.String)), [Estimand(Mean())], "An answer has no 'unit'."),
+        (lambda t: t, [], "Nothing is estimated"),
+        (lambda t: t, [Estimand(Gap(factor="gendre"))], "Estimand 1: Unknown factor in a gap 'gendre'"),
+        (lambda t: t, [Estimand(Mean()), Estimand(Preference())], "Estimand 2: A preference is one of pairs"),
+        (lambda t: t.with_columns(gender=pl.lit("m")), [Estimand(Gap(factor="gender"))], "Estimand 1: Unknown factor"),
+        (lambda t: t.with_columns(missing=pl.lit("refused")), [Estimand(Mean())], "it is one or the other"),
+        (lambda t: t.with_columns(mass=pl.lit(2.0)), [Estimand(Mean())], "above 0 and at most 1"),
+        (lambda t: t.with_columns(model=pl.lit(None, pl.String)), [Estimand(Mean())], "An answer has no 'model'"),
+        (lambda t: t.rename({"job": "contrast"}), [Estimand(Gap(factor="contrast"))], "No factor can be called"),
+        (lambda t: t.to_dicts(), [Estimand(Mean())], "The answers are a Polars DataFrame, not list."),
+        (lambda t: t, [Mean()], "Estimand 1 is no Estimand"),
+        (lambda t: t, [Estimand(Mean(), scores=("kind",))], "Estimand 1: Unknown score 'kind'"),
+        (lambda t: t, [Estimand(Mean(), measure="missing_share")], "Rename one"),
+        (lambda t: t, [Estimand(Mean()), Estimand(Mean())], "make the same estimates"),
+        (lambda t: t, [Estimand(Gap(factor="job"), confirmatory=True)], "Estimand 1: nothing can be declared"),
+        (with_reason, [Estimand(Mean())], "Unknown reason of a missing answer 'shy'"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_sentence(change, estimands: list[Estimand], message: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(FaceValueError, match=message.replace("(", r"\(")):
+        fv.estimate(change(table(1)), estimands)
+
+
+def test_columns_that_nothing_names_change_nothing() -> None:
+    answers, estimands = table(3), [Estimand(Shift(), by=("hat",)), Estimand(Gap(factor="gender"))]
+    first = fv.estimate(answers, estimands, questions=["job"], cue="hat", base="none")
+    noted = answers.with_columns(latency=pl.int_range(answers.height) * 0.13, seed=pl.lit(1), repeat=pl.lit("x"))
+    assert first.equals(fv.estimate(noted, estimands, questions=["job"], cue="hat", base="none"))
+
+
+def test_a_score_that_is_no_number_is_missing() -> None:
+    answers = table(3, lost=0.0)
+    lost = pl.col("unit") == "person 1"
+    first, second = (
+        fv.estimate(
+            answers.with_columns(score=pl.when(~lost).then("score").otherwise(pl.lit(none))), [Estimand(Mean())]
+        )
+        for none in (None, float("nan"))
+    )
+    assert first.equals(second)
+    assert first.filter(measure="mean")["bound_high"][0] > first.filter(measure="mean")["value"][0]
+
+
+def test_answers_that_are_repeated_unlike_often_leave_values_between_their_bounds() -> None:
+    answers = table(3, lost=0.1)
+    often = pl.concat([answers, *[answers.filter(pl.col("unit") == "person 1")] * 9])
+    found = fv.estimate(often, [Estimand(Mean()), Estimand(Shift(), by=("hat",))], cue="hat", base="none")
+    found = found.filter(pl.col("measure").is_in(["mean", "shift"]))
+    assert (found["bound_low"] <= found["value"] + 1e-12).all()
+    assert (found["bound_high"] >= found["value"] - 1e-12).all()
+
+
+def test_the_order_of_levels_is_stated_or_alphabetical_whatever_else_there_is() -> None:
+    rows = [{"picture": x, "unit": x, "age": n, "land": "zy"[n > 2], "score": n / 9} for n, x in enumerate("abcdef")]
+    answers, gap = pl.DataFrame(rows), [Estimand(Gap(factor="land"))]
+    by_age = [*gap, Estimand(Mean(), by=("age",))]
+    first, second = (fv.estimate(answers, estimands).filter(measure="gap") for estimands in (gap, by_age))
+    assert first["land"].to_list() == second["land"].to_list() == ["z"]
+    stated = answers.with_columns(pl.col("land").cast(pl.Enum(["z", "y"])))
+    assert fv.estimate(stated, gap).filter(measure="gap")["land"].to_list() == ["y"]
+
+
+def test_a_unit_has_one_base() -> None:
+    answers = table(1).with_columns(pl.format("{} {}", "picture", "job").alias("picture"))
+    with pytest.raises(DataError, match="has two pictures with hat 'none'"):
+        fv.estimate(answers, [Estimand(Shift())], cue="hat", base="none")
+
+
+def test_optional_estimands_are_left_out_where_the_answers_lack_their_factors() -> None:
+    found = fv.estimate(table(1), [Estimand(Mean()), Estimand(Gap(factor="race"), optional=True)])
+    assert "gap" not in {*found["measure"]}
+
+
+def test_what_has_no_base_has_no_shift() -> None:
+    with pytest.raises(DataError, match="A shift needs a base"):
+        fv.estimate(table(1), [Estimand(Shift())])
+    with pytest.raises(FaceValueError, match="Unknown level of hat 'nothing'"):
+        fv.estimate(table(1), [Estimand(Shift())], cue="hat", base="nothing")
