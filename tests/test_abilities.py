@@ -16,7 +16,7 @@ import click
 import facevalue as fv
 from facevalue import errors, statistics, studies
 from facevalue.cli.app import app
-from facevalue.statistics.statistic import kinds, parameters_of
+from facevalue.statistics.statistic import parameters_of, registered_statistics
 from facevalue.studies.registry import STUDIES
 
 LIST = Path(__file__).parent / "data" / "abilities.txt"
@@ -51,7 +51,7 @@ def api_abilities() -> Iterator[str]:
 
 def key_abilities() -> Iterator[str]:
     """Keys of TOML files: what readers of tables call known, and the parameters of statistics."""
-    for kind, statistic in kinds().items():
+    for kind, statistic in registered_statistics().items():
         yield f"statistic {kind}"
         yield from (f"key     {key}" for key in parameters_of(statistic))
     for path in sorted(PACKAGE.rglob("*.py")):

@@ -1,4 +1,4 @@
-"""Plugins: studies and models of other packages, found by their entry points and imported when asked for."""
+"""Plugins: studies, models and statistics of other packages, found by entry points and imported when asked for."""
 
 import threading
 from collections.abc import Collection
@@ -9,6 +9,7 @@ from facevalue.errors import PluginError
 from facevalue.printable import first_line
 
 STUDIES, MODELS, GENERATORS = "facevalue.studies", "facevalue.models", "facevalue.generators"
+STATISTICS = "facevalue.statistics"
 """Groups of entry points."""
 
 

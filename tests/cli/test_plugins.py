@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import facevalue as fv
 from facevalue import studies
 from facevalue.errors import FaceValueError, PluginError, UnknownNameError
 from facevalue.models import load
 from facevalue.models.base import ModelOptions
+from facevalue.statistics import statistic
 from tests.cli.conftest import Command
 
 Install = Callable[..., None]
@@ -185,3 +187,39 @@ def test_what_makes_no_model_is_one_sentence(install: Install, body: str, says: 
     install("acme", f"def make(spec, options):\n    {body}\n", models={"acme": "make"})
     with pytest.raises(FaceValueError, match=says):
         load("acme/large")
+
+
+STATISTIC = """
+from facevalue.statistics import Mean
+class Level(Mean):
+    kind = "level"
+    definitions = {"level": ("{}", "mean score")}
+"""
+LEVELS = """
+name = "levels"
+[pictures]
+kind = "portraits"
+people = "4"
+[prompt]
+text = "Is this person polite? Answer with only {options}."
+[answer]
+kind = "yes-no"
+[[estimand]]
+statistic = "level"
+"""
+
+
+def test_a_statistic_of_another_package_is_named_in_a_file(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statistic, "_REGISTERED", dict(statistic.registered_statistics()))
+    install("levels", STATISTIC, statistics={"level": "Level", "other": "Level", "gone": "Gone"})
+    (tmp_path / "levels.toml").write_text(LEVELS)
+    run = fv.run(tmp_path / "levels.toml", "sim/strong", tmp_path / "run", progress=False)
+    assert run.estimates().filter(measure="level")["clusters"].to_list() == [4]
+    with pytest.raises(UnknownNameError, match=r"Did you mean .*'level'"):
+        statistic.statistic_class("leve")
+    with pytest.raises(PluginError, match="other, of the package levels, is no subclass of Statistic with kind"):
+        statistic.statistic_class("other")
+    with pytest.raises(PluginError, match="gone, of the package levels, cannot be imported"):
+        statistic.statistic_class("gone")

@@ -1,5 +1,7 @@
 """Worst-case bounds for missing answers."""
 
+from itertools import product
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.measures import missing_data_bounds
-from facevalue.measures.missing_data_bounds import Replies
+from facevalue.measures.missing_data_bounds import Bounds, Replies, spread_bounds
 
 Array = npt.NDArray[np.float64]
 EPS = 1e-9
@@ -137,3 +139,21 @@ def test_probabilities_in_single_precision_may_sum_to_a_little_more_than_one() -
     assert mass > 1
     bounds = missing_data_bounds.phi_bounds(Replies(mass / 2, mass, np.ones((1, 1))))
     assert bounds.low.item() == bounds.high.item() == pytest.approx(0.5)
+
+
+@given(
+    middles=st.lists(st.tuples(st.sampled_from([0.3, 0.5, 0.7]), st.sampled_from([0.0, 0.3])), min_size=2, max_size=6)
+)
+def test_bounds_of_a_spread_are_attained_where_middles_are_equal(middles: list[tuple[float, float]]) -> None:
+    low, high = np.array([m - w for m, w in middles]), np.array([m + w for m, w in middles])
+    none = np.full(1, np.nan)
+    ends = spread_bounds([Bounds(none, low[[k]], high[[k]], none, none) for k in range(low.size)])
+    corners = [np.std(corner, ddof=1) for corner in product(*zip(low, high, strict=True))]
+    assert ends.high[0] == pytest.approx(max(corners))
+    assert ends.low[0] <= min(corners) + 1e-9
+
+
+def test_where_all_answers_are_missing_groups_could_lie_as_far_apart_as_can_be() -> None:
+    none = np.full(1, np.nan)
+    ends = spread_bounds([Bounds(none, np.zeros(1), np.ones(1), np.ones(1), none)] * 2)
+    assert (ends.low[0], ends.high[0]) == (0.0, pytest.approx(np.sqrt(0.5)))

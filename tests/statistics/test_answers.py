@@ -1,5 +1,8 @@
 """Estimates of anybody's table of answers."""
 
+import re
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -18,6 +21,8 @@ EVERY = [
     Estimand(Spread(factor="age")), Estimand(Tally(factor="gender")), Estimand(Flip(), by=("hat",)),
     Estimand(Range(factor="hat")),
 ]  # fmt: skip
+
+RANKED = Estimand(Spread(factor="age", rank_test=True))
 
 
 def table(seed: int, units: int = 12, lost: float = 0.1, binary: bool = True) -> pl.DataFrame:
@@ -128,9 +133,9 @@ def with_reason(answers: pl.DataFrame) -> pl.DataFrame:
         (lambda t: t.head(0), [Estimand(Mean())], "The table of answers has no row."),
         (lambda t: t.with_columns(score=pl.lit(7.0)), [Estimand(Mean())], "A 'score' is 7, beyond the scale"),
         (lambda t: t.with_columns(score=pl.lit("x")), [Estimand(Mean())], "The column 'score' holds no numbers"),
-        (lambda t: t.with_columns(unit=pl.lit(None, pl.String)), [Estimand(Mean())], "An answer has no 'unit'."),
+        (lambda t: t.with_columns(unit=pl.lit(None, pl.String)), [Estimand(Mean())], "An answer has no 'unit'"),
         (lambda t: t, [], "Nothing is estimated"),
-        (lambda t: t, [Estimand(Gap(factor="gendre"))], "Estimand 1: Unknown factor in a gap 'gendre'"),
+        (lambda t: t, [Estimand(Gap(factor="gendre"))], "Estimand 1: Unknown factor 'gendre'"),
         (lambda t: t, [Estimand(Mean()), Estimand(Preference())], "Estimand 2: A preference is one of pairs"),
         (lambda t: t.with_columns(gender=pl.lit("m")), [Estimand(Gap(factor="gender"))], "Estimand 1: Unknown factor"),
         (lambda t: t.with_columns(missing=pl.lit("refused")), [Estimand(Mean())], "it is one or the other"),
@@ -143,11 +148,18 @@ def with_reason(answers: pl.DataFrame) -> pl.DataFrame:
         (lambda t: t, [Estimand(Mean(), measure="missing_share")], "Rename one"),
         (lambda t: t, [Estimand(Mean()), Estimand(Mean())], "make the same estimates"),
         (lambda t: t, [Estimand(Gap(factor="job"), confirmatory=True)], "Estimand 1: nothing can be declared"),
+        (lambda t: t, [Estimand(Gap(factor="gendre"))], "Did you mean 'gender'"),
+        (lambda t: t, Estimand(Mean()), "Estimands are in a list, such as [Estimand(Mean())], not Estimand."),
+        (lambda t: t, (Estimand(Mean()) for _ in "a"), "Estimands are in a list"),
+        (lambda t: t.with_columns(job=pl.lit("(others)")), [Estimand(Mean(), by=("job",))], "No level of 'job'"),
+        (lambda t: t.with_columns(job=pl.lit("")), [Estimand(Mean(), by=("job",))], "No level of 'job' can be ''"),
+        (lambda t: t.rename({"job": "na"}), [Estimand(Mean(), by=("na",))], "No factor can be called 'na'"),
+        (lambda t: t, [Estimand(Mean(), by=("job",)), RANKED], "A 'rank_test' is of one question"),
         (with_reason, [Estimand(Mean())], "Unknown reason of a missing answer 'shy'"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_sentence(change, estimands: list[Estimand], message: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(FaceValueError, match=message.replace("(", r"\(")):
+    with pytest.raises(FaceValueError, match=re.escape(message)):
         fv.estimate(change(table(1)), estimands)
 
 
@@ -206,3 +218,66 @@ def test_what_has_no_base_has_no_shift() -> None:
         fv.estimate(table(1), [Estimand(Shift())])
     with pytest.raises(FaceValueError, match="Unknown level of hat 'nothing'"):
         fv.estimate(table(1), [Estimand(Shift())], cue="hat", base="nothing")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"statistic": Mean}, "The statistic of an estimand is one such as Mean"),
+        ({"by": 3}, "`by` has names in a list"),
+        ({"by": ("hat", 3)}, "`by` has names in a list"),
+        ({"scores": 3}, "`scores` has names in a list"),
+        ({"only": ("cook",)}, "`only` of an estimand has levels by factor"),
+        ({"by": "job", "only": {"job": 3}}, "`only` has names in a list"),
+        ({"tested": "no"}, "`tested` of an estimand is True or False"),
+        ({"family": 3}, "`family` of an estimand is a text"),
+        ({"margin": 0.1}, "A mean is never tested, so that it has no margin"),
+        ({"statistic": Lean(), "margin": "a"}, "`margin` of an estimand is a number"),
+        ({"statistic": Lean(), "correction": "bh"}, "`correction` is that of a confirmatory family"),
+    ],
+)
+def test_fields_of_an_estimand_have_types(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Estimand(**{"statistic": Mean(), **fields})
+
+
+def test_a_text_is_a_list_of_one_name() -> None:
+    estimand = Estimand(Mean(), by="job", scores="score", only={"job": "cook"})  # type: ignore[arg-type, dict-item]
+    assert (estimand.by, estimand.scores, estimand.only) == (("job",), ("score",), {"job": ("cook",)})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"questions": 3}, "`questions` has names in a list"),
+        ({"cue": 3}, "`cue` is a text, not 3"),
+        ({"cue": "hat", "base": 0}, "`base` is a text, not 0"),
+        ({"score": 3}, "`score` is the name of a column, not 3"),
+        ({"score": "mass"}, "No score can be called 'mass'"),
+        ({"score": "missing"}, "No score can be called 'missing'"),
+    ],
+)
+def test_options_of_another_type_are_one_sentence(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        fv.estimate(table(1).with_columns(mass=pl.lit(0.5), missing=pl.lit(None)), [Estimand(Mean())], **options)
+
+
+@pytest.mark.parametrize("name", ["repeat", "text", "reply", "status", "ordering", "weight", "trial", "question"])
+def test_columns_can_have_names_that_runs_use(name: str) -> None:
+    answers = table(1, 12)
+    renamed = fv.estimate(answers.rename({"job": name}), [Estimand(Mean(), by=(name,))], questions=[name])
+    plain_names = fv.estimate(answers, [Estimand(Mean(), by=("job",))], questions="job")
+    numbers = ["measure", "value", "low", "high", "n", "bound_low", "bound_high"]
+    assert key(renamed.select(numbers)).equals(key(plain_names.select(numbers)))
+    scored = fv.estimate(answers.rename({"score": name}), [Estimand(Mean(), by=("job",))], score=name)
+    assert scored.filter(measure="mean")["value"].equals(plain_names.filter(measure="mean")["value"])
+
+
+def test_without_an_effect_repeated_answers_differ_as_chance_has_it() -> None:
+    """Answers about a question have no order: sorted by their values, second answers would all be the higher ones."""
+    answers = table(5, 60, lost=0.0)
+    found = fv.estimate(answers, [Estimand(Flip(), by=("hat",))], cue="hat", base="none")
+    rates = found.filter(pl.col("measure").is_in(["flip_rate", "flip_floor"]))
+    assert rates.height == 4
+    assert rates["value"].is_between(0.4, 0.6).all()
+    assert found.filter(measure="flip")["value"].is_between(-0.1, 0.1).all()

@@ -6,7 +6,7 @@ import facevalue as fv
 from facevalue.cli.results import definition_lines, explained
 from facevalue.measures import drift, missing_answers
 from facevalue.measures.base import Measure
-from facevalue.statistics.statistic import kinds
+from facevalue.statistics.statistic import registered_statistics
 from facevalue.studies.registry import PUBLISHED
 from tools.site.markdown import plain, table
 
@@ -49,7 +49,7 @@ def _statistics() -> Iterator[str]:
     yield "`facevalue measure RUN --explain NAME` prints them with the titles of your study."
     yield ""
     rows = []
-    for statistic in kinds().values():
+    for statistic in registered_statistics().values():
         is_level = not statistic.says_difference and not statistic.companion_titles
         floor = (
             "has a sign" if is_level or (statistic.has_direction and statistic.says_difference) else "beside its floor"

@@ -11,9 +11,9 @@ from facevalue.measures.estimates import stacked
 from facevalue.measures.judgment import judge
 from facevalue.protocol.acceptance import check_apart, check_estimand, check_families, check_measure
 from facevalue.statistics.agreement import Flip, Similarity
-from facevalue.statistics.answers import Answers
+from facevalue.statistics.answers import COLUMNS, Answers
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
-from facevalue.statistics.estimand import Estimand, definitions, margins
+from facevalue.statistics.estimand import Estimand, definitions, margins, names_in
 from facevalue.statistics.model_scores import Program
 from facevalue.statistics.statistic import Score
 
@@ -78,39 +78,57 @@ def estimate(
     """
     if not isinstance(answers, pl.DataFrame):
         raise DataError(f"The answers are a Polars DataFrame, not {type(answers).__name__}.")
-    chosen = tuple(estimands) if isinstance(estimands, list | tuple) else ()
+    chosen = _checked_estimands(estimands)
+    one_score = _score_of(score, scale)
+    for name, text in (("cue", cue), ("base", base)):
+        if not isinstance(text, str):
+            raise DataError(f"`{name}` is a text, not {text!r}: name the factor, and the level of the base.")
     for number, estimand in enumerate(chosen, start=1):
-        if not isinstance(estimand, Estimand):
-            raise DataError(f"Estimand {number} is no Estimand, such as Estimand(Mean()), but {estimand!r}.")
-        if estimand.confirmatory:
-            raise DataError(f"Estimand {number}: nothing can be declared of answers that are there: no `confirmatory`.")
-    if not chosen:
-        raise DataError("Nothing is estimated: name at least one estimand in a list, such as [Estimand(Mean())].")
-    scored = _scored(score, scale)
+        for name in estimand.factors:
+            if name not in answers.columns and not estimand.optional:
+                with placed(f"Estimand {number}"):
+                    others = [column for column in answers.columns if column not in (*COLUMNS, score)]
+                    raise UnknownNameError("factor", name, others)
     columns = {name for estimand in chosen for name in estimand.factors if name in answers.columns}
-    table = Answers(answers, scored, tuple({*columns, *questions}), cue, base)
-    estimable = _check(chosen, table, scored)
+    table = Answers(answers, one_score, tuple({*columns, *names_in(questions, "questions")}), cue, base)
+    estimable = _check(chosen, table, one_score)
     breakdown = table.breakdown
-    measures = definitions(estimable, breakdown, (scored,))
+    measures = definitions(estimable, breakdown, (one_score,))
     labels = tuple(dict.fromkeys([*breakdown.factors, CONTRAST, DIMENSION]))
-    program = Program(NAME, labels, breakdown, (scored,), measures, estimable)
+    program = Program(NAME, labels, breakdown, (one_score,), measures, estimable)
     estimates = program.estimate({model: {score: table.arrays(model)} for model in table.models})
     missing = [table.missing(model, NAME) for model in table.models]
     return judge(
         stacked([estimates, *missing]), (*measures.values(), *missing_answers.MEASURES),
-        margins=margins(estimable, breakdown, (scored,)),
+        margins=margins(estimable, breakdown, (one_score,)),
         lead=tuple(dict.fromkeys(estimand.family_name for estimand in estimable if estimand.tested)),
     )  # fmt: skip
 
 
-def _scored(name: str, scale: tuple[float, float]) -> Score:
+def _checked_estimands(estimands: object) -> tuple[Estimand, ...]:
+    """The estimands of a list, each of which can be estimated of answers that are there."""
+    if isinstance(estimands, Estimand) or not isinstance(estimands, list | tuple):
+        raise DataError(f"Estimands are in a list, such as [Estimand(Mean())], not {type(estimands).__name__}.")
+    if not estimands:
+        raise DataError("Nothing is estimated: name at least one estimand in a list, such as [Estimand(Mean())].")
+    for number, estimand in enumerate(estimands, start=1):
+        if not isinstance(estimand, Estimand):
+            raise DataError(f"Estimand {number} is no Estimand, such as Estimand(Mean()), but {estimand!r}.")
+        if estimand.confirmatory:
+            raise DataError(f"Estimand {number}: nothing can be declared of answers that are there: no `confirmatory`.")
+    return tuple(estimands)
+
+
+def _score_of(name: str, scale: tuple[float, float]) -> Score:
     """The score, with the ends of its scale."""
+    if not isinstance(name, str):
+        raise DataError(f"`score` is the name of a column, not {name!r}.")
     is_scale = isinstance(scale, tuple | list) and len(scale) == 2 and all(isinstance(x, int | float) for x in scale)
     if not is_scale or not (scale[0] < scale[1] and isfinite(scale[0]) and isfinite(scale[1])):
         raise DataError(f"The scale is the lowest and the highest possible score, such as (1, 5), not {scale!r}.")
     low, high = float(scale[0]), float(scale[1])
     unit = "probability" if (low, high) == (0.0, 1.0) else "points"
-    return Score(str(name), str(name).replace("_", " ").capitalize(), unit, low, high)
+    return Score(name, name.replace("_", " ").capitalize(), unit, low, high)
 
 
 def _check(estimands: Sequence[Estimand], table: Answers, score: Score) -> tuple[Estimand, ...]:

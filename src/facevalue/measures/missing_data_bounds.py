@@ -268,8 +268,9 @@ def spread_bounds(bounds: Sequence[Bounds]) -> Bounds:
     Equation
     --------
     low² = min_c Σ_k d(c, [low_k, high_k])² / (K - 1), as a variance is the smallest mean square about any point; c by
-    bisection, the sum being convex. high²: the largest variance with all groups whose middle lies above a point at
-    their upper end and all others at their lower. se: of the group's bounds that vary most.
+    bisection, the sum being convex. high²: the largest variance with the groups whose middles are highest at their
+    upper end and all others at their lower; of equal middles the narrower, or the wider, count as higher. se: of the
+    group's bounds that vary most.
     """
     low, high = _ends(bounds)
     seen = np.isfinite(low)
@@ -286,9 +287,10 @@ def spread_bounds(bounds: Sequence[Bounds]) -> Bounds:
     smallest = _root(np.where(k > 1, np.nansum(apart**2, axis=0), np.nan), k)
     middle = (low + high) / 2
     largest = np.full(smallest.shape, np.nan)
-    for cut in middle:
-        for up in (middle > cut, middle >= cut):
-            largest = np.fmax(largest, _deviation(np.where(up, high, low)))
+    for width in (high - low, low - high):
+        rank = np.argsort(np.lexsort((width, middle), axis=0), axis=0)
+        for cut in range(len(bounds)):
+            largest = np.fmax(largest, _deviation(np.where(rank >= cut, high, low)))
     return Bounds(_deviation(values), smallest, np.fmax(largest, smallest), *_worst(bounds))
 
 

@@ -33,7 +33,7 @@ from facevalue.protocol.toml_tables import TomlTable, lines_of
 from facevalue.protocol.variant_files import declared_variants
 from facevalue.shell_commands import drawing_command
 from facevalue.statistics.estimand import Estimand
-from facevalue.statistics.statistic import kinds, parameters_of, statistic_of
+from facevalue.statistics.statistic import parameters_of, registered_statistics, statistic_class, statistic_of
 from facevalue.store.files import LISTS, ROOTS
 from facevalue.types import OptionValue
 
@@ -358,16 +358,14 @@ def _slot_places(table: TomlTable) -> dict[str, str]:
 
 def _estimands(table: TomlTable) -> list[Estimand]:
     """An estimand for each grouping set of a table: `by = ["a", "b"]` is one, `by = [["a"], ["a", "b"]]` are two."""
-    classes = kinds()
+    own = registered_statistics()
     if "statistic" not in table:
-        raise table.error(f"'statistic' is missing: one of {', '.join(classes)}.")
+        raise table.error(f"'statistic' is missing: one of {', '.join(own)}.")
     kind = table.text("statistic")
-    if kind not in classes:
-        with table.at("statistic"):
-            raise UnknownNameError("statistic", kind, classes)
-    forms = parameters_of(classes[kind])
+    with table.at("statistic"):
+        forms = parameters_of(statistic_class(kind))
     strays = {
-        name: "" for other in classes.values() for name in parameters_of(other) if name in table and name not in forms
+        name: "" for other in own.values() for name in parameters_of(other) if name in table and name not in forms
     }
     table.known("statistic", "by", *_COMMON, *forms, *strays)
     with table.at():

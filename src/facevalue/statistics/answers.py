@@ -16,18 +16,22 @@ from facevalue.measures.missing_answers import LABELS, MissingAnswers
 from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.statistics.answer_arrays import AnswerArrays, Axes, collect
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown, Codes
-from facevalue.statistics.sets import Sets
-from facevalue.statistics.shifts import POOLED
+from facevalue.statistics.rivals import ALIKE, EACH_OTHER, LEVELS_MEAN, OTHERS
+from facevalue.statistics.sets import NO_PICTURE, Sets
+from facevalue.statistics.shifts import POOLED, SEED
 from facevalue.statistics.statistic import MOST_LEVELS, Score
 
 PICTURE, UNIT, MODEL, MASS, MISSING = "picture", "unit", "model", "mass", "missing"
 COLUMNS = (PICTURE, UNIT, MODEL, MASS, MISSING)
 """Columns of a table of answers that are no factor and no score."""
-RESERVED = frozenset((*FIXED, *TYPED, *LABELS, CONTRAST, DIMENSION, "image", "identity", "set", "seed", "path"))
+RESERVED = frozenset((*FIXED, *TYPED, *LABELS, CONTRAST, DIMENSION, "na", "image", "identity", "set", "seed", "path"))
 """Names that no factor can have: columns of estimates, and of pictures."""
+RESERVED_LEVELS = frozenset((OTHERS, LEVELS_MEAN, EACH_OTHER, ALIKE, NO_PICTURE, ""))
+"""Levels that no factor can have: what estimates call several levels together, and none."""
 MOST_CELLS = 200_000_000
 """Largest number of pictures times questions times answers to each."""
-_IMAGE, _IDENTITY, _REPEAT = "image", "identity", "repeat"
+_IMAGE, _IDENTITY = "image", "identity"
+_REPEAT, _REASON = "(repeat)", "(reason)"
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,8 @@ class Answers:
     UnknownNameError
         The table lacks a column.
     DataError
-        A value beyond the ends of the scale, a picture of two units, a unit with two bases, or too many answers.
+        A value beyond the ends of the scale, a picture of two units, a unit with two bases, a name that is taken, or
+        too many answers.
 
     Examples
     --------
@@ -78,6 +83,8 @@ class Answers:
         for name in needed:
             if name not in self.table.columns:
                 raise UnknownNameError("column of the answers", name, self.table.columns)
+        if self.score.name in COLUMNS:
+            raise DataError(f"No score can be called {self.score.name!r}, which is a column of its own. Rename it.")
         for name in (*self.factors, *filter(None, [self.cue])):
             if name in RESERVED or name in COLUMNS or name == self.score.name:
                 raise DataError(f"No factor can be called {name!r}, which is a column of its own. Rename the column.")
@@ -98,6 +105,9 @@ class Answers:
                 raise DataError(f"An answer has no {name!r}: a row of the table has null there.")
             if table[name].dtype.is_nested() or table[name].dtype in (pl.Object, pl.Binary):
                 raise DataError(f"The column {name!r} holds no texts.")
+        for name in self.factors:
+            for level in RESERVED_LEVELS & set(table[name].unique().cast(pl.String)):
+                raise DataError(f"No level of {name!r} can be {level!r}: name it otherwise.")
         if not (table[score].dtype.is_numeric() or table[score].dtype in (pl.Boolean, pl.Null)):
             raise DataError(f"The column {score!r} holds no numbers.")
         texts = [pl.col(name).cast(pl.String) for name in (PICTURE, UNIT, MODEL, MISSING) if name in table.columns]
@@ -173,16 +183,18 @@ class Answers:
         each question about each picture weighs the same.
         """
         score, cells = self.score.name, [PICTURE, *self._prompt_names]
-        rows = self._rows(model).sort([*cells, score, "na"], nulls_last=True)
+        rows = self._rows(model).sort([*cells, score, _REASON, MASS], nulls_last=True)
         if rows.group_by(cells).len()["len"].n_unique() > 1:
-            is_valid, mass = pl.col("na").is_null(), pl.col(MASS)
+            is_valid, mass = pl.col(_REASON).is_null(), pl.col(MASS)
             mean = (pl.col(score) * mass).filter(is_valid).sum() / mass.filter(is_valid).sum()
             rows = rows.group_by(cells, maintain_order=True).agg(
                 pl.when(is_valid.any()).then(mean).alias(score),
                 mass.mean(),
-                pl.when(~is_valid.any()).then(pl.col("na").first()).alias("na"),
+                pl.when(~is_valid.any()).then(pl.col(_REASON).first()).alias(_REASON),
             )
-        rows = rows.with_columns(pl.int_range(pl.len()).over(cells).alias(_REPEAT))
+        # By chance: numbered by their scores, the first answers of all cells would be their lowest
+        order = pl.Series(_REPEAT, np.random.default_rng(SEED).permutation(rows.height))
+        rows = rows.with_columns(order).with_columns(pl.col(_REPEAT).rank("ordinal").over(cells) - 1)
         images = self.breakdown.sets.manifest[_IMAGE].to_list()
         size, repeats = prod(len(factor) for factor in self._prompt), int(rows[_REPEAT].max() or 0) + 1  # type: ignore[arg-type]
         if len(images) * size * repeats > MOST_CELLS:
@@ -190,16 +202,16 @@ class Answers:
         items = pl.Series("(item)", self._items(rows))
         rows = rows.select(
             pl.col(PICTURE).cast(pl.Enum(images)).alias(_IMAGE), pl.lit("", pl.Enum([""])).alias("ordering"),
-            pl.col(_REPEAT), pl.col(MASS), pl.col("na").cast(NA_DTYPE), pl.col(score).alias("weight"), items,
+            pl.col(_REPEAT).alias("repeat"), pl.col(MASS), pl.col(_REASON).cast(NA_DTYPE).alias("na"),
+            pl.col(score).alias("weight"), items,
         )  # fmt: skip
         axes = Axes(images, lambda chunk: chunk["(item)"].to_numpy(), [""], repeats, size)
         return collect([rows], axes, ["weight"], np.float64)["weight"]
 
     def missing(self, model: str, study: str) -> pl.DataFrame:
         """Estimates of what a model did not answer, by group and prompt."""
-        rows = (
-            self._rows(model).with_columns(pl.col(self.factors).cast(pl.String)) if self.factors else self._rows(model)
-        )
+        rows = self._rows(model).with_columns(pl.col(name).cast(pl.String) for name in self.factors)
+        rows = rows.rename({_REASON: "na"})
         groups = [Grouped.of(name, UNIT) for name in self._of_pictures]
         answers = MissingAnswers(MissingBy(tuple(groups), tuple(self._prompt_names)))
         answers.take(rows, rows[UNIT])
@@ -213,7 +225,7 @@ class Answers:
         reason = pl.col(MISSING) if MISSING in rows.columns else pl.lit(None, pl.String)
         return rows.with_columns(
             pl.when(is_valid).then(mass).otherwise(0.0).alias(MASS),
-            pl.when(~is_valid).then(reason.fill_null(NA.NEITHER.value)).alias("na"),
+            pl.when(~is_valid).then(reason.fill_null(NA.NEITHER.value)).alias(_REASON),
         )
 
     @cached_property

@@ -1,7 +1,7 @@
 """Estimand: what is estimated, broken down by what, of which scores, tested in which family."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -69,13 +69,20 @@ class Estimand:
     place: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "by", _names(self.by))
+        self._check_types()
+        object.__setattr__(self, "by", names_in(self.by, "by"))
+        object.__setattr__(self, "scores", names_in(self.scores, "scores"))
+        object.__setattr__(self, "only", {name: names_in(self.only[name], "only") for name in self.only})
         kind, says_difference = self.statistic.kind, self.statistic.says_difference
         if self.correction not in CORRECTIONS:
             raise UnknownNameError("correction", self.correction, CORRECTIONS)
         titled = self.family and says_difference  # of levels it is what their section is called
         if not self.tested and (titled or self.confirmatory or self.margin is not None):
             raise DataError(f"A {kind} that is not tested has no family and no margin.")
+        if self.margin is not None and not says_difference:
+            raise DataError(f"A {kind} is never tested, so that it has no margin.")
+        if self.correction != "holm" and not self.confirmatory:
+            raise DataError("`correction` is that of a confirmatory family: add `confirmatory`, or leave it out.")
         if self.confirmatory and self.statistic.corrects_itself:
             raise DataError(f"A {kind} versus {ALIKE} has no 'confirmatory': it is judged by a test of its own.")
         if not says_difference:
@@ -95,6 +102,23 @@ class Estimand:
             raise DataError(f"A {kind} is over all of its levels: `only` is for other statistics.")
         if self.margin is not None and not 0 < self.margin < inf:
             raise DataError(f"The margin of the {kind} is {self.margin:g}: it must be above zero.")
+
+    def _check_types(self) -> None:
+        """Refuse values of another type than the field's."""
+        if not isinstance(self.statistic, Statistic):
+            raise DataError(f"The statistic of an estimand is one such as Mean(), not {self.statistic!r}.")
+        for name in ("confirmatory", "tested", "optional"):
+            if not isinstance(getattr(self, name), bool):
+                raise DataError(f"`{name}` of an estimand is True or False, not {getattr(self, name)!r}.")
+        for name in ("family", "correction", "measure"):
+            if not isinstance(getattr(self, name), str):
+                raise DataError(f"`{name}` of an estimand is a text, not {getattr(self, name)!r}.")
+        if self.margin is not None and (isinstance(self.margin, bool) or not isinstance(self.margin, int | float)):
+            raise DataError(f"`margin` of an estimand is a number, not {self.margin!r}.")
+        if not isinstance(self.only, Mapping):
+            raise DataError(
+                f"`only` of an estimand has levels by factor, such as {{'job': ('cook',)}}, not {self.only!r}."
+            )
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -188,6 +212,20 @@ def margins(estimands: Sequence[Estimand], breakdown: Breakdown, scores: Sequenc
     return out
 
 
-def _names(names: Iterable[str]) -> tuple[str, ...]:
-    """The names, of which a text is one."""
-    return (names,) if isinstance(names, str) else tuple(names)
+def names_in(names: object, what: str) -> tuple[str, ...]:
+    """Names in a list or tuple; a text is one name.
+
+    Raises
+    ------
+    DataError
+        There is anything but texts.
+
+    Examples
+    --------
+    >>> names_in("job", "by"), names_in(["job", "age"], "by")
+    (('job',), ('job', 'age'))
+    """
+    names = (names,) if isinstance(names, str) else names
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise DataError(f"`{what}` has names in a list, such as ['job'], not {names!r}.")
+    return tuple(names)

@@ -88,6 +88,8 @@ class Spread(Unsigned):
             raise DataError(f"A spread of {self.factor!r}, of which a unit has several levels, has no 'rank_test'.")
         if not is_within and set(by) not in (set(), set(breakdown.asked)):
             raise DataError("A spread is over all questions, or by all factors of the prompt.")
+        if self.rank_test and set(by) != set(breakdown.asked):
+            raise DataError("A 'rank_test' is of one question: break the spread down by all factors of the prompt.")
 
     def quantity(self, breakdown: Breakdown) -> str:
         """Name of the spread: between units, or within them."""

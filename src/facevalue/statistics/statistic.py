@@ -7,7 +7,6 @@ together with what it is broken down by and the family in which it is tested.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
-from importlib.metadata import entry_points
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -15,6 +14,7 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.base import Measure
+from facevalue.plugins import STATISTICS, plugins
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ MOST_LEVELS, MOST_GROUPS = 1_000, 100
 page would grow beyond what anybody can read."""
 SUM_OF_SCORES = "sum of the scores of all answers / number of answers that are not left out"
 """Mean of a score that leaves answers out: a ratio of sums over units."""
-ENTRY_POINTS = "facevalue.statistics"
-"""Group of the entry points by which other packages bring statistics."""
 
 
 @dataclass(frozen=True)
@@ -403,14 +401,33 @@ def register(statistic: type[Statistic]) -> type[Statistic]:
     return statistic
 
 
-def kinds() -> dict[str, type[Statistic]]:
-    """Statistics by kind: our own, and those that other packages bring (entry points `facevalue.statistics`)."""
+def registered_statistics() -> dict[str, type[Statistic]]:
+    """Our statistics by kind, and those of other packages that were asked for."""
     from facevalue.statistics import agreement, contrasts, levels, ranges, spreads  # noqa: F401, PLC0415 - they register
 
-    for entry in entry_points(group=ENTRY_POINTS):
-        if entry.name not in _REGISTERED:
-            register(entry.load())
     return dict(_REGISTERED)
+
+
+def statistic_class(kind: str) -> type[Statistic]:
+    """The statistic of a kind: ours, or one that another package brings (entry points `facevalue.statistics`).
+
+    Raises
+    ------
+    UnknownNameError
+        There is none of this kind.
+    PluginError
+        Another package's cannot be imported, or is no statistic of this kind.
+    """
+    own = registered_statistics()
+    if kind in own:
+        return own[kind]
+    others = plugins(STATISTICS, own)
+    if kind not in others:
+        raise UnknownNameError("statistic", kind, [*own, *others])
+    statistic = others[kind].load()
+    if not (isinstance(statistic, type) and issubclass(statistic, Statistic) and statistic.kind == kind):
+        raise others[kind].wrong(f"is no subclass of Statistic with kind = {kind!r}")
+    return register(statistic)
 
 
 def statistic_of(kind: str, parameters: Mapping[str, Any]) -> Statistic:
@@ -428,14 +445,13 @@ def statistic_of(kind: str, parameters: Mapping[str, Any]) -> Statistic:
     >>> statistic_of("gap", {"factor": "gender"}).kind
     'gap'
     """
-    classes = kinds()
-    if kind not in classes:
-        raise UnknownNameError("statistic", kind, classes)
-    chosen = classes[kind]
+    chosen = statistic_class(kind)
     names = parameters_of(chosen)
     for name in parameters:
         if name not in names:
-            holders = [holder for holder, statistic in classes.items() if name in parameters_of(statistic)]
+            holders = [
+                holder for holder, statistic in registered_statistics().items() if name in parameters_of(statistic)
+            ]
             if not holders:
                 raise UnknownNameError(f"key of a {kind}", name, names)
             raise DataError(f"A {kind} has no {name!r}: only a {' or a '.join(holders)} has.")
