@@ -38,7 +38,9 @@ def test_estimates_as_json_and_as_a_file_have_shares_and_agreement(rated: Comman
     shares = [row for row in rows if row["measure"] == "people_fine"]
     over_all = {row["labels"]["question"]: row for row in shares if "factor" not in row["labels"]}
     assert over_all["all of these"]["labels"]["printed"] == "98%"
-    assert all(row["low"] < row["value"] or row["value"] == 0 for row in shares)
+    assert all(row["low"] < row["value"] or row["value"] == 0 for row in shares if row["low"] is not None)
+    assert {row["method"] for row in shares} == {"none"}  # of two people
+    assert all((row["low"] is None) == (row["method"] == "none") and row["detail"] for row in shares)
     assert all(row["n"] and row["clusters"] > 1 and row["method"] for row in rows)
     assert all(row["p"] is None and row["verdict"] is None for row in rows)  # nothing is tested
     assert rated("measure", "made", "--out", "estimates.csv").status == 0

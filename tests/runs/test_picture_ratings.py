@@ -85,6 +85,7 @@ def test_shares_and_agreement_of_two_raters(tmp_path: Path) -> None:
     assert rows["flawed"]["fine"] == "no"
     for row in rows.values():
         assert row["low"] <= row["share"] <= row["high"]
+        assert (row["share_method"], row["share_detail"]) == ("Wilson", "effective sample size over units")
         assert row["raters"] == 2
         assert row["detail"].endswith("Cohen's kappa")
     assert rows["shown"]["answers"] == 80

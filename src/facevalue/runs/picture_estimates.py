@@ -10,8 +10,6 @@ import polars as pl
 from facevalue.errors import FaceValueError
 from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.estimates import complete, stacked
-from facevalue.measures.interval_method import split_method
-from facevalue.measures.shares import WILSON
 from facevalue.places import MAKING_FOLDER
 from facevalue.protocol.making_study import MAKING
 from facevalue.protocol.people_look import AGREEMENT, FACTOR, FINE, PRINTED, QUESTION, SHOWN, TICKED
@@ -66,12 +64,11 @@ def _making(run: StoredRun) -> StoredRun | None:
 
 def _share(row: Mapping[str, Any]) -> dict[str, object]:
     """The share of answers that speak for pictures, or of ticks."""
-    kind, detail = split_method(WILSON)
     measure, units = FINE if row["fine"] else TICKED, row.get("units", row.get("pictures"))
     return {
         "measure": measure, **_labels(row, "printed_share", "{:.0%}"), "value": row["share"], "low": row["low"],
-        "high": row["high"], "n": row["answers"], "clusters": units, "unit": "share", "method": kind.value,
-        "detail": detail,
+        "high": row["high"], "n": row["answers"], "clusters": units, "unit": "share",
+        "method": row["share_method"], "detail": row["share_detail"],
     }  # fmt: skip
 
 

@@ -22,13 +22,14 @@ _SEED = 1
 _PRINTED = ("printed_share", "printed_kappa")
 _KAPPA = ("kappa", "kappa_low", "kappa_high")
 _METHOD = ("method", "detail")
+_SHARE_METHOD = ("share_method", "share_detail")
 _GROUPS = pl.Schema(
     {
         **dict.fromkeys(("question", "factor", "level"), pl.String()),
         **dict.fromkeys(("share", "low", "high"), pl.Float64()),
         **dict.fromkeys(("answers", "units"), pl.Int64()),
         **dict.fromkeys(_KAPPA, pl.Float64()),
-        **dict.fromkeys(_METHOD, pl.String()),
+        **dict.fromkeys((*_METHOD, *_SHARE_METHOD), pl.String()),
         **dict.fromkeys(_PRINTED, pl.Float64()),
     }
 )
@@ -44,12 +45,13 @@ class RatedPictures:
         As the raters' files have them: `rater`, `item`, `rating`, `duration`.
     questions:
         A row per question: `question`, `fine` (the answer that speaks for a picture), `share` of answers that do (or
-        of yes, where none does) with `low` and `high` over units, `answers`, `pictures` (or pairs of these), `raters`,
-        `agreement` (share of pictures, rated by several, on which all agree), `kappa` with `kappa_low` and
-        `kappa_high`, `method`, `detail`; and as the paper prints them, `printed_share` and `printed_kappa`.
+        of yes, where none does) with `low`, `high`, `share_method` and `share_detail` over units, `answers`, `pictures`
+        (or pairs of these), `raters`, `agreement` (share of pictures, rated by several, on which all agree), `kappa`
+        with `kappa_low` and `kappa_high`, `method`, `detail`; and as the paper prints them, `printed_share` and
+        `printed_kappa`.
     groups:
         A row per question that has a fine answer, factor and level: `question`, `factor`, `level`, `share`, `low`,
-        `high`, `answers`, `units`, and `kappa` to `printed_kappa` as above.
+        `high`, `share_method`, `share_detail`, `answers`, `units`, and `kappa` to `printed_kappa` as above.
     unit:
         Column of what was sampled.
     source:
@@ -159,15 +161,21 @@ def _printed(questions: PictureQuestions) -> Iterator[tuple[str, float | None, f
 
 def _row(answers: pl.DataFrame, unit: str) -> dict[str, str | float | int | None]:
     """What people say in answer to one question, and how far they agree."""
-    share, low, high, count = group_shares(answers, "counts", [], unit).select("share", "low", "high", "n").row(0)
+    shares = group_shares(answers, "counts", [], unit)
     per_picture = answers.group_by(IMAGE).agg(n=pl.len(), agreed=pl.col("yes").n_unique() == 1).filter(pl.col("n") > 1)
     agreement = per_picture["agreed"].mean()
     kappa = _agreement(answers, unit)
     return {
-        "share": share, "low": low, "high": high, "answers": count, "pictures": answers[IMAGE].n_unique(),
+        **shares.select(_of_share()).row(0, named=True), "pictures": answers[IMAGE].n_unique(),
         "raters": answers["rater"].n_unique(),
         "agreement": agreement if isinstance(agreement, float) else None, **kappa,
     }  # fmt: skip
+
+
+def _of_share() -> list[pl.Expr]:
+    """A share, its interval, how that was made, and how many answers it is of."""
+    method = (pl.col(name).alias(f"share_{name}") for name in _METHOD)
+    return [pl.col("share", "low", "high"), *method, pl.col("n").alias("answers")]
 
 
 def _agreement(answers: pl.DataFrame, unit: str) -> dict[str, str | float | None]:
@@ -193,7 +201,7 @@ def _by_group(answers: pl.DataFrame, question: str, factor: str, unit: str) -> p
     shares = group_shares(answers, "counts", [factor], unit)
     return shares.select(
         pl.lit(question).alias("question"), pl.lit(factor).alias("factor"),
-        pl.col(factor).cast(pl.String).alias("level"), "share", "low", "high", pl.col("n").alias("answers"), "units",
+        pl.col(factor).cast(pl.String).alias("level"), *_of_share(), "units",
         *(pl.lit(None, pl.Float64).alias(name) for name in (*_KAPPA, *_PRINTED)),
         *(pl.lit(None, pl.String).alias(name) for name in _METHOD),
     )  # fmt: skip
