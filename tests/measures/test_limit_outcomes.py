@@ -1,5 +1,7 @@
 """Outcomes of limits: the rule, and how often gates err, by simulation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -104,3 +106,9 @@ def test_gates_fail_and_pass_where_they_should() -> None:
     assert wrongly == 0
     one = np.mean([outcome == {LimitOutcome.WITHIN} for outcome in gates(0.201, 1, 2000, seed=4)])
     assert one <= 0.05
+
+
+def test_units_that_would_tell_follow_the_side_that_faces_the_limit() -> None:
+    """A range whose interval is long above its value needs more units than its standard error says."""
+    cells = replace(measured(np.array([0.16]), np.array([0.01])), high=np.array([0.3]))
+    assert outcomes(cells, np.array([-np.inf]), np.array([0.2]), 0.05).units[0] > 240

@@ -47,7 +47,7 @@ def key(estimates: pl.DataFrame) -> pl.DataFrame:
 
 
 def plain(frame: pl.DataFrame, by: list[str]) -> dict[tuple[object, ...], tuple[float | None, int]]:
-    """Means over units of each unit's own mean over pictures and questions, and how many answers' cells."""
+    """Means over pictures and questions, and how many of them."""
     cells = frame.group_by("unit", "picture", "job", *(name for name in by if name not in ("job",))).agg(
         pl.col("score").mean()
     )

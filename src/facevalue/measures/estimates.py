@@ -22,7 +22,7 @@ from facevalue.measures.interval_method import (
 )
 from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.terms import record
-from facevalue.measures.unseen import ALIKE, EQUAL, alike
+from facevalue.measures.unseen import ALIKE, EQUAL, FLAT, alike
 
 TYPED = ("intervention", "other_model", "word", "score")
 """Labels of every table: what was done to the requests (null: nothing), the model that `model` is compared with, a word
@@ -315,17 +315,22 @@ def _joined(parts: Sequence[_Part], dtypes: Mapping[str, pl.DataType]) -> pl.Dat
 
 
 def _with_width(measure: Measure, estimates: Estimates) -> Estimates:
-    """The same; means and shares to which all clusters give one value get the interval of `unseen.alike`."""
-    if measure.comparison or not np.isfinite(measure.limits).all():
-        return estimates
+    """The same without intervals of no width, which would say that units that were not seen cannot differ.
+
+    Means and shares to which all clusters give one value get the interval of `unseen.alike`, everything else none.
+    """
     rounding = EQUAL * np.fmax(np.abs(estimates.value), 1.0)
-    flat = (estimates.high - estimates.low <= rounding) & (estimates.clusters > 1)
-    flat[flat] = np.isin(estimates.method[flat].astype(str), (T, BOOTSTRAP))
+    flat = estimates.high - estimates.low <= rounding
     if not flat.any():
         return estimates
     low, high, method = estimates.low.copy(), estimates.high.copy(), estimates.method.copy()
-    low[flat], high[flat] = alike(estimates.value[flat], estimates.clusters[flat], measure.limits, LEVEL)
-    method[flat] = ALIKE
+    low[flat], high[flat], method[flat] = np.nan, np.nan, FLAT
+    if not measure.comparison and np.isfinite(measure.limits).all():
+        of_means = flat & (estimates.clusters > 1) & np.isin(estimates.method.astype(str), (T, BOOTSTRAP))
+        low[of_means], high[of_means] = alike(
+            estimates.value[of_means], estimates.clusters[of_means], measure.limits, LEVEL
+        )
+        method[of_means] = ALIKE
     return replace(estimates, low=low, high=high, method=method)
 
 

@@ -103,7 +103,8 @@ def outcomes(cells: MeasuredCells, at_least: Array, at_most: Array, level: float
     inside, and so do the bounds for missing answers. *Not enough data* otherwise.
 
     Units that would tell: those whose test of size .05 (level, outside) against the limit detects a value that is as
-    far from it as the present one, in .8 of samples (`power.clusters_needed`).
+    far from it as the present one, in .8 of samples (`power.clusters_needed`); its standard error is no smaller than
+    that side of the interval which faces the limit says.
 
     Source
     ------
@@ -141,7 +142,10 @@ def outcomes(cells: MeasuredCells, at_least: Array, at_most: Array, level: float
     undecided = (out == LimitOutcome.UNDECIDED) & ~by_missing
     units = np.full(cells.value.shape, np.nan)
     if undecided.any():
-        error = _errors(cells)[undecided]
+        upward = np.where(inside, at_most - cells.value <= cells.value - at_least, cells.value < at_least).astype(
+            np.bool_
+        )
+        error = _errors(cells, upward)[undecided]
         needed = clusters_needed(error * np.sqrt(cells.clusters[undecided]), far[undecided], alpha[undecided])
         units[undecided] = np.maximum(needed, cells.clusters[undecided] + 1)
     return DecidedCells(out, gate_low, gate_high, units, by_missing)
@@ -160,8 +164,10 @@ def _wider(cells: MeasuredCells, alpha: float) -> tuple[Array, Array]:
     return np.maximum(low, cells.lowest), np.minimum(high, cells.highest)
 
 
-def _errors(cells: MeasuredCells) -> Array:
-    """Standard errors; those of what has none from the longer side of the interval."""
-    reach = np.fmax(cells.high - cells.value, cells.value - cells.low) / _critical(cells, 1 - LEVEL)
-    stated = trusted_error(cells.value, cells.se)
-    return np.where(np.isfinite(stated), stated, reach)
+def _errors(cells: MeasuredCells, upward: Flags) -> Array:
+    """Standard errors, no smaller than what the side of the interval that faces the limit says.
+
+    `upward`: whether that is the upper side.
+    """
+    side = np.where(upward, cells.high - cells.value, cells.value - cells.low)
+    return np.fmax(trusted_error(cells.value, cells.se), side / _critical(cells, 1 - LEVEL))

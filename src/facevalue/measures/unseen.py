@@ -16,6 +16,7 @@ SAME = name_method(
     "no spread, as all clusters shift alike: what clusters that were not seen could do, as in a sign test",
 )
 ALIKE = name_method(IntervalKind.EXACT, "Clopper-Pearson over clusters, all of them equal")
+FLAT = name_method(IntervalKind.NONE, "the clusters that were seen give no spread")
 """How the interval of a mean or share is made to which all clusters give the same value."""
 EQUAL = 1e-9
 """Cluster means that differ by less, relative to their size or to one unit, are equal."""

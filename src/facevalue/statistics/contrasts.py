@@ -94,7 +94,7 @@ class Shift(Statistic):
     title = "Shifts from the base"
     lead = "How far each picture moves the answer from that to its base, within its unit."
     definitions: ClassVar[Definitions] = {
-        "shift": ("Shift from the base: {}", "score(picture) - score(base), mean over the units' own means")
+        "shift": ("Shift from the base: {}", "score(picture) - score(base), mean over pictures and questions")
     }
     facet_title = "Shifts of {}"
     effect = "shift"
@@ -264,7 +264,7 @@ class Gap(_BetweenLevels):
     title = "Differences"
     lead = "How far the answers to one level lie from those to another."
     definitions: ClassVar[Definitions] = {
-        "gap": ("Gap between groups: {}", "mean of one group - mean of the other, over units"),
+        "gap": ("Gap between groups: {}", "mean of one group - mean of the other, each over pictures and questions"),
         "paired_gap": ("Difference within units: {}", "mean over units of score(level) - score(other level)"),
         "gap_from_mean": (
             "Difference from the mean of the unit's levels: {}",

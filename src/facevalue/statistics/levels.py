@@ -37,7 +37,9 @@ class Mean(Statistic):
     kind = "mean"
     title = "Scores"
     lead = "The answers themselves, before anything is compared."
-    definitions: ClassVar[Definitions] = {"mean": ("{}", "mean score over the units' answers")}
+    definitions: ClassVar[Definitions] = {
+        "mean": ("{}", "mean over pictures and questions of the mean score of the answers to each")
+    }
     says_difference = False
 
     def check_score(self, score: Score, *, sides: bool) -> None:
@@ -76,7 +78,7 @@ class Lean(Statistic):
     title = "Leans"
     lead = "How far the answers lean to either end of their scale, from its middle."
     definitions: ClassVar[Definitions] = {
-        "lean": ("Lean of the answers: {}", "mean score - middle of the scale, over units")
+        "lean": ("Lean of the answers: {}", "mean score over pictures and questions - middle of the scale")
     }
     facet_title = "Leans of {}"
     effect = "lean"
