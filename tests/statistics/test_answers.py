@@ -112,6 +112,36 @@ def test_models_stand_beside_each_other_and_together() -> None:
     assert found["value"][2] == pytest.approx(found["value"][:2].mean(), abs=0.01)
 
 
+BOUNDED = ["mean", "lean", "shift", "gap", "paired_gap", "shift_gap", "spread", "spread_within"]
+
+
+def test_several_models_together_have_bounds_too() -> None:
+    first, second = (
+        table(seed, lost=lost).with_columns(model=pl.lit(f"m{seed}")) for seed, lost in ((1, 0.4), (2, 0.0))
+    )
+    answers = pl.concat([first, second])
+    found = fv.estimate(answers, EVERY, cue="hat", base="none").filter(model="(all models)")
+    bounded = found.filter(pl.col("measure").is_in(BOUNDED))
+    assert bounded["bound_low"].null_count() == bounded["bound_high"].null_count() == 0
+    assert (bounded["bound_low"] <= bounded["value"]).all()
+    assert (bounded["bound_high"] >= bounded["value"]).all()
+    alone = fv.estimate(answers, [Estimand(Mean())]).filter(measure="mean")
+    assert alone["bound_high"][2] == pytest.approx(alone["bound_high"][:2].mean(), abs=1e-9)
+
+
+def test_models_that_answered_about_other_units_have_no_mean_together() -> None:
+    first, second = (table(seed).with_columns(pl.col("unit", "picture") + f" {seed}") for seed in (1, 2))
+    answers = pl.concat([first.with_columns(model=pl.lit("a")), second.with_columns(model=pl.lit("b"))])
+    assert fv.estimate(answers, [Estimand(Mean())])["model"].unique().sort().to_list() == ["a", "b"]
+
+
+def test_without_missing_answers_no_bounds_are_open() -> None:
+    answers = table(3, lost=0.0).filter(pl.int_range(pl.len()) % 7 > 0)  # units differ in what they were asked
+    found = fv.estimate(answers, [Estimand(Spread(factor="hat")), Estimand(Mean(), by=("hat",))])
+    bounded = found.filter(pl.col("measure").is_in(BOUNDED))
+    assert bounded["bound_high"].to_list() == pytest.approx(bounded["bound_low"].to_list(), abs=1e-9)
+
+
 def test_probabilities_of_a_valid_answer_are_weights() -> None:
     answers = table(1, lost=0.0).with_columns(mass=pl.lit(0.5))
     found = fv.estimate(answers, [Estimand(Mean())])

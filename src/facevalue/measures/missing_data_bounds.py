@@ -10,7 +10,7 @@ parameters"). So bounds carry their standard error, and `worst_case` judges by i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -86,6 +86,21 @@ class Bounds:
     def scaled(self, factor: float) -> "Bounds":
         """The same in another unit, as in percent; `factor` above zero."""
         return Bounds(factor * self.value, factor * self.low, factor * self.high, self.missing, factor * self.se)
+
+    def widened_to(self, value: Array) -> "Bounds":
+        """The same, wide enough to hold a value, which may weigh answers otherwise than the bounds do.
+
+        Examples
+        --------
+        >>> share = phi_bounds(Replies(np.array([[3.0]]), np.array([[4.0]]), np.array([[4.0]])))
+        >>> share.widened_to(np.array([0.7])).low.item()
+        0.7
+        """
+        low, high = (
+            np.where(np.isfinite(value), nearest(end, value), end)
+            for nearest, end in ((np.minimum, self.low), (np.maximum, self.high))
+        )
+        return replace(self, low=low, high=high)
 
     def at(self, rows: slice | npt.NDArray[np.generic] | tuple[npt.NDArray[np.generic], ...]) -> "Bounds":
         """Those of some cells: an index or a mask."""

@@ -138,8 +138,8 @@ class Shift(Statistic):
         cells = model.values.cells(rows, columns)
         signed = model.values.estimates(cells, rows, columns)
         bounds = None
-        if model.poles is not None and model.answers is not None:
-            bounds = model.values.bounds(model.answers, rows, columns, model.poles)
+        if model.totals is not None:
+            bounds = model.values.bounds(model.totals, rows, columns, model.poles)
         keep = (cells.shown > 0) & estimand.holds(cells.labels, cells.shown.size)
         ranked = cluster_bootstrap.wilcoxon(cells.sums, cells.counts) if self.rank_test else None
         model.enter(table, estimand, cells.labels, signed, bounds=bounds, keep=keep, p_paper=ranked)
@@ -348,11 +348,11 @@ class Gap(_BetweenLevels):
         split = model.split(at, self.factor, estimand.by)
         sums, counts, is_shown = split.of(model.values.delta if self.of_shifts else model.values.phi[at])
         poles, replies, base = model.poles, None, None
-        if poles is not None and model.answers is not None:
-            replies = [split.of(total[at])[0] for total in model.answers.totals]
+        if model.totals is not None:
+            replies = [split.of(total[at])[0] for total in model.totals]
             if self.of_shifts:
                 of = model.breakdown.sets.base_of
-                bases = [np.where(of[:, None] >= 0, total[of], 0.0) for total in model.answers.totals]
+                bases = [np.where(of[:, None] >= 0, total[of], 0.0) for total in model.totals]
                 base = [split.of(total)[0] for total in bases]
         leaves_out = model.score.leaves_out
         if leaves_out and replies is not None:  # each answer stands for itself, as in a mean
@@ -371,7 +371,7 @@ class Gap(_BetweenLevels):
             else:
                 gaps.append(_difference(pair, model.score.span, scale, pooled=not self.welch))
             keep.append(is_shown[place].any(axis=0) & is_shown[rivals].any(axis=0))
-            if replies is not None and poles is not None:
+            if replies is not None:
                 bounds.append(_gap_bounds(replies, base, (place, rivals), poles, paired=is_within).scaled(scale))
             for name, of_cells in split.labels.items():
                 labels[name] += of_cells
@@ -386,7 +386,8 @@ class Gap(_BetweenLevels):
         levels, breakdown = model.breakdown.levels(self.factor), model.breakdown
         measure = model.measures[model.name_of(estimand)]
         for cell in model.levels_of_units(estimand):
-            contrast = from_majority(cell.means, SEED, model.poles, cell.replies)
+            limits = model.poles if model.totals is not None else None
+            contrast = from_majority(cell.means, SEED, limits, cell.replies)
             cells = {name: [level] * len(levels) for name, level in {**cell.labels, CONTRAST: ALIKE}.items()}
             within = ", ".join(map(str, cell.labels.values()))
             family = f"{estimand.family_name} ({within})" if cell.labels else estimand.family_name
@@ -517,8 +518,8 @@ class Preference(_BetweenLevels):
             cells = model.cells(np.where(is_turned, both_ends - phi, phi) - both_ends / 2, at, rows, columns)
             means = unit_ratios.ratios(cells.sums, cells.counts, SEED, largest=largest)
             bounds = None
-            if model.poles is not None and model.answers is not None:
-                total, valid, requested = (of_pair[at] for of_pair in model.answers.totals)
+            if model.totals is not None:
+                total, valid, requested = (of_pair[at] for of_pair in model.totals)
                 turned = np.where(is_turned, both_ends * valid - total, total)
                 replies = Replies(*(model.cells(x, at, rows, columns).sums for x in (turned, valid, requested)))
                 bounds = phi_bounds(replies, model.poles).less(both_ends / 2)

@@ -1,6 +1,6 @@
 """Scores of one model's answers: what statistics add up by unit and cell, and how their estimates enter the table."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -101,6 +101,9 @@ class ModelScores:
         Mean scores of pictures and questions, and their shifts.
     answers:
         What they are from; None for several models together, which have no replies.
+    totals:
+        Sum of scores, mass of valid answers and number asked, of shape (stimuli, items), from which bounds for missing
+        answers are; of several models those of all. None where a score has no ends.
     """
 
     breakdown: Breakdown
@@ -108,6 +111,7 @@ class ModelScores:
     score: Score
     values: Shifts
     answers: AnswerArrays | None
+    totals: tuple[Array, ...] | None
     _spreads: dict[str, tuple[Array, Slicing, group_spread.Spreads]] = field(default_factory=dict)
 
     def estimate(self, table: EstimateTable, estimand: Estimand) -> None:
@@ -131,14 +135,16 @@ class ModelScores:
         `columns`: further ones of `EstimateTable.add`, with `keep`: which cells are shown at all.
         """
         p, family = (estimates.p_zero, estimand.family_name) if estimand.tested else (None, None)
+        if columns.get("bounds") is not None:
+            columns["bounds"] = columns["bounds"].widened_to(estimates.value)
         columns["keep"] = columns["keep"] & estimand.holds(labels, estimates.value.size)
         measure = self.measures[self.name_of(estimand)]
         table.add(measure, self.breakdown.labelled(labels), estimates, p=p, family=family, **columns)
 
     @property
-    def poles(self) -> tuple[float, float] | None:
-        """Least and greatest value that a missing answer could have had; None where there are none, or no replies."""
-        return (self.score.low, self.score.high) if self.score.span is not None and self.answers is not None else None
+    def poles(self) -> tuple[float, float]:
+        """Least and greatest value that a missing answer could have had."""
+        return self.score.low, self.score.high
 
     def cells(self, values: Array, at: Codes, rows: Slicing, columns: Slicing) -> shift.Cells:
         """Gather a quantity of these stimuli, shape (stimuli, items), by unit and cell."""
@@ -147,8 +153,8 @@ class ModelScores:
 
     def replies(self, at: Codes, rows: Slicing, columns: Slicing) -> Replies:
         """What was asked about these stimuli and came back, by unit and cell."""
-        assert self.answers is not None
-        return Replies(*(self.cells(total[at], at, rows, columns).sums for total in self.answers.totals))
+        assert self.totals is not None
+        return Replies(*(self.cells(total[at], at, rows, columns).sums for total in self.totals))
 
     def cut(self, by: Sequence[str]) -> tuple[Slicing, Slicing]:
         """Partition what is varied, and the items, by factors."""
@@ -163,7 +169,7 @@ class ModelScores:
         at = self.breakdown.stimuli(estimand.factors)
         rows, columns = self.breakdown.rows(at, estimand.by), self.breakdown.columns(estimand.by)
         cells = self.cells(self.values.phi[at], at, rows, columns)
-        if self.poles is None:
+        if self.totals is None:
             return cells, None
         replies = self.replies(at, rows, columns)
         if self.score.leaves_out:
@@ -188,8 +194,8 @@ class ModelScores:
         split = self.split(at, estimand.compared_factor, estimand.by)
         sums, counts, is_shown = split.of(self.values.phi[at])
         means, totals = cluster_bootstrap.ratio(sums, counts), None
-        if self.poles is not None and self.answers is not None:
-            totals = [split.of(total[at])[0] for total in self.answers.totals]
+        if self.totals is not None:
+            totals = [split.of(total[at])[0] for total in self.totals]
         for cell in range(means.shape[-1]):
             replies = None if totals is None else Replies(*(total[..., cell] for total in totals))
             labels = {name: of_cells[cell] for name, of_cells in split.labels.items()}
@@ -235,26 +241,44 @@ class Program:
         for model, by_score in answers.items():
             table = EstimateTable(self.study, model, self.labels)
             table.unit_names = self.breakdown.sets.identities
-            of_scores = [self.model(score, by_score[score.name].phi, by_score[score.name]) for score in self.scores]
+            arrays = [by_score[score.name] for score in self.scores]
+            of_scores = [self.model(s, a.phi, a, a.totals) for s, a in zip(self.scores, arrays, strict=True)]
             self._estimate(table, of_scores)
             if self.checks is not None:
                 self.checks(table, by_score)
             tables.append(table.frame())
             if any(scores.values.known for scores in of_scores):
                 answered[model] = of_scores
-        if len(answered) > 1:
+        together = self._together(answered.values()) if len(answered) > 1 else []
+        if any(scores.values.known for scores in together):
             table = EstimateTable(self.study, POOLED, self.labels)
-            together = zip(self.scores, *answered.values(), strict=True)
-            self._estimate(table, [self.model(s, np.mean([e.values.phi for e in es], axis=0)) for s, *es in together])
+            self._estimate(table, together)
             if self.across is not None:
                 self.across(table, {model: first for model, (first, *_) in answered.items()})
             tables.append(table.frame())
         return with_adjusted(pl.concat(tables), "p_paper", "q_paper")
 
-    def model(self, score: Score, means: Array, answers: AnswerArrays | None = None) -> ModelScores:
-        """Scores of one model, or their mean over models."""
+    def model(
+        self,
+        score: Score,
+        means: Array,
+        answers: AnswerArrays | None = None,
+        totals: tuple[Array, ...] | None = None,
+    ) -> ModelScores:
+        """Scores of one model, or of several together; see `ModelScores`."""
         values = Shifts(self.breakdown.sets, means, largest=score.span)
-        return ModelScores(self.breakdown, self.measures, score, values, answers)
+        known = totals if score.span is not None else None
+        return ModelScores(self.breakdown, self.measures, score, values, answers, known)
+
+    def _together(self, models: Iterable[Sequence[ModelScores]]) -> list[ModelScores]:
+        """Mean scores of several models, of what all of them answered."""
+        out = []
+        for score, *of_models in zip(self.scores, *models, strict=True):
+            means = np.mean([scores.values.phi for scores in of_models], axis=0)
+            totals = [scores.totals for scores in of_models if scores.totals is not None]
+            sums = tuple(np.sum(parts, axis=0) for parts in zip(*totals, strict=True))
+            out.append(self.model(score, means, totals=sums))
+        return out
 
     def _estimate(self, table: EstimateTable, models: Sequence[ModelScores]) -> None:
         for model in models:

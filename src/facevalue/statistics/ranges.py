@@ -94,7 +94,7 @@ class Range(Unsigned):
                 continue
             ranges = summary(cell.scores, SEED, clusters=cell.clusters)
             bounds: tuple[Bounds | None, Bounds | None] = (None, None)
-            if model.poles is not None:
+            if model.totals is not None:
                 bounds = summary_bounds(cell.scores, cell.were_asked, model.poles, clusters=cell.clusters)
             labels, family = model.breakdown.labelled(cell.labels), estimand.family_name if estimand.tested else None
             floor = ranges.floor if estimand.tested else replace(ranges.floor, p=np.full(1, np.nan))

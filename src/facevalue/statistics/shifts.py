@@ -1,5 +1,6 @@
 """Scores and shifts of one model as arrays, and how statistics of their cells become estimates."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,7 +16,6 @@ from facevalue.measures.missing_data_bounds import Bounds, Replies, shift_bounds
 from facevalue.measures.shift import Cells
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.measures.terms import terms_of
-from facevalue.statistics.answer_arrays import AnswerArrays
 from facevalue.statistics.sets import Sets
 
 SEED = 20260  # of all resampling: the same answers always give the same estimates
@@ -95,21 +95,23 @@ class Shifts:
 
     def bounds(
         self,
-        scores: AnswerArrays,
+        totals: Sequence[Array],
         rows: Slicing,
         columns: Slicing | None = None,
         poles: tuple[float, float] = (0.0, 1.0),
     ) -> Bounds:
         """Worst cases: all missing answers about the varied went one way, all about their bases the other."""
-        return shift_bounds(*self.replies(scores, rows, columns), poles)
+        return shift_bounds(*self.replies(totals, rows, columns), poles)
 
-    def replies(self, scores: AnswerArrays, rows: Slicing, columns: Slicing | None = None) -> tuple[Replies, Replies]:
-        """What was asked and came back about the bases, and about the varied."""
+    def replies(
+        self, totals: Sequence[Array], rows: Slicing, columns: Slicing | None = None
+    ) -> tuple[Replies, Replies]:
+        """What was asked and came back about the bases, and about the varied; `totals`: see `ModelScores`."""
         base = self.sets.base_of
 
         def about(at: npt.NDArray[np.int64]) -> Replies:
-            totals = [np.where(base[:, None] >= 0, x[at], np.nan) for x in scores.totals]
-            return Replies(*(self.cells(rows, columns, values=values).sums for values in totals))
+            pictures = [np.where(base[:, None] >= 0, total[at], np.nan) for total in totals]
+            return Replies(*(self.cells(rows, columns, values=values).sums for values in pictures))
 
         return about(base), about(self.sets.varied)
 

@@ -108,8 +108,8 @@ class Spread(Unsigned):
         scores, groups, spreads = model.spread(self.factor)
         at, items = breakdown.stimuli(estimand.factors), breakdown.columns(breakdown.asked)
         bounds = None
-        if model.poles is not None and model.answers is not None:
-            totals, unit = [total[at] for total in model.answers.totals], breakdown.sets.identity[at]
+        if model.totals is not None:
+            totals, unit = [total[at] for total in model.totals], breakdown.sets.identity[at]
             bounds = spread_bounds(group_bounds(totals, unit, groups, items, model.poles))
             bounds = bounds if estimand.by else averaged(bounds)
         add_spreads(
@@ -124,10 +124,12 @@ class Spread(Unsigned):
         for cell in model.levels_of_units(estimand):
             spread, floor = group_deviation(cell.means)
             bounds = None
-            if cell.replies is not None and model.poles is not None:
+            if cell.replies is not None:
                 ends, value = phi_bounds(cell.replies, model.poles), spread.value
                 bounds = spread_bounds([ends.at(np.array([level])) for level in np.flatnonzero(cell.is_shown)])
-                bounds = replace(bounds, low=np.fmin(bounds.low, value), high=np.fmax(bounds.high, value))
+                is_open = bounds.missing > 0
+                low, high = (np.where(is_open, end, value) for end in (bounds.low, bounds.high))
+                bounds = replace(bounds, low=low, high=high).widened_to(value)
             if not estimand.tested:
                 floor = replace(floor, p=np.full(1, np.nan))
             labels = {name: [level] for name, level in cell.labels.items()}
@@ -241,10 +243,10 @@ class Tally(Unsigned):
         breakdown = model.breakdown
         scores, groups = model.by_unit(self.factor)
         shares = group_findings.findings(scores, groups.codes, len(groups), question, classes, SEED)
-        if model.poles is None or model.answers is None:
+        if model.totals is None:
             return shares, None
         at, items = breakdown.stimuli([self.factor]), breakdown.columns(breakdown.asked)
-        totals, unit = [total[at] for total in model.answers.totals], breakdown.sets.identity[at]
+        totals, unit = [total[at] for total in model.totals], breakdown.sets.identity[at]
         ends = group_bounds(totals, unit, groups, items, model.poles)
         return shares, group_findings.tally_bounds(scores, groups.codes, ends, question, classes)
 
@@ -257,9 +259,9 @@ class Tally(Unsigned):
         cells = model.values.cells(rows, columns)
         shifts = cluster_bootstrap.ratio(cells.sums, cells.counts)
         shares = shift_findings.findings(shifts, question, classes, SEED)
-        if model.poles is None or model.answers is None:
+        if model.totals is None:
             return shares, None
-        ends = model.values.bounds(model.answers, rows, columns, model.poles)
+        ends = model.values.bounds(model.totals, rows, columns, model.poles)
         return shares, shift_findings.finding_bounds(shifts, ends, question, classes)
 
     def precision(

@@ -152,7 +152,7 @@ def framing(table: EstimateTable, model: ModelScores) -> None:
     everything = Slicing.whole(at.size), Slicing.whole(phi.shape[1])
     cells = model.cells(phi[control] - phi[base], base, *everything)
     bounds = None
-    if model.answers is not None:
+    if model.totals is not None:
         bounds = shift_bounds(model.replies(base, *everything), model.replies(control, *everything))
     estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=model.values.largest)
     table.add(m.FRAMING, cells.labels, estimates, p=estimates.p_zero, family="framing", bounds=bounds)
@@ -187,8 +187,8 @@ def add_sizes(table: EstimateTable, models: Sequence[ModelScores]) -> None:
         "scenario": [None, *[None] * len(categories), *scenarios.labels["scenario"]],
     }
     bounds = None
-    if len(models) == 1 and model.answers is not None:
-        ends = size_bounds(model.values.bounds(model.answers, variation, scenarios))
+    if len(models) == 1 and model.totals is not None:
+        ends = size_bounds(model.values.bounds(model.totals, variation, scenarios))
         single = np.eye(len(scenarios), dtype=np.bool_)
         masks = [np.tile(mask, len(variation)) for mask in (single.any(axis=0), *of_category, *single)]
         bounds = missing_data_bounds.joined([averaged(ends.at(mask)) for mask in masks])
