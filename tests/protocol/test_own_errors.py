@@ -49,7 +49,7 @@ ANSWER = '[answer]\nkind = "yes-no"'
         (HIRED, '[[estimand]]\nstatistic = "gap"\nfactor = "city"\nends = ["Oslo"]', "`ends` names all levels of"),
         (HIRED, f'{HIRED}\ntested = "no"', "line 20: 'tested' is true or false, not 'no'."),
         (HIRED, f"{HIRED}\ntested = false\nmargin = 0.1", "line 17: A shift that is not tested has no family and no"),
-        (HIRED, '[[estimand]]\nstatistic = "mean"\nmargin = -1', "The margin of the mean is -1: it must be above"),
+        (HIRED, '[[estimand]]\nstatistic = "mean"\nmargin = -1', "A mean is never tested, so that it has no margin"),
         (HIRED, '[[estimand]]\nstatistic = "mean"\nscores = ["x"]', "Unknown score 'x'"),
         (HIRED, '[[estimand]]\nstatistic = "preference"', "A preference is one of pairs side by side"),
         (HIRED, '[[estimand]]\nstatistic = "spread"\nfactor = "first"', "'first' is not a factor in which units"),

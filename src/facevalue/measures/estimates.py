@@ -213,7 +213,8 @@ class EstimateTable:
         if (kept_terms := record()) is not None:
             kept_terms.enter(measure.name, self._constants["intervention"], labels, estimates.terms, self.unit_names)
         columns: dict[str, Any] = dict(labels)
-        estimates = _with_width(measure, estimates)
+        chance = p if p is not None or floor is None else floor.p
+        estimates = _with_width(measure, estimates, chance)
         low = np.maximum(estimates.low, measure.limits[0])
         high = np.minimum(estimates.high, measure.limits[1])
         columns |= {"value": estimates.value, "low": low, "high": high}
@@ -314,13 +315,16 @@ def _joined(parts: Sequence[_Part], dtypes: Mapping[str, pl.DataType]) -> pl.Dat
     return pl.DataFrame(columns)
 
 
-def _with_width(measure: Measure, estimates: Estimates) -> Estimates:
+def _with_width(measure: Measure, estimates: Estimates, p: Array | None) -> Estimates:
     """The same without intervals of no width, which would say that units that were not seen cannot differ.
 
-    Means and shares to which all clusters give one value get the interval of `unseen.alike`, everything else none.
+    Means and shares to which all clusters give one value get the interval of `unseen.alike`, everything else none,
+    unless its test finds a difference: groups that could not lie further apart.
     """
     rounding = EQUAL * np.fmax(np.abs(estimates.value), 1.0)
     flat = estimates.high - estimates.low <= rounding
+    if p is not None:
+        flat &= ~(p < 1 - LEVEL)
     if not flat.any():
         return estimates
     low, high, method = estimates.low.copy(), estimates.high.copy(), estimates.method.copy()

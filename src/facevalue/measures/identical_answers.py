@@ -131,7 +131,6 @@ class IdenticalAnswers:
     """Of two draws of one run."""
     beyond: Estimates
     """By how much less often draws of the two runs are identical than two of one run, on average of both."""
-    beyond_p: float
 
 
 def identical_answers(
@@ -157,14 +156,13 @@ def identical_answers(
     zero = tables[0].with_columns(pl.col("value") * 0.0, n=pl.lit(0.0))
     without = [Deletion(layer, zero, table) for layer, table in zip(layers, tables[1:], strict=True)]
     changes = ChangeSet(zero, tables[0], without)
-    with_p = {}
+    estimates = {}
     for row, name in enumerate(shares[0]):
         limits = (-1.0, 1.0) if name == BEYOND else (0.0, 1.0)
         measure = Measure(name, name, "", "share", unit, "FaceValue", limits=limits)
-        estimate, p = changes.estimates(np.array([row]), measure)
-        with_p[name] = _within(estimate, limits), float(p[0])
+        estimates[name] = _within(changes.estimates(np.array([row]), measure)[0], limits)
     return IdenticalAnswers(
-        with_p[IDENTICAL][0], with_p[BETWEEN][0], with_p["within_first"][0], with_p["within_second"][0], *with_p[BEYOND]
+        *(estimates[name] for name in (IDENTICAL, BETWEEN, "within_first", "within_second", BEYOND))
     )
 
 

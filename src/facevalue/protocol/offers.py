@@ -133,8 +133,7 @@ class Rated:
     raters: int
     """How many count."""
     left_out: Sequence[str]
-    under_two_minutes: Sequence[str]
-    """Raters that don't, and those with responses that don't."""
+    """Raters that don't."""
     said: Sequence[str]
     """The same in words."""
 

@@ -358,14 +358,17 @@ def _slot_places(table: TomlTable) -> dict[str, str]:
 
 def _estimands(table: TomlTable) -> list[Estimand]:
     """An estimand for each grouping set of a table: `by = ["a", "b"]` is one, `by = [["a"], ["a", "b"]]` are two."""
-    own = registered_statistics()
+    statistics = registered_statistics()
     if "statistic" not in table:
-        raise table.error(f"'statistic' is missing: one of {', '.join(own)}.")
+        raise table.error(f"'statistic' is missing: one of {', '.join(statistics)}.")
     kind = table.text("statistic")
     with table.at("statistic"):
         forms = parameters_of(statistic_class(kind))
     strays = {
-        name: "" for other in own.values() for name in parameters_of(other) if name in table and name not in forms
+        name: ""
+        for other in statistics.values()
+        for name in parameters_of(other)
+        if name in table and name not in forms
     }
     table.known("statistic", "by", *_COMMON, *forms, *strays)
     with table.at():

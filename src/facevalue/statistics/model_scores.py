@@ -267,8 +267,8 @@ class Program:
     ) -> ModelScores:
         """Scores of one model, or of several together; see `ModelScores`."""
         values = Shifts(self.breakdown.sets, means, largest=score.span)
-        known = totals if score.span is not None else None
-        return ModelScores(self.breakdown, self.measures, score, values, answers, known)
+        totals = totals if score.span is not None else None
+        return ModelScores(self.breakdown, self.measures, score, values, answers, totals)
 
     def _together(self, models: Iterable[Sequence[ModelScores]]) -> list[ModelScores]:
         """Mean scores of several models, of what all of them answered."""

@@ -418,15 +418,15 @@ def statistic_class(kind: str) -> type[Statistic]:
     PluginError
         Another package's cannot be imported, or is no statistic of this kind.
     """
-    own = registered_statistics()
-    if kind in own:
-        return own[kind]
-    others = plugins(STATISTICS, own)
-    if kind not in others:
-        raise UnknownNameError("statistic", kind, [*own, *others])
-    statistic = others[kind].load()
+    registered = registered_statistics()
+    if kind in registered:
+        return registered[kind]
+    installed = plugins(STATISTICS, registered)
+    if kind not in installed:
+        raise UnknownNameError("statistic", kind, [*registered, *installed])
+    statistic = installed[kind].load()
     if not (isinstance(statistic, type) and issubclass(statistic, Statistic) and statistic.kind == kind):
-        raise others[kind].wrong(f"is no subclass of Statistic with kind = {kind!r}")
+        raise installed[kind].wrong(f"is no subclass of Statistic with kind = {kind!r}")
     return register(statistic)
 
 

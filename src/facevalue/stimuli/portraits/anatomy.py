@@ -182,7 +182,6 @@ class Body:
     chest_y: float = 560
     waist_y: float = 742
     hip_y: float = 880
-    crotch_y: float = 930
     knee_y: float = 1240
     ankle_y: float = 1560
     sole_y: float = 1634

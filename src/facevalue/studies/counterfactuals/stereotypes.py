@@ -155,7 +155,7 @@ def judged_by(words: pl.DataFrame, ratings: pl.DataFrame) -> Rated:
     pairs, agreement = _judged(words, ratings)
     raters = ratings["rater"].n_unique()
     notes = [f"The judge against the majority: {_told(pairs)}."] if pairs["judge"].drop_nulls().len() else []
-    return Rated(ratings, pairs.sort("subset", "group", "rank"), agreement, raters, (), (), notes)
+    return Rated(ratings, pairs.sort("subset", "group", "rank"), agreement, raters, (), notes)
 
 
 def _judged(words: pl.DataFrame, ratings: pl.DataFrame) -> tuple[pl.DataFrame, Estimates]:

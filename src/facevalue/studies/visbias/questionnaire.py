@@ -152,7 +152,7 @@ def judged_by(graph: pl.DataFrame, ratings: pl.DataFrame) -> Rated:
     pairs = judgments.pairs.join(about.select("item", "statement"), on="item", how="left", maintain_order="left")
     pairs = pairs.rename({"value": "kl"}).sort("mean", "kl", descending=True, maintain_order=True)
     people = ratings_kept["rater"].n_unique()
-    return Rated(ratings, pairs, judgments.agreement, people, counts.uniform, counts.hasty, counts.said)
+    return Rated(ratings, pairs, judgments.agreement, people, counts.uniform, counts.said)
 
 
 def beside(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path) -> Beside:
