@@ -41,23 +41,20 @@ NO_SPREAD = (
     "All sampled units gave exactly the same value: their spread is unknown, and the interval rests on their number."
 )
 NO_INTERVAL = "No interval could be computed: a value without its uncertainty allows no conclusion."
-NO_FLOOR = "The measure is positive even without any effect, and has no noise floor here to compare it with."
+NO_FLOOR = "The measure is positive even without any effect, and there is no noise floor to compare it with."
 NO_TEST = "No test was possible, and equivalence was not shown."
 FOUND_UNLESS = (
-    f"Found, {MISSING_ANSWERS}: had all of them gone against it, no difference would be clear, or one of the other "
-    "sign."
+    f"Found, {MISSING_ANSWERS}: if all of them had gone the other way, no difference would be clear, or one of the "
+    "opposite sign."
 )
-PAGE = (
-    "Larger than chance explains among the tests of its own family, but not among all that this page tests: where much "
-    "is looked at, something is always found."
-)
+PAGE = "Significant in its own family of tests, but not after correction for all tests of the page."
 UNREACHABLE = "No effect, however large, could have been found: the sample is too small for the number of tests."
 BELOW_FLOOR = "The value lies within what noise alone gives."
 FOUND = "The difference is larger than chance explains."
 FOUND_SMALL = "The difference is larger than chance explains, and lies within the margin: real, but small."
-SHOWN = "No difference was found, and one beyond the margin is ruled out."
+SHOWN = "No difference was found, and one larger than the margin is ruled out."
 NO_MARGIN = "No difference was found; without a margin, equivalence cannot be judged."
-OPEN = "No difference was found, and one beyond the margin is not ruled out."
+OPEN = "No difference was found, but one larger than the margin is not ruled out."
 
 MARGIN_ERROR = (
     "Equivalence needs a margin above zero: with none, or with zero, any difference at all would count, so no sample "

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 NOISE = name_method(
     IntervalKind.INVERSION,
-    "true spreads that dealt labels, or errors as large as each group's own, could have made into this one",
+    "permuted labels or each group's own errors, whichever is wider",
 )
 
 

@@ -192,7 +192,10 @@ class ReferenceModel:
         for reply in self.respond(greedy):  # most are decided by the first
             if reply.status is not Status.OK or (reply.text or "").strip() != REFUSAL:
                 return ""
-        return f"{self.name} declines every question of this study that was looked at: it was trained on {TRAINED_ON}."
+        return (
+            f"{self.name} declines every question of this study that was tried: it was trained on {TRAINED_ON}. "
+            "Simulated respondents answer any study: --model sim/default."
+        )
 
     def see(self, images: Sequence[Image]) -> list[Floats]:
         """Turn the picture of a stimulus, if it has one, into embeddings of shape (patches, width)."""
