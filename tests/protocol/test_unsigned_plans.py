@@ -85,7 +85,7 @@ def test_a_tally_is_planned_for_by_the_test_of_one_question(read: Reader) -> Non
 @pytest.mark.parametrize(
     ("takes", "before", "after", "says"),
     [
-        ('[[estimand]]\nstatistic = "mean"\n', "", "", "it takes nothing that is tested: means have intervals"),
+        ('[[estimand]]\nstatistic = "mean"\n', "", "", "it estimates nothing that is tested: means have intervals"),
         (RANGE, "seeds = [1, 2, 3]", "seeds = [1]", "or ranges of one reply each"),
         ('[[estimand]]\nstatistic = "spread"\nfactor = "skin_tone"\n', "", "", "or its only tests are spreads"),
     ],

@@ -10,7 +10,7 @@ from facevalue.measures import missing_answers
 from facevalue.measures.estimates import stacked
 from facevalue.measures.judgment import judge
 from facevalue.protocol.acceptance import check_apart, check_estimand, check_families, check_measure
-from facevalue.statistics.agreement import Flip, Similarity
+from facevalue.statistics.agreement import Flip
 from facevalue.statistics.answers import COLUMNS, Answers
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
 from facevalue.statistics.estimand import Estimand, definitions, margins, names_in
@@ -143,7 +143,7 @@ def _check(estimands: Sequence[Estimand], table: Answers, score: Score) -> tuple
                 continue
             estimand.check(breakdown)
             check_estimand(estimand, breakdown)
-            if isinstance(estimand.statistic, Similarity):
+            if estimand.statistic.of_lists:
                 raise DataError("A similarity is of lists, and answers are numbers here.")
             if (
                 isinstance(estimand.statistic, Flip)

@@ -10,8 +10,7 @@ from facevalue.protocol.tasks import Task, Tasks
 from facevalue.statistics.estimand import Estimand
 from facevalue.statistics.levels import Lean
 from facevalue.statistics.ranges import Range
-from facevalue.statistics.spreads import Tally
-from facevalue.statistics.statistic import Score, Statistic
+from facevalue.statistics.statistic import Score
 
 
 def calibration_of(protocol: Protocol) -> Calibration:
@@ -58,7 +57,7 @@ def calibration_of(protocol: Protocol) -> Calibration:
             for estimand, name in measured
             for label in estimand.statistic.described(name, tested=estimand.tested)
         ),
-        by_size=tuple(x for estimand, name in measured for x in _names_by_size(estimand.statistic, name)),
+        by_size=tuple(x for estimand, name in measured for x in estimand.statistic.names_by_size(name)),
         leans=tuple(name for estimand, name in measured if isinstance(estimand.statistic, Lean)),
         in_one_order=all(len(task.axes.orderings) == 1 and not task.ask.option_columns for task in tasks),
         rivals=tuple(
@@ -66,13 +65,6 @@ def calibration_of(protocol: Protocol) -> Calibration:
             for (estimand, name), (_, task, score) in zip(measured, rows, strict=True) if estimand.tested
         ),
     )  # fmt: skip
-
-
-def _names_by_size(statistic: Statistic, name: str) -> tuple[str, ...]:
-    """Names of what grows with the number of units, and of quantiles of replies, which no probabilities have."""
-    if isinstance(statistic, Tally):
-        return (name,)
-    return statistic.companions(name) if isinstance(statistic, Range) else ()
 
 
 def _of_family(name: str) -> pl.Expr:

@@ -5,8 +5,6 @@ from dataclasses import replace
 
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.tasks import Task
-from facevalue.statistics.agreement import Similarity
-from facevalue.statistics.levels import Mean
 
 
 def compared_estimands(declared: CellComparison, tasks: Sequence[Task]) -> CellComparison:
@@ -29,9 +27,9 @@ def compared_estimands(declared: CellComparison, tasks: Sequence[Task]) -> CellC
                 if estimand.statistic.is_effect and estimand.tested:
                     effects[name] = None
                     families.setdefault((name, estimand.compared_factor), estimand.family_name)
-                elif not isinstance(estimand.statistic, Mean):
+                elif not estimand.statistic.is_level:
                     also[name] = None
-                    if isinstance(estimand.statistic, Similarity):
+                    if estimand.statistic.of_lists:
                         also[estimand.statistic.companions(name)[0]] = None
                 else:
                     means.setdefault(name, score.span is None)

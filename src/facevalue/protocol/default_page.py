@@ -19,7 +19,6 @@ from facevalue.protocol.outside_scores import NEXT_STEPS
 from facevalue.protocol.page import Described, Findings, Page, Section
 from facevalue.protocol.tasks import TASK, Task
 from facevalue.protocol.written import outside_of
-from facevalue.statistics.agreement import Similarity
 from facevalue.statistics.breakdown import DIMENSION, Breakdown
 from facevalue.statistics.estimand import Estimand
 from facevalue.statistics.rivals import ALIKE, LEVELS_MEAN, OTHERS
@@ -276,7 +275,7 @@ def _described(row: _EstimandRow, *, several: bool) -> Described:
     of_score = f" of {row.score.name.replace('_', ' ')}" if several else ""
     text = f"({_lower(_title(row.estimand))}{of_score}: described, and not tested)"
     beside, statistic = {}, row.estimand.statistic
-    if isinstance(statistic, Similarity):
+    if statistic.of_lists:
         beside = {statistic.companions(row.of.measures[0])[1]: "two lists about one picture"}
     return Described(of=row.of, text=text, row=f"{row.of.label}: {{value}}", beside=beside)
 

@@ -17,7 +17,6 @@ from facevalue.protocol.page import Findings
 from facevalue.protocol.replies import Reply
 from facevalue.protocol.written import Text
 from facevalue.statistics.breakdown import Breakdown
-from facevalue.statistics.contrasts import Preference, Shift
 from facevalue.statistics.estimand import Estimand
 from facevalue.statistics.statistic import NO_NAMES, PairNames, Score, contrast_form
 
@@ -49,7 +48,7 @@ def facet_of(estimand: Estimand, score: Score, reply: Reply, breakdown: Breakdow
         versus=versus,
         kinds=Kinds(
             directness=IMPLICIT if isinstance(reply, Text | NamedList) else Kinds().directness,
-            people=TWO_PEOPLE if isinstance(statistic, Preference) else ONE_PERSON,
+            people=TWO_PEOPLE if statistic.of_pairs else ONE_PERSON,
         ),
         means=FAVOURS if score.favours else NEITHER,
     )
@@ -64,7 +63,7 @@ def _group(estimand: Estimand, of_pictures: list[str], breakdown: Breakdown) -> 
     if of_pictures:
         first = next((name for name in of_pictures if name in breakdown.sets.cue), of_pictures[0])
         return first, ", ".join(f"{{{name}}}" for name in of_pictures), ""
-    cue = breakdown.sets.cue if isinstance(statistic, Shift | Preference) else ()
+    cue = breakdown.sets.cue if statistic.from_base or statistic.of_pairs else ()
     if not cue:
         return "", "", ""
     levels = [level for level in breakdown.levels(cue[-1]) if level != breakdown.sets.base_level]

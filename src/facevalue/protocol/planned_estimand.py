@@ -6,10 +6,9 @@ from dataclasses import replace
 from facevalue.design import Design
 from facevalue.protocol.tasks import Task
 from facevalue.statistics.estimand import Estimand
-from facevalue.statistics.levels import Mean
 from facevalue.statistics.precision import Precision
 
-_ONLY_DESCRIBED = "it takes nothing that is tested: {} have intervals, and no effect that is detected"
+_ONLY_DESCRIBED = "it estimates nothing that is tested: {} have intervals, and no effect that is detected"
 _NO_ENDS = "its scores have no lowest and highest value, or its only tests are spreads, or ranges of one reply each"
 
 
@@ -18,7 +17,7 @@ def precision(tasks: Sequence[Task], design: Design) -> tuple[Precision | None, 
     estimands = [(task, estimand) for task in tasks for estimand in task.estimands]
     tested = [(task, estimand) for task, estimand in estimands if estimand.tested]
     statistics = [estimand.statistic for _, estimand in estimands]
-    levels = [statistic for statistic in statistics if not (statistic.says_difference or isinstance(statistic, Mean))]
+    levels = [statistic for statistic in statistics if not (statistic.says_difference or statistic.is_level)]
     described = list(dict.fromkeys(statistic.plural or f"{statistic.kind}s" for statistic in levels))
     if not tested:
         return None, _ONLY_DESCRIBED.format(" and ".join(["means", *described]))

@@ -19,7 +19,6 @@ from facevalue.protocol.outside_scores import ENTRIES, TEXT
 from facevalue.protocol.replies import FIRST, LETTER, Options
 from facevalue.protocol.side_by_side import LEFT, SIDE
 from facevalue.protocol.written import outside_of
-from facevalue.statistics.agreement import Similarity
 from facevalue.statistics.answer_arrays import AnswerArrays, Axes, Gathering, counted_column
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
 from facevalue.statistics.estimand import Estimand, definitions
@@ -199,7 +198,7 @@ def _of_tasks(
     for name in estimand.scores:
         if name not in labels:
             raise UnknownNameError("score", name, list(dict.fromkeys(labels)))
-    out, lacking, is_similarity = [], None, isinstance(estimand.statistic, Similarity)
+    out, lacking, of_lists = [], None, estimand.statistic.of_lists
     for task, breakdown in breakdowns.items():
         names = tuple(s.name for s in scores[task] if s.name in estimand.scores or task in estimand.scores)
         if estimand.scores and not names:
@@ -211,7 +210,7 @@ def _of_tasks(
                 raise
             lacking = lacking or error
             continue
-        if any(score.compared for score in scores[task]) or is_similarity:
+        if any(score.compared for score in scores[task]) or of_lists:
             names = _fitting(estimand, names, scores[task])
             if not names:
                 continue
@@ -223,14 +222,14 @@ def _of_tasks(
         out.append((task, chosen))
     if lacking and not out and len(breakdowns) == len(asks):
         raise lacking
-    if not out and is_similarity and len(breakdowns) == len(asks):
+    if not out and of_lists and len(breakdowns) == len(asks):
         raise DataError("A similarity is of lists, and no answer is one.")
     return out
 
 
 def _fitting(estimand: Estimand, names: tuple[str, ...], scores: Sequence[Score]) -> tuple[str, ...]:
     """Scores of an estimand where some are lists, which a similarity compares, and nothing else does."""
-    compared = isinstance(estimand.statistic, Similarity)
+    compared = estimand.statistic.of_lists
     stray = next((score.name for score in scores if score.name in estimand.scores and score.compared != compared), "")
     if stray:
         reason = "a similarity is of lists" if compared else (

@@ -127,6 +127,7 @@ class Similarity(_BesideFloor):
     factor: str = ""
 
     kind = "similarity"
+    of_lists = True
     plural = "similarities"
     of_whole = True
     title = "Similarity of lists"

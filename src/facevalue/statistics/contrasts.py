@@ -100,6 +100,7 @@ class Shift(Statistic):
     effect = "shift"
     is_effect = True
     paired = True
+    from_base = True
 
     def check(self, by: Sequence[str], breakdown: Breakdown) -> None:
         """Refuse shifts without a base."""
@@ -458,6 +459,7 @@ class Preference(_BetweenLevels):
     phrase_form = "preferences"
     reach = 0.5
     is_effect = True
+    of_pairs = True
 
     def check(self, by: Sequence[str], breakdown: Breakdown) -> None:
         """Refuse what pairs don't differ in, and breakdowns by what they do."""

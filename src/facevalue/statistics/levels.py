@@ -41,6 +41,7 @@ class Mean(Statistic):
         "mean": ("{}", "mean over pictures and questions of the mean score of the answers to each")
     }
     says_difference = False
+    is_level = True
 
     def check_score(self, score: Score, *, sides: bool) -> None:
         """Accept every score."""

@@ -15,7 +15,7 @@ from facevalue.measures.clusters import NOUNS
 from facevalue.measures.set_ranges import SHUFFLED, summary
 from facevalue.statistics.answer_arrays import Axes, collect
 from facevalue.statistics.breakdown import Breakdown
-from facevalue.statistics.contrasts import Gap, Shift
+from facevalue.statistics.contrasts import Gap
 from facevalue.statistics.estimand import Estimand
 from facevalue.statistics.precision import (
     Precision,
@@ -68,7 +68,7 @@ def precision_of_difference(estimand: Estimand, task: PlannedTask, score: Score,
     breakdown, axes, sets = task.breakdown, task.axes, task.breakdown.sets
     statistic, by = estimand.statistic, estimand.by
     between, at = statistic.is_between_units(breakdown), breakdown.stimuli(estimand.factors)
-    cells = breakdown.rows(sets.varied if isinstance(statistic, Shift) else at, by)
+    cells = breakdown.rows(sets.varied if statistic.from_base else at, by)
     columns = len(breakdown.columns(by))
     held = int(estimand.holds(cells.crossed(breakdown.columns(by)), len(cells) * columns).sum())
     tests = held * (len(statistic.contrasts(breakdown)) if statistic.compares else 1)
@@ -136,7 +136,7 @@ def assumed_spread(draws: float, items: float, span: float, factor: float = 1.0)
 def _spread(phi: Array, breakdown: Breakdown, estimand: Estimand, source: str) -> UnitSpread:
     """Spread between units of what is tested; of two groups, that of a mean over as many units as both have."""
     sets = breakdown.sets
-    if isinstance(estimand.statistic, Shift):
+    if estimand.statistic.from_base:
         return variation_spread(phi, sets, source)
     at = breakdown.stimuli(estimand.factors)
     scores = np.full((len(sets.identities), phi.shape[1], max(1, int(np.bincount(sets.identity[at]).max()))), np.nan)

@@ -72,6 +72,10 @@ class Range(Unsigned):
                 "them in some units than in others: break the range down by what tells these pictures apart."
             )
 
+    def names_by_size(self, name: str) -> tuple[str, ...]:
+        """That of the quantile, which probabilities do not have."""
+        return self.companions(name)
+
     def companions(self, name: str) -> tuple[str, ...]:
         """Name of the range that one in ten exceeds, beside the mean range."""
         return (f"{name}_q90",)

@@ -181,6 +181,10 @@ class Tally(Unsigned):
         ),
     }
 
+    def names_by_size(self, name: str) -> tuple[str, ...]:
+        """Its own: of more units more questions differ."""
+        return (name,)
+
     @property
     def factors(self) -> tuple[str, ...]:
         """Its factor, and those of which one level is enough."""

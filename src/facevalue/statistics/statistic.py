@@ -121,6 +121,12 @@ class Statistic:
         Whether it says in which direction people are judged differently, so that runs are compared by it.
     is_between_groups:
         Whether it is over all levels of its factor at once.
+    is_level:
+        Whether it is a level of the scores, of which no effect is detected.
+    from_base:
+        Whether it compares each picture with the base of its unit.
+    of_pairs, of_lists:
+        Whether it is of pairs of pictures side by side, and of lists of texts rather than numbers.
     paired:
         Whether it compares stimuli of the same unit.
     unbounded:
@@ -150,6 +156,10 @@ class Statistic:
     has_direction: ClassVar[bool] = True
     is_effect: ClassVar[bool] = False
     is_between_groups: ClassVar[bool] = False
+    is_level: ClassVar[bool] = False
+    from_base: ClassVar[bool] = False
+    of_pairs: ClassVar[bool] = False
+    of_lists: ClassVar[bool] = False
     paired: ClassVar[bool] = False
     unbounded: ClassVar[str] = ""
     companion_titles: ClassVar[tuple[str, ...]] = ()
@@ -222,6 +232,10 @@ class Statistic:
 
     def companions(self, name: str) -> tuple[str, ...]:
         """Names of the measures that stand beside that of this name."""
+        return ()
+
+    def names_by_size(self, name: str) -> tuple[str, ...]:
+        """Names of those of its measures that depend on how many units or replies there are."""
         return ()
 
     def described(self, name: str, *, tested: bool) -> tuple[str, ...]:
