@@ -268,7 +268,7 @@ def test_the_page_holds_its_families_together_and_the_lead_first() -> None:
     assert alone["verdict"][0] == "difference found"
     judged = judge(table(lead, other), MEASURES, lead=("lead",))
     assert judged["verdict"].to_list() == ["inconclusive", "inconclusive"]
-    assert "this page" in judged["why"][1]
+    assert "the page" in judged["why"][1]
     assert judged["q"].to_list() == [0.6, 0.03]
     assert judged["q_page"][1] == pytest.approx(0.15)
 
