@@ -111,7 +111,7 @@ def test_of_one_variation_the_terminal_speaks_in_the_singular(facevalue: Command
     facevalue("run", "stylisticbias", "--model", "sim/default", "--faces", "3M,3F", "--variations", "sunglasses",
               "--exact", "--out", "r")  # fmt: skip
     words = " ".join(facevalue("measure", "r").out.split())
-    assert "1 variation [1, 1]" in words
+    assert "1 variation (no interval)" in words
     assert "1 variations" not in words
 
 

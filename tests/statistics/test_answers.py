@@ -313,3 +313,139 @@ def test_without_an_effect_repeated_answers_differ_as_chance_has_it() -> None:
     assert rates.height == 4
     assert rates["value"].is_between(0.4, 0.6).all()
     assert found.filter(measure="flip")["value"].is_between(-0.1, 0.1).all()
+
+
+def numbers(found: pl.DataFrame, *measures: str) -> pl.DataFrame:
+    """Values and intervals of some measures."""
+    kept = found.filter(pl.col("measure").is_in(measures))
+    return kept.select("measure", "value", "low", "high", "floor", "bound_low", "bound_high").sort("measure", "value")
+
+
+def test_one_answer_more_hardly_changes_what_is_said_of_single_answers() -> None:
+    answers = table(5, 60, lost=0.0)
+    estimands = [Estimand(Flip(), by=("hat",)), Estimand(Range(factor="hat"))]
+    plain_table, longer = (
+        numbers(fv.estimate(one, estimands, cue="hat", base="none"), "flip", "flip_floor", "range")
+        for one in (answers, answers.vstack(answers[:1]))
+    )
+    assert plain_table["floor"].null_count() == longer["floor"].null_count()
+    assert longer["value"].to_list() == pytest.approx(plain_table["value"].to_list(), abs=0.05)
+
+
+def test_an_optional_estimand_that_is_left_out_changes_nothing() -> None:
+    answers = table(1, 12)
+    optional = Estimand(Mean(), by=("job", "nowhere"), optional=True)
+    alone, beside = (
+        fv.estimate(answers, [Estimand(Flip()), *more], cue="hat", base="none") for more in ([], [optional])
+    )
+    assert alone.equals(beside)
+
+
+def test_units_that_have_one_level_each_say_nothing_of_differences_within_units() -> None:
+    lost = (pl.col("unit").str.tail(1).cast(pl.Int64) < 5) == (pl.col("hat") == "cap")
+    answers = table(1, 10, lost=0.0).filter(pl.col("hat") != "veil").with_columns(score=pl.when(~lost).then("score"))
+    row = fv.estimate(answers, [Estimand(Gap(factor="hat"))]).filter(measure="paired_gap").row(0, named=True)
+    assert (row["value"], row["verdict"]) == (None, "not measurable")
+
+
+def test_a_margin_is_not_that_of_estimates_that_are_not_tested() -> None:
+    estimands = [Estimand(Shift(), by=("hat",), margin=0.5), Estimand(Shift(), tested=False)]
+    found = (
+        fv.estimate(table(1), estimands, cue="hat", base="none").filter(measure="shift").sort("hat", nulls_last=True)
+    )
+    assert found["margin"].to_list() == [0.5, 0.5, None]
+
+
+UNEVEN = [
+    Estimand(Mean()), Estimand(Shift()), Estimand(Gap(factor="gender")), Estimand(Gap(factor="hat")),
+    Estimand(Gap(factor="hat", versus="(mean)"), measure="apart"), Estimand(Gap(factor="job")),
+    Estimand(Gap(factor="gender", of_shifts=True)), Estimand(Spread(factor="age")),
+]  # fmt: skip
+OF_UNEVEN = ["mean", "shift", "gap", "paired_gap", "apart", "shift_gap", "spread", "spread_within"]
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6))
+def test_bounds_are_closed_where_answers_were_never_asked_for_and_hold_what_missing_ones_could_have_been(
+    seed: int,
+) -> None:
+    """Some questions about some pictures are not asked, or asked of one of two models, some several times."""
+    rng = np.random.default_rng(seed)
+    rows = table(seed, 9, lost=0.0, binary=False)
+    rows = pl.concat(
+        [rows.with_columns(model=pl.lit("a")), rows.with_columns(model=pl.lit("b"), score=1 - pl.col("score"))]
+    )
+    rows = rows.filter(pl.Series(rng.random(rows.height) > 0.2))
+
+    def of(answers: pl.DataFrame) -> pl.DataFrame:
+        within = fv.estimate(answers, [Estimand(Spread(factor="hat"))])
+        found = pl.concat([fv.estimate(answers, UNEVEN, cue="hat", base="none"), within], how="diagonal")
+        kept = found.filter(pl.col("measure").is_in(OF_UNEVEN)).drop_nulls("value")
+        return kept.select("model", "measure", "gender", "hat", "job", "dimension", "value", "bound_low", "bound_high")
+
+    complete = of(rows)
+    assert complete["bound_low"].to_list() == pytest.approx(complete["value"].to_list(), abs=1e-9)
+    assert complete["bound_high"].to_list() == pytest.approx(complete["value"].to_list(), abs=1e-9)
+    is_lost = pl.Series(rng.random(rows.height) < 0.03)
+    bounds = of(rows.with_columns(score=pl.when(~is_lost).then("score")))
+    filled = of(rows.with_columns(score=pl.when(~is_lost).then("score").otherwise(pl.lit(float(seed % 2)))))
+    on = ["model", "measure", "gender", "hat", "job", "dimension"]
+    both = bounds.join(filled.select(*on, could="value"), on=on, nulls_equal=True)
+    assert both.filter(pl.col("could") < pl.col("bound_low") - 1e-9).is_empty()
+    assert both.filter(pl.col("could") > pl.col("bound_high") + 1e-9).is_empty()
+
+
+@given(seed=st.integers(0, 10**6))
+def test_bounds_of_shares_of_questions_hold_the_share(seed: int) -> None:
+    estimands = [Estimand(Tally(factor="hat")), Estimand(Tally(factor="gender"))]
+    answers = table(seed, 8, lost=0.08).filter(pl.col("hat") != "veil")
+    found = fv.estimate(answers, estimands, questions=["job"], cue="hat", base="none")
+    shares = found.filter(pl.col("measure").is_in(["tally", "moved_share"])).drop_nulls("value")
+    assert (shares["bound_low"] <= shares["value"]).all()
+    assert (shares["bound_high"] >= shares["value"]).all()
+
+
+def test_differences_from_the_mean_of_a_unit_are_of_the_levels_that_it_has() -> None:
+    answers = table(2, 12, lost=0.0).filter((pl.col("hat") != "veil") | pl.col("unit").str.ends_with("1"))
+    found = fv.estimate(answers, [Estimand(Gap(factor="hat", versus="(mean)"))]).filter(measure="gap_from_mean")
+    means = answers.group_by("unit", "hat").agg(pl.col("score").mean())
+    apart = means.with_columns(pl.col("score") - pl.col("score").mean().over("unit"))
+    by_hand = dict(apart.group_by("hat").agg(pl.col("score").mean()).iter_rows())
+    assert dict(found.select("hat", "value").iter_rows()) == pytest.approx(by_hand)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "parameters", "message"),
+    [
+        (Gap, {"factor": "hat", "versus": 3}, "`versus` of a gap is a text, not 3"),
+        (Gap, {"factor": ["hat"]}, "`factor` of a gap is a text"),
+        (Gap, {"factor": "hat", "ends": 3}, "`ends` has names in a list"),
+        (Shift, {"size": "yes"}, "`size` of a shift is True or False"),
+        (Tally, {"factor": "hat", "any_of": None}, "`any_of` has names in a list"),
+    ],
+)
+def test_parameters_of_statistics_have_types(statistic: Any, parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        statistic(**parameters)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.rename({"job": "(cell)"}), "No factor can be called"),
+        (lambda t: t.rename({"job": "job_path"}), "No factor can be called"),
+        (lambda t: t.with_columns(job=pl.duration(hours=1)), "The column 'job' holds no texts"),
+        (lambda t: t.with_columns(missing=pl.lit([None])), "The column 'missing' holds no texts"),
+    ],
+)
+def test_columns_of_other_types_are_one_sentence(change: Any, message: str) -> None:
+    answers = change(table(1))
+    name = next(column for column in answers.columns if "job" in column or "cell" in column)
+    with pytest.raises(DataError, match=message):
+        fv.estimate(answers, [Estimand(Mean(), by=(name,))])
+
+
+def test_two_zeros_are_one_level_and_a_factor_can_be_called_len() -> None:
+    answers = table(1).with_columns(len=pl.when(pl.col("job") == "cook").then(0.0).otherwise(-0.0)).drop("job")
+    found = fv.estimate(answers, [Estimand(Mean(), by=("gender",))], questions=["len"])
+    assert found.filter(measure="mean").height == 2

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import isfinite
+from numbers import Real
 
 import polars as pl
 
@@ -13,9 +14,9 @@ from facevalue.protocol.acceptance import check_apart, check_estimand, check_fam
 from facevalue.statistics.agreement import Flip
 from facevalue.statistics.answers import COLUMNS, Answers
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
-from facevalue.statistics.estimand import Estimand, definitions, margins, names_in
+from facevalue.statistics.estimand import Estimand, definitions, margins
 from facevalue.statistics.model_scores import Program
-from facevalue.statistics.statistic import Score
+from facevalue.statistics.statistic import Score, names_in
 
 NAME = "answers"
 
@@ -44,8 +45,8 @@ def estimate(
     score, scale:
         Column of the score, and its lowest and highest possible value.
     questions:
-        Columns that tell questions apart, besides the factors of the prompt that estimands name: pictures are compared
-        within questions.
+        Columns that tell questions apart, besides the factors of the prompt that estimands name: shifts compare a
+        picture with its base within questions.
     cue, base:
         The factor in which pictures differ from their unit's base, and the base's level of it. Shifts need both; with
         them, means and gaps that do not name the cue are of the bases.
@@ -89,7 +90,10 @@ def estimate(
                 with placed(f"Estimand {number}"):
                     others = [column for column in answers.columns if column not in (*COLUMNS, score)]
                     raise UnknownNameError("factor", name, others)
-    columns = {name for estimand in chosen for name in estimand.factors if name in answers.columns}
+    chosen = tuple(
+        estimand for estimand in chosen if not estimand.optional or {*estimand.factors} <= {*answers.columns}
+    )
+    columns = {name for estimand in chosen for name in estimand.factors}
     table = Answers(answers, one_score, tuple({*columns, *names_in(questions, "questions")}), cue, base)
     estimable = _check(chosen, table, one_score)
     breakdown = table.breakdown
@@ -123,7 +127,7 @@ def _score_of(name: str, scale: tuple[float, float]) -> Score:
     """The score, with the ends of its scale."""
     if not isinstance(name, str):
         raise DataError(f"`score` is the name of a column, not {name!r}.")
-    is_scale = isinstance(scale, tuple | list) and len(scale) == 2 and all(isinstance(x, int | float) for x in scale)
+    is_scale = isinstance(scale, tuple | list) and len(scale) == 2 and all(isinstance(x, Real) for x in scale)
     if not is_scale or not (scale[0] < scale[1] and isfinite(scale[0]) and isfinite(scale[1])):
         raise DataError(f"The scale is the lowest and the highest possible score, such as (1, 5), not {scale!r}.")
     low, high = float(scale[0]), float(scale[1])

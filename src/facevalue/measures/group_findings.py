@@ -186,18 +186,20 @@ def tally_bounds(
     Notes
     -----
     low counts the questions in which groups differ even where their means lie as near each other as the missing answers
-    allow, high those in which they do where they lie as far apart; each with the standard error of these ends.
+    allow, with the larger standard error of the means and of their ends; high those in which they do where they lie as
+    far apart.
     """
     sums, squares, counts = (moment[0] for moment in _moments(scores[group >= 0], group[None, group >= 0], len(ends)))
     means, errors = _errors(sums, squares, counts)
     low, high = (np.array([getattr(end, name) for end in ends]) for name in ("low", "high"))
-    errors = np.fmax(errors, np.array([end.se for end in ends]) ** 2)
+    larger = np.fmax(errors, np.array([end.se for end in ends]) ** 2)
     low, high = np.fmin(low, means), np.fmax(high, means)
     with np.errstate(invalid="ignore"):
         middle = (np.fmax.reduce(low, axis=0) + np.fmin.reduce(high, axis=0)) / 2
         upper = means > _over_groups(means)
     near, far = np.clip(middle, low, high), np.where(upper, high, low)
-    p = np.stack([_tested(ends_of_means, errors, counts) for ends_of_means in (means, near, far)])
+    ends_with_errors = ((means, errors), (near, larger), (far, errors))
+    p = np.stack([_tested(end, error, counts) for end, error in ends_with_errors])
     return share_bounds(shares_of(p, question, classes), np.array([end.missing for end in ends]))
 
 

@@ -96,10 +96,10 @@ def judge(
     if declared is not None:
         out, single = (apply(declared.families, table) for table in (out, single))
     declared_margins = within_reach(declared.margins, measures) if declared is not None else {}
-    limit = {**chosen, **declared_margins}
+    limits = pl.col("measure").replace_strict({**chosen, **declared_margins}, default=None, return_dtype=pl.Float64)
     out = out.with_columns(
-        pl.col("measure").replace_strict(limit, default=None, return_dtype=pl.Float64).alias("margin"),
-        pl.when(pl.col("measure").is_in(list(limit)))
+        pl.when(pl.any_horizontal(pl.col("family", "p").is_not_null())).then(limits).alias("margin"),
+        pl.when(limits.is_not_null())
         .then(pl.col("measure").is_in(list(declared_margins)) & (declared is not None and declared.before))
         .alias("declared"),
     )

@@ -83,7 +83,7 @@ class Bounds:
         taken = np.asarray(middle, dtype=np.float64)
         return Bounds(self.value - taken, self.low - taken, self.high - taken, self.missing, self.se)
 
-    def scaled(self, factor: float) -> "Bounds":
+    def scaled(self, factor: float | Array) -> "Bounds":
         """The same in another unit, as in percent; `factor` above zero."""
         return Bounds(factor * self.value, factor * self.low, factor * self.high, self.missing, factor * self.se)
 
@@ -105,6 +105,19 @@ class Bounds:
     def at(self, rows: slice | npt.NDArray[np.generic] | tuple[npt.NDArray[np.generic], ...]) -> "Bounds":
         """Those of some cells: an index or a mask."""
         return Bounds(*(getattr(self, name)[rows] for name in Bounds.__slots__))
+
+
+def per_request(totals: Sequence[Array]) -> tuple[Array, Array, Array]:
+    """Sums of scores, valid answers and number asked of each cell, per answer asked for, so that cells weigh alike.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in per_request((np.array([3.0, 0.0]), np.array([4.0, 0.0]), np.array([10.0, 0.0])))]
+    [[0.3, 0.0], [0.4, 0.0], [1.0, 0.0]]
+    """
+    sums, valid, requests = totals
+    size = np.where(requests > 0, requests, 1.0)
+    return sums / size, valid / size, np.where(requests > 0, 1.0, requests)
 
 
 def joined(bounds: Sequence[Bounds]) -> Bounds:

@@ -93,17 +93,18 @@ def finding_bounds(shifts: Array, ends: Bounds, question: Codes, classes: Sequen
 
     Notes
     -----
-    low counts the questions that are moved even where their mean lies as near zero as the missing answers allow, high
-    those that are where it lies as far from it; each with the larger standard error of the mean and of its ends.
+    low counts the questions that are moved even where their mean lies as near zero as the missing answers allow, with
+    the larger standard error of the mean and of its ends; high those that are where it lies as far from it.
     """
     counts = np.isfinite(shifts).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(counts > 0, np.nansum(shifts, axis=0) / counts, np.nan)
         variance = np.nansum((shifts - means) ** 2, axis=0) / (counts - 1)
-        error = np.fmax(np.sqrt(variance / counts), ends.se)
+        error = np.sqrt(variance / counts)
     low, high = np.fmin(ends.low, means), np.fmax(ends.high, means)
     far = np.where(np.abs(high) > np.abs(low), high, low)
     ends_of_means = np.stack([means, np.clip(0.0, low, high), far])
-    squares = error**2 * counts * (counts - 1) + counts * ends_of_means**2
+    errors = np.stack([error, np.fmax(error, ends.se), error])
+    squares = errors**2 * counts * (counts - 1) + counts * ends_of_means**2
     p = moved(counts * ends_of_means, squares, counts.astype(np.float64))
     return share_bounds(shares_of(p, question, classes), ends.missing)

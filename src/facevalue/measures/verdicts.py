@@ -42,7 +42,7 @@ NO_SPREAD = (
 )
 NO_INTERVAL = "No interval could be computed: a value without its uncertainty allows no conclusion."
 NO_FLOOR = "The measure is positive even without any effect, and there is no noise floor to compare it with."
-NO_TEST = "No test was possible, and equivalence was not shown."
+NO_TEST = "It was not tested, and equivalence was not shown."
 FOUND_UNLESS = (
     f"Found, {MISSING_ANSWERS}: if all of them had gone the other way, no difference would be clear, or one of the "
     "opposite sign."

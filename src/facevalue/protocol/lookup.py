@@ -51,7 +51,6 @@ class Estimate:
     page_level: float | None = None
     p_least: float | None = None
     p_paper: float | None = None
-    q_paper: float | None = None
     family: str | None = None
     kind: str | None = None
     floor: float | None = None
@@ -63,7 +62,6 @@ class Estimate:
     why: str | None = None
     bound_low: float | None = None
     bound_high: float | None = None
-    bound_se: float | None = None
     unit: str = ""
     method: str | None = None
     detail: str | None = None

@@ -30,6 +30,8 @@ RESERVED_LEVELS = frozenset((OTHERS, LEVELS_MEAN, EACH_OTHER, ALIKE, NO_PICTURE,
 """Levels that no factor can have: what estimates call several levels together, and none."""
 MOST_CELLS = 200_000_000
 """Largest number of pictures times questions times answers to each."""
+_TEXTS = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime)
+"""Types of columns besides numbers that can be factors."""
 _IMAGE, _IDENTITY = "image", "identity"
 _REPEAT, _REASON = "(repeat)", "(reason)"
 
@@ -86,8 +88,12 @@ class Answers:
         if self.score.name in COLUMNS:
             raise DataError(f"No score can be called {self.score.name!r}, which is a column of its own. Rename it.")
         for name in (*self.factors, *filter(None, [self.cue])):
-            if name in RESERVED or name in COLUMNS or name == self.score.name:
-                raise DataError(f"No factor can be called {name!r}, which is a column of its own. Rename the column.")
+            if name == self.score.name:
+                raise DataError(f"The column {name!r} is the score, so that it cannot be a factor.")
+            if name in RESERVED or name in COLUMNS or name.startswith("(") or name.endswith("_path"):
+                raise DataError(
+                    f"No factor can be called {name!r}: a column of answers or of estimates has such a name. Rename it."
+                )
         if bool(self.cue) != bool(self.base):
             raise DataError("`cue` and `base` go together: the factor of what differs, and the level of the base.")
         table = self.table.select(*needed, *(name for name in names if name not in needed))
@@ -103,14 +109,18 @@ class Answers:
         for name in (PICTURE, UNIT, *self.factors, *([MODEL] if MODEL in table.columns else [])):
             if table[name].null_count():
                 raise DataError(f"An answer has no {name!r}: a row of the table has null there.")
-            if table[name].dtype.is_nested() or table[name].dtype in (pl.Object, pl.Binary):
+            if not (table[name].dtype in _TEXTS or table[name].dtype.is_numeric()):
                 raise DataError(f"The column {name!r} holds no texts.")
+        if MISSING in table.columns and table[MISSING].dtype not in (pl.String, pl.Null, pl.Categorical, pl.Enum):
+            raise DataError(f"The column {MISSING!r} holds no texts.")
         for name in self.factors:
             for level in RESERVED_LEVELS & set(table[name].unique().cast(pl.String)):
                 raise DataError(f"No level of {name!r} can be {level!r}: name it otherwise.")
         if not (table[score].dtype.is_numeric() or table[score].dtype in (pl.Boolean, pl.Null)):
             raise DataError(f"The column {score!r} holds no numbers.")
         texts = [pl.col(name).cast(pl.String) for name in (PICTURE, UNIT, MODEL, MISSING) if name in table.columns]
+        numbers = [name for name in self.factors if table[name].dtype.is_float()]  # 0 and -0 are one level
+        table = table.with_columns(pl.when(pl.col(name) != 0).then(name).otherwise(0.0).alias(name) for name in numbers)
         levels = [pl.col(name).cast(pl.String).cast(pl.Enum(_levels(table[name]))) for name in self.factors]
         table = table.with_columns(*texts, *levels, pl.col(score).cast(pl.Float64).fill_nan(None))
         values = table[score].drop_nulls().to_numpy()
@@ -177,21 +187,9 @@ class Answers:
         return Breakdown(Sets(manifest, _IDENTITY, cue, self.base or None), tuple(self._prompt))
 
     def arrays(self, model: str) -> AnswerArrays:
-        """One model's answers as arrays.
-
-        Where questions about pictures were answered unlike often, answers to one question are averaged first, so that
-        each question about each picture weighs the same.
-        """
+        """One model's answers as arrays."""
         score, cells = self.score.name, [PICTURE, *self._prompt_names]
         rows = self._rows(model).sort([*cells, score, _REASON, MASS], nulls_last=True)
-        if rows.group_by(cells).len()["len"].n_unique() > 1:
-            is_valid, mass = pl.col(_REASON).is_null(), pl.col(MASS)
-            mean = (pl.col(score) * mass).filter(is_valid).sum() / mass.filter(is_valid).sum()
-            rows = rows.group_by(cells, maintain_order=True).agg(
-                pl.when(is_valid.any()).then(mean).alias(score),
-                mass.mean(),
-                pl.when(~is_valid.any()).then(pl.col(_REASON).first()).alias(_REASON),
-            )
         # By chance: numbered by their scores, the first answers of all cells would be their lowest
         order = pl.Series(_REPEAT, np.random.default_rng(SEED).permutation(rows.height))
         rows = rows.with_columns(order).with_columns(pl.col(_REPEAT).rank("ordinal").over(cells) - 1)

@@ -11,16 +11,13 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import cluster_bootstrap, comparison, missing_data_bounds, shift, unit_ratios
+from facevalue.measures import cluster_bootstrap, missing_data_bounds, shift, unit_ratios
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates, standard_error
+from facevalue.measures.cluster_bootstrap import standard_error
 from facevalue.measures.majority import from_majority
 from facevalue.measures.missing_data_bounds import (
-    Bounds,
     Replies,
-    contrast_bounds,
     phi_bounds,
-    shift_bounds,
     size_bounds,
 )
 from facevalue.measures.ratio_differences import ratio_differences
@@ -38,7 +35,7 @@ from facevalue.statistics.rivals import (
     unit_means,
 )
 from facevalue.statistics.sets import BESIDE
-from facevalue.statistics.shifts import SEED
+from facevalue.statistics.shifts import SEED, bounds_from_mean, difference, difference_bounds, from_mean
 from facevalue.statistics.statistic import (
     SUM_OF_SCORES,
     Definitions,
@@ -187,6 +184,7 @@ class _BetweenLevels(Statistic):
         return bool(self.factor)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if (self.versus or self.ends) and not self.compares:
             raise DataError(f"A {self.kind} is not versus a level: only a gap is.")
         if self.ends and (self.versus or len(set(self.ends)) < len(self.ends)):
@@ -269,7 +267,7 @@ class Gap(_BetweenLevels):
         "paired_gap": ("Difference within units: {}", "mean over units of score(level) - score(other level)"),
         "gap_from_mean": (
             "Difference from the mean of the unit's levels: {}",
-            "mean over units of (1 - 1/k) (score(level) - mean score of the unit's other levels), k levels",
+            "mean over units of score(level) - mean over the unit's levels of the score of each",
         ),
         "gap_from_alike": (
             "Difference from the unit's levels that are alike: {}",
@@ -350,30 +348,39 @@ class Gap(_BetweenLevels):
         sums, counts, is_shown = split.of(model.values.delta if self.of_shifts else model.values.phi[at])
         poles, replies, base = model.poles, None, None
         if model.totals is not None:
-            replies = [split.of(total[at])[0] for total in model.totals]
+            has_requests, of_base = model.totals[2] > 0, model.breakdown.sets.base_of
+            counted = has_requests[at]
             if self.of_shifts:
-                of = model.breakdown.sets.base_of
-                bases = [np.where(of[:, None] >= 0, total[of], 0.0) for total in model.totals]
-                base = [split.of(total)[0] for total in bases]
+                counted = counted & has_requests[of_base] & (of_base >= 0)[:, None]
+            replies = [split.of(np.where(counted, total[at], 0.0))[0] for total in model.totals]
+            if self.of_shifts:
+                base = [split.of(np.where(counted, total[of_base], 0.0))[0] for total in model.totals]
         leaves_out = model.score.leaves_out
         if leaves_out and replies is not None:  # each answer stands for itself, as in a mean
             sums, counts = replies[0], replies[1]
         gaps, keep, bounds = [], [], []
         labels = {name: list[str | None]() for name in (*split.labels, self.factor, CONTRAST)}
         rest, levels = (OTHERS, LEVELS_MEAN), split.levels
-        scale = 1 - 1 / len(levels) if self.versus == LEVELS_MEAN else 1.0  # x less (x + (k - 1) y) / k
         is_within = model.measures[model.name_of(estimand)].paired and not leaves_out
         for level, rival in self.contrasts(model.breakdown):
             place = [levels.index(level)]
             rivals = [i for i, name in enumerate(levels) if name == rival or (rival in rest and name != level)]
             pair = [(sums[:, side].sum(axis=1), counts[:, side].sum(axis=1)) for side in (rivals, place)]
-            if leaves_out:
+            if rival == LEVELS_MEAN:
+                gaps.append(from_mean(sums, counts, place[0], model.score.span))
+            elif leaves_out:
                 gaps.append(ratio_differences(pair[0], pair[1], model.score.span or np.inf))
             else:
-                gaps.append(_difference(pair, model.score.span, scale, pooled=not self.welch))
+                gaps.append(difference(pair, model.score.span, pooled=not self.welch, within=is_within))
             keep.append(is_shown[place].any(axis=0) & is_shown[rivals].any(axis=0))
             if replies is not None:
-                bounds.append(_gap_bounds(replies, base, (place, rivals), poles, paired=is_within).scaled(scale))
+                paired = is_within or bool(((pair[0][1] > 0) & (pair[1][1] > 0)).any())
+                sides = place, rivals
+                bounds.append(
+                    bounds_from_mean(replies, place[0], poles)
+                    if rival == LEVELS_MEAN
+                    else difference_bounds(replies, base, sides, poles, paired=paired)
+                )
             for name, of_cells in split.labels.items():
                 labels[name] += of_cells
             labels[self.factor] += [level] * sums.shape[-1]
@@ -560,38 +567,3 @@ class Preference(_BetweenLevels):
     def label_form(self, by: Sequence[str]) -> str:
         """Form of a row of its table."""
         return self.compared_form(by, "beside") if self.factor else super().label_form(by)
-
-
-def _gap_bounds(
-    varied: Sequence[Array],
-    base: Sequence[Array] | None,
-    sides: tuple[list[int], list[int]],
-    poles: tuple[float, float],
-    *,
-    paired: bool,
-) -> Bounds:
-    """Bounds of a gap between means, or, with bases, between shifts from them."""
-
-    def replies(totals: Sequence[Array], of_side: list[int]) -> Replies:
-        return Replies(*(total[:, of_side].sum(axis=1) for total in totals))
-
-    level, contrast = (replies(varied, of_side) for of_side in sides)
-    if base is None:
-        return shift_bounds(contrast, level, poles, paired=paired)
-    return contrast_bounds([level, replies(base, sides[0]), contrast, replies(base, sides[1])], [1, -1, -1, 1], poles)
-
-
-def _difference(sides: Sequence[tuple[Array, Array]], span: float | None, scale: float, *, pooled: bool) -> Estimates:
-    """The second side's mean less the first's: between units, or within where any has both, there times `scale`."""
-    (low_sums, low_counts), (high_sums, high_counts) = sides
-    have_both = (low_counts > 0) & (high_counts > 0)
-    if have_both.any():
-        apart = cluster_bootstrap.ratio(high_sums, high_counts) - cluster_bootstrap.ratio(low_sums, low_counts)
-        largest = None if span is None else span * scale
-        return cluster_bootstrap.means(
-            np.where(have_both, apart * scale, 0.0), have_both.astype(np.float64), SEED, largest=largest
-        )
-    code = np.where((high_counts > 0).any(axis=1), 1, np.where((low_counts > 0).any(axis=1), 0, -1))
-    is_high = (code == 1)[:, None]
-    sums, counts = np.where(is_high, high_sums, low_sums), np.where(is_high, high_counts, low_counts)
-    return comparison.compare(sums, counts, code, SEED, pooled=pooled, largest=span)

@@ -13,7 +13,7 @@ from facevalue.measures.base import Measure
 from facevalue.measures.slicing import Labels
 from facevalue.statistics.breakdown import Breakdown
 from facevalue.statistics.rivals import ALIKE
-from facevalue.statistics.statistic import Score, Statistic, Unsigned
+from facevalue.statistics.statistic import Score, Statistic, Unsigned, names_in
 
 CORRECTIONS = ("holm", "bh", "by")
 
@@ -210,22 +210,3 @@ def margins(estimands: Sequence[Estimand], breakdown: Breakdown, scores: Sequenc
             if out.setdefault(name, estimand.margin) != estimand.margin:
                 raise DataError(f"The measure {name!r} has two margins: {out[name]:g} and {estimand.margin:g}.")
     return out
-
-
-def names_in(names: object, what: str) -> tuple[str, ...]:
-    """Names in a list or tuple; a text is one name.
-
-    Raises
-    ------
-    DataError
-        There is anything but texts.
-
-    Examples
-    --------
-    >>> names_in("job", "by"), names_in(["job", "age"], "by")
-    (('job',), ('job', 'age'))
-    """
-    names = (names,) if isinstance(names, str) else names
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        raise DataError(f"`{what}` has names in a list, such as ['job'], not {names!r}.")
-    return tuple(names)

@@ -12,7 +12,7 @@ from facevalue.measures import cluster_bootstrap, group_spread, shift
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable, with_adjusted
-from facevalue.measures.missing_data_bounds import Bounds, Replies, phi_bounds
+from facevalue.measures.missing_data_bounds import Bounds, Replies, per_request, phi_bounds
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.measures.wanted import wanted
 from facevalue.statistics.answer_arrays import AnswerArrays
@@ -103,7 +103,8 @@ class ModelScores:
         What they are from; None for several models together, which have no replies.
     totals:
         Sum of scores, mass of valid answers and number asked, of shape (stimuli, items), from which bounds for missing
-        answers are; of several models those of all. None where a score has no ends.
+        answers are: per answer asked for, as means weigh stimuli and items alike, unless the score leaves answers out.
+        Of several models those of all, where all were asked. None where a score has no ends.
     """
 
     breakdown: Breakdown
@@ -195,7 +196,7 @@ class ModelScores:
         sums, counts, is_shown = split.of(self.values.phi[at])
         means, totals = cluster_bootstrap.ratio(sums, counts), None
         if self.totals is not None:
-            totals = [split.of(total[at])[0] for total in self.totals]
+            totals = per_request([split.of(total[at])[0] for total in self.totals])
         for cell in range(means.shape[-1]):
             replies = None if totals is None else Replies(*(total[..., cell] for total in totals))
             labels = {name: of_cells[cell] for name, of_cells in split.labels.items()}
@@ -267,16 +268,20 @@ class Program:
     ) -> ModelScores:
         """Scores of one model, or of several together; see `ModelScores`."""
         values = Shifts(self.breakdown.sets, means, largest=score.span)
-        totals = totals if score.span is not None else None
+        if score.span is None or not totals:
+            totals = None
+        elif not score.leaves_out:
+            totals = per_request(totals)
         return ModelScores(self.breakdown, self.measures, score, values, answers, totals)
 
     def _together(self, models: Iterable[Sequence[ModelScores]]) -> list[ModelScores]:
         """Mean scores of several models, of what all of them answered."""
         out = []
-        for score, *of_models in zip(self.scores, *models, strict=True):
-            means = np.mean([scores.values.phi for scores in of_models], axis=0)
-            totals = [scores.totals for scores in of_models if scores.totals is not None]
-            sums = tuple(np.sum(parts, axis=0) for parts in zip(*totals, strict=True))
+        for score, *of_score in zip(self.scores, *models, strict=True):
+            means = np.mean([scores.values.phi for scores in of_score], axis=0)
+            totals = [scores.totals for scores in of_score if scores.totals is not None]
+            was_asked = np.logical_and.reduce([requests > 0 for _, _, requests in totals])
+            sums = tuple(np.where(was_asked, np.sum(of_models, axis=0), 0.0) for of_models in zip(*totals, strict=True))
             out.append(self.model(score, means, totals=sums))
         return out
 

@@ -1,4 +1,4 @@
-"""Scores and shifts of one model as arrays, and how statistics of their cells become estimates."""
+"""Scores and shifts of one model as arrays, differences between their levels, and how their cells become estimates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures import cluster_bootstrap, redealt, shift
+from facevalue.measures import cluster_bootstrap, comparison, redealt, shift
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.missing_data_bounds import Bounds, Replies, shift_bounds
+from facevalue.measures.missing_data_bounds import Bounds, Replies, contrast_bounds, per_request, shift_bounds
 from facevalue.measures.shift import Cells
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.measures.terms import terms_of
@@ -106,11 +106,12 @@ class Shifts:
     def replies(
         self, totals: Sequence[Array], rows: Slicing, columns: Slicing | None = None
     ) -> tuple[Replies, Replies]:
-        """What was asked and came back about the bases, and about the varied; `totals`: see `ModelScores`."""
-        base = self.sets.base_of
+        """What was asked of both and came back about the bases, and about the varied; `totals`: see `ModelScores`."""
+        base, has_requests = self.sets.base_of, totals[2] > 0
+        of_both = (base >= 0)[:, None] & has_requests[base] & has_requests[self.sets.varied]
 
         def about(at: npt.NDArray[np.int64]) -> Replies:
-            pictures = [np.where(base[:, None] >= 0, total[at], np.nan) for total in totals]
+            pictures = [np.where(of_both, total[at], np.nan) for total in totals]
             return Replies(*(self.cells(rows, columns, values=values).sums for values in pictures))
 
         return about(base), about(self.sets.varied)
@@ -166,3 +167,67 @@ def derived(
     methods = np.full(value.size, method, dtype=object)
     result = Estimates(value, low, high, n.astype(np.int64), clusters, methods, se, terms=terms)
     table.add(measure, labels, result, floor=floor, bounds=bounds)
+
+
+def difference_bounds(
+    varied: Sequence[Array],
+    base: Sequence[Array] | None,
+    sides: tuple[list[int], list[int]],
+    poles: tuple[float, float],
+    *,
+    paired: bool,
+) -> Bounds:
+    """Bounds of a gap between means, or, with bases, between shifts from them."""
+
+    def replies(totals: Sequence[Array], of_side: list[int]) -> Replies:
+        summed = [total[:, of_side].sum(axis=1) for total in totals]
+        return Replies(*(per_request(summed) if paired else summed))
+
+    level, contrast = (replies(varied, of_side) for of_side in sides)
+    if base is None:
+        return shift_bounds(contrast, level, poles, paired=paired)
+    compared = [level, replies(base, sides[0]), contrast, replies(base, sides[1])]
+    if paired:
+        of_both = (level.asked > 0) & (contrast.asked > 0)
+        compared = [Replies(r.sums * of_both, r.valid * of_both, r.asked * of_both) for r in compared]
+    return contrast_bounds(compared, [1, -1, -1, 1], poles)
+
+
+def from_mean(sums: Array, counts: Array, level: int, span: float | None) -> Estimates:
+    """How far a level lies from the mean of the unit's levels; sums and counts have shape (units, levels, cells)."""
+    means = cluster_bootstrap.ratio(sums, counts)
+    has_level = np.isfinite(means)
+    size = has_level.sum(axis=1)
+    average = cluster_bootstrap.ratio(np.where(has_level, means, 0.0).sum(axis=1), size.astype(np.float64))
+    is_compared = has_level[:, level] & (size > 1)
+    apart = np.where(is_compared, means[:, level] - average, 0.0)
+    largest = None if span is None else span * (1 - 1 / means.shape[1])
+    return cluster_bootstrap.means(apart, is_compared.astype(np.float64), SEED, largest=largest)
+
+
+def bounds_from_mean(totals: Sequence[Array], level: int, poles: tuple[float, float]) -> Bounds:
+    """Bounds of what `from_mean` estimates: 1 - 1/k times the level less the mean of the unit's other k - 1 levels."""
+    of_levels = per_request(totals)
+    size = of_levels[2].sum(axis=1)
+    weight = np.where((of_levels[2][:, level] > 0) & (size > 1), 1 - 1 / np.maximum(size, 1), 0.0)
+    rest = per_request([total.sum(axis=1) - total[:, level] for total in of_levels])
+    others = Replies(*(total * weight for total in rest))
+    single = Replies(*(total[:, level] * weight for total in of_levels))
+    return shift_bounds(others, single, poles).scaled(
+        cluster_bootstrap.ratio(weight.sum(axis=0), (weight > 0).sum(axis=0))
+    )
+
+
+def difference(sides: Sequence[tuple[Array, Array]], span: float | None, *, pooled: bool, within: bool) -> Estimates:
+    """The second side's mean less the first's: between units, or within where units have both."""
+    (low_sums, low_counts), (high_sums, high_counts) = sides
+    have_both = (low_counts > 0) & (high_counts > 0)
+    if within or have_both.any():
+        apart = cluster_bootstrap.ratio(high_sums, high_counts) - cluster_bootstrap.ratio(low_sums, low_counts)
+        return cluster_bootstrap.means(
+            np.where(have_both, apart, 0.0), have_both.astype(np.float64), SEED, largest=span
+        )
+    code = np.where((high_counts > 0).any(axis=1), 1, np.where((low_counts > 0).any(axis=1), 0, -1))
+    is_high = (code == 1)[:, None]
+    sums, counts = np.where(is_high, high_sums, low_sums), np.where(is_high, high_counts, low_counts)
+    return comparison.compare(sums, counts, code, SEED, pooled=pooled, largest=span)

@@ -14,7 +14,7 @@ from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.missing_data_bounds import Bounds, Replies, averaged, phi_bounds, spread_bounds
+from facevalue.measures.missing_data_bounds import Bounds, Replies, averaged, per_request, phi_bounds, spread_bounds
 from facevalue.measures.set_spread import group_deviation
 from facevalue.measures.slicing import Slicing
 from facevalue.statistics.breakdown import DIMENSION, GROUP, Breakdown, Codes
@@ -64,7 +64,7 @@ class Spread(Unsigned):
     definitions: ClassVar[Definitions] = {
         "spread": (
             "Spread between groups: {}",
-            "standard deviation (ddof 1) of the groups' means, mean over questions",
+            "standard deviation (ddof 1) of the groups' means over units, mean over questions",
         ),
         "spread_within": (
             "Spread between the levels that units have: {}",
@@ -339,7 +339,7 @@ def group_bounds(
     items: Slicing,
     poles: tuple[float, float] = (0.0, 1.0),
 ) -> list[Bounds]:
-    """Bounds of each group's mean in each item.
+    """Bounds of each group's mean in each item, in which units weigh alike.
 
     Parameters
     ----------
@@ -351,6 +351,6 @@ def group_bounds(
         As in `add_spreads`.
     """
     rows, units = Slicing(groups.codes[unit], groups.labels), len(groups.codes)
-    replies = Replies(*(shift.cells(total, unit, rows, items, units).sums for total in totals))
+    replies = Replies(*per_request([shift.cells(total, unit, rows, items, units).sums for total in totals]))
     cells = phi_bounds(replies, poles)
     return [cells.at(at) for at in np.arange(len(groups) * len(items)).reshape(len(groups), -1)]

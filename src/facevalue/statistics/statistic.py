@@ -33,6 +33,8 @@ Forms = tuple[str, str]
 MOST_LEVELS, MOST_GROUPS = 1_000, 100
 """Levels of a factor by which answers are broken down, and groups whose spread is estimated: of more the memory and the
 page would grow beyond what anybody can read."""
+_TYPES: dict[Any, str] = {str: "a text", bool: "True or False"}
+"""What a parameter of a statistic is, by its type."""
 SUM_OF_SCORES = "sum of the scores of all answers / number of answers that are not left out"
 """Mean of a score that leaves answers out: a ratio of sums over units."""
 
@@ -163,6 +165,14 @@ class Statistic:
     paired: ClassVar[bool] = False
     unbounded: ClassVar[str] = ""
     companion_titles: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        for parameter in fields(self):
+            value = getattr(self, parameter.name)
+            if parameter.type == tuple[str, ...]:
+                object.__setattr__(self, parameter.name, names_in(value, parameter.name))
+            elif parameter.type in _TYPES and not isinstance(value, parameter.type):  # type: ignore[arg-type]
+                raise DataError(f"`{parameter.name}` of a {self.kind} is {_TYPES[parameter.type]}, not {value!r}.")
 
     # What it is of.
 
@@ -353,6 +363,7 @@ class Unsigned(Statistic):
     is_between_groups = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_factor(self, self.factor)
 
     def labels(self, by: Sequence[str]) -> tuple[str, ...]:
@@ -374,6 +385,25 @@ class Unsigned(Statistic):
     def declared_levels(self, breakdown: Breakdown) -> dict[str, tuple[str, ...]]:
         """The factor, as the dimension."""
         return {DIMENSION: (self.factor,)}
+
+
+def names_in(names: object, what: str) -> tuple[str, ...]:
+    """Names in a list or tuple; a text is one name.
+
+    Raises
+    ------
+    DataError
+        There is anything but texts.
+
+    Examples
+    --------
+    >>> names_in("job", "by"), names_in(["job", "age"], "by")
+    (('job',), ('job', 'age'))
+    """
+    names = (names,) if isinstance(names, str) else names
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise DataError(f"`{what}` has names in a list, such as ['job'], not {names!r}.")
+    return tuple(names)
 
 
 def require_factor(statistic: Statistic, factor: str) -> None:
