@@ -87,10 +87,10 @@ def test_more_questions_take_fewer_people_and_probabilities_have_no_chance(read:
 
 def test_a_spread_of_replies_is_that_of_units_beside_that_of_chance() -> None:
     drawn = assumed_spread(draws=4, items=5, span=2.0, factor=2.0)
-    assert drawn.at(5) == pytest.approx(4 * np.sqrt(0.0484 + 0.2016 / 20))
-    assert drawn.at(1) == pytest.approx(4 * np.sqrt(0.0484 + 0.2016 / 4))
-    assert drawn.exact().at(1) == pytest.approx(0.88)
-    assert drawn.twice().exact().at(3) == pytest.approx(0.88 * np.sqrt(2))
+    assert drawn.sd(5) == pytest.approx(4 * np.sqrt(0.0484 + 0.2016 / 20))
+    assert drawn.sd(1) == pytest.approx(4 * np.sqrt(0.0484 + 0.2016 / 4))
+    assert drawn.exact().sd(1) == pytest.approx(0.88)
+    assert drawn.twice().exact().sd(3) == pytest.approx(0.88 * np.sqrt(2))
     assert UnitSpread(0.3, 0.2, 4, "a pilot").exact() == UnitSpread(0.3, 0.2, 4, "a pilot")
 
 

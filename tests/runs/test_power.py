@@ -210,7 +210,7 @@ def test_impossible_effects_are_refused(effect: float) -> None:
 
 def test_left_out_items_add_their_share_of_the_variance() -> None:
     spread = UnitSpread(mean=0.04, within=0.2, items=25, source="x")
-    assert spread.at(25) == 0.04
-    assert spread.at(1) == pytest.approx(math.sqrt(0.04**2 + 0.2**2 * (1 - 1 / 25)))
-    assert math.isnan(UnitSpread(0.04, math.nan, 25, "x").at(3))
-    assert UnitSpread(0.03, 0.2, 25, "x", growth=0.4).at(25, 0.1) == pytest.approx(0.05)
+    assert spread.sd(25) == 0.04
+    assert spread.sd(1) == pytest.approx(math.sqrt(0.04**2 + 0.2**2 * (1 - 1 / 25)))
+    assert math.isnan(UnitSpread(0.04, math.nan, 25, "x").sd(3))
+    assert UnitSpread(0.03, 0.2, 25, "x", growth=0.4).sd(25, 0.1) == pytest.approx(0.05)

@@ -49,5 +49,5 @@ class Direction(Statistic):
         shifts = shifts_of(unit_means(answers, breakdown, score), breakdown)
         return shifts.select(*estimand.by, UNIT, pl.col(VALUE).sign())
 
-    def moved(self, by: Sequence[str], up: str, down: str, sides: PairNames, quantity: str) -> Forms:
+    def direction_forms(self, by: Sequence[str], up: str, down: str, sides: PairNames, quantity: str) -> Forms:
         return "moves more people up than down, by {size}", "moves more people down than up, by {size}"

@@ -16,7 +16,7 @@ from facevalue.statistics.answers import COLUMNS, Answers
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
 from facevalue.statistics.estimand import Estimand, definitions, margins
 from facevalue.statistics.model_scores import Program
-from facevalue.statistics.statistic import Score, names_in
+from facevalue.statistics.statistic import Score, check_names
 
 NAME = "answers"
 
@@ -94,7 +94,7 @@ def estimate(
         estimand for estimand in chosen if not estimand.optional or {*estimand.factors} <= {*answers.columns}
     )
     columns = {name for estimand in chosen for name in estimand.factors}
-    table = Answers(answers, one_score, tuple({*columns, *names_in(questions, "questions")}), cue, base)
+    table = Answers(answers, one_score, tuple({*columns, *check_names(questions, "questions")}), cue, base)
     estimable = _check(chosen, table, one_score)
     breakdown = table.breakdown
     measures = definitions(estimable, breakdown, (one_score,))

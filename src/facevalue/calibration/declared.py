@@ -55,7 +55,7 @@ def calibration_of(protocol: Protocol) -> Calibration:
         described=tuple(
             label
             for estimand, name in measured
-            for label in estimand.statistic.described(name, tested=estimand.tested)
+            for label in estimand.statistic.untested_measures(name, tested=estimand.tested)
         ),
         by_size=tuple(x for estimand, name in measured for x in estimand.statistic.names_by_size(name)),
         leans=tuple(name for estimand, name in measured if isinstance(estimand.statistic, Lean)),

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+POOLED = "(all models)"
+"""What several models together are called."""
 SHARES = ("share", "probability")
 """Units of values that are shares of a whole, from 0 to 1."""
 APART = "share apart"

@@ -91,8 +91,8 @@ def bias_scores(choices: GroupChoices, seed: int, resamples: int = RESAMPLES) ->
     c = choices
     answered = float(ratio(c.valid.sum(), c.asked.sum()))
     many = np.broadcast_to(c.chosen.sum(axis=2, keepdims=True), c.chosen.shape)
-    plain = _Sizes.of(c.chosen, c.shown, c.even, c.people)
-    shares = _Sizes.of(c.chosen, many, 1 / c.chosen.shape[2], c.people)
+    plain = _Sizes.measure(c.chosen, c.shown, c.even, c.people)
+    shares = _Sizes.measure(c.chosen, many, 1 / c.chosen.shape[2], c.people)
     bounds, n = _bounds(c), round(float(c.valid.sum()))
     of_valid, of_all = (sizes.score(n, seed, resamples) for sizes in (plain, shares))
     scores = {"all": (of_valid, answered), "valid": (of_valid, 1.0), "share": (of_all, answered)}
@@ -132,7 +132,7 @@ class _Sizes:
     """Effective number of independent units."""
 
     @classmethod
-    def of(cls, chosen: Array, choices: Array, even: float, people: tuple[Codes, Codes]) -> "_Sizes":
+    def measure(cls, chosen: Array, choices: Array, even: float, people: tuple[Codes, Codes]) -> "_Sizes":
         seen = choices.sum(axis=(1, 2)) > 0
         chosen, choices = (x.reshape(len(x), -1)[seen] for x in (chosen, choices))
         people = people[0][seen], people[1][seen]

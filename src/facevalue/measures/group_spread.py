@@ -125,7 +125,7 @@ class _Noise(Protocol):
     cost: int
     """Elements of one draw."""
 
-    def drawn(self, rng: np.random.Generator, draws: int) -> Array:
+    def draw(self, rng: np.random.Generator, draws: int) -> Array:
         """Deviations of so many draws, shape (draws, groups, scenarios)."""
         ...
 
@@ -144,7 +144,7 @@ class _DealtLabels:
         self._means = np.where(np.isfinite(scores), self._observed[0][group], np.nan)
         self.cost = groups * (group.size + scores.shape[1])
 
-    def drawn(self, rng: np.random.Generator, draws: int) -> Array:
+    def draw(self, rng: np.random.Generator, draws: int) -> Array:
         return self._deal(self._scores, rng, draws)
 
     def with_differences(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array]:
@@ -198,11 +198,11 @@ class _OwnErrors:
         self._residuals, self._groups = residuals, groups
         self.cost = groups * (group.size + scores.shape[1])
 
-    def drawn(self, rng: np.random.Generator, draws: int) -> Array:
+    def draw(self, rng: np.random.Generator, draws: int) -> Array:
         return np.concatenate([self._errors(rng, many) for many in _steps(draws, self.cost)])
 
     def with_differences(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array]:
-        errors = self.drawn(rng, draws)
+        errors = self.draw(rng, draws)
         return errors, np.broadcast_to(self._observed, errors.shape)
 
     def _errors(self, rng: np.random.Generator, draws: int) -> Array:
@@ -228,7 +228,7 @@ def _floor_and_interval(
     if rare.size:
         hits = p[rare] * (1 + resamples)
         for many in _steps(most_draws - resamples, noise.cost):
-            more = _with_mean(_spread(noise.drawn(rng, many)))
+            more = _with_mean(_spread(noise.draw(rng, many)))
             hits += np.nansum(more[:, rare] >= value[rare] - 1e-12, axis=0)
         p[rare] = hits / (1 + most_draws)
     plain = _spread(noise_draws) ** 2

@@ -112,12 +112,12 @@ class MissingAnswers:
         people = [who for groups in self.by.groups for who in groups.columns(answers.columns)]
         keys = [(nobody, nobody, pl.col("(unit)")), *((of, group, whose.hash(1)) for of, group, whose in people)]
         intervention = pl.col("intervention").cast(pl.String) if "intervention" in rows.columns else pl.lit(PLAIN)
-        asked = {"prompt": self.by.asked(rows.columns), "intervention": intervention}
-        used = sorted({name for e in (*asked.values(), *chain(*keys)) for name in e.meta.root_names()})
+        columns = {"prompt": self.by.question_name(rows.columns), "intervention": intervention}
+        used = sorted({name for e in (*columns.values(), *chain(*keys)) for name in e.meta.root_names()})
         sums = rows.group_by(used).agg(pl.col(f"({name})").sum().alias(name) for name in _SUMS)
         for dimension, group, whose in keys:
             grouped = sums.filter(group.is_not_null()) if group.meta.root_names() else sums
-            self._cells.add(grouped.select(*_SUMS, **asked, dimension=dimension, group=group, unit=whose))
+            self._cells.add(grouped.select(*_SUMS, **columns, dimension=dimension, group=group, unit=whose))
         if record() is not None:
             for _, _, whose in people:
                 self._call(sums.select(whose.hash(1)).to_series(), sums.select(whose).to_series())

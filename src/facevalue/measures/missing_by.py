@@ -78,7 +78,7 @@ class MissingBy:
     groups: tuple[Grouped, ...] = ()
     prompt: tuple[str, ...] = ()
 
-    def asked(self, columns: Collection[str]) -> pl.Expr:
+    def question_name(self, columns: Collection[str]) -> pl.Expr:
         """What was asked, of a frame with these columns; null for what has no name."""
         names = [pl.col(name).cast(pl.String) for name in self.prompt if name in columns]
         if not names:

@@ -87,13 +87,13 @@ class Bounds:
         """The same in another unit, as in percent; `factor` above zero."""
         return Bounds(factor * self.value, factor * self.low, factor * self.high, self.missing, factor * self.se)
 
-    def widened_to(self, value: Array) -> "Bounds":
+    def widen_to(self, value: Array) -> "Bounds":
         """The same, wide enough to hold a value, which may weigh answers otherwise than the bounds do.
 
         Examples
         --------
         >>> share = phi_bounds(Replies(np.array([[3.0]]), np.array([[4.0]]), np.array([[4.0]])))
-        >>> share.widened_to(np.array([0.7])).low.item()
+        >>> share.widen_to(np.array([0.7])).low.item()
         0.7
         """
         low, high = (
@@ -107,12 +107,13 @@ class Bounds:
         return Bounds(*(getattr(self, name)[rows] for name in Bounds.__slots__))
 
 
-def per_request(totals: Sequence[Array]) -> tuple[Array, Array, Array]:
+def weigh_cells_alike(totals: Sequence[Array]) -> tuple[Array, Array, Array]:
     """Sums of scores, valid answers and number asked of each cell, per answer asked for, so that cells weigh alike.
 
     Examples
     --------
-    >>> [part.tolist() for part in per_request((np.array([3.0, 0.0]), np.array([4.0, 0.0]), np.array([10.0, 0.0])))]
+    >>> totals = np.array([3.0, 0.0]), np.array([4.0, 0.0]), np.array([10.0, 0.0])
+    >>> [part.tolist() for part in weigh_cells_alike(totals)]
     [[0.3, 0.0], [0.4, 0.0], [1.0, 0.0]]
     """
     sums, valid, requests = totals

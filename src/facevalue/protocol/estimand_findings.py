@@ -99,7 +99,7 @@ def findings_of(
         of=(of,),
         noun=statistic.noun(by),
         subject=statistic.subject(by, sides),
-        moved=statistic.moved(by, up, down, sides, words),
+        moved=statistic.direction_forms(by, up, down, sides, words),
         quantity=statistic.phrase(words),
         effect=statistic.effect,
         unit=unit,

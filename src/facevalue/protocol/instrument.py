@@ -86,7 +86,7 @@ def add_rates(
     for by in cuts:
         rows, columns = breakdown.rows(pictures, by), breakdown.columns(by)
         cells = shift.cells(rate, breakdown.sets.identity, rows, columns, len(breakdown.sets.identities))
-        labels = breakdown.labelled(cells.labels)
+        labels = breakdown.make_labels(cells.labels)
         table.add(measure, labels, shares(cells.sums, cells.counts), keep=cells.shown > 0)
 
 

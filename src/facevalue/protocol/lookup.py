@@ -7,14 +7,13 @@ from typing import NamedTuple
 
 import polars as pl
 
-from facevalue.measures.base import Measure, written
+from facevalue.measures.base import POOLED, Measure, written
 from facevalue.measures.caveats import MISSING_ANSWERS, caveat_of
 from facevalue.measures.estimates import FIXED, complete, condition, label_columns
 from facevalue.measures.interval_method import describe_method
 from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.verdicts import Verdict
 
-POOLED = "(all models)"
 CROSSED = " x "
 """What stands between the dimensions of a level that crosses two."""
 ALPHA = 0.05

@@ -9,9 +9,9 @@ from rich.console import Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from facevalue.measures.base import Measure
+from facevalue.measures.base import POOLED, Measure
 from facevalue.measures.missing_answers import SHARE
-from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex
+from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.protocol.page import Page
 from facevalue.report import formatting
 from facevalue.report.answer import answered, unanswered

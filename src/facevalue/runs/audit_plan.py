@@ -172,7 +172,7 @@ class Rates:
 
     def cost(self, sizes: StudySizes) -> float | None:
         """Price of a request of a study; None where it is not known."""
-        return None if self.prices is None else self.prices.cost(*sizes.per_request)
+        return None if self.prices is None else self.prices.cost(*sizes.weigh_cells_alike)
 
     def hours(self, sizes: StudySizes) -> float | None:
         """Hours that a request of a study takes; None where that is not known."""
@@ -393,7 +393,7 @@ def _planned(
     sizes: StudySizes, size: StudySize, rates: Rates, note: str = "", *, sizes_offered: tuple[SizeOffered, ...] = ()
 ) -> PlannedStudy:
     study, plan = sizes.study, sizes.precision
-    prompt, completion = sizes.per_request
+    prompt, completion = sizes.weigh_cells_alike
     cost, hours = rates.cost(sizes), rates.hours(sizes)
     spread = sizes.spread
     return PlannedStudy(

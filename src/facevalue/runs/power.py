@@ -92,7 +92,7 @@ def detection(
     clusters, items = plan.clusters, plan.items
     if sample is not None:
         clusters, items = plan.units(study.sample(sample, seed, 1 if exact else study.repeats))
-    if not np.isfinite(spread.at(items)):
+    if not np.isfinite(spread.sd(items)):
         raise DataError(
             f"The pilot asked too little to say what {items:.3g} {plan.item} for each of the {plan.cluster} give."
         )
@@ -114,7 +114,7 @@ def detection(
         level=level,
         tests=plan.tests,
         power=POWER,
-        sd=spread.at(items, effect or 0.0),
+        sd=spread.sd(items, effect or 0.0),
         source=spread.source,
         advice="" if plan.advice is None or isinstance(spread, Respondents) else plan.advice(spread),
         unplanned=plan.unplanned,
@@ -210,11 +210,11 @@ def _reach(
         return _reach_of_square(spread, items, sampled, share, tests, level, effect, freedom, largest)
     k = float(detectable(1.0, sampled, level, POWER, most_df))
     rest = 1 - (k * spread.growth) ** 2
-    reach = k * spread.at(items) / np.sqrt(rest) if rest > 0 else np.nan
+    reach = k * spread.sd(items) / np.sqrt(rest) if rest > 0 else np.nan
     needed = None
     if effect is not None:
         needed = int(
-            np.ceil(float(clusters_needed(spread.at(items, effect), effect, level, POWER, most_df)) / share - 1e-9)
+            np.ceil(float(clusters_needed(spread.sd(items, effect), effect, level, POWER, most_df)) / share - 1e-9)
         )
     return Reach(tests, sampled, float(reach) if reach <= largest else None, needed)
 
@@ -239,8 +239,8 @@ def _reach_of_square(
     from scipy import special  # noqa: PLC0415 - slow to import
 
     size = float(special.chndtrinc(special.chdtri(freedom, level), freedom, 1 - POWER))
-    reach = np.sqrt(size / sampled) * spread.at(items) if sampled > 1 else np.nan
-    needed = None if effect is None else int(np.ceil(size * (spread.at(items, effect) / effect) ** 2 / share - 1e-9))
+    reach = np.sqrt(size / sampled) * spread.sd(items) if sampled > 1 else np.nan
+    needed = None if effect is None else int(np.ceil(size * (spread.sd(items, effect) / effect) ** 2 / share - 1e-9))
     return Reach(tests, sampled, float(reach) if reach <= largest else None, needed)
 
 
@@ -258,7 +258,7 @@ def _sample(
     for k in range(1, int(plan.items) + 1):
         if isinstance(spread, Respondents):
             enough = finds(spread.shifts(k, effect), rarest, level, POWER, plan.largest)
-        elif np.isfinite(spread.at(k)):
+        elif np.isfinite(spread.sd(k)):
             reach = _reach(
                 spread, k, plan.clusters, share, 1, level, None, largest=plan.largest, most_df=most_df
             ).detectable

@@ -147,7 +147,7 @@ class StudySizes:
         return expected_spread(study, exact=exact, pilot=None)
 
     @cached_property
-    def per_request(self) -> tuple[float, float]:
+    def weigh_cells_alike(self) -> tuple[float, float]:
         """Tokens of a prompt and of a reply: as the pilot counted them, or roughly."""
         if self.pilot is not None and np.isfinite(self.pilot.prompt_tokens):
             return self.pilot.prompt_tokens, self.pilot.completion_tokens
@@ -198,7 +198,7 @@ class StudySizes:
         if sample < self.study.whole:
             clusters, items = plan.units(self.study.study.sample(sample, self.seed, self.study.repeats))
         effect = None
-        if clusters and np.isfinite(spread.at(items)):
+        if clusters and np.isfinite(spread.sd(items)):
             effect = detected_by_all(reaches_of(plan, spread, clusters, items, any_time=self.is_stopping))
         if effect is None:
             return StudySize(sample, requests, clusters, items)

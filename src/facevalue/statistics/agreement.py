@@ -16,7 +16,7 @@ from facevalue.statistics.answer_arrays import NOT_ASKED
 from facevalue.statistics.breakdown import Breakdown, Codes
 from facevalue.statistics.contrasts import require_cue
 from facevalue.statistics.shifts import SEED
-from facevalue.statistics.statistic import Definitions, Score, Statistic, beside, register
+from facevalue.statistics.statistic import Definitions, Score, Statistic, companion_measures, register
 
 if TYPE_CHECKING:
     from facevalue.measures.estimates import EstimateTable
@@ -44,7 +44,7 @@ class _BesideFloor(Statistic):
 
         beyond, rate, floor = (model.measures[name] for name in names)
         difference = cells(agreement.beyond)
-        labels = model.breakdown.labelled(difference.labels)
+        labels = model.breakdown.make_labels(difference.labels)
         keep = (cells(agreement.rate).shown > 0) & estimand.holds(difference.labels, difference.shown.size)
         means = cluster_bootstrap.means(difference.sums, difference.counts, SEED, largest=1.0)
         table.add(beyond, labels, means, keep=keep)
@@ -99,7 +99,7 @@ class Flip(_BesideFloor):
             rate: ("Share of answers that differ from that about the base", "p (1 - p') + p' (1 - p)"),
             floor: ("Share of answers that differ where one picture is asked twice", "2 p (1 - p) n / (n - 1)"),
         }
-        return out | beside(out[name], texts, limits=(0.0, 1.0), unbounded="")
+        return out | companion_measures(out[name], texts, limits=(0.0, 1.0), unbounded="")
 
     def estimate(self, table: "EstimateTable", estimand: "Estimand", model: "ModelScores") -> None:
         """Add flips beyond the floor, their rate and the floor."""
@@ -189,8 +189,8 @@ class Similarity(_BesideFloor):
         beyond = {lost: ("Similarity that two lists about one picture have beyond it", f"{floor} - {name}")}
         return (
             out
-            | beside(out[name], beyond, signed=True, limits=(-1.0, 1.0), unbounded=_OF_SAME_REPLIES)
-            | beside(out[name], twice, signed=False, limits=(0.0, 1.0))
+            | companion_measures(out[name], beyond, signed=True, limits=(-1.0, 1.0), unbounded=_OF_SAME_REPLIES)
+            | companion_measures(out[name], twice, signed=False, limits=(0.0, 1.0))
         )
 
     def estimate(self, table: "EstimateTable", estimand: "Estimand", model: "ModelScores") -> None:

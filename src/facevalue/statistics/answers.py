@@ -11,6 +11,7 @@ import polars as pl
 from facevalue.answers import NA, NA_DTYPE
 from facevalue.design import Factor
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.measures.base import POOLED
 from facevalue.measures.estimates import FIXED, TYPED
 from facevalue.measures.missing_answers import LABELS, MissingAnswers
 from facevalue.measures.missing_by import Grouped, MissingBy
@@ -18,7 +19,7 @@ from facevalue.statistics.answer_arrays import AnswerArrays, Axes, collect
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown, Codes
 from facevalue.statistics.rivals import ALIKE, EACH_OTHER, LEVELS_MEAN, OTHERS
 from facevalue.statistics.sets import NO_PICTURE, Sets
-from facevalue.statistics.shifts import POOLED, SEED
+from facevalue.statistics.shifts import SEED
 from facevalue.statistics.statistic import MOST_LEVELS, Score
 
 PICTURE, UNIT, MODEL, MASS, MISSING = "picture", "unit", "model", "mass", "missing"

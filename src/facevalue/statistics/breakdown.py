@@ -84,7 +84,7 @@ class Breakdown:
         """Whether any two pictures of a unit are a pair, not the base and another."""
         return bool(self.sets.of_both)
 
-    def paired(self, name: str) -> bool:
+    def varies_within_units(self, name: str) -> bool:
         """Whether a unit has several levels of a factor."""
         return name in self._of_items or self.sets.varies(name)
 
@@ -130,7 +130,7 @@ class Breakdown:
         ]
         return reduce(mul, slicings).present() if slicings else Slicing.whole(at.size)
 
-    def labelled(self, labels: Labels) -> Labels:
+    def make_labels(self, labels: Labels) -> Labels:
         """Labels of estimates, from levels of factors."""
         if not self.shared:
             return labels

@@ -35,7 +35,13 @@ from facevalue.statistics.rivals import (
     unit_means,
 )
 from facevalue.statistics.sets import BESIDE
-from facevalue.statistics.shifts import SEED, bounds_from_mean, difference, difference_bounds, from_mean
+from facevalue.statistics.shifts import (
+    SEED,
+    bound_difference,
+    bound_difference_from_mean,
+    estimate_difference,
+    estimate_difference_from_mean,
+)
 from facevalue.statistics.statistic import (
     SUM_OF_SCORES,
     Definitions,
@@ -43,7 +49,7 @@ from facevalue.statistics.statistic import (
     PairNames,
     Score,
     Statistic,
-    beside,
+    companion_measures,
     contrast_form,
     form_of,
     register,
@@ -113,7 +119,7 @@ class Shift(Statistic):
         """Names of the measures of its size."""
         return size_names(name) if self.size else ()
 
-    def described(self, name: str, *, tested: bool) -> tuple[str, ...]:
+    def untested_measures(self, name: str, *, tested: bool) -> tuple[str, ...]:
         """Names of what is not tested; its size is left out, which chance makes larger."""
         return () if tested else (name,)
 
@@ -127,7 +133,7 @@ class Shift(Statistic):
                 corrected: (f"Size of {name} without the part that chance adds", f"sqrt(max(0, {name}² - se²))"),
             }
             limits = (0.0, out[name].limits[1])
-            out |= beside(out[name], texts, signed=False, comparison=False, limits=limits)
+            out |= companion_measures(out[name], texts, signed=False, comparison=False, limits=limits)
         return out
 
     def estimate(self, table: "EstimateTable", estimand: "Estimand", model: "ModelScores") -> None:
@@ -142,7 +148,7 @@ class Shift(Statistic):
         ranked = cluster_bootstrap.wilcoxon(cells.sums, cells.counts) if self.rank_test else None
         model.enter(table, estimand, cells.labels, signed, bounds=bounds, keep=keep, p_paper=ranked)
         if self.size:
-            labels = model.breakdown.labelled(cells.labels)
+            labels = model.breakdown.make_labels(cells.labels)
             plain, corrected = (model.measures[name] for name in size_names(model.name_of(estimand)))
             size, ends = shift.magnitude(signed), None if bounds is None else size_bounds(bounds)
             table.add(plain, labels, size, p=signed.p_zero, floor=shift.floor(signed), keep=keep, bounds=ends)
@@ -153,7 +159,7 @@ class Shift(Statistic):
         """Each picture less its base."""
         return shifts_of(unit_means(answers, breakdown, score), breakdown).select(*estimand.by, UNIT, VALUE)
 
-    def moved(self, by: Sequence[str], up: str, down: str, sides: PairNames, quantity: str) -> Forms:
+    def direction_forms(self, by: Sequence[str], up: str, down: str, sides: PairNames, quantity: str) -> Forms:
         """Forms of a shift from the base, which is named where there is one."""
         return (f"{up} than {sides.base}", f"{down} than {sides.base}") if sides.base else (up, down)
 
@@ -296,7 +302,7 @@ class Gap(_BetweenLevels):
             require_cue("shift", breakdown)
             if self.factor in breakdown.sets.cue:
                 raise DataError(f"Shifts are those of {self.factor!r}: break them down by it, or compare scores.")
-        alone = "" if breakdown.paired(self.factor) else f"A unit has one level of {self.factor!r}"
+        alone = "" if breakdown.varies_within_units(self.factor) else f"A unit has one level of {self.factor!r}"
         self.check_levels(breakdown, alone)
 
     def check_score(self, score: Score, *, sides: bool) -> None:
@@ -309,18 +315,18 @@ class Gap(_BetweenLevels):
 
     def is_between_units(self, breakdown: Breakdown) -> bool:
         """Whether a unit has one level of the factor."""
-        return not breakdown.paired(self.factor)
+        return not breakdown.varies_within_units(self.factor)
 
     def is_within_units(self, breakdown: Breakdown) -> bool:
         """Whether units have several levels of the factor."""
-        return breakdown.paired(self.factor)
+        return breakdown.varies_within_units(self.factor)
 
     def quantity(self, breakdown: Breakdown) -> str:
         """Name of the gap: of shifts, between units, or within them."""
         if self.of_shifts:
             return "shift_gap"
         within = {LEVELS_MEAN: "gap_from_mean", ALIKE: "gap_from_alike"}.get(self.versus, "paired_gap")
-        return within if breakdown.paired(self.factor) else "gap"
+        return within if breakdown.varies_within_units(self.factor) else "gap"
 
     def limits(self, score: Score, breakdown: Breakdown) -> tuple[float, float]:
         """The scale's span either way, and twice that of shifts."""
@@ -329,7 +335,7 @@ class Gap(_BetweenLevels):
 
     def is_paired(self, breakdown: Breakdown) -> bool:
         """Whether it is within units."""
-        return not self.of_shifts and breakdown.paired(self.factor)
+        return not self.of_shifts and breakdown.varies_within_units(self.factor)
 
     def definition(self, breakdown: Breakdown, score: Score) -> tuple[str, str]:
         """Title and equation of the kind of gap."""
@@ -345,16 +351,16 @@ class Gap(_BetweenLevels):
             return
         at = model.breakdown.sets.varied if self.of_shifts else model.breakdown.stimuli(estimand.factors)
         split = model.split(at, self.factor, estimand.by)
-        sums, counts, is_shown = split.of(model.values.delta if self.of_shifts else model.values.phi[at])
+        sums, counts, is_shown = split.sum_levels(model.values.delta if self.of_shifts else model.values.phi[at])
         poles, replies, base = model.poles, None, None
         if model.totals is not None:
             has_requests, of_base = model.totals[2] > 0, model.breakdown.sets.base_of
             counted = has_requests[at]
             if self.of_shifts:
                 counted = counted & has_requests[of_base] & (of_base >= 0)[:, None]
-            replies = [split.of(np.where(counted, total[at], 0.0))[0] for total in model.totals]
+            replies = [split.sum_levels(np.where(counted, total[at], 0.0))[0] for total in model.totals]
             if self.of_shifts:
-                base = [split.of(np.where(counted, total[of_base], 0.0))[0] for total in model.totals]
+                base = [split.sum_levels(np.where(counted, total[of_base], 0.0))[0] for total in model.totals]
         leaves_out = model.score.leaves_out
         if leaves_out and replies is not None:  # each answer stands for itself, as in a mean
             sums, counts = replies[0], replies[1]
@@ -367,19 +373,19 @@ class Gap(_BetweenLevels):
             rivals = [i for i, name in enumerate(levels) if name == rival or (rival in rest and name != level)]
             pair = [(sums[:, side].sum(axis=1), counts[:, side].sum(axis=1)) for side in (rivals, place)]
             if rival == LEVELS_MEAN:
-                gaps.append(from_mean(sums, counts, place[0], model.score.span))
+                gaps.append(estimate_difference_from_mean(sums, counts, place[0], model.score.span))
             elif leaves_out:
                 gaps.append(ratio_differences(pair[0], pair[1], model.score.span or np.inf))
             else:
-                gaps.append(difference(pair, model.score.span, pooled=not self.welch, within=is_within))
+                gaps.append(estimate_difference(pair, model.score.span, pooled=not self.welch, within=is_within))
             keep.append(is_shown[place].any(axis=0) & is_shown[rivals].any(axis=0))
             if replies is not None:
                 paired = is_within or bool(((pair[0][1] > 0) & (pair[1][1] > 0)).any())
                 sides = place, rivals
                 bounds.append(
-                    bounds_from_mean(replies, place[0], poles)
+                    bound_difference_from_mean(replies, place[0], poles)
                     if rival == LEVELS_MEAN
-                    else difference_bounds(replies, base, sides, poles, paired=paired)
+                    else bound_difference(replies, base, sides, poles, paired=paired)
                 )
             for name, of_cells in split.labels.items():
                 labels[name] += of_cells
@@ -404,7 +410,7 @@ class Gap(_BetweenLevels):
                 "family": family,
             }  # fmt: skip
             table.add(
-                measure, breakdown.labelled({**cells, self.factor: levels}), contrast.estimates,
+                measure, breakdown.make_labels({**cells, self.factor: levels}), contrast.estimates,
                 bounds=None if cell.replies is None else contrast.bounds,
                 keep=cell.is_shown & estimand.holds(cells, len(levels)),
                 **(tests if estimand.tested else {}),
@@ -428,7 +434,7 @@ class Gap(_BetweenLevels):
         """Form of the level."""
         return f"{{{self.factor}}}"
 
-    def moved(self, by: Sequence[str], up: str, down: str, sides: PairNames, quantity: str) -> Forms:
+    def direction_forms(self, by: Sequence[str], up: str, down: str, sides: PairNames, quantity: str) -> Forms:
         """Forms of a level that is higher or lower than the other."""
         peer, within = contrast_form(self.factor), within_form(by)
         if self.of_shifts:
@@ -550,7 +556,7 @@ class Preference(_BetweenLevels):
         """Form of the picture that is preferred."""
         return f"{{{self.factor}}}" if self.factor else form_of(by) or sides.counterpart or "What was changed"
 
-    def moved(self, by: Sequence[str], up: str, down: str, sides: PairNames, quantity: str) -> Forms:
+    def direction_forms(self, by: Sequence[str], up: str, down: str, sides: PairNames, quantity: str) -> Forms:
         """Forms of a preference for or against."""
         peer = contrast_form(self.factor) if self.factor else sides.base or "the base"
         if self.factor:

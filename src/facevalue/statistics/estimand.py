@@ -13,7 +13,7 @@ from facevalue.measures.base import Measure
 from facevalue.measures.slicing import Labels
 from facevalue.statistics.breakdown import Breakdown
 from facevalue.statistics.rivals import ALIKE
-from facevalue.statistics.statistic import Score, Statistic, Unsigned, names_in
+from facevalue.statistics.statistic import Score, Statistic, Unsigned, check_names
 
 CORRECTIONS = ("holm", "bh", "by")
 
@@ -70,9 +70,9 @@ class Estimand:
 
     def __post_init__(self) -> None:
         self._check_types()
-        object.__setattr__(self, "by", names_in(self.by, "by"))
-        object.__setattr__(self, "scores", names_in(self.scores, "scores"))
-        object.__setattr__(self, "only", {name: names_in(self.only[name], "only") for name in self.only})
+        object.__setattr__(self, "by", check_names(self.by, "by"))
+        object.__setattr__(self, "scores", check_names(self.scores, "scores"))
+        object.__setattr__(self, "only", {name: check_names(self.only[name], "only") for name in self.only})
         kind, says_difference = self.statistic.kind, self.statistic.says_difference
         if self.correction not in CORRECTIONS:
             raise UnknownNameError("correction", self.correction, CORRECTIONS)

@@ -61,7 +61,7 @@ class Mean(Statistic):
 
     def estimate(self, table: "EstimateTable", estimand: "Estimand", model: "ModelScores") -> None:
         """Add the means of cells."""
-        cells, bounds = model.scored(estimand)
+        cells, bounds = model.sum_scores(estimand)
         if model.score.is_share:
             means: Estimates = estimators.shares(cells.sums, cells.counts)
         elif model.score.leaves_out:
@@ -101,7 +101,7 @@ class Lean(Statistic):
     def estimate(self, table: "EstimateTable", estimand: "Estimand", model: "ModelScores") -> None:
         """Add the leans of cells."""
         score = model.score
-        cells, bounds = model.scored(estimand)
+        cells, bounds = model.sum_scores(estimand)
         largest = None if score.span is None else score.span / 2
         means = unit_ratios.ratios if score.leaves_out else cluster_bootstrap.means
         leans = means(cells.sums - score.middle * cells.counts, cells.counts, SEED, largest=largest)
@@ -121,6 +121,6 @@ class Lean(Statistic):
         """Form of whose answers lean."""
         return form_of(by) or "All answers"
 
-    def moved(self, by: Sequence[str], up: str, down: str, sides: PairNames, quantity: str) -> Forms:
+    def direction_forms(self, by: Sequence[str], up: str, down: str, sides: PairNames, quantity: str) -> Forms:
         """Forms of a lean to either end."""
         return f"{quantity} up by {{size}}", f"{quantity} down by {{size}}"

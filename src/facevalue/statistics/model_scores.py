@@ -9,16 +9,16 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures import cluster_bootstrap, group_spread, shift
-from facevalue.measures.base import Measure
+from facevalue.measures.base import POOLED, Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable, with_adjusted
-from facevalue.measures.missing_data_bounds import Bounds, Replies, per_request, phi_bounds
+from facevalue.measures.missing_data_bounds import Bounds, Replies, phi_bounds, weigh_cells_alike
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.measures.wanted import wanted
 from facevalue.statistics.answer_arrays import AnswerArrays
 from facevalue.statistics.breakdown import Breakdown, Codes
 from facevalue.statistics.estimand import Estimand
-from facevalue.statistics.shifts import POOLED, SEED, Shifts
+from facevalue.statistics.shifts import SEED, Shifts
 from facevalue.statistics.statistic import Score
 
 
@@ -72,7 +72,7 @@ class LevelSplit:
     labels: dict[str, list[str | None]]
     is_of_prompt: bool
 
-    def of(self, values: Array) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+    def sum_levels(self, values: Array) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
         """Sums and counts of shape (units, levels, cells) of values of these pictures, and which cells are shown."""
         cells = self.model.cells(values, self.at, self.rows, self.columns)
         return self._by_level(cells.sums), self._by_level(cells.counts), self._by_level(cells.shown > 0)
@@ -137,10 +137,10 @@ class ModelScores:
         """
         p, family = (estimates.p_zero, estimand.family_name) if estimand.tested else (None, None)
         if columns.get("bounds") is not None:
-            columns["bounds"] = columns["bounds"].widened_to(estimates.value)
+            columns["bounds"] = columns["bounds"].widen_to(estimates.value)
         columns["keep"] = columns["keep"] & estimand.holds(labels, estimates.value.size)
         measure = self.measures[self.name_of(estimand)]
-        table.add(measure, self.breakdown.labelled(labels), estimates, p=p, family=family, **columns)
+        table.add(measure, self.breakdown.make_labels(labels), estimates, p=p, family=family, **columns)
 
     @property
     def poles(self) -> tuple[float, float]:
@@ -161,7 +161,7 @@ class ModelScores:
         """Partition what is varied, and the items, by factors."""
         return self.breakdown.rows(self.breakdown.sets.varied, by), self.breakdown.columns(by)
 
-    def scored(self, estimand: Estimand) -> tuple[shift.Cells, Bounds | None]:
+    def sum_scores(self, estimand: Estimand) -> tuple[shift.Cells, Bounds | None]:
         """Sums and counts of mean scores by unit and cell, and bounds of the cells' means.
 
         Of a score that leaves answers out all answers are summed instead, as each stands for itself: a picture of whose
@@ -193,10 +193,10 @@ class ModelScores:
         """Scores of the levels that units have of an estimand's factor, cell by cell."""
         at = self.breakdown.stimuli(estimand.factors)
         split = self.split(at, estimand.compared_factor, estimand.by)
-        sums, counts, is_shown = split.of(self.values.phi[at])
+        sums, counts, is_shown = split.sum_levels(self.values.phi[at])
         means, totals = cluster_bootstrap.ratio(sums, counts), None
         if self.totals is not None:
-            totals = per_request([split.of(total[at])[0] for total in self.totals])
+            totals = weigh_cells_alike([split.sum_levels(total[at])[0] for total in self.totals])
         for cell in range(means.shape[-1]):
             replies = None if totals is None else Replies(*(total[..., cell] for total in totals))
             labels = {name: of_cells[cell] for name, of_cells in split.labels.items()}
@@ -271,7 +271,7 @@ class Program:
         if score.span is None or not totals:
             totals = None
         elif not score.leaves_out:
-            totals = per_request(totals)
+            totals = weigh_cells_alike(totals)
         return ModelScores(self.breakdown, self.measures, score, values, answers, totals)
 
     def _together(self, models: Iterable[Sequence[ModelScores]]) -> list[ModelScores]:

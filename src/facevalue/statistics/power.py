@@ -175,7 +175,7 @@ class SimulatedRanges(UnitSpread):
     steps: int = 1
     span: float = 1.0
 
-    def at(self, items: float, effect: float = 0.0) -> float:
+    def sd(self, items: float, effect: float = 0.0) -> float:
         """SD between units of their mean range less its floor, over so many questions."""
         rng = np.random.default_rng(SEED)
         rows = max(round(items), 1) * self.orderings

@@ -42,7 +42,7 @@ class UnitSpread:
 
     Examples
     --------
-    >>> UnitSpread(mean=0.1, within=0.2, items=10, source="a pilot").at(items=10)
+    >>> UnitSpread(mean=0.1, within=0.2, items=10, source="a pilot").sd(items=10)
     0.1
     """
 
@@ -53,7 +53,7 @@ class UnitSpread:
     growth: float = 0.0
     chance: float = 0.0
 
-    def at(self, items: float, effect: float = 0.0) -> float:
+    def sd(self, items: float, effect: float = 0.0) -> float:
         """SD between clusters where each has so many items, drawn without replacement from those there are.
 
         Parameters
@@ -123,7 +123,7 @@ class Respondents:
     Examples
     --------
     >>> few, many = Respondents(replies=4), Respondents(replies=12)
-    >>> round(few.at(25), 3), round(many.at(25), 3)
+    >>> round(few.sd(25), 3), round(many.sd(25), 3)
     (0.067, 0.043)
     """
 
@@ -150,7 +150,7 @@ class Respondents:
         """The same in two runs that are compared."""
         return RespondentsTwice(self.replies, self.steps, self.span, self.person, self.picture)
 
-    def at(self, items: float, effect: float = 0.0) -> float:
+    def sd(self, items: float, effect: float = 0.0) -> float:
         """SD between units of their mean shift over so many questions."""
         return float(self.shifts(items, effect).std())
 

@@ -17,7 +17,7 @@ from facevalue.statistics.answer_arrays import NOT_ASKED, AnswerArrays
 from facevalue.statistics.breakdown import DIMENSION, Breakdown
 from facevalue.statistics.rivals import UNIT, VALUE
 from facevalue.statistics.shifts import SEED
-from facevalue.statistics.statistic import Definitions, Score, Unsigned, beside, phrase_of, register
+from facevalue.statistics.statistic import Definitions, Score, Unsigned, companion_measures, phrase_of, register
 
 if TYPE_CHECKING:
     from facevalue.design import Design
@@ -85,7 +85,9 @@ class Range(Unsigned):
         out = super().measures(name, breakdown, score)
         title = f"Range within units that one in ten exceeds: {phrase_of(score, out[name].title)}"
         (tail,) = self.companions(name)
-        return out | beside(out[name], {tail: (title, "90th percentile, linear, of max - min")}, comparison=False)
+        return out | companion_measures(
+            out[name], {tail: (title, "90th percentile, linear, of max - min")}, comparison=False
+        )
 
     def estimate(self, table: "EstimateTable", estimand: "Estimand", model: "ModelScores") -> None:
         """Add the mean range of each cell, and the one that one in ten exceeds (`measures.set_ranges`)."""
@@ -100,7 +102,7 @@ class Range(Unsigned):
             bounds: tuple[Bounds | None, Bounds | None] = (None, None)
             if model.totals is not None:
                 bounds = summary_bounds(cell.scores, cell.were_asked, model.poles, clusters=cell.clusters)
-            labels, family = model.breakdown.labelled(cell.labels), estimand.family_name if estimand.tested else None
+            labels, family = model.breakdown.make_labels(cell.labels), estimand.family_name if estimand.tested else None
             floor = ranges.floor if estimand.tested else replace(ranges.floor, p=np.full(1, np.nan))
             table.add(measure, labels, ranges.mean, floor=floor, bounds=bounds[0], family=family)
             table.add(tail, labels, ranges.tail, floor=ranges.tail_floor, bounds=bounds[1])

@@ -47,7 +47,7 @@ def compared_levels(
     """
     selected = rows.select(*columns, factor, UNIT, VALUE)
     compared = group_sides(selected, [factor], versus).drop(factor)
-    if not breakdown.paired(factor):
+    if not breakdown.varies_within_units(factor):
         return compared
     first, second = (pl.col(VALUE).filter(pl.col(SIDE) == which).mean() for which in (True, False))
     return compared.group_by(pl.exclude(SIDE, VALUE)).agg((first - second).alias(VALUE))

@@ -12,14 +12,13 @@ from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.missing_data_bounds import Bounds, Replies, contrast_bounds, per_request, shift_bounds
+from facevalue.measures.missing_data_bounds import Bounds, Replies, contrast_bounds, shift_bounds, weigh_cells_alike
 from facevalue.measures.shift import Cells
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.measures.terms import terms_of
 from facevalue.statistics.sets import Sets
 
 SEED = 20260  # of all resampling: the same answers always give the same estimates
-POOLED = "(all models)"
 
 
 @dataclass(frozen=True)
@@ -169,7 +168,7 @@ def derived(
     table.add(measure, labels, result, floor=floor, bounds=bounds)
 
 
-def difference_bounds(
+def bound_difference(
     varied: Sequence[Array],
     base: Sequence[Array] | None,
     sides: tuple[list[int], list[int]],
@@ -181,7 +180,7 @@ def difference_bounds(
 
     def replies(totals: Sequence[Array], of_side: list[int]) -> Replies:
         summed = [total[:, of_side].sum(axis=1) for total in totals]
-        return Replies(*(per_request(summed) if paired else summed))
+        return Replies(*(weigh_cells_alike(summed) if paired else summed))
 
     level, contrast = (replies(varied, of_side) for of_side in sides)
     if base is None:
@@ -193,7 +192,7 @@ def difference_bounds(
     return contrast_bounds(compared, [1, -1, -1, 1], poles)
 
 
-def from_mean(sums: Array, counts: Array, level: int, span: float | None) -> Estimates:
+def estimate_difference_from_mean(sums: Array, counts: Array, level: int, span: float | None) -> Estimates:
     """How far a level lies from the mean of the unit's levels; sums and counts have shape (units, levels, cells)."""
     means = cluster_bootstrap.ratio(sums, counts)
     has_level = np.isfinite(means)
@@ -205,12 +204,12 @@ def from_mean(sums: Array, counts: Array, level: int, span: float | None) -> Est
     return cluster_bootstrap.means(apart, is_compared.astype(np.float64), SEED, largest=largest)
 
 
-def bounds_from_mean(totals: Sequence[Array], level: int, poles: tuple[float, float]) -> Bounds:
-    """Bounds of what `from_mean` estimates: 1 - 1/k times the level less the mean of the unit's other k - 1 levels."""
-    of_levels = per_request(totals)
+def bound_difference_from_mean(totals: Sequence[Array], level: int, poles: tuple[float, float]) -> Bounds:
+    """Bounds of how far a level lies from the mean: (1 - 1/k) (level - mean of the unit's other k - 1 levels)."""
+    of_levels = weigh_cells_alike(totals)
     size = of_levels[2].sum(axis=1)
     weight = np.where((of_levels[2][:, level] > 0) & (size > 1), 1 - 1 / np.maximum(size, 1), 0.0)
-    rest = per_request([total.sum(axis=1) - total[:, level] for total in of_levels])
+    rest = weigh_cells_alike([total.sum(axis=1) - total[:, level] for total in of_levels])
     others = Replies(*(total * weight for total in rest))
     single = Replies(*(total[:, level] * weight for total in of_levels))
     return shift_bounds(others, single, poles).scaled(
@@ -218,7 +217,9 @@ def bounds_from_mean(totals: Sequence[Array], level: int, poles: tuple[float, fl
     )
 
 
-def difference(sides: Sequence[tuple[Array, Array]], span: float | None, *, pooled: bool, within: bool) -> Estimates:
+def estimate_difference(
+    sides: Sequence[tuple[Array, Array]], span: float | None, *, pooled: bool, within: bool
+) -> Estimates:
     """The second side's mean less the first's: between units, or within where units have both."""
     (low_sums, low_counts), (high_sums, high_counts) = sides
     have_both = (low_counts > 0) & (high_counts > 0)

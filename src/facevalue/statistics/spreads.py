@@ -14,7 +14,14 @@ from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.missing_data_bounds import Bounds, Replies, averaged, per_request, phi_bounds, spread_bounds
+from facevalue.measures.missing_data_bounds import (
+    Bounds,
+    Replies,
+    averaged,
+    phi_bounds,
+    spread_bounds,
+    weigh_cells_alike,
+)
 from facevalue.measures.set_spread import group_deviation
 from facevalue.measures.slicing import Slicing
 from facevalue.statistics.breakdown import DIMENSION, GROUP, Breakdown, Codes
@@ -129,12 +136,12 @@ class Spread(Unsigned):
                 bounds = spread_bounds([ends.at(np.array([level])) for level in np.flatnonzero(cell.is_shown)])
                 is_open = bounds.missing > 0
                 low, high = (np.where(is_open, end, value) for end in (bounds.low, bounds.high))
-                bounds = replace(bounds, low=low, high=high).widened_to(value)
+                bounds = replace(bounds, low=low, high=high).widen_to(value)
             if not estimand.tested:
                 floor = replace(floor, p=np.full(1, np.nan))
             labels = {name: [level] for name, level in cell.labels.items()}
             table.add(
-                measure, {DIMENSION: [self.factor], **model.breakdown.labelled(labels)}, spread,
+                measure, {DIMENSION: [self.factor], **model.breakdown.make_labels(labels)}, spread,
                 floor=floor, bounds=bounds, family=estimand.family_name if estimand.tested else None,
             )  # fmt: skip
 
@@ -291,7 +298,7 @@ class Tally(Unsigned):
         sides = [SIDE] if SIDE in rows.columns else []
         return rows.select(*estimand.by, DIMENSION, part, UNIT, *sides, VALUE)
 
-    def moved(self, by: Sequence[str], up: str, down: str, sides: PairNames, quantity: str) -> Forms:
+    def direction_forms(self, by: Sequence[str], up: str, down: str, sides: PairNames, quantity: str) -> Forms:
         """Form of how many questions differ."""
         return (f"groups differ in {{size}}{within_form(by)}",) * 2
 
@@ -351,6 +358,6 @@ def group_bounds(
         As in `add_spreads`.
     """
     rows, units = Slicing(groups.codes[unit], groups.labels), len(groups.codes)
-    replies = Replies(*per_request([shift.cells(total, unit, rows, items, units).sums for total in totals]))
+    replies = Replies(*weigh_cells_alike([shift.cells(total, unit, rows, items, units).sums for total in totals]))
     cells = phi_bounds(replies, poles)
     return [cells.at(at) for at in np.arange(len(groups) * len(items)).reshape(len(groups), -1)]

@@ -170,7 +170,7 @@ class Statistic:
         for parameter in fields(self):
             value = getattr(self, parameter.name)
             if parameter.type == tuple[str, ...]:
-                object.__setattr__(self, parameter.name, names_in(value, parameter.name))
+                object.__setattr__(self, parameter.name, check_names(value, parameter.name))
             elif parameter.type in _TYPES and not isinstance(value, parameter.type):  # type: ignore[arg-type]
                 raise DataError(f"`{parameter.name}` of a {self.kind} is {_TYPES[parameter.type]}, not {value!r}.")
 
@@ -248,7 +248,7 @@ class Statistic:
         """Names of those of its measures that depend on how many units or replies there are."""
         return ()
 
-    def described(self, name: str, *, tested: bool) -> tuple[str, ...]:
+    def untested_measures(self, name: str, *, tested: bool) -> tuple[str, ...]:
         """Names of what it measures and does not test."""
         return (*(() if tested else (name,)), *self.companions(name))
 
@@ -323,7 +323,7 @@ class Statistic:
         """Form of who or what a difference is of."""
         return form_of(by) or "Overall"
 
-    def moved(self, by: Sequence[str], up: str, down: str, sides: PairNames, quantity: str) -> Forms:
+    def direction_forms(self, by: Sequence[str], up: str, down: str, sides: PairNames, quantity: str) -> Forms:
         """Forms of what is said of an upward and of a downward difference; `up`, `down`: those of the score."""
         return up, down
 
@@ -378,7 +378,7 @@ class Unsigned(Statistic):
         """Form of what differs."""
         return f"{{{DIMENSION}}}"
 
-    def moved(self, by: Sequence[str], up: str, down: str, sides: PairNames, quantity: str) -> Forms:
+    def direction_forms(self, by: Sequence[str], up: str, down: str, sides: PairNames, quantity: str) -> Forms:
         """Form of what is said of a difference, which has no direction."""
         return (f"{self.difference}{quantity}{within_form(by)}",) * 2
 
@@ -387,7 +387,7 @@ class Unsigned(Statistic):
         return {DIMENSION: (self.factor,)}
 
 
-def names_in(names: object, what: str) -> tuple[str, ...]:
+def check_names(names: object, what: str) -> tuple[str, ...]:
     """Names in a list or tuple; a text is one name.
 
     Raises
@@ -397,7 +397,7 @@ def names_in(names: object, what: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> names_in("job", "by"), names_in(["job", "age"], "by")
+    >>> check_names("job", "by"), check_names(["job", "age"], "by")
     (('job',), ('job', 'age'))
     """
     names = (names,) if isinstance(names, str) else names
@@ -427,7 +427,7 @@ def within_form(by: Sequence[str]) -> str:
     return f" ({form_of(by)})" if by else ""
 
 
-def beside(measure: Measure, texts: Mapping[str, tuple[str, str]], **facts: Any) -> dict[str, Measure]:
+def companion_measures(measure: Measure, texts: Mapping[str, tuple[str, str]], **facts: Any) -> dict[str, Measure]:
     """Definitions of measures that stand beside another, from title and equation by name."""
     return {
         name: replace(measure, name=name, title=title, equation=equation, **facts)

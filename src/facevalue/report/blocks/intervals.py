@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from facevalue.measures.base import APART
+from facevalue.measures.base import APART, POOLED
 from facevalue.measures.caveats import after
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
-from facevalue.protocol.lookup import POOLED, Estimate
+from facevalue.protocol.lookup import Estimate
 from facevalue.report import charts
 from facevalue.report.blocks.content import Content, Line, Lines, StripRow, StripsContent, TextContent
 from facevalue.report.blocks.view import View

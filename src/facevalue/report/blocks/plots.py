@@ -5,9 +5,10 @@ from itertools import accumulate
 
 from markupsafe import Markup
 
+from facevalue.measures.base import POOLED
 from facevalue.protocol import blocks, contents
 from facevalue.protocol.look import Of
-from facevalue.protocol.lookup import POOLED, Estimate
+from facevalue.protocol.lookup import Estimate
 from facevalue.report import charts
 from facevalue.report.blocks.content import Content, Figure, PartContent, TextContent
 from facevalue.report.blocks.intervals import kind_look, lines_of, numbers, wrapped

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from facevalue.measures.base import POOLED
 from facevalue.measures.caveats import after, counted_caveats
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
-from facevalue.protocol.lookup import POOLED, Estimate
+from facevalue.protocol.lookup import Estimate
 from facevalue.report.blocks.content import Content, TableCell, TableContent, TableHead, TextContent
 from facevalue.report.blocks.intervals import said_verdict
 from facevalue.report.blocks.view import View

@@ -6,10 +6,10 @@ from operator import and_
 
 import polars as pl
 
-from facevalue.measures.base import Measure
+from facevalue.measures.base import POOLED, Measure
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.look import Of
-from facevalue.protocol.lookup import CROSSED, POOLED, Estimate, EstimateIndex, MeasureRoles, made
+from facevalue.protocol.lookup import CROSSED, Estimate, EstimateIndex, MeasureRoles, made
 from facevalue.protocol.page import Findings, Page
 from facevalue.report import formatting
 from facevalue.report.blocks.forms import filled

@@ -9,7 +9,7 @@ import polars as pl
 from scipy import special
 
 from facevalue.measures import pair_moments, selection, table_entries, terms
-from facevalue.measures.base import Measure
+from facevalue.measures.base import POOLED, Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, values_only
 from facevalue.measures.compared_shares import ChosenAmong, compared
 from facevalue.measures.estimates import EstimateTable
@@ -28,7 +28,6 @@ from facevalue.studies.vignette.profile import add_profiles, compare
 from facevalue.studies.vignette.variants import Variants
 
 STUDY = "vignette"
-POOLED = "(all models)"
 SEED = 20260
 """Of all that is drawn: the same answers always give the same estimates."""
 SPREAD = name_method(IntervalKind.INVERSION, "noncentral F, from identities dealt anew to the pictures")
