@@ -90,10 +90,7 @@ def estimate(
                 with placed(f"Estimand {number}"):
                     others = [column for column in answers.columns if column not in (*COLUMNS, score)]
                     raise UnknownNameError("factor", name, others)
-    chosen = tuple(
-        estimand for estimand in chosen if not estimand.optional or {*estimand.factors} <= {*answers.columns}
-    )
-    columns = {name for estimand in chosen for name in estimand.factors}
+    columns = {name for e in chosen if {*e.factors} <= {*answers.columns} for name in e.factors}
     table = Answers(answers, one_score, tuple({*columns, *check_names(questions, "questions")}), cue, base)
     estimable = _check(chosen, table, one_score)
     breakdown = table.breakdown
