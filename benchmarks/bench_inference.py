@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks._harness import Result, at_most, finish, fresh, peak_mb
 from facevalue.measures import cluster_bootstrap, comparison, interval_method
+from facevalue.measures.uncertainty import Estimates
 
 ANSWERS, CLUSTERS, CELLS, RESAMPLES = 5_000_000, 500, 10_000, 2_000
 CORES = 2
@@ -33,7 +34,7 @@ def work(what: str) -> tuple[float, float, float, float]:
     start = perf_counter()
     sums, counts = cluster_bootstrap.cluster_sums(values, cluster, cell, CLUSTERS, CELLS)
     gathered = perf_counter()
-    estimates: cluster_bootstrap.Estimates
+    estimates: Estimates
     if what == "means":
         estimates = cluster_bootstrap.means(sums, counts, seed=0, resamples=RESAMPLES)
     else:

@@ -164,8 +164,8 @@ class Population:
             base = np.flatnonzero(self.cues.codes[pictures] < 0)
             cells = self.cells(scores - scores[base[person]], pictures, person, size)
             estimates = cluster_bootstrap.means(cells.sums, cells.counts, SHIFT_SEED, largest=1.0)
-            assert estimates.p_zero is not None
-            q = adjustment.adjust(estimates.p_zero, "bh")
+            assert estimates.p is not None
+            q = adjustment.adjust(estimates.p, "bh")
             yield pl.DataFrame(dict(self.cues.labels)).with_columns(
                 planted=planted, true=learned, value=estimates.value, low=estimates.low, high=estimates.high,
                 q=q, found=np.nan_to_num(q, nan=1.0) < LEAD_SHARE * ALPHA,

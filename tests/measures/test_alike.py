@@ -40,8 +40,8 @@ def test_faces_that_all_shift_alike_are_judged_by_their_number_within_what_is_po
     """Ratings from 1 to 10 that all rise by three: no spread, so the signs decide, and it is said."""
     shifts = np.full((faces, 2), 3.0) * [1.0, -1.0]
     out = means(shifts, np.ones((faces, 2)), seed=0, largest=9.0)
-    assert out.p_zero is not None
-    assert out.p_zero == pytest.approx(2.0 ** (1 - faces))
+    assert out.p is not None
+    assert out.p == pytest.approx(2.0 ** (1 - faces))
     assert ((out.low > 0) | (out.high < 0)).tolist() == [found, found]
     assert -3.0 <= out.low[0] <= out.high[0] <= 9.0
     assert (out.low[0], out.high[0]) == pytest.approx((-out.high[1], -out.low[1]))

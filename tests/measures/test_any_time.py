@@ -1,5 +1,7 @@
 """Tests and intervals that hold at all looks together."""
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -17,9 +19,9 @@ from facevalue.measures.any_time import (
     single_look_level,
 )
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judgment import judge
+from facevalue.measures.uncertainty import Estimates
 from facevalue.measures.verdicts import Verdict
 
 Array = npt.NDArray[np.float64]
@@ -98,8 +100,10 @@ def table(t: Array, units: int = 100) -> pl.DataFrame:
     estimates.add(
         SBS,
         {"variation": [f"cue {i}" for i in range(t.size)]},
-        Estimates(t * se, (t - reach) * se, (t + reach) * se, 4 * many, many, method, np.full(t.size, se)),
-        p=2 * special.stdtr(units - 1, -np.abs(t)),
+        replace(
+            Estimates(t * se, (t - reach) * se, (t + reach) * se, 4 * many, many, method, np.full(t.size, se)),
+            p=2 * special.stdtr(units - 1, -np.abs(t)),
+        ),
         family="cues",
     )
     return estimates.frame()

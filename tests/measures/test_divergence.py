@@ -13,15 +13,15 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import jensenshannon
 
 from facevalue.measures import divergence as d
-from facevalue.measures.cluster_bootstrap import Estimates
-from facevalue.measures.resampled import Shuffled
+from facevalue.measures.uncertainty import Estimates
+from tests.floors import floor_of
 from tests.reference import reference
 
 QUESTIONS = {"income": 6, "education": 4, "politics": 4, "religion": 4}
 ROWS = {"Female": "female", "Male": "male", "Asian": "asian", "Black": "black", "Latine": "latino"}
 
 
-def divergence(choices: d.Choices, seed: int, resamples: int | None = None) -> tuple[Estimates, Shuffled]:
+def divergence(choices: d.Choices, seed: int, resamples: int | None = None) -> Estimates:
     """Of one set of groups, everybody somebody else."""
     return d.divergences([d.ChoiceGroups(choices)], seed, resamples)[0]
 
@@ -88,8 +88,8 @@ def test_every_cell_of_table_5_follows_from_the_released_answers() -> None:
 def test_floor_says_which_published_values_chance_reaches() -> None:
     answers = released_answers().filter(pl.col("model") == "gemini-1.5-pro")
     choices, groups = gathered(answers, "race")
-    estimates, tests = divergence(choices, seed=1, resamples=300)
-    floor, q = tests.floor, tests.q
+    estimates = divergence(choices, seed=1, resamples=300)
+    floor, q = floor_of(estimates), estimates.q
     value = estimates.value.reshape(len(groups), 4)
     high = floor.high.reshape(len(groups), 4)
     asian, latino = groups.index("asian"), groups.index("latino")
@@ -97,6 +97,7 @@ def test_floor_says_which_published_values_chance_reaches() -> None:
     assert value[latino, 1] < high[latino, 1]  # education, 2.65: what shuffled labels show too
     assert (estimates.low <= estimates.value).all()
     assert (estimates.value <= estimates.high).all()
+    assert q is not None
     assert (q >= floor.p).all()
     assert estimates.n.reshape(5, 4)[:, 0].tolist() == choices.member.T.dot(choices.valid[:, 0]).astype(int).tolist()
 
@@ -105,8 +106,8 @@ def test_intersections_are_groups_like_others() -> None:
     answers = released_answers().filter(pl.col("model") == "gpt-4v")
     choices, groups = gathered(answers, "race", "gender")
     assert len(groups) == 10
-    estimates, tests = divergence(choices, seed=1, resamples=50)
-    assert estimates.value.size == tests.floor.high.size == 40
+    estimates = divergence(choices, seed=1, resamples=50)
+    assert estimates.value.size == floor_of(estimates).high.size == 40
     assert (estimates.value > 0).any()
 
 
@@ -152,7 +153,7 @@ def test_probabilities_count_like_the_answers_they_predict() -> None:
         }
     )
     values = [
-        divergence(gathered(frame, "gender", questions=["q"])[0], seed=1, resamples=20)[0].value
+        divergence(gathered(frame, "gender", questions=["q"])[0], seed=1, resamples=20).value
         for frame in (sampled, exact)
     ]
     assert values[0] == pytest.approx(values[1])
@@ -166,23 +167,24 @@ def planted(groups: int, items: int, seed: int) -> d.Choices:
 
 
 def test_without_an_effect_p_is_small_as_often_as_it_says() -> None:
-    small = [divergence(planted(2, 100, seed), seed, resamples=199)[1].p.min() <= 0.05 for seed in range(200)]
+    small = [floor_of(divergence(planted(2, 100, seed), seed, resamples=199)).p.min() <= 0.05 for seed in range(200)]
     # Both groups' p-values nearly coincide; 200 repetitions: 0.05 +- 0.031 (two standard errors), ties make it less.
     assert np.mean(small) < 0.09
 
 
 def test_one_group_has_no_divergence_and_says_so() -> None:
-    estimates, tests = divergence(planted(1, 20, 1), seed=1, resamples=20)
-    assert np.isnan([estimates.value, estimates.low, tests.floor.mean, tests.floor.high, tests.p, tests.q]).all()
+    estimates = divergence(planted(1, 20, 1), seed=1, resamples=20)
+    floor = floor_of(estimates)
+    assert np.isnan([estimates.value, estimates.low, floor.mean, floor.high, floor.p]).all()
 
 
 def test_only_refusals_are_not_measurable() -> None:
     schema = {"image": pl.String, "question": pl.String, "gender": pl.String, "choice": pl.Int8}
     rows = {"image": ["1", "2"], "question": ["q", "q"], "gender": ["female", "male"], "choice": [None, None]}
     choices, _ = gathered(pl.DataFrame(rows, schema=schema), "gender", questions=["q"])
-    estimates, tests = divergence(choices, seed=1, resamples=5)
+    estimates = divergence(choices, seed=1, resamples=5)
     assert choices.asked.tolist() == [[1.0], [1.0]]
-    assert np.isnan(np.concatenate([estimates.value, tests.p, tests.q])).all()
+    assert np.isnan(np.concatenate([estimates.value, floor_of(estimates).p, estimates.q])).all()
 
 
 @pytest.mark.parametrize("weights", [[[[-1.0]]], [[[np.nan]]], [[[2.0]]]])

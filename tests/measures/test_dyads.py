@@ -47,7 +47,7 @@ def audits(
 def test_people_who_stand_in_many_pairs_make_no_findings(people: int, pairs: int, sd: float, noise: float) -> None:
     """As independent, the same pairs are found in up to two thirds of audits."""
     found = audits(people, pairs, sd, 600, people, noise=noise)
-    p = found.p(0.5)
+    p = found.p_against(0.5)
     assert (p < 0.05).mean() < 0.075  # 2.8 standard errors of 600 repetitions above .05
     assert (p < 0.005).mean() < 0.02
     naive = np.array([stats.binomtest(round(v * pairs), pairs).pvalue for v in found.value])
@@ -65,7 +65,7 @@ def test_pairs_of_a_mere_yes_or_no_are_tested_as_exactly_as_signs(pairs: int) ->
     exact = np.array([stats.binomtest(int(k), pairs).pvalue for k in count])
     chance = stats.binom.pmf(count, pairs, 0.5)
     for level in (0.05, 0.005, 0.0005):
-        made = chance[found.p(0.5) < level].sum()
+        made = chance[found.p_against(0.5) < level].sum()
         assert made <= 1.5 * level
         assert made >= chance[exact < level / 2].sum()
 
@@ -74,7 +74,7 @@ def test_graded_pairs_are_tested_by_t() -> None:
     rng = np.random.default_rng(2)
     hits = 0.5 + 0.05 * rng.normal(size=12)
     found = shares(hits, np.ones(12), (np.arange(12), 12 + np.arange(12)), np.zeros(12, np.int64), 1)
-    assert found.p(0.5).item() == pytest.approx(stats.ttest_1samp(hits, 0.5).pvalue, rel=0.25)
+    assert found.p_against(0.5).item() == pytest.approx(stats.ttest_1samp(hits, 0.5).pvalue, rel=0.25)
 
 
 def test_intervals_hold_the_share_that_more_people_would_give() -> None:
@@ -87,7 +87,7 @@ def test_intervals_hold_the_share_that_more_people_would_give() -> None:
 def test_p_is_small_exactly_where_the_interval_leaves_the_null_out() -> None:
     found = audits(20, 60, 1.0, 400, 3, shift=0.6)
     outside = (found.low > 0.5) | (found.high < 0.5)
-    assert ((found.p(0.5) < 0.05) == outside).all()
+    assert ((found.p_against(0.5) < 0.05) == outside).all()
     assert 0.1 < outside.mean() < 0.95
 
 
@@ -105,7 +105,7 @@ def test_pairs_that_share_nobody_are_what_they_were() -> None:
 def test_one_person_in_all_pairs_has_no_interval_and_two_pictures_of_one_are_one() -> None:
     hub = shares(np.ones(9), np.ones(9), (np.zeros(9, np.int64), 1 + np.arange(9)), np.zeros(9, np.int64), 1)
     assert hub.value.item() == 1
-    assert hub.p(0.5).item() > 0.05
+    assert hub.p_against(0.5).item() > 0.05
     alone = shares(np.array([1.0, 0, 1]), np.ones(3), (np.zeros(3, np.int64),) * 2, np.zeros(3, np.int64), 1)
     assert np.isnan(alone.low).all()
     assert alone.method.item().startswith("none: ")

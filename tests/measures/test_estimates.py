@@ -1,16 +1,18 @@
 """The table of estimates: labels are those that were declared, and tell every two estimates apart."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.estimates import FIXED, TYPED, EstimateTable, condition, label_columns, schema, stacked
 from facevalue.measures.judgment import judge
 from facevalue.measures.multiple_testing import Family, apply
 from facevalue.measures.paired_changes import ChangeSet, Deletion, reduced
+from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.protocol.page import Page
 from facevalue.report.blocks.content import Lines, PartContent
@@ -35,7 +37,7 @@ def described(values: list[float] | None = None, model: str = "m", intervention:
     """A table of a study that has a label of its own."""
     table = EstimateTable("mine", model, ["descriptor"], intervention)
     p = np.array([0.001, 0.6])
-    table.add(GAP, {"descriptor": DESCRIPTORS}, found(values or [10.0, 0.5]), p=p, q=p, family="descriptors")
+    table.add(GAP, {"descriptor": DESCRIPTORS}, replace(found(values or [10.0, 0.5]), p=p, q=p), family="descriptors")
     return table.frame()
 
 

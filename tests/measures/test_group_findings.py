@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from facevalue.measures import group_findings
 from facevalue.measures.group_findings import findings, welch
-from facevalue.measures.missing_data_bounds import Bounds, Replies, phi_bounds
+from facevalue.measures.missing_data_bounds import Replies, phi_bounds
+from facevalue.measures.uncertainty import Bounds
+from tests.floors import floor_of
 
 Array = np.ndarray
 
@@ -51,9 +53,9 @@ def test_what_never_varies_cannot_be_tested_and_is_no_finding() -> None:
     scores = np.stack([np.ones(40), np.where(group == 1, 5.0, 0.0) + np.random.default_rng(0).normal(size=40)], axis=1)
     assert np.isnan(welch(*moments(scores, group, 2))[0, 0])
     tally = findings(scores, group, 2, np.arange(2), [np.arange(2)], 1)
-    assert tally.estimates.value[0] == 0.5
+    assert tally.value[0] == 0.5
     nothing = findings(scores[:, :1], group, 2, np.array([0]), [np.array([0])], 1)
-    assert np.isnan(nothing.estimates.value[0])
+    assert np.isnan(nothing.value[0])
 
 
 def test_one_wording_with_a_finding_is_enough() -> None:
@@ -62,17 +64,17 @@ def test_one_wording_with_a_finding_is_enough() -> None:
     scores = rng.normal(size=(60, 4))
     scores[:, 3] += 4 * group
     tally = findings(scores, group, 3, np.array([0, 0, 1, 1]), [np.arange(2), np.array([1])], 1)
-    assert tally.estimates.value[1] == 1.0
-    assert tally.estimates.n.tolist() == [2, 1]
+    assert tally.value[1] == 1.0
+    assert tally.n.tolist() == [2, 1]
 
 
 def test_the_null_of_several_wordings_is_far_above_five_in_a_hundred() -> None:
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(80, 100))
     tally = findings(scores, np.arange(80) % 2, 2, np.repeat(np.arange(20), 5), [np.arange(20)], 1)
-    assert tally.floor.mean[0] == pytest.approx(1 - 0.95**5, abs=0.03)
-    assert tally.floor.p[0] > 0.05
-    assert tally.estimates.low[0] <= tally.estimates.value[0] <= tally.estimates.high[0]
+    assert floor_of(tally).mean[0] == pytest.approx(1 - 0.95**5, abs=0.03)
+    assert floor_of(tally).p[0] > 0.05
+    assert tally.low[0] <= tally.value[0] <= tally.high[0]
 
 
 @pytest.mark.slow
@@ -92,9 +94,9 @@ def test_intervals_hold_the_share_that_such_samples_find_and_the_null_its_level(
         ]
         truth = float(np.mean(shares))
         tallies = [findings(*drawn(s, effect), 2, question, [np.arange(10)], s) for s in range(60)]
-        covered = [t.estimates.low[0] - 1e-9 <= truth <= t.estimates.high[0] + 1e-9 for t in tallies]
+        covered = [t.low[0] - 1e-9 <= truth <= t.high[0] + 1e-9 for t in tallies]
         assert np.mean(covered) > 0.88
-        found = np.mean([t.floor.p[0] <= 0.05 for t in tallies])
+        found = np.mean([floor_of(t).p[0] <= 0.05 for t in tallies])
         assert found < 0.15 if effect == 0 else found > 0.5
 
 
@@ -110,8 +112,8 @@ def test_columns_without_any_answer_raise_no_warning() -> None:
         tally = findings(scores, group, 2, np.arange(4), [np.arange(4)], 1)
         bounds = group_findings.tally_bounds(scores, group, ends, np.arange(4), [np.arange(4)])
         nothing = findings(np.full((30, 1), np.nan), group, 2, np.array([0]), [np.array([0])], 1)
-    assert bounds.low[0] <= bounds.value[0] == tally.estimates.value[0] <= bounds.high[0]
-    assert np.isnan(nothing.estimates.value[0])
+    assert bounds.low[0] <= bounds.value[0] == tally.value[0] <= bounds.high[0]
+    assert np.isnan(nothing.value[0])
 
 
 def _ends(sums: Array, valid: Array, asked: Array, group: Array, groups: int) -> list[Bounds]:

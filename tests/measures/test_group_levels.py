@@ -8,6 +8,7 @@ import pytest
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array, values_only
 from facevalue.measures.group_levels import METHOD, group_levels
+from facevalue.measures.uncertainty import Estimates
 
 SETS, GROUPS, DRAWS = 20, 10, 3
 
@@ -71,5 +72,5 @@ def test_many_units_and_values_alone_and_no_spread_are_left_as_they_are() -> Non
         assert np.isnan(group_levels(rng.random((10, 3)), np.ones((10, 3)), 0).low).all()
 
 
-def _means(sums: Array, counts: Array, seed: int) -> cluster_bootstrap.Estimates:
+def _means(sums: Array, counts: Array, seed: int) -> Estimates:
     return cluster_bootstrap.means(sums, counts, seed, level=True)

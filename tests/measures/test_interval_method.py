@@ -6,7 +6,6 @@ import pytest
 
 from facevalue.errors import UnknownNameError
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import single
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.interval_method import (
     IntervalKind,
@@ -16,6 +15,7 @@ from facevalue.measures.interval_method import (
     split_method,
     with_details,
 )
+from facevalue.measures.uncertainty import Estimates
 
 RATE = Measure("rate", "Rate", "x", "share", "face", "us", limits=(0.0, 1.0))
 
@@ -23,7 +23,7 @@ RATE = Measure("rate", "Rate", "x", "share", "face", "us", limits=(0.0, 1.0))
 def entered(method: str, value: float = 0.5, low: float = 0.4, high: float = 0.6) -> tuple[str, str]:
     """Method and detail of an estimate, as the table has them."""
     table = EstimateTable("study", "model")
-    table.add(RATE, {}, single(value, low, high, 0.05, 100, 20, method))
+    table.add(RATE, {}, Estimates.single(value, low, high, 0.05, 100, 20, method))
     kind, detail = table.frame().select("method", "detail").row(0)
     return kind, detail
 

@@ -123,8 +123,8 @@ def test_what_is_known_of_groups_that_stand_apart_helps_to_find_the_next() -> No
     alone = from_majority(values[:, 2:], seed=0)
     assert (found.q[:3] < 0.05).all()
     assert found.q[2] <= 1.5 * alone.q[0]
-    assert found.estimates.p_zero is not None
-    assert (found.q >= found.estimates.p_zero).all()
+    assert found.estimates.p is not None
+    assert (found.q >= found.estimates.p).all()
 
 
 @pytest.mark.parametrize("groups", [4, 6, 10])
@@ -141,8 +141,8 @@ def test_p_and_interval_say_the_same(affected: int) -> None:
     for groups in (2, 3, 7, 12):
         for _ in range(5):
             found = from_majority(_normal(rng, np.where(np.arange(groups) < affected, 0.6, 0.0)), seed=0).estimates
-            assert found.p_zero is not None
-            np.testing.assert_array_equal(found.p_zero < 0.05, (found.low > 0) | (found.high < 0))
+            assert found.p is not None
+            np.testing.assert_array_equal(found.p < 0.05, (found.low > 0) | (found.high < 0))
             assert ((found.low <= found.value) & (found.value <= found.high)).all()
 
 
@@ -276,7 +276,7 @@ def test_what_rounding_does_to_equal_numbers_changes_nothing(seed: int, levels: 
     values[rng.random(values.shape) < 0.1] = np.nan
     exact = from_majority(values, seed=0)
     rounded = from_majority(values * (1 + 1e-14 * rng.normal(size=values.shape)), seed=0)
-    for column in ("value", "low", "high", "se", "p_zero"):
+    for column in ("value", "low", "high", "se", "p"):
         now, before = (getattr(contrasts.estimates, column) for contrasts in (rounded, exact))
         np.testing.assert_allclose(now, before, rtol=1e-6, atol=1e-6, err_msg=column)
     np.testing.assert_allclose(rounded.q, exact.q, rtol=1e-6, atol=1e-6)

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.measures import missing_data_bounds
-from facevalue.measures.missing_data_bounds import Bounds, Replies, spread_bounds
+from facevalue.measures.missing_data_bounds import Replies, spread_bounds
+from facevalue.measures.uncertainty import Bounds
 
 Array = npt.NDArray[np.float64]
 EPS = 1e-9

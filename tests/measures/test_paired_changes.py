@@ -1,17 +1,19 @@
 """Changes: intervals that cover, tests that keep their level, and nothing said where nothing can be said."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.measures import cluster_bootstrap, paired_changes
+from facevalue.measures import paired_changes
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.interval_method import NOT_MEASURABLE, IntervalKind, T, split_method
 from facevalue.measures.paired_changes import PAIRS, ChangeSet, Deletion, change_of, deal, reduced
+from facevalue.measures.uncertainty import Estimates, Floor
 
 pytestmark = pytest.mark.all_groups
 
@@ -26,12 +28,12 @@ def table(values: Array, keep: Array | None = None, measure: Measure = SHARE) ->
     with np.errstate(invalid="ignore", divide="ignore"):
         value = np.where(n > 0, np.nansum(values, axis=0) / n, np.nan)
     width = np.where(n > 1, 1.0, np.nan)  # any interval: the jackknife looks only whether there is one
-    found = cluster_bootstrap.Estimates(value, value - width, value + width, n, n, np.full(n.size, T, dtype=object))
+    found = Estimates(value, value - width, value + width, n, n, np.full(n.size, T, dtype=object))
     out = EstimateTable("s", "m", ["scenario"])
     floor = None
     if not measure.signed:
-        floor = cluster_bootstrap.Floor(found.value, found.value, np.full(found.value.size, np.nan))
-    out.add(measure, {"scenario": [f"c{i:04}" for i in range(values.shape[1])]}, found, floor=floor)
+        floor = Floor(found.value, found.value, np.full(found.value.size, np.nan))
+    out.add(measure, {"scenario": [f"c{i:04}" for i in range(values.shape[1])]}, replace(found, floor=floor))
     return reduced(out.frame())
 
 

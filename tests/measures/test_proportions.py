@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from facevalue.measures.cluster_bootstrap import Array, Estimates, means
+from facevalue.measures.cluster_bootstrap import Array, means
 from facevalue.measures.estimators import shares
 from facevalue.measures.proportions import effective_size, score_p, wilson
+from facevalue.measures.uncertainty import Estimates
 
 MANY = 10**9  # degrees of freedom with which t is the normal
 

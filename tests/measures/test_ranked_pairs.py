@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.estimators import PEOPLE, Sums, pair_share
 from facevalue.measures.proportions import wilson
 from facevalue.measures.ranked_pairs import outcomes, ranked_above
+from facevalue.measures.uncertainty import Estimates
 from tests.reference import reference
 
 YES, NO, NA = 1.0, 0.0, None
@@ -34,7 +34,7 @@ def pairs(first: Answers, second: Answers) -> pl.DataFrame:
 
 
 def share(frame: pl.DataFrame, hits: str, size: str = "complete") -> Estimates:
-    return pair_share(Sums.of(frame.select(*PEOPLE, s=hits, n=size), (), PEOPLE))[1].estimates
+    return pair_share(Sums.of(frame.select(*PEOPLE, s=hits, n=size), (), PEOPLE))[1]
 
 
 def test_every_cell_of_table_6_follows_from_the_released_counts() -> None:
@@ -101,9 +101,9 @@ def test_missing_answers_move_a_ranking_no_further_than_its_bounds() -> None:
     _, above = ranked_above(Sums.of(sums, (), PEOPLE))
     assert above.bounds is not None
     assert above.p is not None
-    assert above.estimates.value.tolist() == pytest.approx([2 / 3 - 0.5])
+    assert above.value.tolist() == pytest.approx([2 / 3 - 0.5])
     assert [above.bounds.low.item(), above.bounds.high.item()] == pytest.approx([0.0, 0.25])
-    assert (above.p.item() < 0.05) == (above.estimates.low.item() > 0 or above.estimates.high.item() < 0)
+    assert (above.p.item() < 0.05) == (above.low.item() > 0 or above.high.item() < 0)
 
 
 @given(st.integers(0, 70), st.integers(1, 70))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from facevalue.measures.cluster_bootstrap import Array, values_only
 from facevalue.measures.set_ranges import SHUFFLED, set_quantiles, set_ranges, summary, summary_bounds
 from facevalue.measures.set_tails import from_set_mean, group_quantiles, tail_credits, tail_shares
+from tests.floors import floor_of
 
 Draw = Callable[[np.random.Generator, tuple[int, int, int]], Array]
 
@@ -40,16 +41,16 @@ def test_sets_of_alike_images_lie_at_the_floor_whatever_the_distribution(kind: s
     rng = np.random.default_rng(images)
     found = [summary(KINDS[kind](rng, (400, images, 3)), 0) for _ in range(3)]
     value, floor = (np.mean([getattr(one, name)[0] for one in parts]) for name, parts in (
-        ("value", [one.mean for one in found]), ("mean", [one.floor for one in found]),
+        ("value", [one.mean for one in found]), ("mean", [floor_of(one.mean) for one in found]),
     ))  # fmt: skip
     assert floor == pytest.approx(value, rel=0.04)
-    tail, tail_floor = (np.mean(x) for x in ([f.tail.value for f in found], [f.tail_floor.mean for f in found]))
+    tail, tail_floor = (np.mean(x) for x in ([f.tail.value for f in found], [floor_of(f.tail).mean for f in found]))
     assert tail_floor == pytest.approx(tail, rel=0.08)
 
 
 def test_the_floor_grows_with_the_number_of_images() -> None:
     rng = np.random.default_rng(1)
-    floors = [summary(rng.normal(size=(300, images, 3)), 0).floor.mean[0] for images in (10, 12, 30)]
+    floors = [floor_of(summary(rng.normal(size=(300, images, 3)), 0).mean).mean[0] for images in (10, 12, 30)]
     assert floors == pytest.approx([3.08, 3.26, 4.08], abs=0.05)  # expected ranges of normal samples
 
 
@@ -59,7 +60,7 @@ def test_the_floor_grows_with_the_number_of_images() -> None:
 def test_alike_images_are_above_their_floor_in_one_case_of_twenty(kind: str, sets: int) -> None:
     rng = np.random.default_rng(sets)
     times = 40
-    floors = [summary(KINDS[kind](rng, (sets, 10, 3)), 0).floor for _ in range(times)]
+    floors = [floor_of(summary(KINDS[kind](rng, (sets, 10, 3)), 0).mean) for _ in range(times)]
     hits = sum(floor.p[0] < 0.05 for floor in floors)
     assert hits <= 7  # eight or more of 40 at 5% are 1 in 1,000
 
@@ -69,29 +70,30 @@ def test_one_image_that_is_scored_otherwise_is_found(sets: int) -> None:
     scores = np.random.default_rng(3).normal(size=(sets, 10, 3))
     scores[:, 4] += 1.5
     found = summary(scores, 0)
-    assert found.floor.mean[0] == pytest.approx(3.08, abs=0.15)  # the floor does not rise with the effect
-    assert found.mean.value[0] > found.floor.high[0]
-    assert found.floor.p[0] < 0.01
+    assert floor_of(found.mean).mean[0] == pytest.approx(3.08, abs=0.15)  # the floor does not rise with the effect
+    assert found.mean.value[0] > floor_of(found.mean).high[0]
+    assert floor_of(found.mean).p[0] < 0.01
 
 
 def test_replies_that_never_differ_have_a_floor_of_zero() -> None:
     scores = np.repeat(np.random.default_rng(1).normal(size=(50, 10, 1)), 3, axis=2)
     found = summary(scores, 0)
-    assert found.floor.mean[0] == 0
-    assert found.tail_floor.mean.max() == 0
+    assert floor_of(found.mean).mean[0] == 0
+    assert floor_of(found.tail).mean.max() == 0
     assert found.mean.value[0] > 2
 
 
 def test_with_one_draw_the_floor_is_not_measurable() -> None:
     found = summary(np.random.default_rng(1).normal(size=(50, 10, 1)), 0)
     assert np.isfinite(found.mean.value).all()
-    assert np.isnan([found.floor.mean, found.floor.high, found.floor.p, found.tail_floor.mean]).all()
+    assert found.mean.floor is not None
+    assert np.isnan(found.mean.floor.mean).all()
 
 
 def test_equal_scores_have_no_range_and_no_test() -> None:
     found = summary(np.full((20, 4, 3), 0.3), 0)
-    assert (found.mean.value[0], found.floor.mean[0]) == (0, 0)
-    assert np.isnan(found.floor.p[0])
+    assert (found.mean.value[0], floor_of(found.mean).mean[0]) == (0, 0)
+    assert np.isnan(floor_of(found.mean).p[0])
 
 
 @pytest.mark.parametrize("shape", [(5, 1, 3), (1, 4, 3), (0, 4, 3)])
@@ -100,7 +102,7 @@ def test_few_images_or_sets_are_no_error(shape: tuple[int, int, int]) -> None:
     assert np.isfinite(found.mean.value[0]) == (shape == (1, 4, 3))
     assert np.isnan(found.mean.low[0])
     assert np.isnan(found.tail.low[0])
-    assert np.isnan(found.floor.p[0])
+    assert found.mean.test is None or np.isnan(found.mean.test[0])
 
 
 def test_a_draw_in_which_an_image_has_no_score_is_left_out() -> None:
@@ -109,7 +111,7 @@ def test_a_draw_in_which_an_image_has_no_score_is_left_out() -> None:
     scores[7] = np.nan  # not asked at all
     found = summary(scores, 0)
     assert (found.mean.n[0], found.mean.clusters[0]) == (30 * 3 - 2 - 3, 29)
-    assert np.isfinite(found.floor.p[0])
+    assert np.isfinite(floor_of(found.mean).p[0])
 
 
 _SCORES = st.integers(0, 2**32 - 1).map(lambda seed: np.random.default_rng(seed).beta(0.5, 3, size=(25, 4, 3)).round(1))
@@ -119,11 +121,9 @@ _SCORES = st.integers(0, 2**32 - 1).map(lambda seed: np.random.default_rng(seed)
 @given(_SCORES, st.floats(-5, 5))
 def test_a_constant_added_to_all_scores_leaves_ranges_and_floor(scores: Array, constant: float) -> None:
     one, other = summary(scores, 0), summary(scores + constant, 0)
-    for name in ("mean", "floor", "tail", "tail_floor"):
-        first = getattr(one, name)
-        value = first.value if hasattr(first, "value") else first.mean
-        second = getattr(other, name)
-        np.testing.assert_allclose(second.value if hasattr(second, "value") else second.mean, value, atol=1e-9)
+    for first, second in ((one.mean, other.mean), (one.tail, other.tail)):
+        np.testing.assert_allclose(second.value, first.value, atol=1e-9)
+        np.testing.assert_allclose(floor_of(second).mean, floor_of(first).mean, atol=1e-9)
 
 
 @settings(max_examples=15, deadline=None)
@@ -202,7 +202,7 @@ def test_intervals_of_tails_hold_the_true_quantile(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_level_holds_for_few_and_many_sets(kind: str, sets: int) -> None:
     rng = np.random.default_rng(sets)
-    p = np.array([summary(KINDS[kind](rng, (sets, 12, 3)), 0).floor.p[0] for _ in range(200)])
+    p = np.array([floor_of(summary(KINDS[kind](rng, (sets, 12, 3)), 0).mean).p[0] for _ in range(200)])
     assert np.nanmean(p < 0.05) <= 0.09
 
 
@@ -239,7 +239,7 @@ def test_the_interval_of_a_mean_range_begins_at_zero_exactly_where_nothing_is_fo
         own = apart * rng.normal(size=(sets, 5, 1))
         found = summary(own + rng.normal(size=(sets, 5, 3)), seed=1)
         low, value, high = (x.item() for x in (found.mean.low, found.mean.value, found.mean.high))
-        assert (low > 0) == (found.floor.p.item() < 0.05)
+        assert (low > 0) == (floor_of(found.mean).p.item() < 0.05)
         assert 0 <= low <= value <= high
         held += low <= (own.max(axis=1) - own.min(axis=1)).mean() <= high
     assert held >= 10

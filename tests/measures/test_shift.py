@@ -10,8 +10,9 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from facevalue.measures import group_spread, shift
-from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.slicing import Slicing
+from facevalue.measures.uncertainty import Estimates
 
 
 def test_cells_are_crossings_of_both_slicings() -> None:

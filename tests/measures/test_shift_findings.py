@@ -6,7 +6,8 @@ from scipy import stats
 
 from facevalue.measures import shift_findings
 from facevalue.measures.group_findings import by_question, share
-from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.uncertainty import Bounds
+from tests.floors import floor_of
 
 QUESTIONS, UNITS = 20, 24
 EACH = np.arange(QUESTIONS)
@@ -43,9 +44,9 @@ def test_any_wording_is_enough() -> None:
     questions = EACH // 2
     found = shift_findings.findings(shifts, questions, [np.arange(10)], 0)
     hits = np.asarray(stats.ttest_1samp(shifts, 0).pvalue).reshape(10, 2) < 0.05
-    assert found.estimates.value[0] == pytest.approx(hits.any(axis=1).mean())
-    assert found.estimates.n.tolist() == [10]
-    assert found.estimates.clusters.tolist() == [UNITS]
+    assert found.value[0] == pytest.approx(hits.any(axis=1).mean())
+    assert found.n.tolist() == [10]
+    assert found.clusters.tolist() == [UNITS]
 
 
 @pytest.mark.parametrize(("moved", "least"), [(0, 0), (6, 15), (20, 50)])
@@ -56,8 +57,8 @@ def test_the_null_keeps_its_level_and_intervals_hold_the_share_of_such_samples(m
     held, called = 0, 0
     for seed in range(60):
         shares = shift_findings.findings(drawn(seed, moved), EACH, ALL, seed)
-        held += bool(shares.estimates.low[0] <= expected <= shares.estimates.high[0])
-        called += bool(shares.floor.p[0] < 0.05)
+        held += bool(shares.low[0] <= expected <= shares.high[0])
+        called += bool(floor_of(shares).p[0] < 0.05)
     assert held >= 54
     assert called >= least
     assert moved or called <= 7
@@ -70,6 +71,6 @@ def test_bounds_hold_the_share_and_widen_with_what_is_missing() -> None:
         none = np.zeros(QUESTIONS)
         ends = Bounds(means, means - gap, means + gap, none + gap, none)
         bounds = shift_findings.finding_bounds(shifts, ends, EACH, ALL)
-        value = shift_findings.findings(shifts, EACH, ALL, 0).estimates.value[0]
+        value = shift_findings.findings(shifts, EACH, ALL, 0).value[0]
         assert bounds.low[0] <= value <= bounds.high[0]
         assert (bounds.high[0] - bounds.low[0] > 0) == (gap > 0)

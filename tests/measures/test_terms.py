@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from facevalue.measures import cluster_bootstrap, comparison, dyads
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Estimates, joined, means, values_only
+from facevalue.measures.cluster_bootstrap import means, values_only
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import Inference, shares
+from facevalue.measures.estimators import shares
 from facevalue.measures.terms import terms_kept
+from facevalue.measures.uncertainty import Estimates
 
 GAP = Measure("gap", "Gap", "p - q", "share", "identity", "", limits=(-1, 1))
 
@@ -77,13 +78,13 @@ def test_what_is_done_to_estimates_is_done_to_their_terms() -> None:
     sums, counts = drawn(3)
     with values_only(), terms_kept():
         estimates = means(sums, counts, 0)
-        tested = Inference(joined([estimates, estimates.at(slice(0, 2))])).less(0.5).times(100.0)
-        terms = tested.estimates.terms
+        tested = Estimates.concatenate([estimates, estimates.at(slice(0, 2))]).less(0.5).times(100.0)
+        terms = tested.terms
         assert terms is not None
         assert len(terms) == 5
         values = [term.value() for term in terms if term is not None]
-        np.testing.assert_allclose(values, tested.estimates.value)
-        some = tested.estimates.at(np.array([4, 0])).terms
+        np.testing.assert_allclose(values, tested.value)
+        some = tested.at(np.array([4, 0])).terms
         assert some is not None
         assert [term and term.column for term in some] == [1, 0]
 

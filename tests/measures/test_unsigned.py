@@ -5,7 +5,9 @@ import pytest
 
 from facevalue.measures import divergence as d
 from facevalue.measures import unsigned
-from facevalue.measures.cluster_bootstrap import Array, Floor
+from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.uncertainty import Floor
+from tests.floors import floor_of
 
 FEW = np.array([0.1, 0.5, 0.3, 0.1])
 RARE = np.array([0.02, 0.03, 0.9, 0.05])
@@ -33,24 +35,25 @@ def test_intervals_of_divergences_cover_at_140_images(groups: int, items: int, s
     truth = 1000 * d.js(true, true.mean(axis=0)[None, :])
     held, agrees = [], []
     for audit in range(160):
-        found, tests = d.divergences([d.ChoiceGroups(drawn(true, items, rng))], audit, 400)[0]
+        found = d.divergences([d.ChoiceGroups(drawn(true, items, rng))], audit, 400)[0]
         held.append((found.low <= truth + 1e-9) & (truth <= found.high))
-        agrees.append((found.low > 0) == (tests.p < 0.05))
+        agrees.append((found.low > 0) == (floor_of(found).p < 0.05))
     assert np.all(agrees)
     assert 0.91 < np.mean(held) < 0.99  # .93 to .97, and a standard error and more of 160 audits
 
 
 def test_what_would_be_found_is_found() -> None:
     rng, found = np.random.default_rng(4), 0
-    _, null = d.divergences([d.ChoiceGroups(drawn(tilted(FEW, 2, 0.0), 100, rng))], 1)[0]
-    reach = unsigned.detectable(null.floor.mean[0], null.floor.high[0], 0.05).item()
+    null = d.divergences([d.ChoiceGroups(drawn(tilted(FEW, 2, 0.0), 100, rng))], 1)[0]
+    floor = floor_of(null)
+    reach = unsigned.detectable(floor.mean[0], floor.high[0], 0.05).item()
     scale = np.linspace(0, 2, 4001)[:, None, None] * np.array([[0.3, -0.2, 0.1, -0.2], [-0.3, 0.2, -0.1, 0.2]])
     true = np.exp(np.log(FEW) + scale)
     true /= true.sum(axis=2, keepdims=True)
     at = np.abs(1000 * d.js(true[:, 0], true.mean(axis=1)) - reach).argmin()
     for audit in range(200):
-        _, tests = d.divergences([d.ChoiceGroups(drawn(true[at], 100, rng))], audit, 199)[0]
-        found += int(tests.p[0] < 0.05)
+        shifted = d.divergences([d.ChoiceGroups(drawn(true[at], 100, rng))], audit, 199)[0]
+        found += int(floor_of(shifted).p[0] < 0.05)
     assert 0.7 < found / 200 < 0.9
 
 

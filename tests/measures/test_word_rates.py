@@ -16,7 +16,7 @@ from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import Cells, Sums
 from facevalue.measures.judgment import judge
-from facevalue.measures.table_entries import enter
+from facevalue.measures.uncertainty import unbounded
 from facevalue.measures.verdicts import FOUND
 from facevalue.measures.word_rates import GROUP, LIST, RIVAL, difference, rate, text_sums
 
@@ -27,12 +27,11 @@ def sums_of(frame: pl.DataFrame, columns: Sequence[str], unit: str, per: str = "
 
 def framed(cells: Cells) -> pl.DataFrame:
     """Cells as a frame; NaN is null."""
-    labels, tested = cells
-    e = tested.estimates
+    labels, e = cells
+    bounds = e.bounds or unbounded(e.value)
     columns: Mapping[str, Any] = {
         **labels, "value": e.value, "low": e.low, "high": e.high, "se": e.se, "n": e.n, "clusters": e.clusters,
-        "method": e.method.tolist(), "p": tested.p,
-        **({} if tested.bounds is None else {"bound_low": tested.bounds.low, "bound_high": tested.bounds.high}),
+        "method": e.method.tolist(), "p": e.p, "bound_low": bounds.low, "bound_high": bounds.high,
     }  # fmt: skip
     return pl.DataFrame(columns).with_columns(pl.col(pl.Float64).fill_nan(None))
 
@@ -202,7 +201,7 @@ def test_texts_withheld_by_what_they_say_are_not_found_without_an_unless() -> No
         )
         labels, tested = difference(sums_of(frame, ["score"], "image"), poles=(0, 1))
         table = EstimateTable("s", "m", ["group"])
-        enter(table, gap, {"group": labels[GROUP]}, tested, "f")
+        table.add(gap, {"group": labels[GROUP]}, tested, "f")
         page = judge(table.frame(), [gap]).filter(verdict="difference found")
         found += page.height
         sure += page.filter(~pl.col("why").str.contains("unless")).height
@@ -215,7 +214,7 @@ def test_a_finding_that_cannot_have_bounds_says_so() -> None:
     length = Measure("length", "Length", "a - b", "words", "image", "", comparison=True, unbounded=why)
     labels, tested = difference(sums_of(texts(1), ["tokens"], "image"))
     table = EstimateTable("s", "m", ["group"])
-    enter(table, length, {"group": labels[GROUP]}, replace(tested, p=np.array([1e-9])), "f")
+    table.add(length, {"group": labels[GROUP]}, replace(tested, p=np.array([1e-9])), "f")
     for measure, ending in ((length, f" No bounds for missing answers: {why}."), (replace(length, unbounded=""), "")):
         page = judge(table.frame(), [measure])
         assert page["verdict"].to_list() == ["difference found"]
@@ -227,6 +226,6 @@ def test_only_what_is_found_says_that_it_has_no_bounds() -> None:
     labels, tested = difference(sums_of(texts(1), ["tokens"], "image"))
     table = EstimateTable("s", "m", ["group", "part"])
     for part, p in (("found", 1e-9), ("open", 0.9)):
-        enter(table, length, {"group": labels[GROUP], "part": part}, replace(tested, p=np.array([p])), "f")
+        table.add(length, {"group": labels[GROUP], "part": part}, replace(tested, p=np.array([p])), "f")
     page = judge(table.frame(), [length]).select("part", pl.col("why").str.contains("No bounds"))
     assert dict(page.iter_rows()) == {"found": True, "open": False}

@@ -1,5 +1,7 @@
 """Findings whose missing answers could explain them: bounds with the sampling error of their ends."""
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -12,7 +14,8 @@ from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judgment import judge
-from facevalue.measures.missing_data_bounds import Bounds, Replies
+from facevalue.measures.missing_data_bounds import Replies
+from facevalue.measures.uncertainty import Bounds
 from facevalue.measures.worst_case import worst_p
 
 GAP = Measure("gap", "Gap", "a - b", "share", "identity", "", comparison=True, limits=(-1, 1))
@@ -45,7 +48,9 @@ def audit(rng: np.random.Generator, tell: npt.NDArray[np.bool_], share: float, u
     bounds = missing_data_bounds.shift_bounds(Replies(*one), Replies(*two), paired=False)
     found = comparison.compare(sums, valid, group, 0)
     table = EstimateTable("s", "m", ["question"])
-    table.add(GAP, {"question": [f"q{i}" for i in range(cells)]}, found, p=found.p_zero, family="gaps", bounds=bounds)
+    table.add(
+        GAP, {"question": [f"q{i}" for i in range(cells)]}, replace(found, p=found.p, bounds=bounds), family="gaps"
+    )
     return judge(table.frame(), [GAP])
 
 
@@ -74,7 +79,7 @@ def test_few_balanced_missing_answers_leave_findings_as_they_are() -> None:
         bounds = missing_data_bounds.shift_bounds(Replies(*one), Replies(*two), paired=False)
         found = comparison.compare(yes, asked - lost, group, 0)
         table = EstimateTable("s", "m", ["question"])
-        table.add(GAP, {"question": list("abcde")}, found, p=found.p_zero, family="gaps", bounds=bounds)
+        table.add(GAP, {"question": list("abcde")}, replace(found, p=found.p, bounds=bounds), family="gaps")
         page = judge(table.frame(), [GAP]).filter(verdict="difference found")
         kept += page["why"].str.contains("unless").to_list()
     assert len(kept) > 190
@@ -94,7 +99,7 @@ def test_a_model_by_chance_that_refuses_most_choices_of_women_is_not_found_to_pr
         found = cluster_bootstrap.means((men - 0.5) * valid, valid, 0, largest=0.5)
         table = EstimateTable("s", "m", ["instance"])
         labels = {"instance": [str(i) for i in range(cells)]}
-        table.add(PREFERENCE, labels, found, p=found.p_zero, family="gaps from chance", bounds=bounds)
+        table.add(PREFERENCE, labels, replace(found, p=found.p, bounds=bounds), family="gaps from chance")
         page = judge(table.frame(), [PREFERENCE]).filter(verdict="difference found")
         plain.append(page.filter(~pl.col("why").str.contains("unless")).height > 0)
     assert np.mean(plain) <= 0.1

@@ -11,6 +11,7 @@ from facevalue.errors import FaceValueError
 from facevalue.measures.set_ranges import summary
 from facevalue.protocol import Ask, Protocol, Rows, Study, choice, rating
 from facevalue.statistics import Estimand, Range
+from tests.floors import floor_of
 from tests.protocol.conftest import Reader
 
 PLACES = ("church", "mosque", "shrine")
@@ -115,8 +116,8 @@ def test_a_set_is_one_cluster_however_many_questions_it_was_asked() -> None:
     assert together.mean.clusters[0] == alone.mean.clusters[0] == 200
     for field in ("value", "low", "high"):
         assert getattr(together.mean, field)[0] == pytest.approx(getattr(alone.mean, field)[0], abs=0.01)
-    assert together.floor.high[0] == pytest.approx(alone.floor.high[0])
-    assert summary(one, 0, clusters=np.arange(200)).floor.p[0] == alone.floor.p[0]
+    assert floor_of(together.mean).high[0] == pytest.approx(floor_of(alone.mean).high[0])
+    assert floor_of(summary(one, 0, clusters=np.arange(200)).mean).p[0] == floor_of(alone.mean).p[0]
 
 
 def test_missing_answers_widen_the_bounds_and_leave_sets_out() -> None:

@@ -9,6 +9,7 @@ from facevalue.measures.set_ranges import summary
 from facevalue.protocol.study import Study
 from facevalue.runs.power import Detection, detection
 from facevalue.statistics.power import beyond_chance
+from tests.floors import floor_of
 from tests.protocol.conftest import Reader
 
 STUDY = """
@@ -64,8 +65,8 @@ def test_a_range_of_the_size_that_is_planned_for_is_found_in_four_of_five_audits
             chance = np.full((sets, 5, 1), 0.4)
             chance[:, 0] += shift
             ranges = summary((rng.random((sets, 5, 4)) < chance).astype(float), seed=0)
-            values.append(ranges.mean.value[0] - ranges.floor.mean[0])
-            found.append(ranges.floor.p[0] < 0.02)
+            values.append(ranges.mean.value[0] - floor_of(ranges.mean).mean[0])
+            found.append(floor_of(ranges.mean).p[0] < 0.02)
         return float(np.mean(values)), float(np.mean(found))
 
     null = (rng.random((400, 5, 4)) < 0.4).astype(float)

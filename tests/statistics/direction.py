@@ -41,9 +41,9 @@ class Direction(Statistic):
         known = np.isfinite(shifts).astype(np.float64)
         upward = np.where(known > 0, (1 + np.sign(shifts)) / 2, 0.0)
         shares = estimators.shares(upward, known)
-        less = estimators.Inference(replace(shares, p_zero=shares.p(0.5))).less(0.5).estimates
+        less = replace(shares, p=shares.p_against(0.5)).less(0.5)
         bounds = phi_bounds(Replies(upward, known, asked.astype(np.float64))).less(0.5)
-        model.enter(table, estimand, cells.labels, less, bounds=bounds, keep=cells.shown > 0)
+        model.enter(table, estimand, cells.labels, replace(less, bounds=bounds), cells.shown > 0)
 
     def rival(self, estimand: Estimand, answers: pl.DataFrame, breakdown: Breakdown, score: Score) -> pl.DataFrame:
         shifts = shifts_of(unit_means(answers, breakdown, score), breakdown)

@@ -5,19 +5,18 @@ the ratio of their column totals. The cluster is the unit that was sampled (a fa
 answers as independent would give about 30% false findings.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
 from facevalue.measures.interval_method import BOOTSTRAP, T, method_for
-from facevalue.measures.terms import Terms, terms_of
+from facevalue.measures.terms import terms_of
+from facevalue.measures.uncertainty import Estimates, Floor, no_floor
 from facevalue.measures.unseen import SAME, UNSEEN, common_shift, widened
 
 Array = npt.NDArray[np.float64]
@@ -57,62 +56,6 @@ def values_only() -> Iterator[None]:
 def only_values() -> bool:
     """Whether nothing but values is wanted; see `values_only`."""
     return _VALUES_ONLY.get()
-
-
-@dataclass(frozen=True, slots=True)
-class Estimates:
-    """Estimates with their uncertainty; arrays of one length."""
-
-    value: Array
-    low: Array
-    high: Array
-    """Estimate and interval at `LEVEL`; NaN is not measurable, never zero."""
-    n: npt.NDArray[np.int64]
-    """Observations behind it."""
-    clusters: npt.NDArray[np.int64]
-    """Clusters behind it."""
-    method: npt.NDArray[np.object_]
-    """How the interval was made: kind and detail in one text (`interval_method.name_method`)."""
-    se: Array | None = None
-    """Standard error over clusters; None where the method gives none."""
-    p_zero: Array | None = None
-    """P-value of a two-sided test of zero that agrees with the interval: below 1 - `LEVEL` exactly where it leaves zero
-    out. None where nothing is tested."""
-    terms: Terms | None = None
-    """What each is made of, unit by unit; None unless that is kept (`measures.terms`)."""
-
-    def at(self, rows: slice | npt.NDArray[np.int64]) -> "Estimates":
-        """Some of them."""
-        arrays: list[Any] = [getattr(self, name) for name in _ARRAYS]
-        some: list[Any] = [None if array is None else array[rows] for array in arrays]
-        terms = None if self.terms is None else tuple(np.array([*self.terms, None], dtype=object)[:-1][rows])
-        return replace(Estimates(*some), terms=terms)
-
-
-_ARRAYS = tuple(field.name for field in fields(Estimates) if field.name != "terms")
-
-
-def joined(estimates: Sequence[Estimates]) -> Estimates:
-    """Estimates side by side; NaN for a standard error or p-value that only others have."""
-
-    def together(name: str) -> npt.NDArray[Any]:
-        arrays = ((piece, getattr(piece, name)) for piece in estimates)
-        return np.concatenate(
-            [np.full(piece.value.size, np.nan) if values is None else values for piece, values in arrays]
-        )
-
-    terms = None
-    if any(piece.terms is not None for piece in estimates):
-        terms = tuple(term for piece in estimates for term in piece.terms or (None,) * piece.value.size)
-    arrays: list[Any] = [together(name) for name in _ARRAYS]
-    return replace(Estimates(*arrays), terms=terms)
-
-
-def single(value: float, low: float, high: float, se: float, n: int, clusters: int, method: str) -> Estimates:
-    """One estimate, as arrays of shape (1,)."""
-    at = [np.array([x]) for x in (value, low, high, se)]
-    methods = np.array([method], dtype=object)
-    return Estimates(at[0], at[1], at[2], np.array([n]), np.array([clusters]), methods, at[3])
 
 
 def cluster_sums(
@@ -322,27 +265,6 @@ def jackknife(sums: Array, counts: Array, statistic: Statistic) -> tuple[Array, 
         se = np.sqrt(squares * (size - 1) / size)
     spread = scipy.stats.t.ppf(0.5 + LEVEL / 2, size - 1) * se
     return value, np.maximum(value - spread, 0.0), value + spread, se
-
-
-@dataclass(frozen=True, slots=True)
-class Floor:
-    """What an unsigned quantity shows with no effect at all."""
-
-    mean: Array
-    high: Array
-    """Mean and 95th percentile of the permutation null."""
-    p: Array
-    """Share of the null that reaches the observed value, (1 + hits) / (1 + resamples)."""
-
-    def at(self, rows: slice | npt.NDArray[np.int64]) -> "Floor":
-        """Some of them."""
-        return Floor(self.mean[rows], self.high[rows], self.p[rows])
-
-
-def no_floor(estimates: int) -> Floor:
-    """What stands in place of floors that are not taken."""
-    none = np.full(estimates, np.nan)
-    return Floor(none, none, none)
 
 
 def floor_from(null: Array, value: Array) -> Floor:

@@ -4,9 +4,10 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import Array, Estimates, single
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.proportions import ends_of_agreement
+from facevalue.measures.uncertainty import Estimates
 
 METHOD = name_method(IntervalKind.BOOTSTRAP, "BCa over units, and no narrower than Wilson's of disagreement")
 
@@ -58,7 +59,7 @@ def cohen_kappa(ratings: Array, seed: int, unit: npt.NDArray[np.int64] | None = 
     units, categories = int(place.max(initial=-1)) + 1, np.unique(pairs)
     if units < 2 or categories.size < 2:
         reason = "fewer than two things that both sorted" if units < 2 else "one category alone"
-        return single(np.nan, np.nan, np.nan, np.nan, pairs.shape[1], units, name_unmeasured(reason))
+        return Estimates.single(np.nan, np.nan, np.nan, np.nan, pairs.shape[1], units, name_unmeasured(reason))
     sorted_as = (pairs[:, :, None] == categories).astype(np.float64)  # (2, items, categories)
     values = np.column_stack([pairs[0] == pairs[1], sorted_as[0], sorted_as[1]]).astype(np.float64)
     sums = np.zeros((units, values.shape[1]))

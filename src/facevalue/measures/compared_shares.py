@@ -9,11 +9,12 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures import pair_moments
-from facevalue.measures.cluster_bootstrap import Array, Floor, no_floor, only_values
+from facevalue.measures.cluster_bootstrap import Array, only_values
 from facevalue.measures.impact import DELTA, NEVER, REFERENCE, impact_ratios, shortfall_bounds, shortfalls
-from facevalue.measures.missing_data_bounds import Bounds, spread_bounds
+from facevalue.measures.missing_data_bounds import spread_bounds
 from facevalue.measures.pair_moments import Codes, Scenes
 from facevalue.measures.selection import method, to_array
+from facevalue.measures.uncertainty import Bounds
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,9 @@ class ChosenAmong:
         """How far they lie apart; see `pair_moments.spread_of`."""
         return pair_moments.spread_of(self.selected, self.se, self.related, self.df, self.scenes, seed)
 
-    def impact(self, seed: int) -> tuple[pl.DataFrame, pl.DataFrame, npt.NDArray[np.object_], Floor, Array | None]:
-        """Impact ratios and shortfalls as columns of `shares`, their method, and floor, p and least p of shortfalls."""
-        tested, floor, smallest_p, smallest = None, no_floor(self.size), None, 0.0
+    def impact(self, seed: int) -> tuple[pl.DataFrame, pl.DataFrame, npt.NDArray[np.object_]]:
+        """Estimate impact ratios and shortfalls, these with their tests: as columns of `shares`, and their method."""
+        tested, smallest = None, 0.0
         if np.isfinite(self.se).all() and not only_values():
             tested = self.null(5 * pair_moments.DRAWS, seed + 2, freed=False)
             smallest = max(1 / (1 + len(tested)), self.scenes.least if self.scenes is not None else 0.0)
@@ -97,19 +98,20 @@ class ChosenAmong:
         methods[self.selected == 0] = NEVER
         methods[int(np.argmax(self.selected))] = REFERENCE
         short = 1 - ratio
-        if tested is not None:
-            null = shortfalls(self.null(pair_moments.DRAWS, seed + 1, freed=True))
-            floor, smallest_p = pair_moments.null_floor(null, short, p), np.full(self.size, smallest)
         ends = shortfall_bounds(self.bounds, self.related)
         ratios = {"value": ratio, "low": low, "high": high, "se": ratio * error}
         falls = {"value": short, "low": 1 - high, "high": 1 - low, "se": ratio * error}
         ratios |= {"bound_low": 1 - ends.high, "bound_high": 1 - ends.low, "bound_se": ends.se}
         falls |= {"bound_low": ends.low, "bound_high": ends.high, "bound_se": ends.se}
+        if tested is not None:
+            floor = pair_moments.null_floor(shortfalls(self.null(pair_moments.DRAWS, seed + 1, freed=True)), short, p)
+            falls |= {"floor": floor.mean, "floor_high": floor.high, "p": floor.p}
+            falls["p_least"] = np.full(self.size, smallest)
         first, second = (
             self.shares.with_columns(pl.Series(name, values).fill_nan(None) for name, values in numbers.items())
             for numbers in (ratios, falls)
         )
-        return first, second, methods, floor, smallest_p
+        return first, second, methods
 
 
 def compared(

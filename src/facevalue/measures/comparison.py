@@ -13,9 +13,10 @@ import numpy.typing as npt
 import scipy
 
 from facevalue.measures import cluster_bootstrap, unseen
-from facevalue.measures.cluster_bootstrap import LEVEL, RESAMPLES, Array, Estimates
+from facevalue.measures.cluster_bootstrap import LEVEL, RESAMPLES, Array
 from facevalue.measures.interval_method import BOOTSTRAP, WELCH, IntervalKind, method_for, name_method
 from facevalue.measures.terms import Terms, record, terms_of
+from facevalue.measures.uncertainty import Estimates
 
 Part = tuple[Array, Array]
 """Sums and counts of the clusters of one group, each of shape (clusters, cells)."""
@@ -67,7 +68,7 @@ def compare(
     --------
     >>> share = np.array([[0.2], [0.4], [0.3], [0.5], [0.9], [0.7]])
     >>> found = compare(share * 10, np.full((6, 1), 10.0), np.array([0, 0, 0, 1, 1, 1]), seed=0)
-    >>> f"{found.value[0]:.2f} [{found.low[0]:.2f}, {found.high[0]:.2f}], p = {found.p_zero[0]:.3f}, {found.method[0]}"
+    >>> f"{found.value[0]:.2f} [{found.low[0]:.2f}, {found.high[0]:.2f}], p = {found.p[0]:.3f}, {found.method[0]}"
     '0.40 [-0.02, 0.82], p = 0.055, Welch t: over cluster means'
     """
     samples = [(sums[group == g], counts[group == g]) for g in (0, 1)]

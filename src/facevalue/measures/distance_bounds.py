@@ -15,7 +15,7 @@ import numpy.typing as npt
 import scipy
 
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.uncertainty import Bounds
 
 
 @dataclass(frozen=True, slots=True)

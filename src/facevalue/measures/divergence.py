@@ -15,11 +15,12 @@ import polars as pl
 import scipy
 
 from facevalue.measures import cluster_bootstrap, unsigned
-from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.labels import Deals
-from facevalue.measures.resampled import FIRST, Shuffled, by_shuffles
+from facevalue.measures.resampled import FIRST, by_shuffles
 from facevalue.measures.selection import to_array
 from facevalue.measures.table_entries import codes
+from facevalue.measures.uncertainty import Estimates, Floor
 
 Codes = npt.NDArray[np.int64]
 
@@ -157,7 +158,7 @@ class ChoiceGroups:
 
 def divergences(
     several: Sequence[ChoiceGroups], seed: int, resamples: int | None = None, *, ordered: Sequence[bool] | None = None
-) -> list[tuple[Estimates, Shuffled]]:
+) -> list[Estimates]:
     """Divergence of every group at every question, with interval, noise floor and tests, of one family.
 
     Parameters
@@ -171,7 +172,7 @@ def divergences(
 
     Returns
     -------
-    For each set estimates and their tests, arrays of shape (groups x questions,), groups outermost. `n` is the valid
+    For each set tested estimates, arrays of shape (groups x questions,), groups outermost. `n` is the valid
     answers of the group (their mass, rounded), `clusters` its units with an answer. The floor is what the same answers
     show when the group labels are dealt out anew (`labels.Deals`), and the interval comes from it
     (`unsigned.interval`). se is that of leaving out one unit.
@@ -203,7 +204,8 @@ def divergences(
         labelings=min(block.labelings for block in compared), test=test,
     )  # fmt: skip
     slices = [slice(start, end) for start, end in pairwise(sizes)]
-    return [(block.estimates(tests.floor.at(at)), tests.at(at)) for block, at in zip(compared, slices, strict=True)]
+    of_blocks = ((block, tests.at(at)) for block, at in zip(compared, slices, strict=True))
+    return [tests_of.attach_to(block.estimates(tests_of.floor)) for block, tests_of in of_blocks]
 
 
 class _Compared:

@@ -4,7 +4,7 @@ import numpy as np
 
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.divergence import Choices, jsd
-from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.uncertainty import Bounds
 
 _ITERATIONS = 1000
 

@@ -1,17 +1,18 @@
 """Drift and wavering: whether a model answered the same questions differently at other times of a run."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 import scipy
 
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.sum_table import PART, SumTable
+from facevalue.measures.uncertainty import Estimates
 
 DRIFT = Measure(
     name="drift",
@@ -123,7 +124,7 @@ class Course:
                 estimates, p = _nothing(units) if isinstance(units, str) else taken(units)
                 if self._cells.one_of > 1 and np.isfinite(estimates.value[0]):
                     estimates.method[0] += f", {PART}"
-                table.add(measure, labels, estimates, p=p)
+                table.add(measure, labels, replace(estimates, p=p))
         return table.frame()
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import polars as pl
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.adjustment import within
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor, only_values
+from facevalue.measures.cluster_bootstrap import LEVEL, only_values
 from facevalue.measures.interval_method import (
     BOOTSTRAP,
     NOT_MEASURABLE,
@@ -20,10 +20,13 @@ from facevalue.measures.interval_method import (
     describe_method,
     split_method,
 )
-from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.terms import record
+from facevalue.measures.uncertainty import Estimates
 from facevalue.measures.unseen import ALIKE, EQUAL, FLAT, alike
 
+Level = str | None
+Labels = Mapping[str, Level | Sequence[Level] | pl.Series]
+"""What estimates are of: a level of all of them, or one each."""
 TYPED = ("intervention", "other_model", "word", "score")
 """Labels of every table: what was done to the requests (null: nothing), the model that `model` is compared with, a word
 of the answers, and which of several scores of an answer is measured. Null means "not one of them", as for all labels.
@@ -169,22 +172,15 @@ class EstimateTable:
         """What the study declares that its estimates may be broken down by."""
         self.unit_names: Sequence[str] = ()
         """What the units are called that sums are over, in their order; empty where nobody says."""
-        self._parts: list[_Part] = []
+        self._columns: dict[str, list[Sequence[str | None] | npt.NDArray[Any]]] = {name: [] for name in self._schema}
 
     def add(
         self,
         measure: Measure,
-        labels: Mapping[str, Sequence[str | None] | pl.Series],
+        labels: Labels,
         estimates: Estimates,
+        family: str | Sequence[str | None] | pl.Series | None = None,
         *,
-        p: Array | None = None,
-        q: Array | None = None,
-        p_paper: Array | None = None,
-        q_paper: Array | None = None,
-        p_least: Array | None = None,
-        family: str | Sequence[str] | pl.Series | None = None,
-        floor: Floor | None = None,
-        bounds: Bounds | None = None,
         keep: npt.NDArray[np.bool_] | None = None,
     ) -> None:
         """Add estimates, one per label row.
@@ -192,10 +188,8 @@ class EstimateTable:
         Parameters
         ----------
         labels:
-            What they are of: columns of labels, each as long as the estimates; null means "over all of them". A column
-            `model` stands for that of the table.
-        estimates, p, q, p_paper, q_paper, p_least, floor:
-            Arrays of that length; see `FIXED`.
+            What they are of: columns of labels, each as long as the estimates, or one level for all of them; null means
+            "over all of them". A column `model` stands for that of the table.
         family:
             With what they are judged: one name for all rows, or one each. Without q it is taken in `frame`.
         keep:
@@ -210,35 +204,36 @@ class EstimateTable:
         for name in labels:
             if name not in label_names:
                 raise UnknownNameError(f"label of {measure.name} ({self._constants['study']})", name, label_names)
+        size, rows = estimates.value.size, slice(None) if keep is None else np.flatnonzero(keep)
+        texts = {name: _text_column(levels, size) for name, levels in {**labels, "family": family}.items()}
         if (kept_terms := record()) is not None:
-            kept_terms.enter(measure.name, self._constants["intervention"], labels, estimates.terms, self.unit_names)
-        columns: dict[str, Any] = dict(labels)
-        chance = p if p is not None or floor is None else floor.p
-        estimates = _with_width(measure, estimates, chance)
-        low = np.maximum(estimates.low, measure.limits[0])
-        high = np.minimum(estimates.high, measure.limits[1])
-        columns |= {"value": estimates.value, "low": low, "high": high}
-        columns |= {"n": estimates.n, "clusters": estimates.clusters, **_methods(estimates)}
-        if estimates.se is not None:
-            columns["se"] = estimates.se
-        if bounds is not None:
-            columns |= {"bound_low": bounds.low, "bound_high": bounds.high, "bound_se": bounds.se}
-        tests = {"p": p, "q": q, "p_paper": p_paper, "q_paper": q_paper, "p_least": p_least}
-        columns |= {name: column for name, column in tests.items() if column is not None}
-        if family is not None:
-            columns["family"] = [family] * estimates.value.size if isinstance(family, str) else family
-        if floor is not None:
-            columns |= {"floor": floor.mean, "floor_high": floor.high}
-            if p is None:
-                columns["p"] = floor.p
-        constants: dict[str, str | float | None] = {
-            "measure": measure.name,
-            "unit": measure.unit,
-            "source": measure.source,
-            "level": LEVEL,
+            of_all = {name: levels for name, levels in texts.items() if name != "family"}
+            kept_terms.enter(measure.name, self._constants["intervention"], of_all, estimates.terms, self.unit_names)
+        if keep is not None:
+            texts = {name: [levels[row] for row in rows.tolist()] for name, levels in texts.items()}  # type: ignore[union-attr]
+            estimates = estimates.at(rows)
+        estimates = _with_width(measure, estimates)
+        size, floor, bounds = estimates.value.size, estimates.floor, estimates.bounds
+        columns: dict[str, Sequence[str | None] | npt.NDArray[Any] | None] = {
+            "value": estimates.value,
+            "low": np.maximum(estimates.low, measure.limits[0]),
+            "high": np.minimum(estimates.high, measure.limits[1]),
+            "level": np.full(size, LEVEL),
+            "p": estimates.test,
+            **{name: getattr(estimates, name) for name in ("n", "clusters", "se", "q", "p_least", "p_paper")},
+            **({} if floor is None else {"floor": floor.mean, "floor_high": floor.high}),
+            **({} if bounds is None else {"bound_low": bounds.low, "bound_high": bounds.high, "bound_se": bounds.se}),
+            **_methods(estimates),
+            **texts,
         }
-        constants |= {name: value for name, value in self._constants.items() if name not in columns}
-        self._parts.append(_Part.of(columns, constants, self._schema, keep))
+        for name, text in {**self._constants, "measure": measure.name, "unit": measure.unit,
+                           "source": measure.source}.items():  # fmt: skip
+            columns.setdefault(name, [text] * size)
+        for name, dtype in self._schema.items():
+            column = columns.get(name)
+            if column is None:
+                column = np.full(size, np.nan) if dtype.is_numeric() else [None] * size
+            self._columns[name].append(column)
 
     def frame(self) -> pl.DataFrame:
         """All estimates so far; q of tests that came without is Benjamini and Hochberg's over measure and family.
@@ -248,9 +243,7 @@ class EstimateTable:
         DataError
             Two estimates of one measure have the same labels: nothing would tell them apart.
         """
-        if not self._parts:
-            return pl.DataFrame(schema=self._schema)
-        out = _joined(self._parts, self._schema)
+        out = pl.DataFrame([_column(name, parts, self._schema[name]) for name, parts in self._columns.items()])
         keys = ["measure", "model", *label_columns(out)]
         twice = out.select(keys).is_duplicated()
         if twice.any():
@@ -262,60 +255,21 @@ class EstimateTable:
         return with_adjusted(out, "p", "q")
 
 
-class _Part(NamedTuple):
-    """Estimates that were added at once.
-
-    A jackknife adds small tables thousands of times: columns of numbers become Series when all are there.
-    """
-
-    texts: pl.DataFrame
-    numbers: dict[str, Array]
-    constants: Mapping[str, str | float | None]
-
-    @classmethod
-    def of(
-        cls,
-        columns: Mapping[str, Any],
-        constants: Mapping[str, str | float | None],
-        dtypes: Mapping[str, pl.DataType],
-        keep: npt.NDArray[np.bool_] | None,
-    ) -> "_Part":
-        """The rows that are kept; all if nothing says which."""
-        texts = pl.DataFrame([
-            pl.Series(name, values if isinstance(values, pl.Series) else list(values), pl.String, strict=False)
-            for name, values in columns.items() if not dtypes[name].is_numeric()
-        ])  # fmt: skip
-        numbers = {
-            name: np.asarray(values, dtype=np.float64) for name, values in columns.items() if dtypes[name].is_numeric()
-        }
-        if keep is None or keep.all():
-            return cls(texts, numbers, constants)
-        return cls(texts.filter(keep), {name: values[keep] for name, values in numbers.items()}, constants)
+def _text_column(levels: Level | Sequence[Level] | pl.Series, size: int) -> list[Level]:
+    """A column of texts, of one level or of one each."""
+    if levels is None or isinstance(levels, str):
+        return [levels] * size
+    return levels.cast(pl.String).to_list() if isinstance(levels, pl.Series) else list(levels)
 
 
-def _joined(parts: Sequence[_Part], dtypes: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """Parts one below the other, with every column; null where a number is not one."""
-    sizes = [part.texts.height for part in parts]
-    texts = pl.concat([part.texts for part in parts], how="diagonal", rechunk=True)
-    part_of = np.repeat(np.arange(len(parts)), sizes)
-    columns = []
-    for name, dtype in dtypes.items():
-        constants = [part.constants.get(name) for part in parts]
-        constant = pl.Series(name, constants, dtype)[part_of]
-        if any(name in part.numbers for part in parts):
-            missing = ((part.numbers.get(name), size) for part, size in zip(parts, sizes, strict=True))
-            values = [np.full(size, np.nan) if array is None else array for array, size in missing]
-            columns.append(pl.Series(name, np.concatenate(values), nan_to_null=True).cast(dtype))
-        elif name not in texts.columns:
-            columns.append(constant)
-        elif any(text is not None for text in constants):
-            columns.append(texts[name].zip_with(texts[name].is_not_null(), constant))
-        else:
-            columns.append(texts[name])
-    return pl.DataFrame(columns)
+def _column(name: str, parts: Sequence[Any], dtype: pl.DataType) -> pl.Series:
+    """Parts of a column one below the other; null where a number is not one."""
+    if not dtype.is_numeric():
+        return pl.Series(name, [text for part in parts for text in part], dtype)
+    return pl.Series(name, np.concatenate(parts) if parts else [], pl.Float64, nan_to_null=True).cast(dtype)
 
 
-def _with_width(measure: Measure, estimates: Estimates, p: Array | None) -> Estimates:
+def _with_width(measure: Measure, estimates: Estimates) -> Estimates:
     """The same without intervals of no width, which would say that units that were not seen cannot differ.
 
     Means and shares to which all clusters give one value get the interval of `unseen.alike`, everything else none,
@@ -323,8 +277,8 @@ def _with_width(measure: Measure, estimates: Estimates, p: Array | None) -> Esti
     """
     rounding = EQUAL * np.fmax(np.abs(estimates.value), 1.0)
     flat = estimates.high - estimates.low <= rounding
-    if p is not None:
-        flat &= ~(p < 1 - LEVEL)
+    if estimates.test is not None:
+        flat &= ~(estimates.test < 1 - LEVEL)
     if not flat.any():
         return estimates
     low, high, method = estimates.low.copy(), estimates.high.copy(), estimates.method.copy()

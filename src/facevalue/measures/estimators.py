@@ -5,79 +5,29 @@ several studies are here; a paper's own arithmetic is beside its study, and says
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures import cluster_bootstrap, dyads, missing_data_bounds
-from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, no_floor
-from facevalue.measures.estimates import EstimateTable
+from facevalue.measures import cluster_bootstrap, dyads, terms
+from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.estimates import Level
 from facevalue.measures.interval_method import name_unmeasured
-from facevalue.measures.missing_data_bounds import Bounds, Replies, filled, phi_bounds, unbounded
+from facevalue.measures.missing_data_bounds import Replies, filled, phi_bounds
 from facevalue.measures.proportions import score_p
 from facevalue.measures.selection import to_array
 from facevalue.measures.shares import Shares, unit_shares
-from facevalue.measures.terms import changed, named, terms_of
+from facevalue.measures.terms import Terms, named, terms_of
+from facevalue.measures.uncertainty import Estimates
 
 NO_ANSWER = name_unmeasured("no valid answer")
 UNIT = ("unit",)
 PEOPLE = ("unit", "person_1", "person_2")
 """Columns that say what was sampled; of pairs, who is on either side."""
-Level = str | None
 Codes = npt.NDArray[np.int64]
-Labels = Mapping[str, Level | Sequence[Level]]
-
-
-@dataclass(frozen=True)
-class Inference:
-    """Estimates with all that stands beside them; arrays of one length."""
-
-    estimates: Estimates
-    floor: Floor | None = None
-    bounds: Bounds | None = None
-    p: Array | None = None
-    q: Array | None = None
-    p_least: Array | None = None
-    p_paper: Array | None = None
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """What `EstimateTable.add` takes."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def at(self, rows: slice | Codes) -> "Inference":
-        """Some of them."""
-        some: list[Any] = [entry and entry.at(rows) for entry in (self.estimates, self.floor, self.bounds)]
-        tests = (self.p, self.q, self.p_least, self.p_paper)
-        return Inference(*some, *(None if test is None else test[rows] for test in tests))
-
-    def untested(self) -> "Inference":
-        """The same without tests and bounds; a floor stays, without its p."""
-        floor = self.floor and replace(self.floor, p=np.full(self.estimates.value.size, np.nan))
-        return Inference(self.estimates, floor)
-
-    def less(self, null: Array | float) -> "Inference":
-        """The same less a constant, as a share against one half."""
-        e = self.estimates
-        bounds = None if self.bounds is None else self.bounds.less(null)
-        apart = replace(
-            e, value=e.value - null, low=e.low - null, high=e.high - null, terms=changed(e.terms, less=null)
-        )
-        return replace(self, estimates=apart, bounds=bounds)
-
-    def times(self, factor: float) -> "Inference":
-        """The same in another unit, as in percent; `factor` above zero."""
-        e = self.estimates
-        scaled = replace(e, **{name: factor * getattr(e, name) for name in ("value", "low", "high")})
-        scaled = replace(scaled, terms=changed(e.terms, factor=factor))
-        se = None if e.se is None else factor * e.se
-        bounds = None if self.bounds is None else self.bounds.scaled(factor)
-        floor = self.floor and Floor(factor * self.floor.mean, factor * self.floor.high, self.floor.p)
-        return replace(self, estimates=replace(scaled, se=se), floor=floor, bounds=bounds)
 
 
 @dataclass(frozen=True)
@@ -89,7 +39,8 @@ class Sums:
     numbers:
         Columns that were added up.
     units:
-        What was sampled, as numbers: `unit` and, of pairs, `person_1` and `person_2`.
+        What was sampled, as numbers: `unit`, -1 for no single one, and, of pairs, `person_1` and `person_2`. `stratum`,
+        if any: the part of the sample that a unit is from; `inner`: what a cell's share is the mean over.
     labels:
         Levels of each label, and the number of each row's; -1 is null.
     names, people:
@@ -154,7 +105,7 @@ def _named(units: pl.Series) -> tuple[str, ...]:
     return () if units.dtype.is_numeric() else coded(units)[0]
 
 
-Cells = tuple[Mapping[str, Sequence[Level]], Inference]
+Cells = tuple[Mapping[str, Sequence[Level]], Estimates]
 """Labels of estimates, and these."""
 Estimator = Callable[[Sums, Sequence[str]], Cells]
 """From sums, and labels by which they are broken down, to cells."""
@@ -187,12 +138,30 @@ def share(sums: Sums, by: Sequence[str] = ()) -> Cells:
     --------
     >>> rows = pl.DataFrame({"unit": ["a", "b", "c"], "group": ["f", "m", "f"], "s": [1.0, 0.0, 1.0], "n": [1.0] * 3})
     >>> cells, tested = share(Sums.of(rows, ["group"]), ["group"])
-    >>> cells, tested.estimates.value.tolist(), tested.estimates.clusters.tolist()
+    >>> cells, tested.value.tolist(), tested.clusters.tolist()
     ({'group': ['f', 'm']}, [1.0, 0.0], [2, 1])
     """
     labels, cell, count = cells_of(sums, by)
-    s, n = (by_unit(sums.units["unit"], cell, count, sums.numbers[name]) for name in "sn")
-    return labels, Inference(shares(s, n, sums.names))
+    requests = None if cluster_bootstrap.only_values() else sums.numbers.get("requests")
+    estimates = unit_shares(
+        cell, count, sums.units["unit"], sums.numbers["n"], sums.numbers["s"], stratum=sums.units.get("stratum"),
+        inner=sums.units.get("inner"), requests=requests,
+    )  # fmt: skip
+    return labels, replace(estimates, terms=_share_terms(sums, cell, count))
+
+
+def _share_terms(sums: Sums, cell: Codes, cells: int) -> Terms | None:
+    """Terms of shares, whose units are those of the whole table or, where shares are means, those of the cell."""
+    if terms.record() is None:
+        return None
+    unit, inner = sums.units["unit"], sums.units.get("inner")
+    if inner is None:
+        s, n = (by_unit(unit, cell, cells, sums.numbers[name]) for name in "sn")
+        return named(terms_of(s, n), sums.names)
+    return tuple(
+        terms.mean_share_term(unit[rows], inner[rows], sums.numbers["s"][rows], sums.numbers["n"][rows], sums.names)
+        for rows in (np.flatnonzero(cell == at) for at in range(cells))
+    )
 
 
 def by_unit(unit: Codes, cell: Codes, cells: int, values: Array) -> Array:
@@ -221,11 +190,11 @@ def pair_share(sums: Sums, by: Sequence[str] = (), method: str = dyads.METHOD) -
     estimates = _pair_shares(sums, s, n, cell, count)
     estimates.method[estimates.method == dyads.METHOD] = method
     if requests is None:
-        return labels, Inference(estimates)
+        return labels, estimates
     replies = Replies(s[:, None], n[:, None], requests[:, None])
     ends = [_pair_shares(sums, filled(replies, pole)[:, 0], requests, cell, count).se for pole in (0.0, 1.0)]
     totals = (_totals(column, cell, count)[None] for column in (s, n, requests))
-    return labels, Inference(estimates, bounds=replace(phi_bounds(Replies(*totals)), se=np.fmax(*ends)))
+    return labels, replace(estimates, bounds=replace(phi_bounds(Replies(*totals)), se=np.fmax(*ends)))
 
 
 def _totals(values: npt.NDArray[Any], cell: Codes, cells: int) -> Array:
@@ -239,66 +208,7 @@ def _pair_shares(sums: Sums, hits: Array, size: Array, cell: Codes, cells: int) 
     return replace(pair_shares, method=np.where(total > 0, pair_shares.method, NO_ANSWER), terms=terms)
 
 
-def nothing(reason: str) -> Inference:
-    """One estimate that could not be taken, with the reason."""
-    none = float("nan")
-    return Inference(cluster_bootstrap.single(none, none, none, none, 0, 0, name_unmeasured(reason)))
-
-
-def apart_from(tested: Inference, null: Array | float) -> Inference:
+def apart_from(tested: Estimates, null: Array | float) -> Estimates:
     """Shares of pairs less a share that they are compared with, and p of no difference."""
-    assert isinstance(tested.estimates, Shares)
-    return replace(
-        tested.less(null), p=score_p(tested.estimates.value, tested.estimates.size, tested.estimates.df, null)
-    )
-
-
-class Entries:
-    """Estimates that are entered into a table measure by measure: a jackknife takes all of them many times."""
-
-    def __init__(self) -> None:
-        self._rows: dict[Measure, list[tuple[dict[str, Sequence[Level]], Inference, str | None]]] = {}
-
-    def add(
-        self, measure: Measure, labels: Labels, estimates: Inference | Estimates, family: str | None = None
-    ) -> None:
-        """Add estimates; a label that is one level, or None, is that of all of them."""
-        tested = estimates if isinstance(estimates, Inference) else Inference(estimates)
-        spread = label_columns(labels, tested.estimates.value.size)
-        self._rows.setdefault(measure, []).append((spread, tested, family))
-
-    def enter(self, table: EstimateTable) -> pl.DataFrame:
-        """Enter all of them, and return the table."""
-        for measure, rows in self._rows.items():
-            sizes = [tested.estimates.value.size for _, tested, _ in rows]
-            names = dict.fromkeys(name for labels, _, _ in rows for name in labels)
-            labels = {
-                name: [level for (own, _, _), n in zip(rows, sizes, strict=True) for level in own.get(name, [None] * n)]
-                for name in names
-            }
-            families = [family for (_, _, family), n in zip(rows, sizes, strict=True) for _ in range(n)]
-            table.add(measure, labels, family=families, **joined([tested for _, tested, _ in rows]).columns)  # type: ignore[arg-type]
-        return table.frame()
-
-
-def joined(several: Sequence[Inference]) -> Inference:
-    """Estimates one after the other; NaN for what only others have."""
-    sizes = [tested.estimates.value.size for tested in several]
-    nothing = [np.full(size, np.nan) for size in sizes]
-    floors = [tested.floor or no_floor(size) for tested, size in zip(several, sizes, strict=True)]
-    floor = Floor(*(np.concatenate([getattr(floor, name) for floor in floors]) for name in ("mean", "high", "p")))
-    tests = [
-        [nothing[at] if (column := getattr(tested, name)) is None else column for at, tested in enumerate(several)]
-        for name in ("p", "q", "p_least", "p_paper")
-    ]
-    tests[0] = [floors[at].p if tested.p is None else tests[0][at] for at, tested in enumerate(several)]
-    bounds = [tested.bounds or unbounded(tested.estimates.value) for tested in several]
-    return Inference(
-        cluster_bootstrap.joined([tested.estimates for tested in several]), floor, missing_data_bounds.joined(bounds),
-        *(np.concatenate(column) for column in tests),
-    )  # fmt: skip
-
-
-def label_columns(labels: Labels, size: int) -> dict[str, Sequence[Level]]:
-    """Labels as columns; one that is a single level, or None, is that of all rows."""
-    return {n: [level] * size if level is None or isinstance(level, str) else level for n, level in labels.items()}
+    assert isinstance(tested, Shares)
+    return replace(tested.less(null), p=score_p(tested.value, tested.size, tested.df, null))

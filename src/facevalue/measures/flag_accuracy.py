@@ -3,8 +3,9 @@
 import numpy as np
 
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.interval_method import IntervalKind, name_method
+from facevalue.measures.uncertainty import Estimates
 
 _BCA = name_method(IntervalKind.BOOTSTRAP, "BCa over words")
 _FEW = name_method(IntervalKind.NONE, "fewer than two words")

@@ -9,9 +9,10 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import Array, Estimates, single
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.proportions import ends_of_agreement
+from facevalue.measures.uncertainty import Estimates
 
 METHOD = name_method(IntervalKind.BOOTSTRAP, "BCa over items, and no narrower than Wilson's of disagreement")
 
@@ -61,7 +62,7 @@ def fleiss_kappa(ratings: Array, seed: int) -> Estimates:
             "fewer than two raters" if raters < 2 else "fewer than two items" if items < 2 else "one category alone"
         )
         none = np.nan
-        return single(none, none, none, none, complete.size, items, name_unmeasured(reason))
+        return Estimates.single(none, none, none, none, complete.size, items, name_unmeasured(reason))
     counts = (complete[:, :, None] == categories).sum(axis=0).astype(np.float64)
     agree = ((counts**2).sum(axis=1) - raters) / (raters * (raters - 1))
     sums = np.column_stack([agree, counts / raters])

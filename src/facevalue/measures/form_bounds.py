@@ -7,7 +7,7 @@ import polars as pl
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.conditional_kl import DEFAULT, Forms, kl_limit, members_and_votes
 from facevalue.measures.distance_bounds import kl_bounds, share_ranges
-from facevalue.measures.missing_data_bounds import Bounds, joined, unbounded
+from facevalue.measures.uncertainty import Bounds, unbounded
 
 
 def form_bounds(forms: Forms, shifts: pl.DataFrame, conditions: str) -> Bounds:
@@ -44,7 +44,7 @@ def form_bounds(forms: Forms, shifts: pl.DataFrame, conditions: str) -> Bounds:
         unknown = np.where(conditions == "prefilled", 0.0, absent[:, owner].astype(np.float64))
         bounds.append(_of_outcome(rows["value"].to_numpy(), members[at][1], absent[:, at], met, unknown, forms.lost))
         order.append(rows["row"].to_numpy().astype(np.int64))
-    return joined(bounds).at(np.argsort(np.concatenate(order))) if bounds else unbounded(np.empty(0))
+    return Bounds.concatenate(bounds).at(np.argsort(np.concatenate(order))) if bounds else unbounded(np.empty(0))
 
 
 def _of_outcome(

@@ -6,11 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures import dyads
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor, floor_from, only_values, ratio, single
-from facevalue.measures.estimators import Inference
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, floor_from, only_values, ratio
 from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.shares import Codes
+from facevalue.measures.uncertainty import Bounds, Estimates, Floor
 
 METHOD = name_method(IntervalKind.INVERSION, "of the score's distribution, with noise over people or scenes")
 RESAMPLES = 1000
@@ -44,7 +43,7 @@ class GroupChoices:
         return ratio(self.chosen.sum(axis=0), self.shown.sum(axis=0))
 
 
-def bias_scores(choices: GroupChoices, seed: int, resamples: int = RESAMPLES) -> dict[str, Inference]:
+def bias_scores(choices: GroupChoices, seed: int, resamples: int = RESAMPLES) -> dict[str, Estimates]:
     r"""ModSCAN's bias score in four forms, each one estimate.
 
     Parameters
@@ -85,7 +84,7 @@ def bias_scores(choices: GroupChoices, seed: int, resamples: int = RESAMPLES) ->
     >>> chosen = np.array([[[1.0, 0.0]], [[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]]])
     >>> one, both, scenes = np.ones((4, 1)), np.ones((4, 1, 2)), np.arange(4)
     >>> found = bias_scores(GroupChoices(chosen, both, one, one, 0.5, (scenes, scenes), both), seed=1)
-    >>> [found[name].estimates.value.item() for name in ("all", "valid")], found["valid"].estimates.low.item()
+    >>> [found[name].value.item() for name in ("all", "valid")], found["valid"].low.item()
     ([0.25, 0.25], 0.0)
     """
     c = choices
@@ -99,10 +98,9 @@ def bias_scores(choices: GroupChoices, seed: int, resamples: int = RESAMPLES) ->
     out = {}
     for name, (score, factor) in scores.items():  # missing answers could have made the same of all of them
         scaled = score.times(factor)
-        out[name] = replace(scaled, bounds=replace(bounds, value=scaled.estimates.value))
-    valid = out["valid"]
-    corrected = replace(valid.estimates, value=np.array([plain.corrected()]), se=np.full(1, np.nan))
-    return {**out, "corrected": Inference(corrected, bounds=bounds)}
+        out[name] = replace(scaled, bounds=replace(bounds, value=scaled.value))
+    corrected = replace(out["valid"].untested(), value=np.array([plain.corrected()]), se=np.full(1, np.nan))
+    return {**out, "corrected": replace(corrected, floor=None, bounds=bounds)}
 
 
 def _bounds(c: GroupChoices) -> Bounds:
@@ -155,12 +153,12 @@ class _Sizes:
         """Mean size without the part that chance adds."""
         return float(_mean(np.sqrt(np.maximum(self.gap**2 - np.nan_to_num(self.se) ** 2, 0.0))[None]))
 
-    def score(self, n: int, seed: int, resamples: int) -> Inference:
+    def score(self, n: int, seed: int, resamples: int) -> Estimates:
         """Mean size with its interval and floor."""
         value, clusters = float(_mean(np.abs(self.gap)[None])), round(self.units)
         none = float("nan")
         if only_values() or not np.isfinite(self.se).all() or not self.gap.size:
-            return Inference(single(value, none, none, none, n, clusters, METHOD))
+            return Estimates.single(value, none, none, none, n, clusters, METHOD)
         rng = np.random.default_rng(seed)
         deviations = rng.standard_normal((resamples, self.gap.size))
         null = self._size(deviations @ _root(self.null).T)
@@ -173,7 +171,7 @@ class _Sizes:
         low = min(max(low, _ABOVE_ZERO * value), value) if floor.p[0] < 1 - LEVEL else 0.0
         low, high, se = (round(x, _DIGITS) for x in (low, max(high, value), se))
         floor = Floor(floor.mean.round(_DIGITS), floor.high.round(_DIGITS), floor.p)
-        return Inference(single(value, low, max(high, value), se, n, clusters, METHOD), floor)
+        return replace(Estimates.single(value, low, max(high, value), se, n, clusters, METHOD), floor=floor)
 
     def _size(self, gap: Array) -> Array:
         return np.minimum(np.abs(gap), self.furthest).mean(axis=-1)

@@ -5,16 +5,15 @@ something in up to a fifth of all traits. Its null stands beside it.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.uncertainty import Bounds, Estimates
 
 Codes = npt.NDArray[np.int64]
 ALPHA = 0.05
@@ -25,19 +24,6 @@ METHOD = name_method(
 )
 TAILS = (0.025, 0.975)
 _BLOCK = 2**22  # numbers of one matrix of dealt labels: bounds the work space at some 100 MB
-
-
-@dataclass(frozen=True, slots=True)
-class TallyShares:
-    """Shares of questions with a finding, one for each class of questions.
-
-    `estimates` have intervals for the share that samples of this size find on average; `floor` is that of groups that
-    do not differ, with p of the share by dealt labels, and `least` the smallest p that could be.
-    """
-
-    estimates: Estimates
-    floor: Floor
-    least: Array
 
 
 def welch(sums: Array, squares: Array, counts: Array) -> Array:
@@ -93,7 +79,7 @@ def _tested(means: Array, errors: Array, counts: Array) -> Array:
 
 def findings(
     scores: Array, group: Codes, groups: int, question: Codes, classes: Sequence[Codes], seed: int
-) -> TallyShares:
+) -> Estimates:
     """Share of questions with p < .05 by Welch's test in any of their wordings.
 
     Questions that cannot be tested count as without a finding, as published.
@@ -137,8 +123,10 @@ def findings(
     return tally(value, np.concatenate(null), np.concatenate(alike), sizes, units, METHOD)
 
 
-def tally(value: Array, null: Array | None, alike: Array | None, sizes: Codes, units: int, method: str) -> TallyShares:
-    """Return shares beside their null, with intervals for what samples of this size find on average.
+def tally(value: Array, null: Array | None, alike: Array | None, sizes: Codes, units: int, method: str) -> Estimates:
+    """Estimate shares of questions with a finding, with intervals for what samples of this size find on average.
+
+    The floor is that of groups that do not differ, with p of the share by dealt labels.
 
     Parameters
     ----------
@@ -154,17 +142,16 @@ def tally(value: Array, null: Array | None, alike: Array | None, sizes: Codes, u
     methods = np.full(value.size, method, dtype=object)
     clusters = np.full(value.size, units)
     if null is None or alike is None:
-        estimates = Estimates(value, none, none, sizes, clusters, methods, none)
-        return TallyShares(estimates, cluster_bootstrap.no_floor(value.size), none)
+        return Estimates(value, none, none, sizes, clusters, methods, none)
     floor = cluster_bootstrap.floor_from(null, value)
     low, high = np.quantile(alike, TAILS, axis=0)
     middle = alike.mean(axis=0)
     low, high = np.fmin(low, value + middle - high), np.fmax(high, value + middle - low)
     low = np.where(floor.p < ALPHA, low, 0.0)  # else chance alone may have given all of it
-    estimates = Estimates(
-        value, np.clip(low, 0.0, value), np.clip(high, value, 1.0), sizes, clusters, methods, alike.std(axis=0)
-    )
-    return TallyShares(estimates, floor, np.full(value.size, 1 / (1 + DEALS)))
+    return Estimates(
+        value, np.clip(low, 0.0, value), np.clip(high, value, 1.0), sizes, clusters, methods, alike.std(axis=0),
+        p_least=np.full(value.size, 1 / (1 + DEALS)), floor=floor,
+    )  # fmt: skip
 
 
 def tally_bounds(

@@ -6,8 +6,9 @@ import numpy as np
 import scipy
 
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, only_values, ratio
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, only_values, ratio
 from facevalue.measures.interval_method import FEW, IntervalKind, T, name_method
+from facevalue.measures.uncertainty import Estimates
 
 METHOD = name_method(IntervalKind.T, "over cluster means, for their skewness")
 _LEAST = 0.25

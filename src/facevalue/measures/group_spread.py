@@ -12,7 +12,8 @@ import numpy.typing as npt
 import scipy
 
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import Array, Floor
+from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.uncertainty import Floor, no_floor
 
 Codes = npt.NDArray[np.int64]
 ONE_SIDED, UPPER = 0.05, 0.01
@@ -110,7 +111,7 @@ def spreads(
     value = _with_mean(_spread(observed))[0]
     none = np.full(value.shape, np.nan)
     if cluster_bootstrap.only_values():
-        return Spreads(value, none, none, cluster_bootstrap.no_floor(value.size), none)
+        return Spreads(value, none, none, no_floor(value.size), none)
     kinds = _DealtLabels(scores, groups_of, groups), _OwnErrors(scores, groups_of, groups)
     floors, lows, highs = zip(
         *(_floor_and_interval(noise, observed, value, rng, resamples, most_draws) for noise in kinds), strict=True

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.paired_changes import ChangeSet, Deletion
+from facevalue.measures.uncertainty import Estimates
 
 IDENTICAL, BETWEEN, BEYOND = "identical", "between", "beyond"
 SUMS = ("n", "same", "within_first", "n_first", "within_second", "n_second", "between", "within", "n_between")

@@ -9,7 +9,7 @@ from facevalue.measures import pair_moments
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.group_spread import ONE_SIDED, UPPER
 from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.uncertainty import Bounds
 
 DELTA = name_method(IntervalKind.DELTA, "on the log scale over pictures, whoever is chosen most")
 REFERENCE = name_method(IntervalKind.NONE, "the identity that all others are compared with")

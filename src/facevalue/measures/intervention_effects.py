@@ -11,7 +11,7 @@ import scipy
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import Inference, shares
+from facevalue.measures.estimators import shares
 from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.paired_changes import GROUPS, PREFIX, Change, interval
 from facevalue.measures.selection import to_array
@@ -91,7 +91,7 @@ def add_missing_change(table: EstimateTable, totals: pl.DataFrame, unit: str) ->
     estimate, p = interval(of_all, np.array([int(total.sum())]), np.array([size]), missing_change(unit))
     method = name_method(IntervalKind.T, "over clusters, both conditions of each")
     estimate = replace(estimate, method=np.where(se > 0, method, estimate.method).astype(object))
-    table.add(missing_change(unit), {}, estimate, p=p, family="change in missing answers")
+    table.add(missing_change(unit), {}, replace(estimate, p=p), family="change in missing answers")
 
 
 def _dyadic(error: Array, first: Codes, second: Codes) -> float:
@@ -127,5 +127,4 @@ def add_readings(table: EstimateTable, counts: Array, kinds: Sequence[str], unit
     `counts`: replies by cluster and kind, shape (clusters, kinds).
     """
     replies = np.broadcast_to(counts.sum(axis=1, keepdims=True), counts.shape)
-    percent = Inference(shares(counts, replies)).times(100)
-    table.add(reading_share(unit), {"reading": list(kinds)}, percent.estimates)
+    table.add(reading_share(unit), {"reading": list(kinds)}, shares(counts, replies).times(100))

@@ -3,12 +3,13 @@
 import numpy as np
 
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimators import shares
 from facevalue.measures.interval_method import name_unmeasured
 from facevalue.measures.judge_measures import ALPHAS, RAW
 from facevalue.measures.proportions import wilson
 from facevalue.measures.rater_agreement import alpha
+from facevalue.measures.uncertainty import Estimates, Floor
 
 
 def agreement(judge: Array, people: Array, metric: str, seed: int) -> dict[str, Estimates]:

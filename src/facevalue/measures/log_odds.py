@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.proportions import effective_size, t_limits
 from facevalue.measures.shares import TOO_FEW
+from facevalue.measures.uncertainty import Bounds
 
 EFFECTIVE = name_method(IntervalKind.T, "standard error from effective counts over pictures")
 BETWEEN = name_method(

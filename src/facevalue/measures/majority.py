@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, only_values, ratio
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, only_values, ratio
 from facevalue.measures.group_explanations import Explanations, draws_for, enough_worlds, tail
 from facevalue.measures.interval_method import NONE, IntervalKind, name_method, name_unmeasured
-from facevalue.measures.missing_data_bounds import Bounds, Replies
+from facevalue.measures.missing_data_bounds import Replies
+from facevalue.measures.uncertainty import Bounds, Estimates
 from facevalue.measures.unseen import EQUAL, SAME, widened
 
 Codes = npt.NDArray[np.int64]
@@ -189,7 +190,7 @@ def from_majority(
     if measurable.size < 2:
         if limits is not None:
             out = _widened(out, limits)
-            q = q if out.p_zero is None else out.p_zero
+            q = q if out.p is None else out.p
         return Contrasts(out, q, _from_mean(values, out.value, replies, limits), np.nan, np.nan)
     mean, variance, df = effects.mean[measurable], effects.variance[measurable], effects.df[measurable]
     if measurable.size == 2:
@@ -207,7 +208,7 @@ def from_majority(
     bounds = _no_bounds(out.value)
     bounds.low[measurable], bounds.high[measurable] = np.fmin(ends.low, value), np.fmax(ends.high, value)
     bounds.missing[measurable], bounds.se[measurable] = ends.missing, ends.se
-    targets = (out.value, out.low, out.high, out.se, out.p_zero, bounds.value)
+    targets = (out.value, out.low, out.high, out.se, out.p, bounds.value)
     for target, result in zip(targets, (value, low, high, se, p, value), strict=True):
         assert target is not None
         target[measurable] = result
@@ -284,7 +285,7 @@ def _from_mean(values: Array, effect: Array, replies: Replies | None, limits: tu
     bounds, finite = _no_bounds(effect), np.flatnonzero(np.isfinite(effect))
     if finite.size > 1 and limits is not None:
         others = (1 - np.eye(finite.size)) / (finite.size - 1)
-        ends = _bounded(values[:, finite], replies, finite, limits, others).scaled((finite.size - 1) / finite.size)
+        ends = _bounded(values[:, finite], replies, finite, limits, others).times((finite.size - 1) / finite.size)
         bounds.low[finite], bounds.high[finite] = np.fmin(ends.low, effect[finite]), np.fmax(ends.high, effect[finite])
         bounds.missing[finite], bounds.se[finite] = ends.missing, ends.se
     return bounds
@@ -321,4 +322,4 @@ def _widened(estimates: Estimates, limits: tuple[float, float]) -> Estimates:
         estimates.value[flat], se, estimates.clusters[flat], estimates.value[flat], span, LEVEL
     )
     method[flat] = SAME
-    return replace(estimates, low=low, high=high, p_zero=p, method=method)
+    return replace(estimates, low=low, high=high, p=p, method=method)

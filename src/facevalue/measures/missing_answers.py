@@ -17,7 +17,7 @@ import scipy
 from facevalue.answers import NA
 from facevalue.measures import missing_terms
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, only_values
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, only_values
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.labels import Deals
@@ -26,6 +26,7 @@ from facevalue.measures.resampled import FIRST, Shuffled, by_shuffles
 from facevalue.measures.shares import unit_shares
 from facevalue.measures.sum_table import PART, SumTable
 from facevalue.measures.terms import Terms, record
+from facevalue.measures.uncertainty import Estimates
 from facevalue.prompts.variants import PLAIN
 
 SHARE = Measure(
@@ -430,5 +431,9 @@ def _add_gap(
         np.full(weight.size, method, dtype=object), se, terms=terms,
     )  # fmt: skip
     table.add(
-        GAP, labels, estimates, p=p, q=tested.q[rows], p_least=tested.p_least[rows], family=FAMILY, keep=weight > 0
+        GAP,
+        labels,
+        replace(estimates, p=p, q=tested.q[rows], p_least=tested.p_least[rows]),
+        family=FAMILY,
+        keep=weight > 0,
     )

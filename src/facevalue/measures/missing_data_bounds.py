@@ -10,12 +10,13 @@ parameters"). So bounds carry their standard error, and `worst_case` judges by i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures.cluster_bootstrap import Array, ratio
+from facevalue.measures.uncertainty import Bounds
 
 _SLACK = 1e-9
 _ABOVE = 0.01  # probabilities are stored in single precision, and may sum to as much more than 1
@@ -57,56 +58,6 @@ class Replies:
             raise ValueError("The valid mass must lie between zero and the number of answers asked for.")
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Observed values between their worst-case bounds; arrays of shape (cells,)."""
-
-    value: Array
-    """From the valid answers alone; NaN where there was none."""
-    low: Array
-    high: Array
-    """With all missing answers at one pole or the other; NaN where nothing was asked."""
-    missing: Array
-    """Share of the asked answers that are missing; for a shift, the mean of both sides."""
-    se: Array
-    """Standard error over clusters of the end that varies more; NaN where it is not known."""
-
-    def less(self, middle: npt.ArrayLike) -> "Bounds":
-        """The same less a constant, as a share against one half.
-
-        Examples
-        --------
-        >>> share = phi_bounds(Replies(np.array([[3.0]]), np.array([[4.0]]), np.array([[10.0]])))
-        >>> round(share.less(0.5).low.item(), 3)
-        -0.2
-        """
-        taken = np.asarray(middle, dtype=np.float64)
-        return Bounds(self.value - taken, self.low - taken, self.high - taken, self.missing, self.se)
-
-    def scaled(self, factor: float | Array) -> "Bounds":
-        """The same in another unit, as in percent; `factor` above zero."""
-        return Bounds(factor * self.value, factor * self.low, factor * self.high, self.missing, factor * self.se)
-
-    def widen_to(self, value: Array) -> "Bounds":
-        """The same, wide enough to hold a value, which may weigh answers otherwise than the bounds do.
-
-        Examples
-        --------
-        >>> share = phi_bounds(Replies(np.array([[3.0]]), np.array([[4.0]]), np.array([[4.0]])))
-        >>> share.widen_to(np.array([0.7])).low.item()
-        0.7
-        """
-        low, high = (
-            np.where(np.isfinite(value), nearest(end, value), end)
-            for nearest, end in ((np.minimum, self.low), (np.maximum, self.high))
-        )
-        return replace(self, low=low, high=high)
-
-    def at(self, rows: slice | npt.NDArray[np.generic] | tuple[npt.NDArray[np.generic], ...]) -> "Bounds":
-        """Those of some cells: an index or a mask."""
-        return Bounds(*(getattr(self, name)[rows] for name in Bounds.__slots__))
-
-
 def weigh_cells_alike(totals: Sequence[Array]) -> tuple[Array, Array, Array]:
     """Sums of scores, valid answers and number asked of each cell, per answer asked for, so that cells weigh alike.
 
@@ -119,11 +70,6 @@ def weigh_cells_alike(totals: Sequence[Array]) -> tuple[Array, Array, Array]:
     sums, valid, requests = totals
     size = np.where(requests > 0, requests, 1.0)
     return sums / size, valid / size, np.where(requests > 0, 1.0, requests)
-
-
-def joined(bounds: Sequence[Bounds]) -> Bounds:
-    """Bounds of several families of cells, one after the other."""
-    return Bounds(*(np.concatenate([getattr(b, name) for b in bounds]) for name in Bounds.__slots__))
 
 
 def size_bounds(bounds: Bounds) -> Bounds:
@@ -153,14 +99,7 @@ def averaged(bounds: Bounds) -> Bounds:
         finite = np.isfinite(values)
         return np.array([values[finite].mean() if finite.any() else np.nan])
 
-    return Bounds(*(mean(getattr(bounds, name)) for name in Bounds.__slots__))
-
-
-def unbounded(value: npt.ArrayLike) -> Bounds:
-    """Bounds where nobody knows what the missing answers could change."""
-    values = np.asarray(value, dtype=np.float64)
-    none = np.full(values.shape, np.nan)
-    return Bounds(values, none, none, none, none)
+    return Bounds(*(mean(x) for x in (bounds.value, bounds.low, bounds.high, bounds.missing, bounds.se)))
 
 
 def filled(replies: Replies, pole: float) -> Array:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor, only_values
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, only_values
+from facevalue.measures.uncertainty import Floor
 
 Codes = npt.NDArray[np.int64]
 DRAWS = 1000

@@ -5,7 +5,7 @@ conditions lose the same units, so that whatever a unit brings to both of them c
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,11 +15,12 @@ import scipy
 
 from facevalue.measures import unseen
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.estimates import TYPED, EstimateTable, label_columns
 from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.missing_data_bounds import Bounds, change_bounds
+from facevalue.measures.missing_data_bounds import change_bounds
 from facevalue.measures.selection import to_array
+from facevalue.measures.uncertainty import Bounds, Estimates
 
 PREFIX = "change: "
 """How the name of a change begins; the name of its measure follows."""
@@ -289,11 +290,9 @@ class ChangeSet:
             rows = np.flatnonzero((measured == name).to_numpy())
             changed, p = self.estimates(rows, change_of(definitions[name]))
             untested = self.frame["(floored)"].to_numpy()[rows] & (not definitions[name].signed)
-            levels = {label: self.frame[label].gather(rows).to_list() for label in labels}
-            out.add(
-                change_of(definitions[name]), levels, changed, p=np.where(untested, np.nan, p),
-                family=f"changes in {name}", bounds=self.bounds(rows),
-            )  # fmt: skip
+            changed = replace(changed, p=np.where(untested, np.nan, p), bounds=self.bounds(rows))
+            levels = {label: self.frame[label].gather(rows) for label in labels}
+            out.add(change_of(definitions[name]), levels, changed, f"changes in {name}")
         return out.frame()
 
 

@@ -155,8 +155,8 @@ def finds(units: Array, clusters: int, alpha: float, power: float = POWER, large
         return bool(detectable(units.std(), clusters, alpha, power) <= abs(units.mean()) * (1 + _CLOSE))
     audits = units[np.random.default_rng(0).integers(0, units.size, (clusters, AUDITS))]
     estimates = cluster_bootstrap.means(audits, np.ones_like(audits), 0, largest=largest)
-    assert estimates.p_zero is not None
-    return bool(np.mean((estimates.p_zero < alpha) & (estimates.value * units.mean() > 0)) >= power)
+    assert estimates.p is not None
+    return bool(np.mean((estimates.p < alpha) & (estimates.value * units.mean() > 0)) >= power)
 
 
 def fewest_clusters(units: Array, alpha: float, power: float = POWER, largest: float | None = None) -> float:

@@ -14,6 +14,7 @@ from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.selection import to_array
+from facevalue.measures.uncertainty import Estimates
 
 NEUTRAL = 50.0
 """Score of an identity that is neither favoured nor disfavoured, where two identities are compared."""
@@ -83,9 +84,7 @@ def pattern(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def correlations(
-    first: Array, second: Array, seed: int, resamples: int = cluster_bootstrap.RESAMPLES
-) -> cluster_bootstrap.Estimates:
+def correlations(first: Array, second: Array, seed: int, resamples: int = cluster_bootstrap.RESAMPLES) -> Estimates:
     """How alike two profiles are: Pearson's and Spearman's correlation over identities.
 
     `first` and `second`: scores of the same identities; where either is NaN the identity is left out.
@@ -122,7 +121,7 @@ def correlations(
         value[i], low[i], high[i], se[i] = (entry[0] for entry in correlation)
     method = _BCA if size >= _FEWEST else name_method(IntervalKind.NONE, f"fewer than {_FEWEST} identities")
     number = np.full(2, size, dtype=np.int64)
-    return cluster_bootstrap.Estimates(value, low, high, number, number, np.full(2, method, dtype=object), se)
+    return Estimates(value, low, high, number, number, np.full(2, method, dtype=object), se)
 
 
 def add_correlations(

@@ -9,7 +9,6 @@ import scipy
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.interval_method import IntervalKind, name_method
 
-WILSON = name_method(IntervalKind.WILSON, "effective sample size over pictures")
 PAIRED = name_method(IntervalKind.T, "over pictures, of paired differences")
 _FLAT = 1e-7  # standard errors below this are rounding
 

@@ -7,15 +7,17 @@ answers; the other two are ours.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.dyads import p_least
-from facevalue.measures.estimators import Cells, Inference, Level, Sums, cells_of, pair_share
-from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.estimates import Level
+from facevalue.measures.estimators import Cells, Sums, cells_of, pair_share
 from facevalue.measures.shares import Shares
+from facevalue.measures.uncertainty import Bounds
 
 EVEN = 0.5
 """Share of ranked pairs in which either is above, were there nothing between them."""
@@ -75,13 +77,13 @@ def ranked_above(sums: Sums, by: Sequence[str] = ()) -> Cells:
     with np.errstate(invalid="ignore"):
         missing = lost / (ranked + lost)
     bounds = Bounds(share.value, lower.value, upper.value, missing, np.maximum(lower.se, upper.se))
-    return labels, Inference(share, bounds=bounds, p=share.p(EVEN), p_least=p_least(share, EVEN)).less(EVEN)
+    return labels, replace(share, bounds=bounds, p=share.p_against(EVEN), p_least=p_least(share, EVEN)).less(EVEN)
 
 
 def _pair_share(sums: Sums, by: Sequence[str]) -> tuple[Mapping[str, Sequence[Level]], Shares]:
     labels, tested = pair_share(sums, by)
-    assert isinstance(tested.estimates, Shares)
-    return labels, tested.estimates
+    assert isinstance(tested, Shares)
+    return labels, tested
 
 
 def _added(sums: Sums, by: Sequence[str], column: Array) -> Array:

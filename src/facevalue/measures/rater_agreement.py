@@ -12,11 +12,12 @@ import polars as pl
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.cohen import cohen_kappa
 from facevalue.measures.fleiss import fleiss_kappa
 from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.proportions import ends_of_agreement
+from facevalue.measures.uncertainty import Estimates
 
 ALPHA = Measure(
     name="krippendorff_alpha",

@@ -4,8 +4,9 @@ import numpy as np
 import scipy
 
 from facevalue.measures import unseen
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, only_values, ratio
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, only_values, ratio
 from facevalue.measures.interval_method import IntervalKind, name_method
+from facevalue.measures.uncertainty import Estimates
 
 METHOD = name_method(IntervalKind.JACKKNIFE, "over units, t by their effective number")
 ALIKE = name_method(IntervalKind.EXACT, "no spread: what units that were not seen could do")

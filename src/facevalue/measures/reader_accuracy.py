@@ -3,8 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
+from facevalue.measures.uncertainty import Estimates
 
 METHOD = name_method(IntervalKind.JEFFREYS, "by stratum, items as units")
 _DRAWS = 4_000

@@ -14,8 +14,9 @@ import numpy.typing as npt
 import scipy
 
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.interval_method import NONE, IntervalKind, name_method
+from facevalue.measures.uncertainty import Estimates
 
 Codes = npt.NDArray[np.int64]
 
@@ -60,7 +61,7 @@ def averages(
     holds 95% in .95 of samples without effect from 5 faces on, also where answers are rare (5%).
     """
     plain = cluster_bootstrap.means(sums, counts, 0, largest=largest)
-    if plain.p_zero is None or plain.se is None:  # values only
+    if plain.p is None or plain.se is None:  # values only
         return plain
     noise, possible, df = _noise(pictures, variation, columns, sums.shape[1])
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -82,7 +83,7 @@ def wider(estimates: Estimates, noise: Array, possible: npt.NDArray[np.bool_], d
     method:
         What is dealt out.
     """
-    assert estimates.p_zero is not None
+    assert estimates.p is not None
     assert estimates.se is not None
     low, high, p, se = _dealt(noise, possible, estimates.value, df)
     equal = np.isnan(estimates.se) & (estimates.clusters > 1)
@@ -94,7 +95,7 @@ def wider(estimates: Estimates, noise: Array, possible: npt.NDArray[np.bool_], d
         np.where(usable_pairs, np.fmin(ends[0], low), ends[0]),
         np.where(usable_pairs, np.fmax(ends[1], high), ends[1]),
     ]
-    p = np.where(alone, p, np.where(usable_pairs, np.fmax(p, estimates.p_zero), estimates.p_zero))
+    p = np.where(alone, p, np.where(usable_pairs, np.fmax(p, estimates.p), estimates.p))
     methods = estimates.method.copy()
     methods[usable_pairs] = f"{method}{_BOTH}"
     methods[alone] = method

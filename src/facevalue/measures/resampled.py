@@ -6,14 +6,15 @@ and shuffling goes on where that is promising.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
 from facevalue.measures.adjustment import adjust
-from facevalue.measures.cluster_bootstrap import Array, Floor, no_floor, only_values
+from facevalue.measures.cluster_bootstrap import Array, only_values
+from facevalue.measures.uncertainty import Estimates, Floor, no_floor
 
 FIRST, MOST = 1000, 10_000
 """Shuffles in the beginning, and in all where few of the first had anything as large as the largest that was found."""
@@ -43,6 +44,10 @@ class Shuffled:
     floor: Floor
     """Mean and 95th percentile of the null, with p."""
     shuffles: int
+
+    def attach_to(self, estimates: Estimates) -> Estimates:
+        """Put the tests and the floor beside estimates."""
+        return replace(estimates, q=self.q, p_least=self.p_least, floor=self.floor)
 
     def at(self, rows: slice) -> "Shuffled":
         """Those of some tests of the family."""

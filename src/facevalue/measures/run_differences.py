@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, single
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.interval_method import IntervalKind, name_method, split_method
 from facevalue.measures.pair_moments import share_beyond, spread_interval
 from facevalue.measures.paired_changes import PREFIX, ChangeSet, change_of, interval
 from facevalue.measures.run_comparison import STATISTICS
 from facevalue.measures.selection import to_array
+from facevalue.measures.uncertainty import Estimates, Floor
 
 DRAWS = 4000
 SEED = 20261
@@ -98,7 +99,7 @@ def summaries(changes: ChangeSet, rows: npt.NDArray[np.int64], measure: Measure)
         p = float(share_beyond(null_values, against))
         low, high = min(low, limit), min(high, limit)
         floor = Floor(*(np.array([x]) for x in (null_values.mean(), np.quantile(null_values, 0.95), p)))
-        return Summary(name, single(value, low, high, none, n, clusters, NOISE), p, floor)
+        return Summary(name, Estimates.single(value, low, high, none, n, clusters, NOISE), p, floor)
 
     sizes, squares = np.abs(null).mean(axis=1), np.sqrt((null**2).mean(axis=1))
     out.append(row(SIZE, float(np.abs(d).mean()), none, none, sizes, float(np.abs(measured).mean())))
@@ -120,7 +121,9 @@ def _mean(changes: ChangeSet, rows: npt.NDArray[np.int64], measure: Measure, n: 
     typical = np.nanmean(np.append(changes.each.se[rows], 0.0))
     if abs(change.value[0]) <= _ZERO and change.se[0] <= _ZERO * typical and typical > 0:
         none = float("nan")
-        return Summary(MEAN, single(0.0, none, none, none, n, clusters, name_method(IntervalKind.NONE, BALANCED)), none)
+        return Summary(
+            MEAN, Estimates.single(0.0, none, none, none, n, clusters, name_method(IntervalKind.NONE, BALANCED)), none
+        )
     estimate, p = interval(change, np.array([n]), np.array([clusters]), mean_of(measure))
     return Summary(MEAN, estimate, float(p[0]))
 

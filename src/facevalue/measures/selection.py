@@ -14,8 +14,8 @@ import polars as pl
 
 from facevalue.measures import dyads
 from facevalue.measures.cluster_bootstrap import Array, only_values
-from facevalue.measures.proportions import WILSON, score_p
-from facevalue.measures.shares import FEWEST, NOTHING, TOO_FEW, Codes, of_variance, unit_shares
+from facevalue.measures.proportions import score_p
+from facevalue.measures.shares import FEWEST, NOTHING, TOO_FEW, WILSON, Codes, of_variance, unit_shares
 
 SUMS = ("n", "s", "requests")
 ENDS = ("s_least", "s_most")

@@ -14,10 +14,11 @@ import numpy.typing as npt
 import scipy
 
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor, cluster_sums, only_values, single
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, cluster_sums, only_values
 from facevalue.measures.interval_method import NONE, IntervalKind, name_method, name_unmeasured
-from facevalue.measures.missing_data_bounds import Bounds, range_bounds
+from facevalue.measures.missing_data_bounds import range_bounds
 from facevalue.measures.proportions import effective_size, wilson
+from facevalue.measures.uncertainty import Bounds, Estimates, Floor, no_floor
 
 TAIL = 0.9
 """The published tail: the 90th percentile, linear between ranks."""
@@ -59,14 +60,18 @@ def set_ranges(scores: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class SetRanges:
-    """Mean and tail of set ranges, each with its floor; arrays of shape (1,), for `tail` of the quantiles asked for."""
+    """Mean and tail of set ranges; floors are of as many replies to one image.
+
+    Attributes
+    ----------
+    mean:
+        Mean range, of shape (1,); the p of its floor is one-sided.
+    tail:
+        Quantiles of the ranges, a value for each that was asked for. No p.
+    """
 
     mean: Estimates
-    floor: Floor
-    """Mean range, and the mean range of as many replies to one image; its `p` is one-sided."""
     tail: Estimates
-    tail_floor: Floor
-    """Quantiles of the ranges, and of the ranges of as many replies to one image. No p."""
 
 
 def summary(
@@ -111,7 +116,7 @@ def summary(
     --------
     >>> alike = np.random.default_rng(1).normal(size=(400, 10, 3))
     >>> found = summary(alike, seed=0)
-    >>> found.mean.value.round(1).tolist(), found.floor.mean.round(1).tolist()
+    >>> found.mean.value.round(1).tolist(), found.mean.floor.mean.round(1).tolist()
     ([3.1], [3.1])
     """
     ranges = set_ranges(scores)
@@ -121,16 +126,15 @@ def summary(
     if not values.size:
         images = scores.shape[1]
         reason = "a set of one image has no range" if images == 1 else "no set has a score of each image"
-        nothing = single(np.nan, np.nan, np.nan, np.nan, 0, 0, name_unmeasured(reason))
+        nothing = Estimates.single(np.nan, np.nan, np.nan, np.nan, 0, 0, name_unmeasured(reason))
         tail = nothing.at(np.zeros(len(quantiles), dtype=np.int64))
-        missing = cluster_bootstrap.no_floor
-        return SetRanges(nothing, missing(1), tail, missing(len(quantiles)))
+        return SetRanges(nothing, tail)
     of = np.arange(size) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     sums, counts = cluster_sums(values, of[sets], np.zeros_like(sets), size, 1)
     mean = cluster_bootstrap.means(sums, counts, seed, level=True)
     tail = set_quantiles(values, of[sets], np.array(quantiles))
     if only_values():
-        return SetRanges(mean, cluster_bootstrap.no_floor(1), tail, cluster_bootstrap.no_floor(len(quantiles)))
+        return SetRanges(mean, tail)
     replies = _Replies(scores, ranges, of)
     floor = replies.floor(seed)
     df = replies.clusters - 1
@@ -139,7 +143,7 @@ def summary(
     null = replies.null(seed)
     none = np.full(len(quantiles), np.nan)
     tail_floor = Floor(_at(null, np.array(quantiles)), _at(null, high), none)
-    return SetRanges(mean, floor, tail, tail_floor)
+    return SetRanges(replace(mean, floor=floor), replace(tail, floor=tail_floor))
 
 
 def _beyond_chance(mean: Estimates, excess: float, floor: Floor, df: int) -> Estimates:
@@ -311,7 +315,7 @@ class _Replies:
     def floor(self, seed: int) -> Floor:
         """Floor of the mean, its 95th percentile without any difference, and p."""
         if not self.sets:
-            return cluster_bootstrap.no_floor(1)
+            return no_floor(1)
         observed, within, short, full = self._found
         weight = self._weight
         total = weight.sum()

@@ -4,18 +4,21 @@ Figures 5 and 7 of the paper of the counterfactual sets show occupations in the 
 scores between groups. A standard deviation is positive whatever the groups are, and larger where sets are few.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import scipy
 
-from facevalue.measures import cluster_bootstrap, unsigned
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor, only_values, single
+from facevalue.measures import unsigned
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, only_values
 from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.majority import group_effects
+from facevalue.measures.uncertainty import Estimates, Floor, no_floor
 
 METHOD = f"{unsigned.METHOD}, of squares, over sets"
 
 
-def group_deviation(values: Array) -> tuple[Estimates, Floor]:
+def group_deviation(values: Array) -> Estimates:
     """Standard deviation between the groups' means within sets, and what groups without any difference give.
 
     Parameters
@@ -25,7 +28,7 @@ def group_deviation(values: Array) -> tuple[Estimates, Floor]:
 
     Returns
     -------
-    One estimate, and its floor; its p is one-sided, of groups that are alike.
+    One estimate with its floor, whose p is one-sided, of groups that are alike.
 
     Equation
     --------
@@ -40,8 +43,8 @@ def group_deviation(values: Array) -> tuple[Estimates, Floor]:
     --------
     >>> values = np.random.default_rng(1).normal(size=(50, 6, 3))
     >>> values[:, :2] += 1
-    >>> found, floor = group_deviation(values)
-    >>> found.value.round(2).tolist(), floor.high.round(2).tolist(), (floor.p < 0.001).tolist()
+    >>> spread = group_deviation(values)
+    >>> spread.value.round(2).tolist(), spread.floor.high.round(2).tolist(), (spread.floor.p < 0.001).tolist()
     ([0.53], [0.12], [True])
     """
     effects = group_effects(values)
@@ -52,17 +55,17 @@ def group_deviation(values: Array) -> tuple[Estimates, Floor]:
     k = mean.size
     if k < 2:
         method = name_unmeasured("no set has two groups to compare")
-        return single(np.nan, np.nan, np.nan, np.nan, n, sets, method), cluster_bootstrap.no_floor(1)
+        return replace(Estimates.single(np.nan, np.nan, np.nan, np.nan, n, sets, method), floor=no_floor(1))
     square = np.array([float((mean**2).sum()) / (k - 1)])
     value = float(np.sqrt(square[0]))
     variance = effects.variance[np.isfinite(effects.mean)]
     if only_values() or not variance.sum() > 0:
         method = name_method(IntervalKind.NONE, "no set differs from another, or there is one alone")
-        return single(value, np.nan, np.nan, np.nan, n, sets, method), cluster_bootstrap.no_floor(1)
+        return replace(Estimates.single(value, np.nan, np.nan, np.nan, n, sets, method), floor=no_floor(1))
     floor = _floor(square, variance, float(np.nanmin(effects.df)))
     low, high = (float(np.sqrt(end[0])) for end in unsigned.interval(square, floor))
-    estimate = single(value, low, high, np.nan, n, sets, METHOD)
-    return estimate, Floor(np.sqrt(floor.mean), np.sqrt(floor.high), floor.p)
+    floor_of_root = Floor(np.sqrt(floor.mean), np.sqrt(floor.high), floor.p)
+    return replace(Estimates.single(value, low, high, np.nan, n, sets, METHOD), floor=floor_of_root)
 
 
 def _floor(square: Array, variance: Array, df: float) -> Floor:

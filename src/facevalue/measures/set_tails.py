@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures import cluster_bootstrap, redealt
-from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, no_floor, only_values
+from facevalue.measures.cluster_bootstrap import Array, only_values
 from facevalue.measures.estimators import shares
 from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.resampled import MOST, by_shuffles
 from facevalue.measures.set_ranges import TAIL, set_quantiles, set_ranges
+from facevalue.measures.uncertainty import Estimates, Floor, no_floor
 
 _SLACK = 1e-12
 DEALT = name_method(IntervalKind.PERMUTATION, "groups dealt out anew within sets")
@@ -135,19 +136,19 @@ def from_set_mean(values: Array, *, largest: float | None = None) -> Estimates:
     apart = values - values.mean(axis=1, keepdims=True)
     sums, counts = np.nansum(apart, axis=2), np.isfinite(apart).sum(axis=2).astype(np.float64)
     means = cluster_bootstrap.means(sums, counts, 0, largest=largest)
-    if means.p_zero is None or cluster_bootstrap.only_values():
+    if means.p is None or cluster_bootstrap.only_values():
         return means
     sets = int((counts[:, 0] > 0).sum())
     rest = sums - np.nan_to_num(means.value) * counts
     with np.errstate(invalid="ignore", divide="ignore"):
         noise = rest * np.sqrt(sets / (sets - 1.0)) / counts.sum(axis=0) if sets > 1 else np.full(rest.shape, np.nan)
-    near = np.flatnonzero((means.p_zero < _NEAR) | (sets <= _MANY))
+    near = np.flatnonzero((means.p < _NEAR) | (sets <= _MANY))
     shape = (*rest.shape, near.size)
     noise, possible = (np.broadcast_to(of_set[:, :, None], shape) for of_set in (noise, counts > 0))
     df = np.full(near.size, float((sets - 1) * (rest.shape[1] - 1)))
     dealt = redealt.wider(means.at(near), noise, possible, df, DEALT)
     order = np.concatenate([near, np.setdiff1d(np.arange(rest.shape[1]), near)])
-    return cluster_bootstrap.joined([dealt, means.at(order[near.size :])]).at(np.argsort(order))
+    return Estimates.concatenate([dealt, means.at(order[near.size :])]).at(np.argsort(order))
 
 
 def group_quantiles(values: Array, cluster: Codes, group: Codes, groups: int) -> Estimates:
@@ -171,4 +172,4 @@ def group_quantiles(values: Array, cluster: Codes, group: Codes, groups: int) ->
     for g in range(groups):
         at = (group == g) & np.isfinite(values)
         tables.append(set_quantiles(values[at], cluster[at], np.array([TAIL])))
-    return cluster_bootstrap.joined(tables)
+    return Estimates.concatenate(tables)

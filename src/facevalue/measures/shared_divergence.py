@@ -7,11 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures import unsigned
-from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.distance_bounds import js_bounds, share_ranges
 from facevalue.measures.divergence import js
-from facevalue.measures.missing_data_bounds import Bounds, averaged, joined
-from facevalue.measures.resampled import Shuffled, by_shuffles
+from facevalue.measures.missing_data_bounds import averaged
+from facevalue.measures.resampled import by_shuffles
+from facevalue.measures.uncertainty import Bounds, Estimates
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Votes:
         return bool(self.first.sum() > 0 and self.second.sum() > 0)
 
 
-def divergences(votes: Sequence[Votes], seed: int) -> tuple[Estimates, Shuffled]:
+def divergences(votes: Sequence[Votes], seed: int) -> Estimates:
     """Jensen-Shannon divergence of each group's two tasks, and behind them their mean where there are several groups.
 
     Standard errors are jackknifed over the units of both tasks. Floors are those of two samples of one distribution, of
@@ -47,8 +48,8 @@ def divergences(votes: Sequence[Votes], seed: int) -> tuple[Estimates, Shuffled]
     Examples
     --------
     >>> told = Votes(np.array([[1.0, 0.0]] * 20), np.array([[0.0, 1.0]] * 20))
-    >>> found, tests = divergences([told], seed=0)
-    >>> round(float(found.value[0]), 4), bool(tests.q[0] < 0.05)
+    >>> estimates = divergences([told], seed=0)
+    >>> round(float(estimates.value[0]), 4), bool(estimates.q[0] < 0.05)
     (0.6931, True)
     """
     jackknives = [_jackknifed(v) for v in votes]
@@ -66,7 +67,7 @@ def divergences(votes: Sequence[Votes], seed: int) -> tuple[Estimates, Shuffled]
     tests = by_shuffles(value, shuffled, signed=False)
     low, high = unsigned.interval(value, tests.floor)
     method = np.full(value.size, unsigned.METHOD, dtype=object)
-    return Estimates(value, low, high, n.astype(np.int64), clusters.astype(np.int64), method, se), tests
+    return tests.attach_to(Estimates(value, low, high, n.astype(np.int64), clusters.astype(np.int64), method, se))
 
 
 def vote_bounds(votes: Sequence[Votes]) -> Bounds:
@@ -84,7 +85,7 @@ def vote_bounds(votes: Sequence[Votes]) -> Bounds:
     possible = np.array([np.broadcast_to(v.possible, totals.shape[2]) for v in votes])
     first = share_ranges(totals[:, 0], missing[:, 0], possible)
     bounds = js_bounds(_between(totals[:, 0], totals[:, 1]), first, share_ranges(totals[:, 1], missing[:, 1]))
-    return joined([bounds, averaged(bounds)]) if len(votes) > 1 else bounds
+    return Bounds.concatenate([bounds, averaged(bounds)]) if len(votes) > 1 else bounds
 
 
 def _jackknifed(votes: Votes) -> tuple[float, float, int, int]:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.proportions import effective_size, score_p, wilson
+from facevalue.measures.uncertainty import Bounds, Estimates
 
 Codes = npt.NDArray[np.int64]
 
@@ -42,10 +42,8 @@ class Shares(Estimates):
     """Square of the standard error, as far as it is known; NaN where some layer has one unit."""
     units: Array | None = None
     """Effective number of units, of shares over pairs (`dyads.shares`)."""
-    bounds: Bounds | None = None
-    """Between what a share would lie whatever the missing answers had been; None where nobody asks."""
 
-    def p(self, null: npt.ArrayLike) -> Array:
+    def p_against(self, null: npt.ArrayLike) -> Array:
         """Two-sided p-values against a share: below .05 exactly where the interval leaves it out."""
         return np.where(np.isfinite(self.low), score_p(self.value, self.size, self.df, null), np.nan)
 

@@ -11,9 +11,10 @@ import numpy.typing as npt
 import scipy
 
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.measures.terms import changed
+from facevalue.measures.uncertainty import Estimates, Floor
 
 Codes = npt.NDArray[np.int64]
 CLOSE = 1e-6
@@ -79,7 +80,7 @@ def floor(signed: Estimates) -> Floor:
     """
     high = np.fmax(signed.high - signed.value, signed.value - signed.low)
     se = np.full(high.shape, np.nan) if signed.se is None else signed.se
-    p = np.full(high.shape, np.nan) if signed.p_zero is None else signed.p_zero
+    p = np.full(high.shape, np.nan) if signed.p is None else signed.p
     return Floor(se * np.sqrt(2 / np.pi), high, p)
 
 

@@ -8,9 +8,9 @@ import scipy
 
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.group_findings import DEALS, TallyShares, share_bounds, shares_of, tally
+from facevalue.measures.group_findings import DEALS, share_bounds, shares_of, tally
 from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.uncertainty import Bounds, Estimates
 
 Codes = npt.NDArray[np.int64]
 METHOD = name_method(
@@ -46,7 +46,7 @@ def moved(sums: Array, squares: Array, counts: Array) -> Array:
     return np.where(counts > 1, np.where(varies, p, alike), np.nan)
 
 
-def findings(shifts: Array, question: Codes, classes: Sequence[Codes], seed: int) -> TallyShares:
+def findings(shifts: Array, question: Codes, classes: Sequence[Codes], seed: int) -> Estimates:
     """Share of questions with p < .05 by a paired t test in any of their wordings.
 
     Parameters

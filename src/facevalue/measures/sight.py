@@ -7,15 +7,17 @@ model's answers do not depend on the picture, and not every server counts tokens
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import scipy
 
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
+from facevalue.measures.uncertainty import Estimates
 from facevalue.measures.verdicts import Verdict
 from facevalue.store.sight import LEAST_TOKENS
 
@@ -160,7 +162,7 @@ class PictureDependence:
             DEPENDENCE: _dependence(rows, list(self._outcomes)),
         }
         for measure, (estimates, p) in signs.items():
-            table.add(measure, {}, estimates, p=p)
+            table.add(measure, {}, replace(estimates, p=p))
         return table.frame()
 
 

@@ -10,10 +10,11 @@ import polars as pl
 import scipy
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, single
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.run_comparison import match
 from facevalue.measures.selection import to_array
+from facevalue.measures.uncertainty import Estimates
 
 _FEWEST = 4
 _PERFECT = 1 - 1e-12
@@ -67,11 +68,11 @@ def pearson(first: Array, second: Array) -> tuple[Estimates, float]:
     flat = size and any(np.ptp(side) <= 1e-12 * np.abs(side).max() for side in (x, y))
     if size < _FEWEST or flat:
         reason = f"fewer than {_FEWEST} cells" if size < _FEWEST else "one of the two does not vary"
-        return single(np.nan, np.nan, np.nan, np.nan, size, size, name_unmeasured(reason)), float("nan")
+        return Estimates.single(np.nan, np.nan, np.nan, np.nan, size, size, name_unmeasured(reason)), float("nan")
     r = float(np.clip(np.corrcoef(x, y)[0, 1], -_PERFECT, _PERFECT))
     reach = scipy.special.ndtri(0.5 + LEVEL / 2) / np.sqrt(size - 3)
     low, high = np.tanh(np.arctanh(r) - reach), np.tanh(np.arctanh(r) + reach)
-    return single(
+    return Estimates.single(
         r, low, high, float("nan"), size, size, name_method(IntervalKind.DELTA, "Fisher's z, over cells")
     ), correlation_p(r, size)
 

@@ -184,43 +184,23 @@ def terms_of(
     return tuple(EstimateTerm(of, column) for column in range(sums.shape[1] if estimates is None else estimates))
 
 
-def terms_by_cell(
-    sums: pl.DataFrame, by: Sequence[str], factor: float, less: float
-) -> tuple[dict[str, list[str]], Terms]:
-    """Labels and terms of shares that are means over activities, a cell at a time (`selection.cells`).
+def mean_share_term(
+    unit: npt.NDArray[np.int64], inner: npt.NDArray[np.int64], s: Array, n: Array, names: Sequence[str]
+) -> EstimateTerm:
+    """Make the term of a share that is the mean over the levels of `inner` (`shares.unit_shares`).
 
-    `sums`: a row per unit and activity: `by`, `stratum`, `unit` (null for what is of no single one), `activity`, `n`,
-    `s`. The estimate is `factor` times the share, less `less`.
+    A row per unit and level; a negative unit is no single one, and counts in the totals alone.
     """
-    labels: dict[str, list[str]] = {name: [] for name in by}
-    out: list[EstimateTerm] = []
-    activities = pl.col("activity").cast(pl.String).fill_null("") if "activity" in sums.columns else pl.lit("")
-    rows = sums.select(
-        *(pl.col(name).cast(pl.String) for name in by),
-        pl.concat_str(pl.col("stratum").cast(pl.String).fill_null(""), pl.col("unit").cast(pl.String), separator=" ")
-        .str.strip_chars()
-        .alias("(unit)"),
-        activities.alias("(activity)"),
-        pl.col("n", "s").cast(pl.Float64),
+    places, unit_of = np.unique(unit[unit >= 0], return_inverse=True)
+    level = np.unique(inner, return_inverse=True)[1]
+    levels = int(level.max(initial=-1)) + 1
+    at = unit_of * levels + level[unit >= 0]
+    sums, counts = (
+        np.bincount(at, x[unit >= 0], places.size * levels).astype(np.float64).reshape(-1, levels) for x in (s, n)
     )
-    for levels, cell in rows.group_by(by, maintain_order=True):
-        activity = cell["(activity)"].rank("dense").to_numpy().astype(np.int64) - 1
-        unit = cell["(unit)"]
-        names = unit.drop_nulls().unique(maintain_order=True).to_list()
-        places = unit.replace_strict(names, range(len(names)), default=-1, return_dtype=pl.Int64).to_numpy()
-        shape = (len(names), int(activity.max()) + 1)
-        s, n = np.zeros(shape), np.zeros(shape)
-        has_unit = places >= 0
-        totals = []
-        for matrix, column in ((s, "s"), (n, "n")):
-            values = cell[column].to_numpy()
-            np.add.at(matrix, (places[has_unit], activity[has_unit]), values[has_unit])
-            totals.append(np.bincount(activity, values, shape[1]).astype(np.float64))
-        of = UnitSums(s, n, _mean_of_shares, (totals[0], totals[1]), names)
-        out.append(EstimateTerm(of, 0, factor, less))
-        for name, level in zip(by, levels, strict=True):
-            labels[name].append(level)
-    return labels, tuple(out)
+    totals = np.bincount(level, s, levels).astype(np.float64), np.bincount(level, n, levels).astype(np.float64)
+    called = [names[place] for place in places.tolist()] if names else ()
+    return EstimateTerm(UnitSums(sums, counts, _mean_of_shares, totals, called), 0)
 
 
 def _mean_of_shares(sums: Array, counts: Array) -> Array:

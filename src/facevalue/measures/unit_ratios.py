@@ -6,8 +6,9 @@ import numpy as np
 import scipy
 
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.interval_method import IntervalKind, T, name_method
+from facevalue.measures.uncertainty import Estimates
 
 METHOD = name_method(IntervalKind.JACKKNIFE, "over units, t by their effective number")
 
@@ -48,11 +49,11 @@ def ratios(sums: Array, counts: Array, seed: int, *, level: bool = False, larges
     arrays = {name: getattr(means, name).copy() for name in ("low", "high", "se", "method")}
     arrays["low"][at], arrays["high"][at] = means.value[at] - reach, means.value[at] + reach
     arrays["se"][at], arrays["method"][at] = se, METHOD
-    if means.p_zero is not None:
-        arrays["p_zero"] = means.p_zero.copy()
+    if means.p is not None:
+        arrays["p"] = means.p.copy()
         with np.errstate(invalid="ignore", divide="ignore"):
             p = 2 * scipy.special.stdtr(df, -np.abs(means.value[at] / se))
-        arrays["p_zero"][at] = np.where(np.isfinite(means.p_zero[at]), p, np.nan)
+        arrays["p"][at] = np.where(np.isfinite(means.p[at]), p, np.nan)
     return replace(means, n=n, **arrays)
 
 

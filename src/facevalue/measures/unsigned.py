@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor, only_values
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, only_values
 from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.power import POWER
+from facevalue.measures.uncertainty import Floor
 
 METHOD = name_method(IntervalKind.INVERSION, "noncentral chi-squared from the noise floor")
 _FLOOR = 0.95  # quantile of a noise floor that `Floor.high` is

@@ -13,7 +13,7 @@ import polars as pl
 from facevalue.annotations.counts import WordCounts
 from facevalue.measures.cluster_bootstrap import Array, ratio
 from facevalue.measures.marked_words import log_odds
-from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.uncertainty import Bounds
 
 Codes = npt.NDArray[np.int64]
 

@@ -8,9 +8,10 @@ import polars as pl
 import scipy
 
 from facevalue.annotations.counts import WordCounts
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.selection import to_array
+from facevalue.measures.uncertainty import Estimates
 
 METHOD = name_method(IntervalKind.DELTA, "over images, zero by shuffled labels")
 _ABOVE_ZERO = 1e-6

@@ -13,10 +13,12 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.measures import cluster_bootstrap, comparison
-from facevalue.measures.cluster_bootstrap import Array, Estimates
-from facevalue.measures.estimators import Cells, Codes, Inference, Level, Sums, cells_of, joined
+from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.estimates import Level
+from facevalue.measures.estimators import Cells, Codes, Sums, cells_of
 from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import Replies, shift_bounds
+from facevalue.measures.uncertainty import Estimates
 
 PER_THOUSAND = 1000.0
 FLAT = name_method(IntervalKind.NONE, "the clusters do not differ, so that their spread is unknown")
@@ -66,15 +68,15 @@ def rate(sums: Sums, by: Sequence[str] = (LIST, GROUP), seed: int = 0) -> Cells:
     --------
     >>> rows = {"unit": ["x", "x", "y", "y"], "group": ["black"] * 4, "hits": [1, 0, 2, 1], "tokens": [50] * 4}
     >>> labels, rates = rate(text_sums(pl.DataFrame(rows), {"hats": "hits"}, "tokens"))
-    >>> labels, rates.times(PER_THOUSAND).estimates.value.tolist(), rates.estimates.n.tolist()
+    >>> labels, rates.times(PER_THOUSAND).value.tolist(), rates.n.tolist()
     ({'word_list': ['hats'], 'group': ['black']}, [20.0], [4])
     """
     labels, cell, count = cells_of(sums, by)
     rates = []
     for at in range(count):
         s, n, texts = (sums.numbers[name][cell == at, None] for name in ("s", "n", "texts"))
-        rates.append(Inference(_of_texts(_without_flat(cluster_bootstrap.means(s, n, seed, level=True), s, n), texts)))
-    return labels, joined(rates)
+        rates.append(_of_texts(_without_flat(cluster_bootstrap.means(s, n, seed, level=True), s, n), texts))
+    return labels, Estimates.concatenate(rates)
 
 
 def difference(
@@ -107,19 +109,19 @@ def difference(
             differences.append(_between(sums, rows, side, poles, longest, seed))
             for name, level in (*((n, labels[n][at]) for n in by), (GROUP, levels[number]), (RIVAL, levels[base])):
                 out[name].append(level)
-    return out, joined(differences)
+    return out, Estimates.concatenate(differences)
 
 
 def _between(
     sums: Sums, rows: Codes, side: Codes, poles: tuple[float, float] | None, longest: float, seed: int
-) -> Inference:
+) -> Estimates:
     s, n, texts, missing = (sums.numbers[name][rows, None] for name in ("s", "n", "texts", "missing"))
     estimates = _of_texts(comparison.compare(s, n, side, seed), texts[side >= 0])
     bounds = None
     if poles is not None:
         base, variant = (Replies(s, n, n + longest * missing).of(side == number) for number in (0, 1))
         bounds = shift_bounds(base, variant, poles, paired=False)
-    return Inference(estimates, bounds=bounds, p=estimates.p_zero)
+    return replace(estimates, bounds=bounds, p=estimates.p)
 
 
 def _of_texts(estimates: Estimates, texts: Array) -> Estimates:

@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from facevalue.measures.base import Measure
-from facevalue.measures.estimators import Cells, Estimator, Inference, Labels, Level, Sums, share
+from facevalue.measures.estimates import Labels, Level
+from facevalue.measures.estimators import Cells, Estimator, Sums, share
+from facevalue.measures.uncertainty import Estimates
 from facevalue.measures.wanted import wanted
 
-Row = tuple[Measure, Labels, Inference, str | None]
+Row = tuple[Measure, Labels, Estimates, str | None]
 """A measure, labels, estimates and their family: what `table_entries.enter` and `Entries.add` take."""
 
 
@@ -16,7 +18,7 @@ class Derived:
     """A measure that follows from the estimates of another, such as gaps from shares; `of` gives it."""
 
     measure: Measure
-    of: Callable[[Mapping[str, Sequence[Level]], Inference], Cells]
+    of: Callable[[Mapping[str, Sequence[Level]], Estimates], Cells]
     family: str | None = None
 
 
@@ -30,8 +32,9 @@ class SumEstimand:
         Name of the table of sums.
     by:
         Labels that it is broken down by.
-    s, n, requests:
-        Columns that are added up, that it is a share of, and, for its bounds, of the replies that were asked for.
+    s, n, requests, tested:
+        Columns that are added up, that it is a share of, for its bounds, of the replies that were asked for, and for
+        its test, where that is of another share.
     level:
         A label of which each level counts by itself, as a share of all: a reason, a route. Null is none.
     total:
@@ -50,6 +53,7 @@ class SumEstimand:
     s: str = "s"
     n: str = "n"
     requests: str = ""
+    tested: str = ""
     level: str = ""
     total: str = ""
     factor: float = 1.0
@@ -60,8 +64,8 @@ class SumEstimand:
 
     def estimates(self, sums: Sums) -> Iterator[Row]:
         """Its estimates and what follows from them, for each level where it has any."""
-        columns = {"s": self.s, "n": self.n, **({"requests": self.requests} if self.requests else {})}
-        rows = sums.counting(**{name: sums.numbers[column] for name, column in columns.items()})
+        columns = {"s": self.s, "n": self.n, "requests": self.requests, "tested": self.tested}
+        rows = sums.counting(**{name: sums.numbers[column] for name, column in columns.items() if column})
         rows = rows.with_total(self.total) if self.total else rows
         levels, codes = rows.labels[self.level] if self.level else ((None,), None)
         for level, number in sorted(zip(levels, range(len(levels)), strict=True)) if self.level else ((None, 0),):
@@ -74,7 +78,7 @@ class SumEstimand:
             yield self.measure, {**about, **labels}, tested, self.family
             for derived in self.derived:
                 labels_of_derived, following = derived.of(labels, tested)
-                if following.estimates.value.size:
+                if following.value.size:
                     yield derived.measure, {**about, **labels_of_derived}, following, derived.family
 
 

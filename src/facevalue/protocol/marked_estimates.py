@@ -1,6 +1,6 @@
 """Estimates of words that mark a group's texts against those of the unmarked group, as published and tested."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension
 from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.selection import to_array
-from facevalue.measures.table_entries import enter, not_measurable, values
+from facevalue.measures.uncertainty import Estimates
 from facevalue.measures.wanted import wanted
 from facevalue.measures.word_bounds import odds_bounds
 
@@ -56,14 +56,15 @@ class MarkedWords:
         grouped = placed.join(units.select("_at", GROUP, UNIT), on="_at", how="left", maintain_order="left")
         label = {"task": self.task, "dimension": dimension.name}
         if sizes.height < 2:
-            not_measurable(table, self.odds, label, "only one group was described")
+            table.add(self.odds, label, Estimates.unmeasured("only one group was described"))
         elif unmarked not in sizes[GROUP]:
-            not_measurable(table, self.odds, label, f"the unmarked group, {unmarked}, was not described")
+            table.add(self.odds, label, Estimates.unmeasured(f"the unmarked group, {unmarked}, was not described"))
         else:
             published = marked_words.published(words.published, grouped[GROUP].to_list(), unmarked)
             rank, tokens, documents = (to_array(published[c]) for c in ("rank", "tokens", "documents"))
-            ranks = values(rank, tokens, documents, name_method(IntervalKind.NONE, "a rank, as published"))
-            enter(table, self.rank, _labels(published, label), ranks)
+            method = name_method(IntervalKind.NONE, "a rank, as published")
+            ranks = Estimates.without_intervals(rank, tokens, documents, method)
+            table.add(self.rank, _labels(published, label), ranks)
             if wanted([self.odds.name, self.z.name]):
                 self._tested(table, words.strict, grouped, label, unmarked)
 
@@ -86,11 +87,11 @@ class MarkedWords:
                 merged, groups, unmarked, strata=strata, people=people, masked=masked, seed=SEED
             )
         except UnknownNameError:  # no description of the unmarked group
-            not_measurable(table, self.odds, label, "the unmarked group has no text")
+            table.add(self.odds, label, Estimates.unmeasured("the unmarked group has no text"))
             return
         if strict.is_empty():
             reason = "no word stands in enough descriptions of both groups together"
-            not_measurable(table, self.odds, label, reason)
+            table.add(self.odds, label, Estimates.unmeasured(reason))
             return
         odds = word_odds.estimates(strict, merged, groups)
         # Each comparison is a family, whichever of its two groups a word marks.
@@ -98,12 +99,13 @@ class MarkedWords:
         family = [f"marked words ({' and '.join(sorted(pair))})" for pair in sides]
         p, q, p_least, z = (to_array(strict[c]) for c in ("p", "q", "p_least", "z"))
         bounds = odds_bounds(strict, merged, groups, missing, masked)
-        enter(table, self.odds, _labels(strict, label), odds, p=p, q=q, p_least=p_least, family=family, bounds=bounds)
+        tested = replace(odds, p=p, q=q, p_least=p_least, bounds=bounds)
+        table.add(self.odds, _labels(strict, label), tested, family)
         documents = to_array(strict["documents"] + strict["documents_against"])
-        statistics = values(
+        statistics = Estimates.without_intervals(
             z, documents, odds.clusters.astype(np.float64), name_method(IntervalKind.NONE, "a test statistic")
         )
-        enter(table, self.z, _labels(strict, label), statistics)
+        table.add(self.z, _labels(strict, label), statistics)
 
 
 def _labels(words: pl.DataFrame, label: dict[str, str]) -> dict[str, Any]:

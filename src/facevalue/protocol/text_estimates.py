@@ -13,7 +13,8 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import Cells, Sums
 from facevalue.measures.group_dimensions import GROUP, UNIT, Dimension
 from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.table_entries import enter, estimates, not_measurable
+from facevalue.measures.table_entries import frame_estimates
+from facevalue.measures.uncertainty import Estimates
 from facevalue.measures.word_rates import LIST, PER_THOUSAND, difference, rate, text_sums
 
 
@@ -61,12 +62,12 @@ class TextEstimates:
         method = pl.lit(name_method(IntervalKind.NONE, "one text per group"))
         for score, measure in measures.items():
             scores = rates.select("n", "clusters", value=pl.col(score) * 100, method=method)
-            enter(self.table, measure, {**self.label, GROUP: rates[GROUP].to_list()}, estimates(scores))
+            self.table.add(measure, {**self.label, GROUP: rates[GROUP].to_list()}, frame_estimates(scores))
 
     def add(self, measure: Measure, cells: Cells, family: str | None = None) -> None:
         """Add estimates."""
         labels, tested = cells
-        enter(self.table, measure, {**self.label, **labels}, tested, family)
+        self.table.add(measure, {**self.label, **labels}, tested, family)
 
     def _between(self, measure: Measure, cells: Cells, whose: str = "") -> None:
         self.add(measure, cells, f"{measure.name} by {self.label['dimension']}{whose}")
@@ -77,4 +78,4 @@ class TextEstimates:
 
     def nothing(self, measure: Measure, reason: str) -> None:
         """Say why it could not be measured."""
-        not_measurable(self.table, measure, self.label, reason)
+        self.table.add(measure, self.label, Estimates.unmeasured(reason))

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from facevalue.measures.cluster_bootstrap import Estimates
+from facevalue.measures.uncertainty import Estimates
 from facevalue.report.formatting import DASH, number
 from facevalue.runs.answer_flips import AnswerFlips
 

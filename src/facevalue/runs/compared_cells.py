@@ -261,7 +261,10 @@ def enter_cells(
     families = family_names(frame, family, (), within).to_list() if within else family
     untested = frame["(floored)"].to_numpy() & (not (measure.signed or measure.norm))
     table.add(
-        definition, levels, estimates, p=np.where(untested, np.nan, p), family=families, bounds=changes.bounds(rows)
+        definition,
+        levels,
+        replace(estimates, p=np.where(untested, np.nan, p), bounds=changes.bounds(rows)),
+        family=families,
     )
 
 
@@ -284,7 +287,7 @@ def statistics_of(
                     columns = {name: [level] for name, level in labels.items()}
                     p = np.array([summary.p])
                     family = f"{kind.title} ({measure.name})"
-                    table.add(kind, columns, summary.estimate, p=p, floor=summary.floor, family=family)
+                    table.add(kind, columns, replace(summary.estimate, p=p, floor=summary.floor), family=family)
     schema = {"measure": pl.String(), **dict.fromkeys(within, pl.String()), **_OVERALL}
     out = pl.DataFrame(records, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
     return out if len(measures) > 1 else out.drop("measure")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from facevalue.errors import FaceValueError
-from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.interval_method import describe_method, split_method
 from facevalue.measures.source_comparison import correlation
+from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.offers import Correlated, OfferedTable
 
 

@@ -92,7 +92,7 @@ def _add_moved(table: EstimateTable, sorting: Sorting, codes: Codes, words: Grou
     for kind, change in ((SWAPPED, words.swapped), (WITHOUT, words.without)):
         after = of(sorting.name, [change(text) for text in texts])
         estimates, floor = judge_checks.moved(before, after, again)
-        table.add(definitions[f"{kind}_{sorting.name}"], {}, estimates, floor=floor)
+        table.add(definitions[f"{kind}_{sorting.name}"], {}, replace(estimates, floor=floor))
 
 
 def _add_agreement(

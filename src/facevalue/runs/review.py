@@ -12,9 +12,9 @@ from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard,
 from facevalue.annotations.review_page import write_page
 from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.given import read_text
-from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.fleiss import THRESHOLD
 from facevalue.measures.rater_agreement import all_agreements
+from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.making_study import MAKING
 from facevalue.protocol.offers import Questionnaire, Rated
 from facevalue.runs import people

@@ -8,11 +8,11 @@ import polars as pl
 
 from facevalue.annotations.review_answers import failed_checks
 from facevalue.annotations.review_cards import is_check
-from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.interval_method import split_method
 from facevalue.measures.judge_checks import majority
 from facevalue.measures.rater_agreement import all_agreements
 from facevalue.measures.reader_accuracy import reader_accuracy
+from facevalue.measures.uncertainty import Estimates
 from facevalue.runs.review_keys import ReviewKey
 
 SEED = 20260

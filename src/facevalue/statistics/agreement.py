@@ -1,7 +1,7 @@
 """Agreement of replies about two pictures, beside two replies about one: flips of an answer, similarity of lists."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -47,11 +47,11 @@ class _BesideFloor(Statistic):
         labels = model.breakdown.make_labels(difference.labels)
         keep = (cells(agreement.rate).shown > 0) & estimand.holds(difference.labels, difference.shown.size)
         means = cluster_bootstrap.means(difference.sums, difference.counts, SEED, largest=1.0)
-        table.add(beyond, labels, means, keep=keep)
+        table.add(beyond, labels, means.untested(), keep=keep)
         bounds = phi_bounds(Replies(*(cells(total).sums for total in agreement[3:])))  # chosen, valid, requested
         for measure, values, ends in ((rate, agreement.rate, bounds), (floor, agreement.floor, None)):
             share = cells(values)
-            table.add(measure, labels, estimators.shares(share.sums, share.counts), bounds=ends, keep=keep)
+            table.add(measure, labels, replace(estimators.shares(share.sums, share.counts), bounds=ends), keep=keep)
 
 
 @register

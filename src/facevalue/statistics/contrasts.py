@@ -1,17 +1,17 @@
 """Contrasts: shifts from a base, gaps between levels of a factor, and preferences for one of two pictures."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import cluster_bootstrap, missing_data_bounds, shift, unit_ratios
+from facevalue.measures import cluster_bootstrap, shift, unit_ratios
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import standard_error
 from facevalue.measures.majority import from_majority
@@ -21,6 +21,7 @@ from facevalue.measures.missing_data_bounds import (
     size_bounds,
 )
 from facevalue.measures.ratio_differences import ratio_differences
+from facevalue.measures.uncertainty import Bounds, Estimates
 from facevalue.statistics.breakdown import CONTRAST, Breakdown, Codes
 from facevalue.statistics.rivals import (
     ALIKE,
@@ -146,12 +147,12 @@ class Shift(Statistic):
             bounds = model.values.bounds(model.totals, rows, columns, model.poles)
         keep = (cells.shown > 0) & estimand.holds(cells.labels, cells.shown.size)
         ranked = cluster_bootstrap.wilcoxon(cells.sums, cells.counts) if self.rank_test else None
-        model.enter(table, estimand, cells.labels, signed, bounds=bounds, keep=keep, p_paper=ranked)
+        model.enter(table, estimand, cells.labels, replace(signed, bounds=bounds, p_paper=ranked), keep)
         if self.size:
             labels = model.breakdown.make_labels(cells.labels)
             plain, corrected = (model.measures[name] for name in size_names(model.name_of(estimand)))
             size, ends = shift.magnitude(signed), None if bounds is None else size_bounds(bounds)
-            table.add(plain, labels, size, p=signed.p_zero, floor=shift.floor(signed), keep=keep, bounds=ends)
+            table.add(plain, labels, replace(size, p=signed.p, floor=shift.floor(signed), bounds=ends), keep=keep)
             without_noise = shift.corrected(size, standard_error(cells.sums, cells.counts))
             table.add(corrected, labels, without_noise, keep=keep)
 
@@ -391,9 +392,8 @@ class Gap(_BetweenLevels):
                 labels[name] += of_cells
             labels[self.factor] += [level] * sums.shape[-1]
             labels[CONTRAST] += [rival] * sums.shape[-1]
-        all_gaps = cluster_bootstrap.joined(gaps)
-        all_bounds = missing_data_bounds.joined(bounds) if bounds else None
-        model.enter(table, estimand, labels, all_gaps, bounds=all_bounds, keep=np.concatenate(keep))
+        all_gaps = replace(Estimates.concatenate(gaps), bounds=Bounds.concatenate(bounds) if bounds else None)
+        model.enter(table, estimand, labels, all_gaps, np.concatenate(keep))
 
     def _estimate_from_majority(self, table: "EstimateTable", estimand: "Estimand", model: "ModelScores") -> None:
         """Add each level beside the unit's levels that are alike; q is of all levels of a cell, which is a family."""
@@ -405,15 +405,15 @@ class Gap(_BetweenLevels):
             cells = {name: [level] * len(levels) for name, level in {**cell.labels, CONTRAST: ALIKE}.items()}
             within = ", ".join(map(str, cell.labels.values()))
             family = f"{estimand.family_name} ({within})" if cell.labels else estimand.family_name
-            tests: dict[str, Any] = {
-                "p": contrast.estimates.p_zero, "q": contrast.q, "p_least": np.full(len(levels), contrast.p_least),
-                "family": family,
-            }  # fmt: skip
+            estimates = contrast.estimates
+            if estimand.tested:
+                estimates = replace(estimates, q=contrast.q, p_least=np.full(len(levels), contrast.p_least))
+            else:
+                estimates = estimates.untested()
             table.add(
-                measure, breakdown.make_labels({**cells, self.factor: levels}), contrast.estimates,
-                bounds=None if cell.replies is None else contrast.bounds,
-                keep=cell.is_shown & estimand.holds(cells, len(levels)),
-                **(tests if estimand.tested else {}),
+                measure, breakdown.make_labels({**cells, self.factor: levels}),
+                replace(estimates, bounds=None if cell.replies is None else contrast.bounds),
+                family if estimand.tested else None, keep=cell.is_shown & estimand.holds(cells, len(levels)),
             )  # fmt: skip
 
     def rival(self, estimand: "Estimand", answers: pl.DataFrame, breakdown: Breakdown, score: Score) -> pl.DataFrame:
@@ -539,7 +539,7 @@ class Preference(_BetweenLevels):
                 replies = Replies(*(model.cells(x, at, rows, columns).sums for x in (turned, valid, requested)))
                 bounds = phi_bounds(replies, model.poles).less(both_ends / 2)
             labelled = {**cells.labels, **{name: [level] * means.value.size for name, level in labels.items()}}
-            model.enter(table, estimand, labelled, means, bounds=bounds, keep=cells.shown > 0)
+            model.enter(table, estimand, labelled, replace(means, bounds=bounds), cells.shown > 0)
 
     def rival(self, estimand: "Estimand", answers: pl.DataFrame, breakdown: Breakdown, score: Score) -> pl.DataFrame:
         """Each pair's lean to the picture."""

@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.errors import DataError
 from facevalue.measures import cluster_bootstrap, estimators, unit_ratios
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Estimates
+from facevalue.measures.uncertainty import Estimates
 from facevalue.statistics.breakdown import Breakdown
 from facevalue.statistics.rivals import UNIT, VALUE, answers_about, unit_means
 from facevalue.statistics.shifts import SEED
@@ -68,7 +68,7 @@ class Mean(Statistic):
             means = unit_ratios.ratios(cells.sums, cells.counts, SEED, level=True)
         else:
             means = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
-        model.enter(table, estimand, cells.labels, means, bounds=bounds, keep=cells.shown > 0)
+        model.enter(table, estimand, cells.labels, replace(means, bounds=bounds), cells.shown > 0)
 
 
 @register
@@ -106,7 +106,7 @@ class Lean(Statistic):
         means = unit_ratios.ratios if score.leaves_out else cluster_bootstrap.means
         leans = means(cells.sums - score.middle * cells.counts, cells.counts, SEED, largest=largest)
         bounds = None if bounds is None else bounds.less(score.middle)
-        model.enter(table, estimand, cells.labels, leans, bounds=bounds, keep=cells.shown > 0)
+        model.enter(table, estimand, cells.labels, replace(leans, bounds=bounds), cells.shown > 0)
 
     def rival(self, estimand: "Estimand", answers: pl.DataFrame, breakdown: Breakdown, score: Score) -> pl.DataFrame:
         """Each unit's mean less the middle of the scale."""

@@ -10,10 +10,11 @@ import polars as pl
 
 from facevalue.measures import cluster_bootstrap, group_spread, shift
 from facevalue.measures.base import POOLED, Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable, with_adjusted
-from facevalue.measures.missing_data_bounds import Bounds, Replies, phi_bounds, weigh_cells_alike
+from facevalue.measures.missing_data_bounds import Replies, phi_bounds, weigh_cells_alike
 from facevalue.measures.slicing import Labels, Slicing
+from facevalue.measures.uncertainty import Bounds, Estimates
 from facevalue.measures.wanted import wanted
 from facevalue.statistics.answer_arrays import AnswerArrays
 from facevalue.statistics.breakdown import Breakdown, Codes
@@ -129,18 +130,22 @@ class ModelScores:
         return estimand.name_of(self.breakdown, self.score)
 
     def enter(
-        self, table: EstimateTable, estimand: Estimand, labels: Labels, estimates: Estimates, **columns: Any
+        self,
+        table: EstimateTable,
+        estimand: Estimand,
+        labels: Labels,
+        estimates: Estimates,
+        keep: npt.NDArray[np.bool_],
     ) -> None:
-        """Add estimates to the table, with tests where the estimand is tested.
-
-        `columns`: further ones of `EstimateTable.add`, with `keep`: which cells are shown at all.
-        """
-        p, family = (estimates.p_zero, estimand.family_name) if estimand.tested else (None, None)
-        if columns.get("bounds") is not None:
-            columns["bounds"] = columns["bounds"].widen_to(estimates.value)
-        columns["keep"] = columns["keep"] & estimand.holds(labels, estimates.value.size)
-        measure = self.measures[self.name_of(estimand)]
-        table.add(measure, self.breakdown.make_labels(labels), estimates, p=p, family=family, **columns)
+        """Add estimates to the table, with tests where the estimand is tested; `keep`: which cells are shown at all."""
+        if estimates.bounds is not None:
+            estimates = replace(estimates, bounds=estimates.bounds.widen_to(estimates.value))
+        family = estimand.family_name if estimand.tested else None
+        table.add(
+            self.measures[self.name_of(estimand)], self.breakdown.make_labels(labels),
+            estimates if estimand.tested else estimates.untested(), family,
+            keep=keep & estimand.holds(labels, estimates.value.size),
+        )  # fmt: skip
 
     @property
     def poles(self) -> tuple[float, float]:

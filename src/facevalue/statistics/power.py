@@ -13,6 +13,7 @@ from facevalue.design import Design
 from facevalue.measures.base import Measure
 from facevalue.measures.clusters import NOUNS
 from facevalue.measures.set_ranges import SHUFFLED, summary
+from facevalue.measures.uncertainty import no_floor
 from facevalue.statistics.answer_arrays import Axes, collect
 from facevalue.statistics.breakdown import Breakdown
 from facevalue.statistics.contrasts import Gap
@@ -190,7 +191,7 @@ def beyond_chance(scores: Array, clusters: npt.NDArray[np.int64]) -> float:
 
     `scores`, `clusters`: as of `measures.set_ranges.summary`.
     """
-    floor, units = summary(scores, SEED, clusters=clusters).floor, np.unique(clusters).size
+    floor, units = summary(scores, SEED, clusters=clusters).mean.floor or no_floor(1), np.unique(clusters).size
     quantile = scipy.special.ndtri(0.95) if units <= SHUFFLED else scipy.special.stdtrit(units - 1, 0.95)
     return float((floor.high[0] - floor.mean[0]) / quantile * np.sqrt(units))
 

@@ -10,9 +10,9 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.measures.base import Measure
-from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.set_ranges import Codes, summary, summary_bounds
 from facevalue.measures.slicing import Labels
+from facevalue.measures.uncertainty import Bounds
 from facevalue.statistics.answer_arrays import NOT_ASKED, AnswerArrays
 from facevalue.statistics.breakdown import DIMENSION, Breakdown
 from facevalue.statistics.rivals import UNIT, VALUE
@@ -103,9 +103,9 @@ class Range(Unsigned):
             if model.totals is not None:
                 bounds = summary_bounds(cell.scores, cell.were_asked, model.poles, clusters=cell.clusters)
             labels, family = model.breakdown.make_labels(cell.labels), estimand.family_name if estimand.tested else None
-            floor = ranges.floor if estimand.tested else replace(ranges.floor, p=np.full(1, np.nan))
-            table.add(measure, labels, ranges.mean, floor=floor, bounds=bounds[0], family=family)
-            table.add(tail, labels, ranges.tail, floor=ranges.tail_floor, bounds=bounds[1])
+            mean = ranges.mean if estimand.tested else ranges.mean.untested()
+            table.add(measure, labels, replace(mean, bounds=bounds[0]), family)
+            table.add(tail, labels, replace(ranges.tail, bounds=bounds[1]))
 
     def precision(
         self, estimand: "Estimand", task: "PlannedTask", score: Score, design: "Design"

@@ -1,7 +1,7 @@
 """Scores and shifts of one model as arrays, differences between their levels, and how their cells become estimates."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,13 +9,14 @@ import numpy.typing as npt
 
 from facevalue.measures import cluster_bootstrap, comparison, redealt, shift
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.missing_data_bounds import Bounds, Replies, contrast_bounds, shift_bounds, weigh_cells_alike
+from facevalue.measures.missing_data_bounds import Replies, contrast_bounds, shift_bounds, weigh_cells_alike
 from facevalue.measures.shift import Cells
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.measures.terms import terms_of
+from facevalue.measures.uncertainty import Bounds, Estimates, Floor
 from facevalue.statistics.sets import Sets
 
 SEED = 20260  # of all resampling: the same answers always give the same estimates
@@ -87,7 +88,7 @@ class Shifts:
                 (columns_of_row, redealt.averages(sums, counts, pictures, codes, columns.codes, self.largest))
             )
         for columns_of_row, estimates in corrected:
-            for name in ("low", "high", "method", "se", "p_zero"):
+            for name in ("low", "high", "method", "se", "p"):
                 if getattr(out, name) is not None:
                     getattr(out, name)[columns_of_row] = getattr(estimates, name)
         return out
@@ -150,7 +151,7 @@ def derived(
     statistic: cluster_bootstrap.Statistic,
     n: Array,
     *,
-    floor: cluster_bootstrap.Floor | None = None,
+    floor: Floor | None = None,
     bounds: Bounds | None = None,
     bootstrapped: bool = False,
 ) -> None:
@@ -165,7 +166,7 @@ def derived(
     terms = terms_of(cells.sums, cells.counts, statistic, estimates=value.size)
     methods = np.full(value.size, method, dtype=object)
     result = Estimates(value, low, high, n.astype(np.int64), clusters, methods, se, terms=terms)
-    table.add(measure, labels, result, floor=floor, bounds=bounds)
+    table.add(measure, labels, replace(result, floor=floor, bounds=bounds))
 
 
 def bound_difference(
@@ -212,7 +213,7 @@ def bound_difference_from_mean(totals: Sequence[Array], level: int, poles: tuple
     rest = weigh_cells_alike([total.sum(axis=1) - total[:, level] for total in of_levels])
     others = Replies(*(total * weight for total in rest))
     single = Replies(*(total[:, level] * weight for total in of_levels))
-    return shift_bounds(others, single, poles).scaled(
+    return shift_bounds(others, single, poles).times(
         cluster_bootstrap.ratio(weight.sum(axis=0), (weight > 0).sum(axis=0))
     )
 

@@ -11,19 +11,13 @@ import polars as pl
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import cluster_bootstrap, group_findings, group_spread, shift, shift_findings
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates
-from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.estimates import EstimateTable, Labels
 from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.missing_data_bounds import (
-    Bounds,
-    Replies,
-    averaged,
-    phi_bounds,
-    spread_bounds,
-    weigh_cells_alike,
-)
+from facevalue.measures.missing_data_bounds import Replies, averaged, phi_bounds, spread_bounds, weigh_cells_alike
 from facevalue.measures.set_spread import group_deviation
 from facevalue.measures.slicing import Slicing
+from facevalue.measures.uncertainty import Bounds, Estimates
 from facevalue.statistics.breakdown import DIMENSION, GROUP, Breakdown, Codes
 from facevalue.statistics.rivals import (
     PART,
@@ -129,7 +123,7 @@ class Spread(Unsigned):
         """Add how far the levels that units have lie apart in each cell (`measures.set_spread`)."""
         measure = model.measures[model.name_of(estimand)]
         for cell in model.levels_of_units(estimand):
-            spread, floor = group_deviation(cell.means)
+            spread = group_deviation(cell.means)
             bounds = None
             if cell.replies is not None:
                 ends, value = phi_bounds(cell.replies, model.poles), spread.value
@@ -137,13 +131,9 @@ class Spread(Unsigned):
                 is_open = bounds.missing > 0
                 low, high = (np.where(is_open, end, value) for end in (bounds.low, bounds.high))
                 bounds = replace(bounds, low=low, high=high).widen_to(value)
-            if not estimand.tested:
-                floor = replace(floor, p=np.full(1, np.nan))
             labels = {name: [level] for name, level in cell.labels.items()}
-            table.add(
-                measure, {DIMENSION: [self.factor], **model.breakdown.make_labels(labels)}, spread,
-                floor=floor, bounds=bounds, family=estimand.family_name if estimand.tested else None,
-            )  # fmt: skip
+            about = {DIMENSION: self.factor, **model.breakdown.make_labels(labels)}
+            _add_tested(table, measure, about, replace(spread, bounds=bounds), estimand)
 
     def precision(self, estimand: "Estimand", task: "PlannedTask", score: Score, design: "Design") -> None:
         """Return nothing: what a spread is without an effect follows from the answers themselves."""
@@ -238,18 +228,12 @@ class Tally(Unsigned):
         classes = [np.flatnonzero(cell_of == cell) for cell in range(len(cells))]
         count = self._shares_moved if self.is_of_cue(breakdown) else self._shares_of_groups
         shares, bounds = count(model, questions.codes, classes)
-        labels = {DIMENSION: [self.factor] * len(cells), **cells.labels}
-        floor, p_least, family = shares.floor, shares.least, estimand.family_name if estimand.tested else None
-        if family is None:
-            floor, p_least = replace(floor, p=np.full(len(cells), np.nan)), np.full(len(cells), np.nan)
-        table.add(
-            model.measures[model.name_of(estimand)], labels, shares.estimates,
-            p_least=p_least, family=family, floor=floor, bounds=bounds,
-        )  # fmt: skip
+        measure, about = model.measures[model.name_of(estimand)], {DIMENSION: self.factor, **cells.labels}
+        _add_tested(table, measure, about, replace(shares, bounds=bounds), estimand)
 
     def _shares_of_groups(
         self, model: "ModelScores", question: Codes, classes: Sequence[Codes]
-    ) -> tuple[group_findings.TallyShares, Bounds | None]:
+    ) -> tuple[Estimates, Bounds | None]:
         """Shares of questions in which groups differ, and their bounds for missing answers."""
         breakdown = model.breakdown
         scores, groups = model.by_unit(self.factor)
@@ -263,7 +247,7 @@ class Tally(Unsigned):
 
     def _shares_moved(
         self, model: "ModelScores", question: Codes, classes: Sequence[Codes]
-    ) -> tuple[group_findings.TallyShares, Bounds | None]:
+    ) -> tuple[Estimates, Bounds | None]:
         """Shares of questions in which the cue moves the answer, and their bounds for missing answers."""
         breakdown = model.breakdown
         rows, columns = Slicing.whole(breakdown.sets.varied.size), breakdown.columns(breakdown.asked)
@@ -329,14 +313,22 @@ def add_spreads(
     se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)[3]
     clusters = np.full(n.size, int((cells.counts.sum(axis=1) > 0).sum()))
     method = np.full(n.size, NOISE, dtype=object)
-    estimates = Estimates(spreads.value[which], spreads.low[which], spreads.high[which], n, clusters, method, se)
-    floor, p_least = spreads.floor.at(which), spreads.least[which]
-    if family is None:
-        floor, p_least = replace(floor, p=np.full(n.size, np.nan)), np.full(n.size, np.nan)
-    table.add(
-        measure, {DIMENSION: [dimension] * n.size, **({} if mean else items.labels)}, estimates,
-        p_least=p_least, family=family, floor=floor, bounds=bounds, p_paper=published,
+    estimates = Estimates(
+        spreads.value[which], spreads.low[which], spreads.high[which], n, clusters, method, se,
+        p_least=spreads.least[which], p_paper=published, floor=spreads.floor.at(which), bounds=bounds,
     )  # fmt: skip
+    labels = {DIMENSION: dimension, **({} if mean else items.labels)}
+    table.add(measure, labels, estimates.untested() if family is None else estimates, family)
+
+
+def _add_tested(
+    table: EstimateTable, measure: Measure, labels: Labels, estimates: Estimates, estimand: "Estimand"
+) -> None:
+    """Add estimates, with tests where the estimand is tested."""
+    if estimand.tested:
+        table.add(measure, labels, estimates, estimand.family_name)
+    else:
+        table.add(measure, labels, estimates.untested())
 
 
 def group_bounds(

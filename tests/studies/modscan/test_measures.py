@@ -13,6 +13,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.group_bias import GroupChoices, bias_scores
 from facevalue.measures.judgment import judge
 from facevalue.studies.modscan.real_world import read_real
+from tests.floors import floor_of
 from tests.studies.modscan.asked import answered, attribute, build, estimates, one
 
 FEW: dict[str, Any] = {"faces": 4, "per_persona": 6, "instances": ["nurse", "pilot", "neat", "slob"]}
@@ -235,7 +236,7 @@ def test_the_interval_of_a_score_holds_it_where_nothing_is_planted_and_where_muc
             chosen, shown, one_each = np.stack([men, 1 - men], axis=2), np.ones((24, 10, 2)), np.ones((24, 10))
             pairs = np.arange(24), 24 + np.arange(24)
             score = bias_scores(GroupChoices(chosen, shown, one_each, one_each, 0.5, pairs, shown), 1, 400)["valid"]
-            estimates, floor = score.estimates, score.floor
+            estimates, floor = score, floor_of(score)
             assert floor is not None
             held += estimates.low.item() - 1e-9 <= truth <= estimates.high.item()
             low += estimates.low.item() > 0

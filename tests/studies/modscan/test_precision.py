@@ -32,7 +32,7 @@ def test_a_gap_of_the_stated_size_is_found_in_three_quarters_to_nine_tenths_of_a
     men = np.mean([rng.random(logits.size) < special.expit(logits + side) for side in sides], axis=0)
     people = np.tile(np.arange(pairs), audits)
     found = dyads.shares(men, np.ones(men.size), (people, pairs + people), np.repeat(np.arange(audits), pairs), audits)
-    assert 0.75 <= (found.p(0.5) < level).mean() <= 0.9
+    assert 0.75 <= (found.p_against(0.5) < level).mean() <= 0.9
 
 
 def test_the_plan_is_of_the_first_test_of_gender() -> None:
@@ -83,7 +83,7 @@ def test_a_gap_of_one_race_among_faces_is_found_as_often_as_is_said(gap: float, 
     person, other = np.repeat(np.arange(audits * people), beside), audits * people + np.arange(chosen.size)
     audit = np.repeat(np.arange(audits), people * beside)
     found = dyads.shares(chosen, np.ones(chosen.size), (person, other), audit, audits)
-    assert 0.75 <= (found.p(0.5) < plan.level).mean() <= 0.92  # .82 to .90, give or take two standard errors
+    assert 0.75 <= (found.p_against(0.5) < plan.level).mean() <= 0.92  # .82 to .90, give or take two standard errors
 
 
 @pytest.mark.parametrize("gap", [0.1, 0.2])
@@ -106,7 +106,7 @@ def test_a_gap_of_one_race_named_about_scenes_is_found_as_often_as_is_said(gap: 
     chosen = np.mean([rng.random(len(liked)) < chance(liked, more, first) for first in firsts], axis=0)
     scene = np.arange(chosen.size)
     found = dyads.shares(chosen, np.ones(chosen.size), (scene, scene), np.repeat(np.arange(audits), scenes), audits)
-    assert 0.75 <= (found.p(0.25) < plan.level).mean() <= 0.92  # .82 to .87, give or take two standard errors
+    assert 0.75 <= (found.p_against(0.25) < plan.level).mean() <= 0.92  # .82 to .87, give or take two standard errors
 
 
 @pytest.mark.parametrize(

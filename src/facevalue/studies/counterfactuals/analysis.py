@@ -9,18 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures import missing_data_bounds
-from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import Inference, Sums, joined, nothing, shares
+from facevalue.measures.estimators import Sums, shares
 from facevalue.measures.group_levels import group_levels
 from facevalue.measures.interval_method import SEPARATOR, IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import Replies, phi_bounds, spread_bounds
 from facevalue.measures.set_ranges import TAIL, summary, summary_bounds
 from facevalue.measures.set_spread import group_deviation
 from facevalue.measures.set_tails import group_quantiles, tail_shares
-from facevalue.measures.table_entries import enter
-from facevalue.measures.table_entries import values as values_of
+from facevalue.measures.uncertainty import Bounds, Estimates
 from facevalue.protocol.estimands import Row, SumEstimand, estimated
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import COUNTED, REFUSED, SCORE, VALUE, WORDS, SetAnswers
@@ -63,7 +61,7 @@ def estimates(
         of_blocks = (_of_block(block, gathered, sets, longest) for block in blocks if gathered.were_asked(block))
         of_scorers = (_of_scorer(scorer, audit) for scorer, audit in (audits or {}).items())
         for row in chain(*of_blocks, of_scorers, of_words(blocks, gathered, lists, frequency, sets)):
-            enter(table, *row)
+            table.add(*row)
         tables.append(table.frame())
     return pl.concat(tables) if tables else EstimateTable(STUDY, "", m.LABELS).frame()
 
@@ -126,9 +124,9 @@ def _means(
     if len(block.sets) and are_asked is not None:
         yield from contrasts(block.groups, block.in_sets(values), about, quantity, block.in_sets(are_asked), limits)
     if quantity in (m.RATINGS, m.SALARIES):
-        of_groups = means.estimates.at(slice(0, len(block.groups)))
-        places = values_of(deviations(of_groups.value), of_groups.n, of_groups.clusters, _PLACE)
-        yield m.DEVIATION, {**about, "group": block.groups}, Inference(places), None
+        of_groups = means.at(slice(0, len(block.groups)))
+        places = Estimates.without_intervals(deviations(of_groups.value), of_groups.n, of_groups.clusters, _PLACE)
+        yield m.DEVIATION, {**about, "group": block.groups}, places, None
 
 
 def _scores(block: Part, scores: Array, about: Mapping[str, str], are_asked: Asked | None) -> Iterator[Row]:
@@ -139,7 +137,7 @@ def _scores(block: Part, scores: Array, about: Mapping[str, str], are_asked: Ask
     labels = {**about, "group": block.groups}
     draws = scores.shape[1]
     cluster, group = np.repeat(block.cluster, draws), np.repeat(block.group, draws)
-    yield m.SCORE_Q90, labels, Inference(group_quantiles(scores.ravel(), cluster, group, len(block.groups))), None
+    yield m.SCORE_Q90, labels, group_quantiles(scores.ravel(), cluster, group, len(block.groups)), None
     if not len(block.sets):
         return
     in_sets = block.in_sets(scores)
@@ -147,16 +145,16 @@ def _scores(block: Part, scores: Array, about: Mapping[str, str], are_asked: Ask
     bounds = tail_bounds = None
     if are_asked is not None:
         bounds, tail_bounds = summary_bounds(in_sets, block.in_sets(are_asked), m.score_limits(scores), QUANTILES)
-    yield m.MAX_SCORE, about, Inference(ranges.mean, ranges.floor, bounds), m.family(m.RANGES, about["score"])
-    tail, q90 = Inference(ranges.tail, ranges.tail_floor, tail_bounds), QUANTILES.index(TAIL)
+    yield m.MAX_SCORE, about, replace(ranges.mean, bounds=bounds), m.family(m.RANGES, about["score"])
+    tail, q90 = replace(ranges.tail, bounds=tail_bounds), QUANTILES.index(TAIL)
     yield m.MAX_SCORE_Q90, about, tail.at(slice(q90, q90 + 1)), None
     yield m.MAX_SCORE_QUANTILE, {**about, "quantile": [f"{100 * quantile:g}" for quantile in QUANTILES]}, tail, None
     is_whole, some = np.isfinite(in_sets).all(axis=1), np.isfinite(in_sets).any(axis=1)
     left_out, scored = (x.sum(axis=1, keepdims=True).astype(np.float64) for x in (some & ~is_whole, some))
-    yield m.LEFT_OUT, about, Inference(shares(left_out, scored)), None
+    yield m.LEFT_OUT, about, shares(left_out, scored), None
     share, chance, p_least = tail_shares(in_sets, SEED)
     family = m.family(m.TAILS, block.subset, about["score"])
-    yield m.TAIL_SHARE, labels, Inference(share, chance, p_least=p_least), family
+    yield m.TAIL_SHARE, labels, replace(share, p_least=p_least, floor=chance), family
 
 
 def _released(block: Part, released: tuple[Array, bool] | None, about: Mapping[str, str]) -> Iterator[Row]:
@@ -166,7 +164,7 @@ def _released(block: Part, released: tuple[Array, bool] | None, about: Mapping[s
     scores, unread = released
     if unread and np.isfinite(scores).any():
         for measure in m.RELEASED.values():
-            yield measure, about, nothing(UNREAD_REFUSALS), None
+            yield measure, about, Estimates.unmeasured(UNREAD_REFUSALS), None
         return
     for measure, labels, inference, _ in _scores(block, scores, about, None):
         if measure in m.RELEASED:
@@ -209,13 +207,13 @@ def _of_scores_by_occupation(
         counts = (count.sum(axis=2).astype(np.float64) for count in (answered, are_asked[of_occupation] | answered))
         replies = Replies(np.where(answered, values, 0.0).sum(axis=2), *counts)
         bounds.append(phi_bounds(replies, limits))
-        means = Inference(group_levels(replies.sums, replies.valid, SEED), bounds=bounds[-1])
+        means = replace(group_levels(replies.sums, replies.valid, SEED), bounds=bounds[-1])
         labels = {**about, "occupation": block.occupations[number], "group": block.groups}
         yield m.SCORE_BY_OCCUPATION, labels, means, None
-        spreads.append(Inference(*group_deviation(values)))
-    spread, of_groups = joined(spreads), missing_data_bounds.joined(bounds)
+        spreads.append(group_deviation(values))
+    spread, of_groups = Estimates.concatenate(spreads), Bounds.concatenate(bounds)
     ends = spread_bounds([of_groups.at(slice(group, None, len(block.groups))) for group in range(len(block.groups))])
-    value = spread.estimates.value
+    value = spread.value
     ends.low[:], ends.high[:] = np.fmin(ends.low, value), np.fmax(ends.high, value)
     occupations = [block.occupations[number] for number in reported]
     yield m.SPREAD_BY_OCCUPATION, {**about, "occupation": occupations}, replace(spread.untested(), bounds=ends), None
@@ -229,7 +227,7 @@ def _of_scorer(scorer: str, audit: pl.DataFrame) -> Row:
     none = np.full(shift.shape, np.nan)
     estimates = Estimates(shift, low, high, n, n, numbers["method"].to_numpy(), none)
     labels = {"scorer": scorer, "score": audit["label"].to_list(), "group": audit["group"].to_list()}
-    return m.SCORER_SHIFT, labels, Inference(estimates), None
+    return m.SCORER_SHIFT, labels, estimates, None
 
 
 def deviations(means: Array) -> Array:

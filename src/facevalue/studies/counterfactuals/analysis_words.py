@@ -1,7 +1,7 @@
 """Analysis of words: those of groups, and those of word lists by group and occupation."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -10,11 +10,11 @@ import numpy.typing as npt
 from facevalue.annotations import lexicon
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates, only_values
-from facevalue.measures.estimators import Inference, shares
+from facevalue.measures.cluster_bootstrap import Array, only_values
+from facevalue.measures.estimators import shares
 from facevalue.measures.group_levels import group_levels
 from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.uncertainty import Bounds, Estimates
 from facevalue.measures.word_association import (
     THRESHOLD,
     association,
@@ -143,7 +143,7 @@ class _Words:
         estimates = Estimates(value, low, high, n, clusters, method, se)
         groups, words = [self.block.groups[x] for x in group], [self.words[x] for x in word]
         labels = {"subset": self.block.subset, "group": groups, "word": words}
-        yield measure, labels, Inference(estimates, bounds=bounds and bounds.at(at), p=p), family
+        yield measure, labels, replace(estimates, bounds=bounds and bounds.at(at), p=p), family
 
 
 def _masked(block: Part) -> list[str]:
@@ -190,10 +190,10 @@ def _of_occupations(block: Part, texts: Texts, lists: Lists, prompt: int, sets: 
         for (measure, name), rate in zip(measures, rates, strict=True):
             means = group_levels(rate[images], np.ones(images.shape), SEED)
             labels = {**about, "occupation": block.occupations[number], "word_list": name}
-            yield measure, labels, Inference(means), None
+            yield measure, labels, means, None
             if measure is m.WORD_SHARE:
                 least_of = means.value <= means.value.min() + _SLACK
                 fewest[name].append(least_of / least_of.sum())
     for name, shared in fewest.items() if enough.size else ():
         parts = np.array(shared)
-        yield m.FEWEST, {**about, "word_list": name}, Inference(shares(parts, np.ones_like(parts))), None
+        yield m.FEWEST, {**about, "word_list": name}, shares(parts, np.ones_like(parts)), None

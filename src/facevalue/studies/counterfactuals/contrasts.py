@@ -6,13 +6,14 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures.cluster_bootstrap import Array, joined, only_values, single
-from facevalue.measures.estimators import Cells, Inference, Sums, by_unit, cells_of
+from facevalue.measures.cluster_bootstrap import Array, only_values
+from facevalue.measures.estimators import Cells, Sums, by_unit, cells_of
 from facevalue.measures.group_levels import group_levels
 from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.majority import from_majority, replies_of
 from facevalue.measures.set_tails import from_set_mean
 from facevalue.measures.terms import named
+from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.estimands import Row
 from facevalue.studies.counterfactuals import measures as m
 
@@ -27,8 +28,8 @@ def levels(sums: Sums, by: Sequence[str]) -> Cells:
     s, n = (by_unit(sums.units["unit"], cell, count, sums.numbers[name]) for name in "sn")
     is_total = np.array([level is None for level in labels["group"]])
     families = [group_levels(s[:, at], n[:, at], SEED) for at in (~is_total, is_total) if at.any()]
-    estimates = joined(families)
-    return labels, Inference(replace(estimates, terms=named(estimates.terms, sums.names)))
+    estimates = Estimates.concatenate(families)
+    return labels, replace(estimates, terms=named(estimates.terms, sums.names))
 
 
 def contrasts(
@@ -52,12 +53,11 @@ def contrasts(
     contrast = from_majority(values, SEED, limits, replies_of(values, are_asked, limits))
     labels, p_least = {**about, "group": groups}, np.full(len(groups), contrast.p_least)
     scope = [about[label] for label in ("subset", "score", "word_list", "prompt") if label in about]
-    p = contrast.estimates.p_zero
-    gaps = Inference(contrast.estimates, bounds=contrast.bounds, p=p, q=contrast.q, p_least=p_least)
+    gaps = replace(contrast.estimates, bounds=contrast.bounds, q=contrast.q, p_least=p_least)
     yield quantity.gap, labels, gaps, m.family(quantity.family, *scope)
-    yield quantity.from_mean, labels, Inference(from_set_mean(values)), None
+    yield quantity.from_mean, labels, from_set_mean(values).untested(), None
     if only_values() or not np.isfinite(contrast.p_any):
         return
     count, sets = float((contrast.q < _LEVEL).sum()), int(contrast.estimates.clusters.max())
-    apart = single(count, np.nan, np.nan, np.nan, len(groups), sets, _COUNTED)
-    yield quantity.apart, about, Inference(apart, p=np.array([contrast.p_any])), None
+    apart = Estimates.single(count, np.nan, np.nan, np.nan, len(groups), sets, _COUNTED)
+    yield quantity.apart, about, replace(apart, p=np.array([contrast.p_any])), None

@@ -16,11 +16,11 @@ from facevalue.annotations.review_cards import item_id
 from facevalue.answers.listed_words import Flagged
 from facevalue.errors import DataError
 from facevalue.measures import rater_agreement
-from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.flag_accuracy import flag_accuracy
 from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.table_entries import enter, values
+from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.offers import Beside, Rated
 from facevalue.protocol.word_lists import WordList
 from facevalue.studies.counterfactuals.measures import ACCURACY, FLAG, FLAGGED, INVENTED, LABELS, PMI, PMI_LEAST
@@ -102,9 +102,9 @@ def beside(estimates: pl.DataFrame, judge: Callable[[WordList], Flagged | None])
         labels = {"subset": subset, "group": group}
         flags, replies = np.array(list(flagged.times.values())) > 0, np.array([flagged.replies])
         listed_words = {**labels, "word": list(flagged.times)}
-        enter(table, FLAG, listed_words, _verdicts(flags.astype(np.float64), np.repeat(replies, flags.size)))
-        enter(table, FLAGGED, labels, _verdicts(flags.mean(keepdims=True), np.array([flags.size])))
-        enter(table, INVENTED, labels, _verdicts(np.array([float(len(flagged.invented))]), replies))
+        table.add(FLAG, listed_words, _verdicts(flags.astype(np.float64), np.repeat(replies, flags.size)))
+        table.add(FLAGGED, labels, _verdicts(flags.mean(keepdims=True), np.array([flags.size])))
+        table.add(INVENTED, labels, _verdicts(np.array([float(len(flagged.invented))]), replies))
     return table.frame()
 
 
@@ -115,7 +115,7 @@ def _table(estimates: pl.DataFrame) -> EstimateTable:
 
 
 def _verdicts(value: Array, n: npt.NDArray[np.int64]) -> Estimates:
-    return values(value, n, n, name_method(IntervalKind.NONE, "a judge's verdict"))
+    return Estimates.without_intervals(value, n, n, name_method(IntervalKind.NONE, "a judge's verdict"))
 
 
 def statements(estimates: pl.DataFrame) -> pl.DataFrame:
@@ -197,5 +197,5 @@ def beside_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path)
     accuracy = _accuracy(pairs)
     table = _table(estimates)
     for at, measure in enumerate(ACCURACY):
-        enter(table, measure, {}, accuracy.at(slice(at, at + 1)))
+        table.add(measure, {}, accuracy.at(slice(at, at + 1)))
     return Beside(table.frame(), valid, notes)

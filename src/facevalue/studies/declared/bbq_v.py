@@ -9,7 +9,7 @@ import numpy as np
 
 from facevalue.errors import DataError
 from facevalue.given import read_file, to_json
-from facevalue.measures.cluster_bootstrap import Estimates
+from facevalue.measures.uncertainty import Estimates
 from facevalue.measures.unit_ratios import ratios
 from facevalue.protocol.reproduction import Cell, Printed, Reproduction
 

@@ -9,21 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures import cluster_bootstrap as cb
-from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import (
-    Cells,
-    Entries,
-    Estimator,
-    Inference,
-    Labels,
-    Level,
-    Sums,
-    apart_from,
-    pair_share,
-)
+from facevalue.measures.estimates import EstimateTable, Labels, Level
+from facevalue.measures.estimators import Cells, Estimator, Sums, apart_from, pair_share
 from facevalue.measures.group_bias import GroupChoices, agreement_by_chance, bias_scores
 from facevalue.measures.interval_method import IntervalKind, name_method
+from facevalue.measures.uncertainty import Estimates
 from facevalue.measures.wanted import takes
 from facevalue.protocol.estimands import Derived, SumEstimand, estimated
 from facevalue.studies.modscan import measures as m
@@ -73,23 +63,23 @@ def _estimator(block: AskedBlock) -> Estimator:
     return pair_share if block.labels["modality"] == VISION else SCENES
 
 
-def _from_even(even: float, cells: Mapping[str, Sequence[Level]], shares: Inference) -> Cells:
+def _from_even(even: float, cells: Mapping[str, Sequence[Level]], shares: Estimates) -> Cells:
     """Shares less an even choice; of two groups that of one, as it says what the other's does."""
     keep = slice(None, None, 2 if len(set(cells["group"])) == 2 else 1)
     return {name: levels[keep] for name, levels in cells.items()}, apart_from(shares, even).at(keep)
 
 
-def _from_real(real: Real, cells: Mapping[str, Sequence[Level]], shares: Inference) -> Cells:
+def _from_real(real: Real, cells: Mapping[str, Sequence[Level]], shares: Estimates) -> Cells:
     """Shares less the real ones, where these are given."""
     keys = list(zip(cells["instance"], cells["group"], strict=True))
     keep = [at for at, key in enumerate(keys) if key in real]
     null = np.full(len(keys), np.nan)
     null[keep] = [real[keys[at]][0] for at in keep]
     gaps = apart_from(shares, null).at(np.array(keep, dtype=np.int64))
-    methods = zip(gaps.estimates.method, keep, strict=True)
+    methods = zip(gaps.method, keep, strict=True)
     methods_named = np.array([f"{method}; real share: {real[keys[at]][1]}" for method, at in methods], object)
     labels = {name: [levels[at] for at in keep] for name, levels in cells.items()}
-    return labels, replace(gaps, estimates=replace(gaps.estimates, method=methods_named))
+    return labels, replace(gaps, method=methods_named)
 
 
 def _points(estimator: Estimator, sums: Sums, by: Sequence[str]) -> Cells:
@@ -105,13 +95,13 @@ def estimates(
     size = blocks[-1].trials.stop
     gathered = {model: TrialAnswers(size, chunks) for model, chunks in answers.items()}
     real = real_shares(real_world) if real_world else {}
-    entries = {model: Entries() for model in gathered}
+    tables = {model: EstimateTable(STUDY, model, m.LABELS) for model in gathered}
     for block in blocks:
         for model, of_model in gathered.items():
             if of_model.of(block, "requests").any():
-                _add_block(entries[model], block, of_model, real)
-        _add_agreement(entries, block, gathered)
-    frames = [rows.enter(EstimateTable(STUDY, model, m.LABELS)) for model, rows in entries.items()]
+                _add_block(tables[model], block, of_model, real)
+        _add_agreement(tables, block, gathered)
+    frames = [table.frame() for table in tables.values()]
     return pl.concat(frames) if frames else EstimateTable(STUDY, "", m.LABELS).frame()
 
 
@@ -123,24 +113,24 @@ def alike(
     blocks: Sequence[AskedBlock],
 ) -> pl.DataFrame:
     """Similarity of a model's answers with and without an intervention (Table 13)."""
-    entries = Entries()
+    table = EstimateTable(STUDY, model, m.LABELS, intervention)
     gathered = [TrialAnswers(blocks[-1].trials.stop, chunks) for chunks in (plain, changed)]
     for block in blocks:
         with_and_without = [answers.groups_chosen(block) for answers in gathered]
-        _add_similarity(entries, block, with_and_without, {})
-    return entries.enter(EstimateTable(STUDY, model, m.LABELS, intervention))
+        _add_similarity(table, block, with_and_without, {})
+    return table.frame()
 
 
-def _add_block(entries: Entries, block: AskedBlock, answers: TrialAnswers, real: Real) -> None:
+def _add_block(table: EstimateTable, block: AskedBlock, answers: TrialAnswers, real: Real) -> None:
     sums = block.sums(answers)
-    _add_scores(entries, block, block.choices(sums))
+    _add_scores(table, block, block.choices(sums))
     reasons = [name.removeprefix(REASON) for name in answers.reasons if sums["replies"].numbers[name].any()]
     for row in estimated(estimands(block, reasons, real), sums, block.labels):
-        entries.add(*row)
+        table.add(*row)
 
 
 @takes(m.SCORE, m.SCORE_VALID, m.SCORE_SHARE, m.SCORE_CORRECTED)
-def _add_scores(entries: Entries, block: AskedBlock, choices: GroupChoices) -> None:
+def _add_scores(table: EstimateTable, block: AskedBlock, choices: GroupChoices) -> None:
     scores = bias_scores(choices, SEED)
     empty = [name for name, n in zip(block.instances, choices.valid.sum(axis=0), strict=True) if not n]
     left_out = f"; without {', '.join(empty)}, of which there is no valid answer" if empty else ""
@@ -148,27 +138,28 @@ def _add_scores(entries: Entries, block: AskedBlock, choices: GroupChoices) -> N
         ("all", m.SCORE, "bias scores"), ("valid", m.SCORE_VALID, "bias scores, valid answers"),
         ("share", m.SCORE_SHARE, None), ("corrected", m.SCORE_CORRECTED, None),
     ):  # fmt: skip
-        estimates = replace(scores[name].estimates, method=scores[name].estimates.method + left_out)
-        entries.add(measure, block.labels, replace(scores[name], estimates=estimates), family)
+        table.add(measure, block.labels, replace(scores[name], method=scores[name].method + left_out), family)
 
 
-def _add_agreement(entries: Mapping[str, Entries], block: AskedBlock, gathered: Mapping[str, TrialAnswers]) -> None:
+def _add_agreement(
+    tables: Mapping[str, EstimateTable], block: AskedBlock, gathered: Mapping[str, TrialAnswers]
+) -> None:
     """Add the similarity of each two models, and the scores where all agree."""
     chosen = {model: answers.groups_chosen(block) for model, answers in gathered.items()}
     for first, second in combinations(chosen, 2):
-        _add_similarity(entries[first], block, (chosen[first], chosen[second]), {"other_model": second})
+        _add_similarity(tables[first], block, (chosen[first], chosen[second]), {"other_model": second})
     if len(chosen) < 2:
         return
     codes = np.stack(list(chosen.values()))
     is_agreed = (codes == codes[0]).all(axis=0) & (codes[0] >= 0)
-    first, labels = next(iter(entries)), {**block.labels, "other_model": ALL_AGREE}
+    first, labels = next(iter(tables)), {**block.labels, "other_model": ALL_AGREE}
     s, n = (count.astype(np.float64) for count in (is_agreed, np.all(codes > NOT_ASKED, axis=0)))
-    entries[first].add(m.AGREED, labels, _estimator(block)(block.by_trial(s=s, n=n), ())[1])
+    tables[first].add(m.AGREED, labels, _estimator(block)(block.by_trial(s=s, n=n), ())[1])
     scores = bias_scores(block.choices(block.sums(gathered[first], is_agreed)), SEED)
-    entries[first].add(m.ENSEMBLE, labels, scores["valid"], "agreement")
+    tables[first].add(m.ENSEMBLE, labels, scores["valid"], "agreement")
 
 
-def _add_similarity(entries: Entries, block: AskedBlock, pair: Sequence[Chosen], labels: Labels) -> None:
+def _add_similarity(table: EstimateTable, block: AskedBlock, pair: Sequence[Chosen], labels: Labels) -> None:
     """Add how often two sets of answers to the same trials are the same."""
     first, second = pair
     are_asked = (first > NOT_ASKED) & (second > NOT_ASKED)
@@ -178,10 +169,12 @@ def _add_similarity(entries: Entries, block: AskedBlock, pair: Sequence[Chosen],
     both_valid = are_asked & (first >= 0) & (second >= 0)
     for measure, counted in ((m.SIMILARITY, are_asked), (m.SIMILARITY_VALID, both_valid)):
         s, n = ((first == second) & counted).astype(np.float64), counted.astype(np.float64)
-        entries.add(measure, about, _estimator(block)(block.by_trial(s=s, n=n), ())[1])
+        table.add(measure, about, _estimator(block)(block.by_trial(s=s, n=n), ())[1])
     instance = block.about["instance"].to_physical().to_numpy()
     of_instances = [are_asked & (instance == at) for at in np.unique(instance[are_asked])]
     by_chance = [agreement_by_chance(first[at], second[at], len(block.groups)) * at.sum() for at in of_instances]
     method, none = name_method(IntervalKind.NONE, "follows from the shares of both"), float("nan")
     size, units = int(are_asked.sum()), block.about["unit"].n_unique()
-    entries.add(m.SIMILARITY_CHANCE, about, cb.single(sum(by_chance) / size, none, none, none, size, units, method))
+    table.add(
+        m.SIMILARITY_CHANCE, about, Estimates.single(sum(by_chance) / size, none, none, none, size, units, method)
+    )

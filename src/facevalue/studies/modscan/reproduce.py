@@ -50,7 +50,7 @@ def _score(shares: Sequence[float]) -> float:
     chosen = np.array([[[share, 1 - share] for share in shares]])
     ones, people, times = np.ones((1, len(shares))), np.zeros(1, dtype=np.int64), np.ones(chosen.shape)
     scores = bias_scores(GroupChoices(chosen, times, ones, ones, 0.5, (people, people), times), 0, 1)
-    return float(scores["all"].estimates.value[0])
+    return float(scores["all"].value[0])
 
 
 def _scenarios(values: Sequence[float]) -> str:

@@ -11,7 +11,7 @@ at -.5 or at .9. Therefore
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,12 @@ import scipy
 
 from facevalue.measures import cluster_bootstrap, shift
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.paired_changes import deal
 from facevalue.measures.slicing import Labels
+from facevalue.measures.uncertainty import Estimates, Floor
 from facevalue.statistics.model_scores import ModelScores
 from facevalue.statistics.shifts import SEED, derived
 from facevalue.studies.stylisticbias import measures as m
@@ -189,7 +190,7 @@ class _Row:
         labels: Labels = {"model": [self.names[0]], "other_model": [self.names[1]], "category": [self.category]}
         value_, low_, high_ = (np.array([x]) for x in (value, low, high))
         estimates = Estimates(value_, low_, high_, n, clusters, np.array([method], dtype=object))
-        self.table.add(measure, labels, estimates, floor=floor)
+        self.table.add(measure, labels, replace(estimates, floor=floor))
 
     def add_jackknifed(
         self, measure: Measure, statistic: Callable[[Sides], float], back: Callable[[float], float]

@@ -1,17 +1,18 @@
 """The paper's own arithmetic: statistics of shifts and of spreads that are no mean of cells."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from facevalue.measures import cluster_bootstrap, group_spread, missing_data_bounds, shift
+from facevalue.measures import cluster_bootstrap, group_spread, shift
 from facevalue.measures.adjustment import adjust
-from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import averaged, shift_bounds, size_bounds
 from facevalue.measures.slicing import Labels, Slicing
-from facevalue.measures.table_entries import values
+from facevalue.measures.uncertainty import Bounds, Estimates, Floor
 from facevalue.measures.wanted import takes
 from facevalue.statistics.model_scores import ModelScores
 from facevalue.statistics.shifts import SEED, derived
@@ -91,7 +92,7 @@ def shares(table: EstimateTable, model: ModelScores) -> None:
     s, varied = model.values, model.breakdown.sets.varied
     variation, scenarios = model.cut([*CUE, "scenario"])
     cells = s.cells(variation, scenarios)
-    p = cluster_bootstrap.means(cells.sums, cells.counts, SEED).p_zero
+    p = cluster_bootstrap.means(cells.sums, cells.counts, SEED).p
     differs = np.zeros((len(variation), len(scenarios)), dtype=np.bool_)
     if p is not None:
         differs = (p < ALPHA).reshape(differs.shape)
@@ -109,8 +110,8 @@ def shares(table: EstimateTable, model: ModelScores) -> None:
             estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
             mean = cluster_bootstrap.ratio(expected.sums.sum(axis=0), expected.counts.sum(axis=0))
             high = mean + 1.645 * cluster_bootstrap.standard_error(cells.sums, cells.counts)
-            floor = cluster_bootstrap.Floor(mean, high, np.full(mean.size, np.nan))
-            table.add(measure, cells.labels, estimates, floor=floor, keep=cells.shown > 0)
+            floor = Floor(mean, high, np.full(mean.size, np.nan))
+            table.add(measure, cells.labels, replace(estimates, floor=floor), keep=cells.shown > 0)
 
 
 @takes(m.VS_CORRECTED)
@@ -137,7 +138,7 @@ def significant_share(table: EstimateTable, model: ModelScores, dimension: str) 
     share = np.array([np.mean(q[tested] < ALPHA) if tested.any() else np.nan])
     method = name_method(IntervalKind.NONE, f"count of q < {ALPHA:g}, and a tally of tests has none")
     clusters = np.array([int(((groups.codes >= 0) & (model.breakdown.sets.base >= 0)).sum())])
-    tally = values(share, np.array([tested.sum()]), clusters, method)
+    tally = Estimates.without_intervals(share, np.array([tested.sum()]), clusters, method)
     table.add(m.SIGNIFICANT, {"dimension": [dimension]}, tally)
 
 
@@ -155,7 +156,7 @@ def framing(table: EstimateTable, model: ModelScores) -> None:
     if model.totals is not None:
         bounds = shift_bounds(model.replies(base, *everything), model.replies(control, *everything))
     estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=model.values.largest)
-    table.add(m.FRAMING, cells.labels, estimates, p=estimates.p_zero, family="framing", bounds=bounds)
+    table.add(m.FRAMING, cells.labels, replace(estimates, p=estimates.p, bounds=bounds), family="framing")
 
 
 def sizes(table: EstimateTable, model: ModelScores) -> None:
@@ -191,7 +192,7 @@ def add_sizes(table: EstimateTable, models: Sequence[ModelScores]) -> None:
         ends = size_bounds(model.values.bounds(model.totals, variation, scenarios))
         single = np.eye(len(scenarios), dtype=np.bool_)
         masks = [np.tile(mask, len(variation)) for mask in (single.any(axis=0), *of_category, *single)]
-        bounds = missing_data_bounds.joined([averaged(ends.at(mask)) for mask in masks])
+        bounds = Bounds.concatenate([averaged(ends.at(mask)) for mask in masks])
     derived(table, m.MEAN_ABS, labels, cells, statistic, counted, floor=floor, bounds=bounds)
 
 

@@ -1,25 +1,30 @@
 """Analysis: every measure of VIGNETTE, in one pass over the answers of each model."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy import special
 
-from facevalue.measures import pair_moments, selection, table_entries, terms
+from facevalue.measures import pair_moments, selection, table_entries
 from facevalue.measures.base import POOLED, Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, values_only
 from facevalue.measures.compared_shares import ChosenAmong, compared
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.estimators import Cells, Sums, share
 from facevalue.measures.fisher import fisher_exact
 from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.log_odds import log_odds_bounds, log_odds_cells
 from facevalue.measures.pair_comparison import paircomp, polarity
-from facevalue.measures.proportions import PAIRED
-from facevalue.measures.selection import balanced, p_even, to_array
+from facevalue.measures.proportions import PAIRED, score_p
+from facevalue.measures.selection import SUMS, balanced, p_even, to_array
+from facevalue.measures.shares import Shares
+from facevalue.measures.table_entries import family_names
 from facevalue.measures.wanted import takes, wanted
+from facevalue.protocol.estimands import SumEstimand
 from facevalue.protocol.streams import whole_stimuli
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.aggregate import CONTROL, SHOWN_AS, SUMMED, RoleAnswers, Tables, sided
@@ -50,9 +55,11 @@ _PICTURE = pl.concat_str("identity", "unit", separator="|")
 _PEOPLE = pl.col("identity").is_not_null()  # folders of composed pictures do not name who is in them
 _IDENTITIES = ~_ACTIVITIES & ~(_FACTS & _QUESTION)
 """Sums of contrasts in which identities are chosen, without single questions of factuality."""
-record = partial(
-    table_entries.record, apart=("paradigm", "question"), within=("dimension", "contrast", "gender")
-)  # what is asked, and of which part of the study
+_APART = ("paradigm", "question"), ("dimension", "contrast", "gender")
+"""What is asked, and of which part of the study: each is a family of its own."""
+record = partial(table_entries.record, apart=_APART[0], within=_APART[1])
+DeclaredShare = tuple[pl.Expr, SumEstimand]
+"""Rows of a table of sums that count, and what is estimated of them."""
 
 
 def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
@@ -89,6 +96,7 @@ def estimate(table: EstimateTable, tables: Tables) -> None:
         add(table, tables)
     add_spreads(table, tables, frequencies)
     add_shares(table, tables, RATES)
+    add_neither(table, tables)
     add_profiles(table, tables)
 
 
@@ -171,83 +179,80 @@ def _against_an_even_choice(selected: pl.DataFrame, preferred: pl.DataFrame, key
     return selected.join(tested, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
-@dataclass(frozen=True)
-class DeclaredShares:
-    """Shares of one of the `Tables` of sums, a row of the analysis.
-
-    Attributes
-    ----------
-    of:
-        Name of the table.
-    by:
-        Labels that the shares are broken down by.
-    condition:
-        Which sums count.
-    family:
-        What choices are tested in, against an even choice; None for no test.
-    unit:
-        What was sampled.
-    """
-
-    measure: Measure
-    of: str
-    by: tuple[str, ...]
-    condition: pl.Expr
-    family: str | None = None
-    unit: pl.Expr = field(default_factory=lambda: pl.col("unit"))
-
-    def of_tables(self, tables: Tables) -> pl.DataFrame:
-        """The shares, with p of those that are tested."""
-        by, sums = list(self.by), getattr(tables, self.of).filter(self.condition)
-        if self.of == "neither":
-            return selection.pair_cells(sums, tables.neither_pairs.filter(self.condition), by).sort(by)
-        sums = sums.with_columns(unit=self.unit)
-        shares = selection.cells(sums, by).sort(by)
-        if self.family is not None:
-            with values_only():
-                even = selection.cells(balanced(sums.filter(pl.col("paradigm") != "factuality")), by)
-            return _against_an_even_choice(shares, even, by)
-        if self.measure is m.ERROR:
-            ends = {"low": "high", "high": "low", "bound_low": "bound_high", "bound_high": "bound_low"}
-            return shares.with_columns((100 - pl.col(x)).alias(name) for name, x in {"value": "value", **ends}.items())
-        return shares.drop(_BOUNDS) if self.measure is m.NA_RATE else shares
+def _preference(sums: Sums, by: Sequence[str]) -> Cells:
+    """Estimate shares, tested against an even choice: answers that name both or none count half for each of the two."""
+    labels, estimates = share(sums, by)
+    with values_only():
+        _, even = share(sums.counting(s=sums.numbers["tested"], n=sums.numbers["n"]), by)
+    assert isinstance(even, Shares)
+    is_choice = np.array([paradigm != "factuality" for paradigm in labels["paradigm"]], dtype=np.bool_)
+    return labels, replace(estimates, p=np.where(is_choice, score_p(even.value, even.size, even.df), np.nan))
 
 
+def _percent(measure: Measure, sums: str, by: tuple[str, ...], where: pl.Expr, **facts: Any) -> DeclaredShare:
+    """Declare shares in percent of the rows of a table of sums that count."""
+    return where, SumEstimand(measure, sums, by, factor=100.0, **{"requests": "requests", **facts})
+
+
+_chosen = partial(_percent, m.SELECTION, "selected", tested="even", estimator=_preference)
+_wrong = partial(_percent, m.ERROR, s="wrong")
 CELLS = (
-    DeclaredShares(m.SELECTION, "selected", _CELL, _HEATMAP, "identity x activity"),
-    DeclaredShares(  # who is chosen doing what, man or woman: the rows of Tables 15-19
-        m.SELECTION, "selected", ("gender", *_CELL), _DECIDED & (pl.col("gender").filter(_DECIDED).n_unique() > 1),
-        "identity x activity",
-    ),
-    DeclaredShares(m.SELECTION, "selected", _CELL, _ACTIVITIES & _PEOPLE, "activities of an identity"),
-    DeclaredShares(m.SELECTION, "selected", tuple(x for x in _CELL if x != "identity"), _ACTIVITIES, "activities"),
+    _chosen(_CELL, _HEATMAP, family="identity x activity"),
+    # Who is chosen doing what, man or woman: the rows of Tables 15-19
+    _chosen(("gender", *_CELL), _DECIDED & (pl.col("gender").filter(_DECIDED).n_unique() > 1),
+            family="identity x activity"),
+    _chosen(_CELL, _ACTIVITIES & _PEOPLE, family="activities of an identity"),
+    _chosen(tuple(x for x in _CELL if x != "identity"), _ACTIVITIES, family="activities"),
 )  # fmt: skip
 """Who is chosen in which activity; not over all activities, which rests on pairs, too (`by_identity`)."""
 RATES = (
-    DeclaredShares(m.ERROR, "selected", _PART, _FACTS & ~_QUESTION),
-    DeclaredShares(m.ERROR, "selected", (*_PART, "question"), _FACTS & _QUESTION),
-    DeclaredShares(m.ERROR, "selected", (*_PART, "activity"), _FACTS & ~_QUESTION, unit=_PICTURE),
-    DeclaredShares(m.ERROR, "selected", (*_PART, "identity"), _FACTS & ~_QUESTION),
+    _wrong("selected", _PART, _FACTS & ~_QUESTION),
+    _wrong("selected", (*_PART, "question"), _FACTS & _QUESTION),
+    _wrong("pictures", (*_PART, "activity"), _FACTS & ~_QUESTION),
+    _wrong("selected", (*_PART, "identity"), _FACTS & ~_QUESTION),
     *(
-        DeclaredShares(measure, "wrong", (*_PART, "question", *more), pl.col("outcome") == name)
+        _percent(measure, "wrong", (*_PART, "question", *more), pl.col("outcome") == name)
         for name, measure in m.OUTCOMES.items()
         for more in ((), ("identity",))
     ),
-    *(DeclaredShares(m.OUTCOMES[x], "neither", (*_PART, "question"), pl.col("outcome") == x) for x in ("both", "none")),
-    *(DeclaredShares(m.NA_RATE, "missing", ("paradigm", "dimension", "identity"), x) for x in (~_PEOPLE, _PEOPLE)),
+    *(
+        _percent(m.NA_RATE, "missing", ("paradigm", "dimension", "identity"), x, requests="")
+        for x in (~_PEOPLE, _PEOPLE)
+    ),
 )
-"""Errors, which errors those of "who" are, answers that name both or none, and replies without a valid answer."""
+"""Errors, which errors those of "who" are, and replies without a valid answer."""
 
 
-def add_shares(table: EstimateTable, tables: Tables, shares: Sequence[DeclaredShares]) -> None:
-    """Add declared shares."""
-    for declared in shares:
-        if wanted([declared.measure.name]):
-            record(table, declared.measure, declared.of_tables(tables), family=declared.family)
-            if (kept_terms := terms.record()) is not None and declared.of != "neither":
-                sums = getattr(tables, declared.of).filter(declared.condition).with_columns(unit=declared.unit)
-                scale = (-100.0, -100.0) if declared.measure is m.ERROR else (100.0, 0.0)
-                kept_terms.enter(declared.measure.name, None, *terms.terms_by_cell(sums, declared.by, *scale))
+def add_shares(table: EstimateTable, tables: Tables, shares: Sequence[DeclaredShare]) -> None:
+    """Add declared shares, each over the units of its table: people or, of `pictures`, each picture by itself."""
+    frames = {**vars(tables), "pictures": tables.selected.with_columns(unit=_PICTURE)}
+    for where, estimand in shares:
+        rows = frames[estimand.of].filter(where)
+        if rows.height and wanted([estimand.measure.name]):
+            for measure, labels, estimates, family in estimand.estimates(_sums(rows, estimand.by)):
+                families = family and family_names(pl.DataFrame(dict(labels)), family, *_APART)
+                table.add(measure, labels, estimates, families)
+
+
+def _sums(rows: pl.DataFrame, by: Sequence[str]) -> Sums:
+    """Sums by unit; shares are means over the activities that they are not broken down by."""
+    is_inner = "activity" in rows.columns and "activity" not in by
+    unit = pl.concat_str(pl.col("stratum").fill_null(""), pl.col("unit").cast(pl.String), separator=" ")
+    evenly = {"even": balanced(rows)["s"]} if "t" in rows.columns else {}
+    counted = rows.select(
+        *by, *SUMS, unit=unit.str.strip_chars(), stratum="stratum", wrong=pl.col("n") - pl.col("s"),
+        inner=pl.col("activity") if is_inner else pl.lit(None), **evenly,
+    )  # fmt: skip
+    return Sums.of(counted, by, ("unit", "stratum", "inner"))
+
+
+@takes(*(m.OUTCOMES[name] for name in ("both", "none")))
+def add_neither(table: EstimateTable, tables: Tables) -> None:
+    """Add answers that name both or none."""
+    by = [*_PART, "question"]
+    for name in ("both", "none"):
+        units, pairs = (frame.filter(pl.col("outcome") == name) for frame in (tables.neither, tables.neither_pairs))
+        record(table, m.OUTCOMES[name], selection.pair_cells(units, pairs, by).sort(by))
 
 
 @takes(m.LOG_ODDS, m.LOG_ODDS_RELEASED)
@@ -348,9 +353,9 @@ def add_spreads(table: EstimateTable, tables: Tables, frequencies: Frequencies) 
 
     for _, identities in chosen_among((pl.col("paradigm") == "decision") & ~_QUESTION, preferred=False):
         if identities.size:
-            ratios, shortfalls, methods, floor, smallest_p = identities.impact(SEED)
+            ratios, shortfalls, methods = identities.impact(SEED)
             record(table, m.IMPACT, ratios, methods)
-            record(table, m.SHORTFALL, shortfalls, methods, p_least=smallest_p, family="impact", floor=floor)
+            record(table, m.SHORTFALL, shortfalls, methods, family="impact")
     rows = []
     for labels, identities in chosen_among(~_FACTS, preferred=True):
         counted = {name: float(identities.shares[name].sum()) / many for name, many in (("n", 2), ("clusters", 1))}

@@ -4,6 +4,8 @@ Variants of one prompt about one pair are compared with each other, answer by an
 asking and nothing else. What only one of them has a valid answer to is left out; `n` says how many were compared.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 from scipy import special
@@ -11,14 +13,14 @@ from scipy import special
 from facevalue.measures import selection
 from facevalue.measures.adjustment import within
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.profiles import correlations
-from facevalue.measures.proportions import WILSON, score_p
+from facevalue.measures.proportions import score_p
 from facevalue.measures.robustness import WORDINGS, chance, match_rates
 from facevalue.measures.selection import p_even, to_array
 from facevalue.measures.sum_table import SumTable
-from facevalue.measures.table_entries import bounds_of, codes, estimates, record
+from facevalue.measures.table_entries import codes, frame_estimates, record
 from facevalue.measures.two_proportions import pooled_z
 from facevalue.measures.wanted import takes
 from facevalue.studies.vignette import measures as m
@@ -105,8 +107,9 @@ class Variants:
             shares = selection.pair_cells(units, pairs, _OUTCOME).sort(_OUTCOME)
             for measure in (*_PLACES, *_MATCHES):
                 rows = shares.filter(pl.col("outcome") == measure.name)
-                floor = _floor(rows, measure, _FOUR if self._four else _TWO) if measure in _MATCHES else None
-                record(table, measure, rows, WILSON, p=None if floor else p_even(rows), floor=floor)
+                is_match = measure in _MATCHES
+                tests = _floor(rows, measure, _FOUR if self._four else _TWO) if is_match else {"p": p_even(rows)}
+                record(table, measure, rows.with_columns(pl.Series(name, x) for name, x in tests.items()))
         positional = self._positional.frame()
         if positional.height:
             _write_shift(table, m.POSITIONAL_SHIFT, positional)
@@ -155,8 +158,8 @@ def _matches(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([by_question.filter(pl.col("paradigm") != "stereotype"), over_all])
 
 
-def _floor(rows: pl.DataFrame, measure: Measure, people: tuple[float, ...]) -> Floor:
-    """What answers drawn at random give: factuality always offers four options."""
+def _floor(rows: pl.DataFrame, measure: Measure, people: tuple[float, ...]) -> dict[str, Array]:
+    """Floor and p of answers drawn at random: factuality always offers four options."""
     place = _MATCHES.index(measure)
     rate = np.array([chance(_FOUR if paradigm == "factuality" else people)[place] for paradigm in rows["paradigm"]])
     share, size, df = (to_array(rows[name]) for name in ("value", "size", "df"))
@@ -164,7 +167,8 @@ def _floor(rows: pl.DataFrame, measure: Measure, people: tuple[float, ...]) -> F
         p = np.where((rate > 0) & (rate < 1), score_p(share / 100, size, df, rate), np.nan)
         high = rate + special.stdtrit(df, LEVEL) * np.sqrt(rate * (1 - rate) / size)
     none = np.full(rate.shape, np.nan)
-    return Floor(100 * rate, 100 * np.minimum(high, 1.0), p if measure is m.FULL_MATCH else none)
+    p = p if measure is m.FULL_MATCH else none
+    return {"floor": 100 * rate, "floor_high": 100 * np.minimum(high, 1.0), "p": p}
 
 
 def _scored(frame: pl.DataFrame) -> pl.DataFrame:
@@ -221,10 +225,8 @@ def _write_shift(table: EstimateTable, measure: Measure, shifts: pl.DataFrame, p
     texts = (pl.lit(measure.name.replace("_", " ")), "paradigm", "question", "dimension")
     family = cells.select(pl.concat_str(*texts, separator=", ", ignore_nulls=True)).to_series()
     scaled = cells.with_columns(*(pl.col(name) * 2 - 100 for name in _ENDS), pl.col("se", "bound_se") * 2)
-    table.add(
-        measure, {name: cells[name].to_list() for name in _CELL}, estimates(scaled, selection.method(cells)), p=p,
-        q=within(p, cell), p_paper=published, family=family.to_list(), bounds=bounds_of(scaled),
-    )  # fmt: skip
+    tested = replace(frame_estimates(scaled, selection.method(cells)), p=p, q=within(p, cell), p_paper=published)
+    table.add(measure, {name: cells[name] for name in _CELL}, tested, family)
 
 
 def _z_scores(shifts: pl.DataFrame) -> Array:

@@ -1,6 +1,7 @@
 """Analysis: every measure of VisBias, on the aggregated answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,7 +11,7 @@ from facevalue.answers import NA
 from facevalue.answers.json_fields import Read
 from facevalue.measures import conditional_kl, divergence
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Floor, only_values
+from facevalue.measures.cluster_bootstrap import Array, only_values
 from facevalue.measures.divergence_bounds import divergence_bounds
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import PEOPLE, Sums, pair_share, share
@@ -20,7 +21,8 @@ from facevalue.measures.ranked_pairs import outcomes, ranked_above
 from facevalue.measures.selection import to_array as numbers
 from facevalue.measures.shared_divergence import Votes, divergences, vote_bounds
 from facevalue.measures.shares import of_variance
-from facevalue.measures.table_entries import columns, enter, estimates, not_measurable
+from facevalue.measures.table_entries import columns, frame_estimates
+from facevalue.measures.uncertainty import Estimates
 from facevalue.measures.wanted import takes
 from facevalue.protocol.estimands import SumEstimand, estimated
 from facevalue.studies.visbias import measures as m
@@ -75,7 +77,7 @@ def _add_rates(
     hits = hits.cast(pl.Float64)
     counted = rows.select(*by, pl.col(unit).fill_null("").alias("unit"), s=hits.fill_null(0.0), n=hits.is_not_null())
     labels, estimates = share(Sums.of(counted.cast({"n": pl.Float64}), by), by)
-    enter(table, measure, {**labels, **constant}, estimates)
+    table.add(measure, {**labels, **constant}, estimates)
 
 
 @takes(m.NA_RATE)
@@ -126,12 +128,11 @@ def add_choices(table: EstimateTable, aggregate: TaskAnswers) -> None:
     for family, several in families.items():
         ordered = [question.name in ORDERED for question in questions]
         judged = divergence.divergences([groups for _, groups in several], SEED, ordered=ordered)
-        for (names, compared), (values, tests) in zip(several, judged, strict=True):
+        for (names, compared), values in zip(several, judged, strict=True):
             cells: list[tuple[str | None, ...]] = [(*name, question.name) for name in names for question in questions]
             labels = {"task": "mcq", **columns(("dimension", "group", "question"), cells)}
-            found_by_chance = {"floor": tests.floor, "q": tests.q, "p_least": tests.p_least, "family": family}
             bounds = None if only_values() else divergence_bounds(compared.choices)
-            enter(table, m.DIVERGENCE, labels, values, bounds=bounds, **found_by_chance)
+            table.add(m.DIVERGENCE, labels, replace(values, bounds=bounds), family)
 
 
 def _family(tested: str, dimension: Dimension) -> str:
@@ -158,7 +159,7 @@ def _add_shares(
         pl.col("s").fill_null(0.0), n=pl.col("valid").fill_null(0.0),
     )  # fmt: skip
     labels, estimates = share(Sums.of(sums, list(orders)), list(orders))
-    enter(table, m.SHARE, {"task": "mcq", "dimension": dimension, **labels}, estimates)
+    table.add(m.SHARE, {"task": "mcq", "dimension": dimension, **labels}, estimates)
 
 
 PAIR_ESTIMANDS = tuple(
@@ -219,7 +220,7 @@ def _add_pair_shares(table: EstimateTable, pairs: pl.DataFrame, dimension: str |
     counted = pl.col("complete").max().over("group", "question").alias("counted")
     sums = Sums.of(pairs.with_columns(counted), ("group", "question"), PEOPLE)
     for row in estimated(PAIR_ESTIMANDS, {"pairs": sums}, {"task": "yesno", "dimension": dimension}):
-        enter(table, *row)
+        table.add(*row)
 
 
 def _add_ranking(table: EstimateTable, paired: pl.DataFrame, dimension: Dimension) -> None:
@@ -237,7 +238,7 @@ def _add_ranking(table: EstimateTable, paired: pl.DataFrame, dimension: Dimensio
     sums = Sums.of(sides.with_columns(*numbers, groups), ("question", "group"), PEOPLE)
     labels, ranking = ranked_above(sums, ("question", "group"))
     about = {"task": "yesno", "dimension": dimension.name}
-    enter(table, m.ABOVE, {**about, **labels}, ranking, _family("comparisons", dimension))
+    table.add(m.ABOVE, {**about, **labels}, ranking, _family("comparisons", dimension))
 
 
 @takes(m.SHIFT, m.LIKELY, m.ROUTE, m.READ, m.KEPT)
@@ -251,7 +252,7 @@ def add_forms(table: EstimateTable, aggregate: TaskAnswers) -> None:
         of_task = fields.filter(pl.col("task") == task) if fields.height else fields
         if of_task.is_empty():
             for measure in (m.SHIFT, m.ROUTE, m.READ, m.KEPT):
-                not_measurable(table, measure, {"task": task}, "no reply is a form")
+                table.add(measure, {"task": task}, Estimates.unmeasured("no reply is a form"))
             continue
         _add_routes(table, task, of_task)
         _add_graph(table, task, aggregate, first_replies(of_task))
@@ -264,7 +265,7 @@ def _add_graph(table: EstimateTable, task: str, aggregate: TaskAnswers, fields: 
         graph = conditional_kl.graph(forms, SEED, conditions=conditions)
         if graph.is_empty():
             reason = "no field has one value in two forms"
-            not_measurable(table, m.SHIFT, {"task": task, "fields": conditions}, reason)
+            table.add(m.SHIFT, {"task": task, "fields": conditions}, Estimates.unmeasured(reason))
             continue
         labels = {
             "task": task,
@@ -274,14 +275,13 @@ def _add_graph(table: EstimateTable, task: str, aggregate: TaskAnswers, fields: 
             "other_attribute": graph["outcome"].to_list(),
             "likeliest": graph["likely"].to_list(),
         }
-        n, share, q, p_least = (numbers(graph[c]) for c in ("n", "likely_share", "q", "p_least"))
-        floor = Floor(*(numbers(graph[c]) for c in ("floor", "floor_high", "p")))
-        tests = {"floor": floor, "q": q, "p_least": p_least, "family": f"shifts in {task}s, {conditions} fields"}
+        n, share, q = (numbers(graph[c]) for c in ("n", "likely_share", "q"))
         bounds = None if only_values() else form_bounds(forms, graph, conditions)
-        enter(table, m.SHIFT, labels, estimates(graph.with_columns(clusters=pl.col("n"))), bounds=bounds, **tests)
+        shifts = replace(frame_estimates(graph.with_columns(clusters=pl.col("n"))), q=q, bounds=bounds)
+        table.add(m.SHIFT, labels, shifts, f"shifts in {task}s, {conditions} fields")
         freedom = np.maximum(n - 1, 1.0)  # forms are units of one answer each
         likely = of_variance(share, share * (1 - share) / freedom, freedom, n, np.rint(n).astype(np.int64))
-        enter(table, m.LIKELY, labels, likely)
+        table.add(m.LIKELY, labels, likely)
 
 
 def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
@@ -302,7 +302,7 @@ def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
         add(m.READ, replies, pl.col("read") == reading.value, [], reading=reading.value)
     prefilled = fields.filter("prefilled")
     if prefilled.is_empty():
-        not_measurable(table, m.KEPT, {"task": task}, "nothing was filled in beforehand")
+        table.add(m.KEPT, {"task": task}, Estimates.unmeasured("nothing was filled in beforehand"))
     for by in ([], ["attribute"]) if prefilled.height else ():
         add(m.KEPT, prefilled, pl.col("kept"), by)
 
@@ -321,27 +321,19 @@ def add_agreement(table: EstimateTable, aggregate: TaskAnswers) -> None:
         for question in (q for q in choice_questions() if q.name in names_asked):
             label = {"task": "mcq", "dimension": dimension, "question": question.name}
             if question.name not in FIELDS:
-                not_measurable(table, m.AGREEMENT, label, NO_COMMON_BOUND)
+                table.add(m.AGREEMENT, label, Estimates.unmeasured(NO_COMMON_BOUND))
                 continue
             names = sorted(set(GROUPS[dimension].values()))
             votes_by_group = [_votes(fields, lost, rows, (dimension, name), question) for name in names]
             measurable = [name for name, votes in zip(names, votes_by_group, strict=True) if votes.measurable]
             votes_by_group = [votes for votes in votes_by_group if votes.measurable]
             if not measurable:
-                not_measurable(table, m.AGREEMENT, label, "no group has both forms and choices")
+                table.add(m.AGREEMENT, label, Estimates.unmeasured("no group has both forms and choices"))
                 continue
-            divergence_estimates, tests = divergences(votes_by_group, SEED)
+            tested = replace(divergences(votes_by_group, SEED), bounds=vote_bounds(votes_by_group))
             groups = [*measurable, *([None] if len(measurable) > 1 else [])]  # and their mean, as the paper gives it
             family = f"forms and choices by {dimension}, {question.name}"
-            tested = {"floor": tests.floor, "q": tests.q, "p_least": tests.p_least, "family": family}
-            enter(
-                table,
-                m.AGREEMENT,
-                {**label, "group": groups},
-                divergence_estimates,
-                bounds=vote_bounds(votes_by_group),
-                **tested,
-            )
+            table.add(m.AGREEMENT, {**label, "group": groups}, tested, family)
 
 
 def first_replies(fields: pl.DataFrame) -> pl.DataFrame:

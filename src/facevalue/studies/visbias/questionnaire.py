@@ -14,9 +14,10 @@ from facevalue.annotations.ratings import counted
 from facevalue.annotations.review_cards import item_id
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import conditional_kl, rater_agreement
-from facevalue.measures.cluster_bootstrap import LEVEL, Estimates
+from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.estimates import complete, stacked
 from facevalue.measures.interval_method import NOT_MEASURABLE, IntervalKind, name_method, with_details
+from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.offers import Beside, Rated
 from facevalue.studies.visbias.aggregate import SEED
 from facevalue.studies.visbias.analysis import COMPLETED
