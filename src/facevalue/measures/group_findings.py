@@ -125,7 +125,7 @@ def findings(
 
     value = shares(moments)[0]
     sizes = np.array([int(members.size) for members in classes])
-    units = int(np.isfinite(scores).any(axis=1).sum())
+    units = units_behind(scores, question, classes)
     if cluster_bootstrap.only_values():
         return tally(value, None, None, sizes, units, METHOD)
     rng = np.random.default_rng(seed)
@@ -137,7 +137,14 @@ def findings(
     return tally(value, np.concatenate(null), np.concatenate(alike), sizes, units, METHOD)
 
 
-def tally(value: Array, null: Array | None, alike: Array | None, sizes: Codes, units: int, method: str) -> TallyShares:
+def units_behind(scores: Array, question: Codes, classes: Sequence[Codes]) -> Codes:
+    """How many units have a score in any question of each class."""
+    return np.array([np.isfinite(scores[:, np.isin(question, members)]).any(axis=1).sum() for members in classes])
+
+
+def tally(
+    value: Array, null: Array | None, alike: Array | None, sizes: Codes, units: Codes, method: str
+) -> TallyShares:
     """Return shares beside their null, with intervals for what samples of this size find on average.
 
     Parameters
@@ -148,13 +155,12 @@ def tally(value: Array, null: Array | None, alike: Array | None, sizes: Codes, u
         The shares where nothing differs, and where as much differs as was seen less the part of chance; shape (deals,
         classes). None where values alone are wanted.
     sizes, units:
-        Questions of each class, and units behind all of them.
+        Questions of each class, and units behind them.
     """
     none = np.full(value.shape, np.nan)
     methods = np.full(value.size, method, dtype=object)
-    clusters = np.full(value.size, units)
     if null is None or alike is None:
-        estimates = Estimates(value, none, none, sizes, clusters, methods, none)
+        estimates = Estimates(value, none, none, sizes, units, methods, none)
         return TallyShares(estimates, cluster_bootstrap.no_floor(value.size), none)
     floor = cluster_bootstrap.floor_from(null, value)
     low, high = np.quantile(alike, TAILS, axis=0)
@@ -162,7 +168,7 @@ def tally(value: Array, null: Array | None, alike: Array | None, sizes: Codes, u
     low, high = np.fmin(low, value + middle - high), np.fmax(high, value + middle - low)
     low = np.where(floor.p < ALPHA, low, 0.0)  # else chance alone may have given all of it
     estimates = Estimates(
-        value, np.clip(low, 0.0, value), np.clip(high, value, 1.0), sizes, clusters, methods, alike.std(axis=0)
+        value, np.clip(low, 0.0, value), np.clip(high, value, 1.0), sizes, units, methods, alike.std(axis=0)
     )
     return TallyShares(estimates, floor, np.full(value.size, 1 / (1 + DEALS)))
 

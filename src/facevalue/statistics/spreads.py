@@ -233,9 +233,7 @@ class Tally(Unsigned):
         breakdown = model.breakdown
         questions = breakdown.columns([name for name in breakdown.asked if name not in self.any_of])
         cells = breakdown.columns(estimand.by)
-        cell_of = np.zeros(len(questions), dtype=np.int64)
-        cell_of[questions.codes] = cells.codes
-        classes = [np.flatnonzero(cell_of == cell) for cell in range(len(cells))]
+        classes = [np.unique(questions.codes[cells.codes == cell]) for cell in range(len(cells))]
         count = self._shares_moved if self.is_of_cue(breakdown) else self._shares_of_groups
         shares, bounds = count(model, questions.codes, classes)
         labels = {DIMENSION: [self.factor] * len(cells), **cells.labels}
@@ -244,7 +242,7 @@ class Tally(Unsigned):
             floor, p_least = replace(floor, p=np.full(len(cells), np.nan)), np.full(len(cells), np.nan)
         table.add(
             model.measures[model.name_of(estimand)], labels, shares.estimates,
-            p_least=p_least, family=family, floor=floor, bounds=bounds,
+            p_least=p_least, family=family, floor=floor, bounds=bounds, keep=np.array([of.size > 0 for of in classes]),
         )  # fmt: skip
 
     def _shares_of_groups(
@@ -327,7 +325,9 @@ def add_spreads(
     cells = shift.cells(scores, np.arange(len(scores)), groups, items, len(scores))
     statistic = group_spread.variation_strength(len(groups), size, mean=mean)
     se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)[3]
-    clusters = np.full(n.size, int((cells.counts.sum(axis=1) > 0).sum()))
+    has_score = (cells.counts > 0).reshape(len(scores), len(groups), size).any(axis=1)
+    clusters = np.array([has_score.any(axis=1).sum()]) if mean else has_score.sum(axis=0)
+    keep = None if mean else (cells.shown > 0).reshape(len(groups), size).any(axis=0)
     method = np.full(n.size, NOISE, dtype=object)
     estimates = Estimates(spreads.value[which], spreads.low[which], spreads.high[which], n, clusters, method, se)
     floor, p_least = spreads.floor.at(which), spreads.least[which]
@@ -335,7 +335,7 @@ def add_spreads(
         floor, p_least = replace(floor, p=np.full(n.size, np.nan)), np.full(n.size, np.nan)
     table.add(
         measure, {DIMENSION: [dimension] * n.size, **({} if mean else items.labels)}, estimates,
-        p_least=p_least, family=family, floor=floor, bounds=bounds, p_paper=published,
+        p_least=p_least, family=family, floor=floor, bounds=bounds, p_paper=published, keep=keep,
     )  # fmt: skip
 
 
