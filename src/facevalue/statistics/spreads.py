@@ -325,9 +325,9 @@ def add_spreads(
     cells = shift.cells(scores, np.arange(len(scores)), groups, items, len(scores))
     statistic = group_spread.variation_strength(len(groups), size, mean=mean)
     se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)[3]
-    has_score = (cells.counts > 0).reshape(len(scores), len(groups), size).any(axis=1)
+    has_score = cells.counts.reshape(len(scores), len(groups), size).sum(axis=1) > 0
     clusters = np.array([has_score.any(axis=1).sum()]) if mean else has_score.sum(axis=0)
-    keep = None if mean else (cells.shown > 0).reshape(len(groups), size).any(axis=0)
+    keep = None if mean else cells.shown.reshape(len(groups), size).sum(axis=0) > 0
     method = np.full(n.size, NOISE, dtype=object)
     estimates = Estimates(spreads.value[which], spreads.low[which], spreads.high[which], n, clusters, method, se)
     floor, p_least = spreads.floor.at(which), spreads.least[which]
