@@ -23,7 +23,7 @@ def rows_of(rng: np.random.Generator, first: np.ndarray, second: np.ndarray) -> 
 
 
 def beyond(rows: pl.DataFrame) -> tuple[float, float, float]:
-    groups = Groups([np.stack([np.arange(UNITS)] * 2, axis=1)], GROUPS, 1)
+    groups = Groups([np.stack([np.arange(UNITS)] * 2, axis=1)], GROUPS, 1, np.arange(UNITS))
     sums = [dict.fromkeys(SUMS, 0.0) for _ in range(1 + len(groups.layers))]
     _add(sums, rows, _drawn(rows, exact=False), groups)
     taken = identical_answers(sums, [layer for layer, _ in groups.layers], UNITS, "person").beyond

@@ -99,6 +99,17 @@ def test_gap_and_share_are_those_of_the_replies() -> None:
     assert refused["value"].item() == pytest.approx(one)
 
 
+def test_the_gap_over_all_prompts_is_of_those_with_nothing_missing_too() -> None:
+    rows = [(f"p{i}", "ab"[i % 2], f"{q}", q < 2 and i == 0) for i in range(8) for q in range(10)]
+    answers = pl.DataFrame(rows, ["person", "group", "question", "lost"], orient="row").with_columns(
+        mass=1.0 - pl.col("lost").cast(pl.Float64), na=pl.when("lost").then(pl.lit("refused"))
+    )
+    gaps = page(answers).filter(pl.col("reason").is_null(), measure="missing_gap", group="a")
+    assert gaps.filter(prompt="1")["value"].item() == pytest.approx(1 / 4)
+    overall = gaps.filter(pl.col("prompt").is_null())
+    assert (overall["value"].item(), overall["n"].item()) == (pytest.approx(2 / 40), 80)
+
+
 def test_interval_and_p_say_the_same() -> None:
     rng = np.random.default_rng(3)
     for crossed in (True, False):

@@ -348,6 +348,45 @@ def test_units_that_have_one_level_each_say_nothing_of_differences_within_units(
     assert (row["value"], row["verdict"]) == (None, "not measurable")
 
 
+def nested(seed: int) -> pl.DataFrame:
+    """Answers to questions of which each job has one field: two fields are never asked of a job."""
+    fields = pl.col("job").replace_strict({"cook": "care", "judge": "law"})
+    return table(seed, 12, lost=0.0, binary=False).with_columns(
+        field=fields, score=pl.col("score") + (pl.col("gender") == "male")
+    )
+
+
+def test_questions_that_nobody_was_asked_are_none() -> None:
+    answers = nested(1).with_columns(pl.col("score") / 2)
+    estimands = [
+        Estimand(Tally(factor="gender")),
+        Estimand(Mean(), by=("job", "field")),
+        Estimand(Spread(factor="gender"), by=("job", "field")),
+    ]
+    found = fv.estimate(answers, estimands)
+    assert found.filter(measure="tally").select("value", "n").row(0) == (1.0, 2)
+    for measure in ("mean", "spread"):
+        rows = found.filter(measure=measure).select("job", "field").rows()
+        assert sorted(rows) == [("cook", "care"), ("judge", "law")]
+
+
+def test_units_behind_a_question_are_those_with_an_answer_to_it() -> None:
+    lost = (pl.col("unit") == "person 1") & (pl.col("job") == "cook")
+    answers = table(1, 12, lost=0.0).with_columns(score=pl.when(~lost).then("score"))
+    found = fv.estimate(answers, [Estimand(of(factor="gender"), by=("job",)) for of in (Spread, Tally)])
+    for measure in ("spread", "tally"):
+        assert dict(found.filter(measure=measure).select("job", "clusters").iter_rows()) == {"cook": 11, "judge": 12}
+
+
+def test_shifts_of_levels_that_one_unit_has_are_compared_within_units_alone() -> None:
+    """Of two units each was asked another question: nobody has both shifts, and the units differ anyhow."""
+    rows = table(1, 2, lost=0.0).filter((pl.col("unit") == "person 0") == (pl.col("job") == "cook"))
+    rows = pl.concat([rows, table(1, 2, lost=1.0)])
+    found = fv.estimate(rows, [Estimand(Gap(factor="job", of_shifts=True))], cue="hat", base="none")
+    row = found.filter(measure="paired_shift_gap").row(0, named=True)
+    assert (row["value"], row["n"], row["verdict"]) == (None, 0, "not measurable")
+
+
 def test_a_margin_is_not_that_of_estimates_that_are_not_tested() -> None:
     estimands = [Estimand(Shift(), by=("hat",), margin=0.5), Estimand(Shift(), tested=False)]
     found = (

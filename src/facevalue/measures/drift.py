@@ -106,7 +106,7 @@ class Course:
             self._cells.add(
                 rows.select(
                     "unit", "question", pl.lit(name).alias("outcome"), n=pl.lit(1.0), mass="m",
-                    answer=pl.col("m") * pl.col("y"), time=pl.col("m") * pl.col("at"),
+                    answer=pl.col("m") * pl.col("y"), time="at",
                 )
             )  # fmt: skip
 
@@ -143,7 +143,7 @@ class _Units:
 
 
 def _by_unit(cells: pl.DataFrame) -> _Units | str:
-    """Sum up units; or say why nothing can be said of them.
+    """Sum up units, all answers of one to a question at their mean time; or say why nothing can be said of them.
 
     Equation
     --------
@@ -151,7 +151,7 @@ def _by_unit(cells: pl.DataFrame) -> _Units | str:
     x_u = Σ m (t - t̄_q) / Σ m with the means of the question over all units. f: the units, less what the means of
     questions take up (for units that were all asked the same questions, one).
     """
-    when = cells.with_columns(pl.col("time") / pl.col("mass"), y=pl.col("answer") / pl.col("mass"))
+    when = cells.with_columns(pl.col("time") / pl.col("n"), y=pl.col("answer") / pl.col("mass"))
     clock = when.group_by("time").agg(pl.col("n").sum()).sort("time")
     clock = clock.with_columns(t=(pl.col("n").cum_sum() - pl.col("n") / 2) / pl.col("n").sum())
     if clock.height < 2:

@@ -111,7 +111,7 @@ def findings(
 
     value = shares(moments)[0]
     sizes = np.array([int(members.size) for members in classes])
-    units = int(np.isfinite(scores).any(axis=1).sum())
+    units = units_behind(scores, question, classes)
     if cluster_bootstrap.only_values():
         return tally(value, None, None, sizes, units, METHOD)
     rng = np.random.default_rng(seed)
@@ -123,7 +123,12 @@ def findings(
     return tally(value, np.concatenate(null), np.concatenate(alike), sizes, units, METHOD)
 
 
-def tally(value: Array, null: Array | None, alike: Array | None, sizes: Codes, units: int, method: str) -> Estimates:
+def units_behind(scores: Array, question: Codes, classes: Sequence[Codes]) -> Codes:
+    """Count the units that have a score in any question of each class."""
+    return np.array([np.isfinite(scores[:, np.isin(question, members)]).any(axis=1).sum() for members in classes])
+
+
+def tally(value: Array, null: Array | None, alike: Array | None, sizes: Codes, units: Codes, method: str) -> Estimates:
     """Estimate shares of questions with a finding, with intervals for what samples of this size find on average.
 
     The floor is that of groups that do not differ, with p of the share by dealt labels.
@@ -136,20 +141,19 @@ def tally(value: Array, null: Array | None, alike: Array | None, sizes: Codes, u
         The shares where nothing differs, and where as much differs as was seen less the part of chance; shape (deals,
         classes). None where values alone are wanted.
     sizes, units:
-        Questions of each class, and units behind all of them.
+        Questions of each class, and units behind them.
     """
     none = np.full(value.shape, np.nan)
     methods = np.full(value.size, method, dtype=object)
-    clusters = np.full(value.size, units)
     if null is None or alike is None:
-        return Estimates(value, none, none, sizes, clusters, methods, none)
+        return Estimates(value, none, none, sizes, units, methods, none)
     floor = cluster_bootstrap.floor_from(null, value)
     low, high = np.quantile(alike, TAILS, axis=0)
     middle = alike.mean(axis=0)
     low, high = np.fmin(low, value + middle - high), np.fmax(high, value + middle - low)
     low = np.where(floor.p < ALPHA, low, 0.0)  # else chance alone may have given all of it
     return Estimates(
-        value, np.clip(low, 0.0, value), np.clip(high, value, 1.0), sizes, clusters, methods, alike.std(axis=0),
+        value, np.clip(low, 0.0, value), np.clip(high, value, 1.0), sizes, units, methods, alike.std(axis=0),
         p_least=np.full(value.size, 1 / (1 + DEALS)), floor=floor,
     )  # fmt: skip
 

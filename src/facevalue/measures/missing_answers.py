@@ -229,7 +229,6 @@ class _Excess:
     @classmethod
     def of(cls, cells: pl.DataFrame, reason: str | None) -> "_Excess":
         """Expected is what the unit's replies have together, or, of units of one group, what all these have."""
-        cells = cells.filter((pl.col("missing").sum() > 0).over("prompt"))
         several = (pl.col("group").n_unique() > 1).over("unit")
         cells = cells.with_columns(
             block=pl.when(several).then(pl.col("unit").rank("dense").cast(pl.Int64)).otherwise(0)
@@ -241,30 +240,30 @@ class _Excess:
             group_replies=pl.col("replies").sum().over(*inside, "group"), total=total,
         )  # fmt: skip
         groups = cells["group"].unique().sort().to_list()
-        prompts = cells["prompt"].unique().sort(nulls_last=True).to_list()
+        lacks = (pl.col("missing").sum() > 0).over("prompt")
+        prompts = cells.filter(lacks)["prompt"].unique().sort(nulls_last=True).to_list()
         elements = cells.select("unit", "group", "block").unique().sort("unit", "group")
         row = cells.join(elements.with_row_index("row"), on=["unit", "group"], how="left", maintain_order="left")["row"]
-        column = cells["prompt"].replace_strict(prompts, list(range(len(prompts))), return_dtype=pl.Int64).to_numpy()
-        excess = np.zeros((elements.height, len(prompts)))
+        column = _places(cells["prompt"], prompts)
+        excess = np.zeros((elements.height, len(prompts) + 1))
         np.add.at(excess, (row.to_numpy(), column), cells["excess"].to_numpy())
-        share = cells.unique([*inside, "group"]).with_columns(
+        share = cells.unique([*inside, "group"], maintain_order=True).with_columns(
             w=pl.col("group_replies") * (pl.col("total") - pl.col("group_replies")) / pl.col("total")
         )
         pair = np.zeros(excess.shape)
         of_group, of_block = (cells[name].to_numpy() for name in ("group_replies", "total"))
         have_block = (cells["block"] > 0).to_numpy()
         pair[row.to_numpy()[have_block], column[have_block]] = (of_group * (of_block - of_group) / of_block)[have_block]
-        weight, place = np.zeros((len(groups), len(prompts))), {name: at for at, name in enumerate(groups)}
-        at = [share["group"].replace_strict(place).to_numpy()]
-        at += [share["prompt"].replace_strict(prompts, list(range(len(prompts))), return_dtype=pl.Int64).to_numpy()]
-        np.add.at(weight, tuple(at), share["w"].to_numpy())
-        replies = np.bincount(column, weights=cells["replies"].to_numpy(), minlength=len(prompts))
+        weight, place = np.zeros((len(groups), len(prompts) + 1)), {name: at for at, name in enumerate(groups)}
+        at = share["group"].replace_strict(place).to_numpy(), _places(share["prompt"], prompts)
+        np.add.at(weight, at, share["w"].to_numpy())
+        replies = np.bincount(column, weights=cells["replies"].to_numpy(), minlength=len(prompts) + 1)
+        for of_prompts in (excess, pair, weight, replies[None]):  # those that lack nothing count in all together alone
+            of_prompts[:, -1] = of_prompts.sum(axis=1)
         if len(prompts) > 1:
             prompts = [*prompts, None]
-            excess, pair, weight = (
-                np.concatenate([x, x.sum(axis=1, keepdims=True)], axis=1) for x in (excess, pair, weight)
-            )
-            replies = np.append(replies, replies.sum())
+        else:
+            excess, pair, weight, replies = excess[:, :-1], pair[:, :-1], weight[:, :-1], replies[:-1]
         label = elements["group"].replace_strict(place).to_numpy().astype(np.int64)
         block = (elements["block"].rank("dense").cast(pl.Int64) - 1).to_numpy()
         unit = (elements["unit"].rank("dense").cast(pl.Int64) - 1).to_numpy()
@@ -357,6 +356,11 @@ class _Excess:
         shape = (many * groups, items)
         of_group = scipy.sparse.csc_array((np.ones(places.size), places, many * np.arange(items + 1)), shape=shape)
         return (of_group @ self.excess).reshape(many, groups, -1)
+
+
+def _places(names: pl.Series, levels: Sequence[str | None]) -> npt.NDArray[np.int64]:
+    """Place of each name among levels; behind them for one that is none."""
+    return names.replace_strict(levels, range(len(levels)), default=len(levels), return_dtype=pl.Int64).to_numpy()
 
 
 def _by(place: npt.NDArray[np.int64], values: Array, places: int = 0) -> Array:

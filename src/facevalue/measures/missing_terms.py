@@ -36,7 +36,8 @@ def of_gaps(
     """Terms of gaps, of each group by prompt; None where nobody asked.
 
     `cells`: `unit`, `group`, `prompt`, `replies`, `missing`, `block` (0 for units in one group alone) and `excess` and
-    `total` as `_Excess.of` has them. `prompts`: with null last where it stands for all together. `names`: as above.
+    `total` as `_Excess.of` has them. `prompts`: with null last where it stands for all together, those of `cells` that
+    lack nothing among them. `names`: as above.
 
     Equation
     --------
@@ -49,19 +50,19 @@ def of_gaps(
         return None
     single_prompts = prompts[:-1] if len(prompts) > 1 else prompts
     units = cells["unit"].unique(maintain_order=True)
-    shape = (units.len(), len(single_prompts), _PARTS)
+    shape = (units.len(), len(single_prompts) + 1, _PARTS)
     if 16 * int(np.prod(shape)) * len(groups) > MOST_BYTES - term_record.bytes:
         term_record.is_full = True
         return None
     unit, prompt = (
-        cells[name].replace_strict(levels, range(len(levels)), return_dtype=pl.Int64).to_numpy()
+        cells[name].replace_strict(levels, range(len(levels)), default=len(levels), return_dtype=pl.Int64).to_numpy()
         for name, levels in (("unit", units), ("prompt", single_prompts))
     )
     missing, replies, excess, of_group, total = (
         cells[name].cast(pl.Float64).to_numpy() for name in ("missing", "replies", "excess", "group_replies", "total")
     )
     weight, is_crossed = of_group * (total - of_group) / total, (cells["block"] > 0).to_numpy()
-    statistic = partial(_gap, prompts=len(single_prompts), has_total=len(prompts) > 1)
+    statistic = partial(_gap, prompts=len(single_prompts) + 1, has_total=len(prompts) > 1)
     called, out = _called(units, names), []
     for group in groups:
         is_own = (cells["group"] == group).to_numpy()
@@ -81,15 +82,20 @@ def of_gaps(
 
 
 def _gap(sums: Array, counts: Array, prompts: int, has_total: bool) -> Array:
-    """Gaps of a group on each prompt and, if there are several, on all together; of totals of the parts of each."""
+    """Gaps of a group on each prompt and, if there are several, on all together; of totals of the parts of each.
+
+    The last prompt stands for all that lack nothing.
+    """
     s, n = (x.reshape(*x.shape[:-1], prompts, _PARTS) for x in (sums, counts))
     own, others = n[..., 1], n[..., 2]
     with np.errstate(invalid="ignore", divide="ignore"):
         alone = np.where((own > _NOTHING) & (others > _NOTHING), own * others / (own + others), 0.0)
         excess = s[..., 0] + np.where(alone > 0, alone * (s[..., 1] / own - s[..., 2] / others), 0.0)
         weight = n[..., 0] + alone
-        if has_total:
-            excess, weight = (np.concatenate([x, x.sum(axis=-1, keepdims=True)], axis=-1) for x in (excess, weight))
+        total = (x.sum(axis=-1, keepdims=True)[..., : int(has_total)] for x in (excess, weight))
+        excess, weight = (
+            np.concatenate([x[..., :-1], y], axis=-1) for x, y in zip((excess, weight), total, strict=True)
+        )
         return np.where(weight > _NOTHING, excess / weight, np.nan)
 
 

@@ -8,7 +8,7 @@ import scipy
 
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.group_findings import DEALS, share_bounds, shares_of, tally
+from facevalue.measures.group_findings import DEALS, share_bounds, shares_of, tally, units_behind
 from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.uncertainty import Bounds, Estimates
 
@@ -72,7 +72,7 @@ def findings(shifts: Array, question: Codes, classes: Sequence[Codes], seed: int
         return shares_of(moved(sums, squares, np.broadcast_to(counts, sums.shape)), question, classes)
 
     sizes = np.array([int(members.size) for members in classes])
-    units = int(seen.any(axis=1).sum())
+    units = units_behind(shifts, question, classes)
     value = shares(sums[None], squares[None])[0]
     if cluster_bootstrap.only_values():
         return tally(value, None, None, sizes, units, METHOD)

@@ -12,6 +12,9 @@ PILE = 250_000
 """Rows that pile up before they are added together, or as many as there are sums, if these are more."""
 MOST = 2_000_000
 """Cells that a thinned table keeps."""
+GRAIN = 2.0**-32
+"""What is added up is of multiples of it, finer than the single precision that probabilities have: so sums are exact,
+up to two million, whatever the order."""
 _FEWER = 0.75  # of the rows, so many cells or less, for which it pays to add a chunk up by itself
 PART = "of a part drawn by hash"
 """How the detail of the method of an estimate ends for which some units were left out, as there are too many."""
@@ -50,7 +53,7 @@ class SumTable:
 
     def add(self, rows: pl.DataFrame) -> None:
         """Add rows that have the keys and the sums; several may be of one cell."""
-        cells = rows.select(*self._keys, *self._sums)
+        cells = rows.select(*self._keys, *((pl.col(x).cast(pl.Float64) / GRAIN).round() * GRAIN for x in self._sums))
         if self.one_of > 1:
             cells = cells.filter(pl.col("unit") % self.one_of == 0)
         texts = pl.selectors.by_name(self._keys) & (pl.selectors.enum() | pl.selectors.string())
@@ -79,13 +82,25 @@ class SumTable:
         self._pile, self._sums_so_far = [], None
         sums = self._added(rows)
         if self._thinned and sums.height > MOST:
-            while sums.height > MOST // 2:
+            while sums.height > MOST:  # no more than are too many in the end, however they came
                 self.one_of *= 2
                 sums = sums.filter(pl.col("unit") % self.one_of == 0)
         self._sums_so_far = sums
 
     def _added(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.group_by(self._keys, maintain_order=not self._thinned).agg(pl.col(self._sums).sum())
+
+
+def in_grains(values: Array) -> Array:
+    """The multiple of `GRAIN` that is nearest to each value.
+
+    Examples
+    --------
+    >>> values = in_grains(np.array([0.1, 0.2, 0.3]))
+    >>> sum(values) == sum(values[::-1]), sum([0.1, 0.2, 0.3]) == sum([0.3, 0.2, 0.1])
+    (True, False)
+    """
+    return np.asarray(np.rint(values / GRAIN) * GRAIN)
 
 
 class TrialSums:
@@ -109,7 +124,7 @@ class TrialSums:
         span = slice(low, int(trial.max(initial=-1)) + 1)
         for name, values in columns.items():
             total = self._sums.setdefault(name, np.zeros(self._trials))
-            total[span] += np.bincount(trial - low, values, span.stop - low)
+            total[span] += np.bincount(trial - low, in_grains(values), span.stop - low)
 
     def __getitem__(self, name: str) -> Array:
         """Sums of a column; zero where nothing was added."""

@@ -38,7 +38,7 @@ class KeptAnswers:
 
     def __init__(self, study: Study, model: str, units: StudyUnits, folder: Path) -> None:
         self.study, self.model = study, model
-        self._units, self._folder = units, folder
+        self.units, self._folder = units, folder
         self._parts: list[pl.DataFrame | Path] = []
         self.rows = 0
         self.unseen = False
@@ -50,7 +50,7 @@ class KeptAnswers:
 
     def add(self, chunk: pl.DataFrame, *, to_disk: bool = False) -> None:
         """Keep a chunk."""
-        coded = self._units.add_to(chunk)
+        coded = self.units.add_to(chunk)
         self.rows += coded.height
         self._trials.append(coded["trial"].unique().to_numpy())
         self._pairs.append(coded.select(pl.col("block").cast(pl.String), *COLUMNS).unique())
@@ -124,7 +124,9 @@ def grouped(conditions: Sequence[KeptAnswers], *, paired: bool) -> Groups:
     """What was sampled for some conditions, dealt into groups; `paired` where all are about the same units."""
     rows = sum(answers.rows for answers in conditions)
     pairs = [answers.pairs() for answers in conditions]
-    return Groups([np.concatenate(pairs)] if paired else pairs, GROUPS if rows <= MANY_ROWS else FEWER_GROUPS, SEED)
+    ranks = conditions[0].units.names.ranks()
+    many = GROUPS if rows <= MANY_ROWS else FEWER_GROUPS
+    return Groups([np.concatenate(pairs)] if paired else pairs, many, SEED, ranks)
 
 
 def left_out(first: Iterable[pl.DataFrame], second: Iterable[pl.DataFrame], groups: Groups) -> Iterator[Deletion]:

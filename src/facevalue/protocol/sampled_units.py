@@ -39,12 +39,18 @@ class UnitNames:
         codes = [self._codes.setdefault(name, len(self._codes)) for name in names.to_list()]
         return units.replace_strict(names, codes, return_dtype=pl.Int64)
 
+    def ranks(self) -> Codes:
+        """Place of each code in the order of the names, which is not that in which answers came."""
+        out = np.empty(len(self._codes), dtype=np.int64)
+        out[[self._codes[name] for name in sorted(self._codes)]] = np.arange(out.size)
+        return out
+
 
 class StudyUnits:
     """Names of what was sampled in answers of one study."""
 
     def __init__(self, study: Study, names: UnitNames) -> None:
-        self._study, self._names = study, names
+        self._study, self.names = study, names
         self._shift = _twins(study.design)
         self._people = _named_people(study.manifest)
 
@@ -56,7 +62,7 @@ class StudyUnits:
             pictured = self._shown(answers)
             sides = [side.zip_with(~rest, picture) for side, picture in zip(sides, pictured, strict=True)]
         return answers.with_columns(
-            self._names.coded(side).alias(name) for side, name in zip(sides, COLUMNS, strict=True)
+            self.names.coded(side).alias(name) for side, name in zip(sides, COLUMNS, strict=True)
         )
 
     def _declared(self, answers: pl.DataFrame) -> list[pl.Series]:
@@ -116,6 +122,8 @@ class Groups:
         Of each condition, the distinct pairs of codes that its answers have, shape (pairs, 2).
     groups:
         At most so many of each layer.
+    ranks:
+        Place of each code in the order in which units are dealt (`UnitNames.ranks`).
 
     Notes
     -----
@@ -123,7 +131,9 @@ class Groups:
     pair has units of two groups. Else units are dealt one by one, and pairs besides (`paired_changes.Changes`).
     """
 
-    def __init__(self, conditions: Sequence[Codes], groups: int, seed: int) -> None:
+    def __init__(self, conditions: Sequence[Codes], groups: int, seed: int, ranks: Codes) -> None:
+        self._ranks = ranks
+        conditions = [ranks[pairs] for pairs in conditions]
         distinct = np.unique(np.concatenate(conditions), axis=0)
         size = int(distinct.max(initial=-1)) + 1
         used = np.zeros((len(conditions), size), dtype=np.bool_)
@@ -155,7 +165,7 @@ class Groups:
 
     def kept(self, answers: pl.DataFrame, left_out: int) -> npt.NDArray[np.bool_]:
         """Which answers remain without a group, by its place in `layers`."""
-        first, second = (answers[name].to_numpy() for name in COLUMNS)
+        first, second = (self._ranks[answers[name].to_numpy()] for name in COLUMNS)
         if self.layers[left_out][0] != PAIRS:
             return (self._unit[first] != left_out) & (self._unit[second] != left_out)
         key = np.minimum(first, second) * self._size + np.maximum(first, second)

@@ -12,6 +12,7 @@ from facevalue.measures.base import Measure
 from facevalue.measures.clusters import unit_of
 from facevalue.measures.estimates import EstimateTable, stacked
 from facevalue.measures.paired_changes import ChangeSet, change_of, reduced
+from facevalue.measures.sum_table import SumTable
 from facevalue.prompts import caesar
 from facevalue.protocol.conditions import READING, Conditions
 from facevalue.protocol.kept_answers import MOST_ROWS, KeptAnswers, grouped, left_out
@@ -109,14 +110,18 @@ def add_missing_change(table: EstimateTable, first: KeptAnswers, second: KeptAns
 
 def _totals(answers: KeptAnswers) -> pl.DataFrame:
     """Replies and those without a valid answer, by pair of units."""
-    totals = []
+    ranks, totals = answers.units.names.ranks(), SumTable(("unit_1", "unit_2"), ("replies", "missing"))
     for rows in answers.raw():
         valid = pl.col("mass").cast(pl.Float64) if "mass" in rows.columns else pl.lit(1.0)
         mass = pl.when(pl.col("na").is_null()).then(valid).fill_null(0.0)
-        pair = rows.select(unit_1=pl.min_horizontal(COLUMNS), unit_2=pl.max_horizontal(COLUMNS), missing=1 - mass)
-        sums = pair.group_by("unit_1", "unit_2").agg(replies=pl.len().cast(pl.Float64), missing=pl.col("missing").sum())
-        totals.append(sums)
-    return pl.concat(totals).group_by("unit_1", "unit_2").agg(pl.all().sum()).sort("unit_1", "unit_2")
+        first, second = (pl.Series(ranks[rows[name].to_numpy()]) for name in COLUMNS)
+        totals.add(
+            rows.select(
+                unit_1=pl.min_horizontal(first, second), unit_2=pl.max_horizontal(first, second),
+                replies=pl.lit(1.0), missing=1 - mass,
+            )
+        )  # fmt: skip
+    return totals.frame().sort("unit_1", "unit_2")
 
 
 def _add_readings(table: EstimateTable, answers: KeptAnswers, unit: str) -> None:

@@ -108,7 +108,7 @@ def compared_answers(first: AnswerSide, second: AnswerSide, folder: Path) -> Com
 def _groups(pairs: AnswerPairs) -> tuple[Groups, np.ndarray]:
     """What was sampled, dealt into groups, and its codes."""
     distinct = pl.concat([rows.select(COLUMNS).unique() for rows in pairs]).unique().to_numpy()
-    return Groups([np.unique(distinct, axis=0)], GROUPS, SEED), np.unique(distinct)
+    return Groups([np.unique(distinct, axis=0)], GROUPS, SEED, pairs.names.ranks()), np.unique(distinct)
 
 
 def _summed(tables: Sequence[pl.DataFrame], *by: str) -> pl.DataFrame:

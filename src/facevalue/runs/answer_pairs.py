@@ -102,10 +102,10 @@ class AnswerPairs:
         by_seed = bool({*facts[0].seeds} & {*facts[1].seeds})
         replies = max(study.design.size * study.repeats for study in studies)
         self._parts = 1 + replies // AT_ONCE
-        self._folder, names = folder, UnitNames()
+        self._folder, self.names = folder, UnitNames()
         for number, side in enumerate((first, second)):
             written = 0
-            for chunk in _readings(side, names, columns, by_seed=by_seed):
+            for chunk in _readings(side, self.names, columns, by_seed=by_seed):
                 for (part,), rows in chunk.group_by(pl.col("key") % self._parts):
                     rows.write_ipc(folder / f"{number}-{part}-{written}.arrow")
                     written += 1

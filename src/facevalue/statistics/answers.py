@@ -185,7 +185,9 @@ class Answers:
         """Factors of pictures and of the prompt."""
         cue = (self.cue,) if self.cue else ()
         manifest = self._pictures.sort(UNIT, PICTURE).rename({PICTURE: _IMAGE, UNIT: _IDENTITY})
-        return Breakdown(Sets(manifest, _IDENTITY, cue, self.base or None), tuple(self._prompt))
+        is_asked = np.zeros(prod(len(factor) for factor in self._prompt), dtype=np.bool_)
+        is_asked[self._items(self.table)] = True
+        return Breakdown(Sets(manifest, _IDENTITY, cue, self.base or None), tuple(self._prompt), is_asked=is_asked)
 
     def arrays(self, model: str) -> AnswerArrays:
         """One model's answers as arrays."""

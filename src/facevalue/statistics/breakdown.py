@@ -32,11 +32,14 @@ class Breakdown:
     shared:
         Whether groups of all dimensions share the labels `dimension`, `group` and `other_group`; else each factor of
         the stimuli is a label of its own.
+    is_asked:
+        Flags of the items, all levels of the factors of the prompt crossed: those that are asked; None for all.
     """
 
     sets: Sets
     items: tuple[Factor, ...]
     shared: bool = False
+    is_asked: npt.NDArray[np.bool_] | None = None
 
     @property
     def factors(self) -> list[str]:
@@ -101,10 +104,12 @@ class Breakdown:
         return levels.len() > 0 and levels.max() == 1
 
     def columns(self, names: Sequence[str]) -> Slicing:
-        """Partition the items by factors of the prompt, in the order named."""
+        """Partition the items that are asked by factors of the prompt, in the order named."""
         sizes = [len(factor) for factor in self.items]
         digits = np.unravel_index(np.arange(prod(sizes)), sizes) if sizes else ()
         out = Slicing.whole(prod(sizes))
+        if self.is_asked is not None:
+            out = Slicing(np.where(self.is_asked, out.codes, -1), out.labels)
         for name in names:
             if name in self._of_items:
                 axis, values = self._of_items[name]

@@ -278,9 +278,17 @@ class Gap(_BetweenLevels):
         ),
         "gap_from_alike": (
             "Difference from the unit's levels that are alike: {}",
-            "m_g - mean of m over the levels that are alike; score(unit, g) = a_unit + m_g",
+            "m_g - mean of m over the levels that are alike, by 1 / variance; score(unit, g) = a_unit + m_g",
         ),
         "shift_gap": ("Gap between groups of the shift: {}", "mean shift of one group - mean shift of the other"),
+        "paired_shift_gap": (
+            "Difference within units of the shift: {}",
+            "mean over units of shift(level) - shift(other level)",
+        ),
+        "shift_gap_from_mean": (
+            "Difference of the shift from the mean of the unit's levels: {}",
+            "mean over units of shift(level) - mean over the unit's levels of the shift of each",
+        ),
     }
     facet_title = "Gaps in {}"
     is_effect = True
@@ -324,10 +332,10 @@ class Gap(_BetweenLevels):
 
     def quantity(self, breakdown: Breakdown) -> str:
         """Name of the gap: of shifts, between units, or within them."""
-        if self.of_shifts:
-            return "shift_gap"
-        within = {LEVELS_MEAN: "gap_from_mean", ALIKE: "gap_from_alike"}.get(self.versus, "paired_gap")
-        return within if breakdown.varies_within_units(self.factor) else "gap"
+        kind = "shift_gap" if self.of_shifts else "gap"
+        if not breakdown.varies_within_units(self.factor):
+            return kind
+        return {LEVELS_MEAN: f"{kind}_from_mean", ALIKE: "gap_from_alike"}.get(self.versus, f"paired_{kind}")
 
     def limits(self, score: Score, breakdown: Breakdown) -> tuple[float, float]:
         """The scale's span either way, and twice that of shifts."""
@@ -336,7 +344,7 @@ class Gap(_BetweenLevels):
 
     def is_paired(self, breakdown: Breakdown) -> bool:
         """Whether it is within units."""
-        return not self.of_shifts and breakdown.varies_within_units(self.factor)
+        return breakdown.varies_within_units(self.factor)
 
     def definition(self, breakdown: Breakdown, score: Score) -> tuple[str, str]:
         """Title and equation of the kind of gap."""
@@ -368,25 +376,25 @@ class Gap(_BetweenLevels):
         gaps, keep, bounds = [], [], []
         labels = {name: list[str | None]() for name in (*split.labels, self.factor, CONTRAST)}
         rest, levels = (OTHERS, LEVELS_MEAN), split.levels
-        is_within = model.measures[model.name_of(estimand)].paired and not leaves_out
+        is_within = model.breakdown.varies_within_units(self.factor)
+        largest = None if model.score.span is None else self.limits(model.score, model.breakdown)[1]
         for level, rival in self.contrasts(model.breakdown):
             place = [levels.index(level)]
             rivals = [i for i, name in enumerate(levels) if name == rival or (rival in rest and name != level)]
             pair = [(sums[:, side].sum(axis=1), counts[:, side].sum(axis=1)) for side in (rivals, place)]
             if rival == LEVELS_MEAN:
-                gaps.append(estimate_difference_from_mean(sums, counts, place[0], model.score.span))
+                gaps.append(estimate_difference_from_mean(sums, counts, place[0], largest))
             elif leaves_out:
-                gaps.append(ratio_differences(pair[0], pair[1], model.score.span or np.inf))
+                gaps.append(ratio_differences(pair[0], pair[1], largest or np.inf))
             else:
-                gaps.append(estimate_difference(pair, model.score.span, pooled=not self.welch, within=is_within))
+                gaps.append(estimate_difference(pair, largest, pooled=not self.welch, within=is_within))
             keep.append(is_shown[place].any(axis=0) & is_shown[rivals].any(axis=0))
             if replies is not None:
-                paired = is_within or bool(((pair[0][1] > 0) & (pair[1][1] > 0)).any())
                 sides = place, rivals
                 bounds.append(
                     bound_difference_from_mean(replies, place[0], poles)
                     if rival == LEVELS_MEAN
-                    else bound_difference(replies, base, sides, poles, paired=paired)
+                    else bound_difference(replies, base, sides, poles, paired=is_within)
                 )
             for name, of_cells in split.labels.items():
                 labels[name] += of_cells
@@ -464,7 +472,7 @@ class Preference(_BetweenLevels):
         ),
         "preference_between": (
             "Preference for one of two pictures: {}",
-            "mean over units of score(picture of the level, beside one of the other level) - middle of the scale",
+            "mean over pairs of score(picture of the level, beside one of the other level) - middle of the scale",
         ),
     }
     facet_title = "Preferences, by {}"

@@ -202,7 +202,7 @@ class ModelScores:
         means, totals = cluster_bootstrap.ratio(sums, counts), None
         if self.totals is not None:
             totals = weigh_cells_alike([split.sum_levels(total[at])[0] for total in self.totals])
-        for cell in range(means.shape[-1]):
+        for cell in np.flatnonzero(is_shown.any(axis=0)):
             replies = None if totals is None else Replies(*(total[..., cell] for total in totals))
             labels = {name: of_cells[cell] for name, of_cells in split.labels.items()}
             yield LevelScores(labels, means[..., [cell]], replies, is_shown[:, cell])

@@ -156,7 +156,7 @@ def ranged_cells(estimand: "Estimand", breakdown: Breakdown, answers: AnswerArra
         shape = (units.size, levels_of_row.size, *answers.weights.shape[1:])
         scores, were_asked = np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
         scores[unit, place], were_asked[unit, place] = answers.weights[at[of_row]], is_asked[at[of_row]]
-        for column in range(len(columns)):
+        for column in np.unique(columns.codes[columns.codes >= 0]):
             items = np.flatnonzero(columns.codes == column)
             cell = row * len(columns) + column
             labels = {name: [names[cell]] for name, names in crossed.items()}

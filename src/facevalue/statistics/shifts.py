@@ -223,8 +223,8 @@ def estimate_difference(
 ) -> Estimates:
     """The second side's mean less the first's: between units, or within where units have both."""
     (low_sums, low_counts), (high_sums, high_counts) = sides
-    have_both = (low_counts > 0) & (high_counts > 0)
-    if within or have_both.any():
+    if within:
+        have_both = (low_counts > 0) & (high_counts > 0)
         apart = cluster_bootstrap.ratio(high_sums, high_counts) - cluster_bootstrap.ratio(low_sums, low_counts)
         return cluster_bootstrap.means(
             np.where(have_both, apart, 0.0), have_both.astype(np.float64), SEED, largest=span

@@ -223,13 +223,12 @@ class Tally(Unsigned):
         breakdown = model.breakdown
         questions = breakdown.columns([name for name in breakdown.asked if name not in self.any_of])
         cells = breakdown.columns(estimand.by)
-        cell_of = np.zeros(len(questions), dtype=np.int64)
-        cell_of[questions.codes] = cells.codes
-        classes = [np.flatnonzero(cell_of == cell) for cell in range(len(cells))]
+        classes = [np.unique(questions.codes[cells.codes == cell]) for cell in range(len(cells))]
         count = self._shares_moved if self.is_of_cue(breakdown) else self._shares_of_groups
         shares, bounds = count(model, questions.codes, classes)
         measure, about = model.measures[model.name_of(estimand)], {DIMENSION: self.factor, **cells.labels}
-        _add_tested(table, measure, about, replace(shares, bounds=bounds), estimand)
+        has_question = np.array([members.size > 0 for members in classes])
+        _add_tested(table, measure, about, replace(shares, bounds=bounds), estimand, has_question)
 
     def _shares_of_groups(
         self, model: "ModelScores", question: Codes, classes: Sequence[Codes]
@@ -311,24 +310,27 @@ def add_spreads(
     cells = shift.cells(scores, np.arange(len(scores)), groups, items, len(scores))
     statistic = group_spread.variation_strength(len(groups), size, mean=mean)
     se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)[3]
-    clusters = np.full(n.size, int((cells.counts.sum(axis=1) > 0).sum()))
+    has_score = cells.counts.reshape(len(scores), len(groups), size).sum(axis=1) > 0
+    clusters = np.array([has_score.any(axis=1).sum()]) if mean else has_score.sum(axis=0)
+    keep = None if mean else cells.shown.reshape(len(groups), size).sum(axis=0) > 0
     method = np.full(n.size, NOISE, dtype=object)
     estimates = Estimates(
         spreads.value[which], spreads.low[which], spreads.high[which], n, clusters, method, se,
         p_least=spreads.least[which], p_paper=published, floor=spreads.floor.at(which), bounds=bounds,
     )  # fmt: skip
     labels = {DIMENSION: dimension, **({} if mean else items.labels)}
-    table.add(measure, labels, estimates.untested() if family is None else estimates, family)
+    table.add(measure, labels, estimates.untested() if family is None else estimates, family, keep=keep)
 
 
 def _add_tested(
-    table: EstimateTable, measure: Measure, labels: Labels, estimates: Estimates, estimand: "Estimand"
-) -> None:
+    table: EstimateTable, measure: Measure, labels: Labels, estimates: Estimates, estimand: "Estimand",
+    keep: npt.NDArray[np.bool_] | None = None,
+) -> None:  # fmt: skip
     """Add estimates, with tests where the estimand is tested."""
     if estimand.tested:
-        table.add(measure, labels, estimates, estimand.family_name)
+        table.add(measure, labels, estimates, estimand.family_name, keep=keep)
     else:
-        table.add(measure, labels, estimates.untested())
+        table.add(measure, labels, estimates.untested(), keep=keep)
 
 
 def group_bounds(

@@ -17,6 +17,7 @@ from facevalue.annotations.lexicon import POLES, Lexicon
 from facevalue.annotations.tokens import Tokeniser
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimators import Codes
+from facevalue.measures.sum_table import in_grains
 from facevalue.measures.word_association import Occurrences, Presence
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Part
@@ -31,6 +32,7 @@ SHORTEST = 3
 _COUNTS = ("tokens", "squares", "crossed", "images")
 """Of words, as in `Occurrences`."""
 _WORD = 2**32 - 1
+_NO_WORDS = pl.DataFrame(schema={"image": pl.Int64, "word": pl.Int64, "times": pl.Int64})
 Masks = npt.NDArray[np.unsignedinteger[Any]]
 _Pairs = tuple[Codes, Masks]
 
@@ -95,6 +97,8 @@ class Texts:
         self._flags = np.zeros(0, dtype=np.int64)
         kinds = len(lists.names)
         self._counts = [np.zeros((len(_COUNTS), len(block.groups), 0)) for block in self._parts]
+        self._open = [_NO_WORDS for _ in self._parts]
+        """Words of the images of the last set, of which more may be said."""
         self._sets = [_Sets(len(block.groups)) if len(block.groups) <= MOST_GROUPS else None for block in self._parts]
         self.shares = {id(block): np.zeros((kinds, block.cells)) for block in self._parts}
         """Of each list, sums over texts of its share of their words, by image and prompt."""
@@ -117,7 +121,7 @@ class Texts:
 
     def _count(self, at: int, block: Part, cell: Codes, words_said: WordsSaid) -> None:
         self._know()
-        texts, words = int(words_said.row.max(initial=-1)) + 1, len(self.vocabulary)
+        texts = int(words_said.row.max(initial=-1)) + 1
         flags = self._flags[words_said.word]
         of_lists = flags > 0  # most words are on no list
         row, times, flags = words_said.row[of_lists], words_said.times[of_lists], flags[of_lists]
@@ -132,21 +136,28 @@ class Texts:
             hit = (flags >> number) & 1 > 0
             hits, distinct = np.bincount(row[hit], times[hit], texts), np.bincount(row[hit], minlength=texts)
             share = np.divide(hits, length, out=np.zeros(texts), where=some)
-            self.shares[id(block)][number, span] += np.bincount(place, np.minimum(share, 1.0), size)
+            self.shares[id(block)][number, span] += np.bincount(place, in_grains(np.minimum(share, 1.0)), size)
             self.distinct[id(block)][number, span] += np.bincount(place, distinct * some, size)
         image = cell[words_said.row] // len(block.prompts)
         self._lengths[id(block)] += np.bincount(image, words_said.times, block.images)
-        size_known = self._counts[at].shape[2]
+        said = pl.DataFrame({"image": image, "word": words_said.word, "times": words_said.times.astype(np.int64)})
+        pairs = pl.concat([self._open[at], said]).group_by("image", "word").agg(pl.col("times").sum())
+        cluster = block.cluster[pairs["image"].to_numpy()]
+        goes_on = pl.Series(cluster == cluster.max(initial=-1))  # texts come in the order of sets
+        self._open[at] = pairs.filter(goes_on)
+        self._count_sets(at, block, pairs.filter(~goes_on))
+
+    def _count_sets(self, at: int, block: Part, pairs: pl.DataFrame) -> None:
+        """Count the words of images of whole sets."""
+        size_known, words = self._counts[at].shape[2], len(self.vocabulary)
         if size_known < words:
             more = np.zeros((*self._counts[at].shape[:2], max(words, 2 * size_known) - size_known))
             self._counts[at] = np.concatenate([self._counts[at], more], axis=2)
         wide = self._counts[at].shape[2]
-        pairs = pl.DataFrame({"key": image * wide + words_said.word, "times": words_said.times.astype(np.int64)})
-        sums = pairs.group_by("key").agg(pl.col("times").sum())
-        image, word = np.divmod(sums["key"].to_numpy(), wide)
+        image, word = (pairs[name].to_numpy() for name in ("image", "word"))
         group = block.group[image]
         many = pl.col("times")
-        sums = sums.select(many, key=pl.Series(group * wide + word), set=pl.Series(block.cluster[image] * wide + word))
+        sums = pairs.select(many, key=pl.Series(group * wide + word), set=pl.Series(block.cluster[image] * wide + word))
         summed = (
             sums.with_columns(other=many.sum().over("set") - many)
             .group_by("key")
@@ -157,6 +168,13 @@ class Texts:
         sets = self._sets[at]
         if sets is not None:
             sets.add(block.cluster[image], word, group)
+
+    def _all_counted(self, block: Part) -> int:
+        """Place of a block whose words are all counted, those of the last set, too."""
+        at = self._parts.index(block)
+        self._count_sets(at, block, self._open[at])
+        self._open[at] = _NO_WORDS
+        return at
 
     def _know(self) -> None:
         """Look up the words that are new on the lists."""
@@ -174,7 +192,7 @@ class Texts:
         return Occurrences(*self._of(block)[:, :, words])
 
     def _of(self, block: Part) -> Array:
-        counts = self._counts[self._parts.index(block)][:, :, : len(self.vocabulary)]
+        counts = self._counts[self._all_counted(block)][:, :, : len(self.vocabulary)]
         later = len(self.vocabulary) - counts.shape[2]  # words that only texts of other blocks have, which came later
         return np.pad(counts, ((0, 0), (0, 0), (0, later)))
 
@@ -185,7 +203,7 @@ class Texts:
 
     def presence(self, block: Part, words: Codes) -> Presence | None:
         """In how many images' texts some words stand; of whole sets alone, if there are any. None for many groups."""
-        sets = self._sets[self._parts.index(block)]
+        sets = self._sets[self._all_counted(block)]
         if sets is None:
             return None
         texts = self.counted[id(block)].reshape(block.images, -1).sum(axis=1)
