@@ -14,7 +14,7 @@ from facevalue.runs.stored import SAID, ReplyTally, StoredRun
 from facevalue.runs.stored import answers as stored_answers
 from tests.golden.cases import RUNS, unpacked
 
-QUICK = ("stylisticbias", "vignette-places", "visbias", "beauty", "pairs")
+QUICK = ("stylisticbias", "vignette-places", "beauty", "pairs")
 """Runs that take a second; of all others with answers the test is slow."""
 IN_ANY_ORDER = ("stylisticbias", "beauty", "pairs", "listed", "tasks")
 """Runs without variants whose answers may come in any order, and not only in that of trials."""

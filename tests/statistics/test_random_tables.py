@@ -193,7 +193,7 @@ def check_tables(examples: int, one_of: int) -> Counter[str]:
 
 
 def test_estimates_of_random_tables_are_those_of_a_plain_recomputation_in_any_order_of_rows_and_columns() -> None:
-    counts = check_tables(100, one_of=3)
+    counts = check_tables(50, one_of=3)
     assert {*counts} >= {*registered_statistics()} - {*OF_PAIRS} | {"alike", "missing"}
 
 
