@@ -128,7 +128,7 @@ def _means(
     if quantity in (m.RATINGS, m.SALARIES):
         of_groups = means.estimates.at(slice(0, len(block.groups)))
         places = values_of(deviations(of_groups.value), of_groups.n, of_groups.clusters, _PLACE)
-        yield m.DEVIATION, {**about, "group": block.groups}, Inference(places), None
+        yield m.DEVIATIONS[quantity.level.score], {**about, "group": block.groups}, Inference(places), None
 
 
 def _scores(block: Part, scores: Array, about: Mapping[str, str], are_asked: Asked | None) -> Iterator[Row]:
