@@ -20,9 +20,9 @@ from facevalue.measures.proportions import wilson
 from facevalue.measures.verdicts import FOUND
 
 OUT = Path(__file__).parent.parent / "docs" / "results" / "biased-judges.csv"
-MEASURES = (Measure("gap_tone_warm", "Gap", "", "share", "text", ""),)
+MEASURES = (Measure("gap", "Gap", "", "share", "text", "", score="tone_warm"),)
 REPETITIONS, PEOPLE, TEXTS, AUDITED = 300, 40, 8, 100
-_COLUMNS = ("measure", "model", "verdict", "why", "value", "page_low", "page_high", "high", "floor", "p", "n")
+_COLUMNS = ("measure", "score", "model", "verdict", "why", "value", "page_low", "page_high", "high", "floor", "p", "n")
 
 
 def repetition(bias: float, noise: float, difference: float, rng: np.random.Generator) -> tuple[bool, bool]:
@@ -42,8 +42,8 @@ def repetition(bias: float, noise: float, difference: float, rng: np.random.Gene
     at = rng.permutation(cold.size)[:AUDITED]
     share, floor = moved(before.ravel()[at], after.ravel()[at], again.ravel()[at])
     rows = [
-        {"measure": "gap_tone_warm", "model": "m", "value": float(means[0].mean() - means[1].mean()), "why": FOUND,
-         "page_low": float(ends.low), "page_high": float(ends.high),
+        {"measure": "gap", "score": "tone_warm", "model": "m", "value": float(means[0].mean() - means[1].mean()),
+         "why": FOUND, "page_low": float(ends.low), "page_high": float(ends.high),
          "verdict": "difference found" if test.pvalue < 0.05 else "inconclusive"},
         {"measure": "judge_swapped_tone", "model": "m", "value": float(share.value[0]), "high": float(share.high[0]),
          "floor": float(floor.mean[0]), "p": float(floor.p[0]), "n": float(AUDITED)},

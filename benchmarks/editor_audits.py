@@ -54,13 +54,15 @@ CONDITIONS = {
 }
 """What is planted, by the name of the condition."""
 MEASURES = {
-    LIGHTEN: ("shift_gap_skin_lightness_change", "shift_skin_lightness_change"),
-    DRIFT: ("shift_gap_identity_distance", "shift_identity_distance"),
-    SHIFT: ("shift_gap_shift", "shift_shift"),
-    ZOOM: ("shift_zoom",),
-    REFUSE: ("gap_refused",),
+    LIGHTEN: ("shift_gap.skin_lightness_change", "shift.skin_lightness_change"),
+    DRIFT: ("shift_gap.identity_distance", "shift.identity_distance"),
+    SHIFT: ("shift_gap.shift", "shift.shift"),
+    ZOOM: ("shift.zoom",),
+    REFUSE: ("gap.refused",),
 }
 """Measures that each side effect is to be found in; the first is promised."""
+KEY = pl.concat_str("measure", "score", separator=".", ignore_nulls=True)
+"""Names of measures with their scores."""
 MADE, THUMB = 60, 24
 """Faces of an audit of refusals, which looks at no picture, and their pixels."""
 SAME = {"structure": 1.0}
@@ -179,7 +181,7 @@ def audited(audit: Audit, inspector: Model) -> pl.DataFrame:
         stored = StoredRun.open(folder / "run")
         estimates = estimate([stored])[0]
         edits = pl.concat(answers(stored)).filter(pl.col("cue").cast(pl.String) == CUE)
-    return estimates.with_columns(
+    return estimates.with_columns(measure=KEY).with_columns(
         pl.struct("measure").map_elements(lambda row: simple(edits, row["measure"]), pl.Float64).alias("p_simple")
     )
 
@@ -204,14 +206,14 @@ def refused(audit: Audit) -> pl.DataFrame:
         estimates = making.estimates()
     counts = [listed.filter(gender=gender).height for gender in GENDERS]
     p = float(stats.fisher_exact(np.array([[count, MADE - count] for count in counts])).pvalue)
-    named = pl.when(pl.col("measure") == "gap_refused").then(p)
-    return estimates.with_columns(named.alias("p_simple"), cue=pl.lit(None, pl.String))
+    named = pl.when(pl.col("measure") == "gap.refused").then(p)
+    return estimates.with_columns(measure=KEY).with_columns(named.alias("p_simple"), cue=pl.lit(None, pl.String))
 
 
 def simple(edits: pl.DataFrame, measure: str) -> float | None:
     """P of a t test of edited pictures against their sources; Welch's between the genders for a gap."""
-    kind, name = ("gap", measure.removeprefix("shift_gap_")) if measure.startswith("shift_gap_") else (
-        "shift", measure.removeprefix("shift_"))  # fmt: skip
+    kind, name = ("gap", measure.removeprefix("shift_gap.")) if measure.startswith("shift_gap.") else (
+        "shift", measure.removeprefix("shift."))  # fmt: skip
     if name not in edits.columns or name == measure:
         return None
     values = [

@@ -67,11 +67,11 @@ def test_replies_without_texts_are_refused(tmp_path: Path) -> None:
 
 def test_texts_of_a_protocol_without_a_name_are_judged_and_scored(tmp_path: Path) -> None:
     run = fv.run(CAPTIONS, _described, tmp_path / "run", progress=False)
-    assert run.estimates().filter(measure="mean_tone_warm")["value"].drop_nulls().is_empty()
+    assert run.estimates().filter(measure="mean", score="tone_warm")["value"].drop_nulls().is_empty()
     judged = fv.judge(run, Judging(_warm))
-    assert judged.estimates().filter(measure="mean_tone_warm")["value"].to_list() == [1.0]
+    assert judged.estimates().filter(measure="mean", score="tone_warm")["value"].to_list() == [1.0]
     scored = fv.annotate(judged, progress=False)
-    assert scored.estimates().filter(measure="mean_tone_warm")["value"].to_list() == [1.0]
+    assert scored.estimates().filter(measure="mean", score="tone_warm")["value"].to_list() == [1.0]
 
 
 def test_a_judge_that_fails_is_an_error_and_the_same_call_goes_on(tmp_path: Path) -> None:

@@ -55,8 +55,8 @@ def test_every_kind_of_take_stands_there() -> None:
     assert made["study"].sort().to_list() == sorted(path.stem for path in DESIGNS.glob("*.toml"))
     kinds = (
         *("shift", "lean", "gap", "spread", "mean", "flip", "flip_floor", "range", "range_q90", "spread_within"),
-        *("gap_from_mean", "tally", "moved_share", "similarity", "similarity_lost", "similarity_within"),
-        *("preference_between", "shift_tone_warm", "shift_toxicity", "shift_overall", "mean_right", "lean_decided"),
+        *("gap_from_mean", "tally", "moved_share", "similarity.list", "similarity_lost.list", "similarity_within.list"),
+        *("preference_between", "shift.tone_warm", "shift.toxicity", "shift.overall", "mean.right", "lean.decided"),
     )
     assert set(kinds) <= set(families["measure"])
     described = families.filter(family=NOT_TESTED)
@@ -128,7 +128,7 @@ def test_intervals_of_flips_hold_zero_where_pictures_are_alike() -> None:
 def test_columns_are_those_that_the_code_makes(tables: Tables) -> None:
     families, conditions, detectable, comparisons, _ = tables.values()
     tested = {name: [0.0] for name in ("value", "low", "high", "true", "true_low", "true_high", "p", "q", "q_rival")}
-    texts = {name: [""] for name in ("measure", "family", "verdict", "why")}
+    texts = {name: [""] for name in ("measure", "score", "family", "verdict", "why")}
     rows = pl.DataFrame({"audit": [1], "row": [1], **tested, **texts})
     compared = pl.DataFrame({"audit": [1], "p": [0.5], "holds": [True], "any": [False], "mean": [False]})
     assert families.columns == [*FACTS, *by_family(rows, rows).columns]

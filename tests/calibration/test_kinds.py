@@ -112,7 +112,8 @@ def test_what_is_sampled_answers_alike_and_is_copied_as_it_is_named(tmp_path: Pa
 
 def test_the_value_of_a_tally_is_held_against_audits_of_its_own_size() -> None:
     rows = pl.DataFrame({
-        "measure": ["tally", "gap"] * 2, "row": [1, 2] * 2, "audit": [1, 1, 2, 2], "value": [0.2, 0.1, 0.4, 0.3],
+        "measure": ["tally", "gap"] * 2, "score": ["one"] * 4, "row": [1, 2] * 2,
+        "audit": [1, 1, 2, 2], "value": [0.2, 0.1, 0.4, 0.3],
         "true": [0.9] * 4, "true_low": [0.8] * 4, "true_high": [1.0] * 4,
     })  # fmt: skip
     found = by_size(rows, ["tally"])

@@ -75,7 +75,13 @@ def test_units_that_do_not_vary_give_no_p() -> None:
 
 def test_estimates_stand_beside_the_rivals_p_by_holm() -> None:
     estimates = pl.DataFrame(
-        {"measure": ["shift"] * 3, "family": ["cues"] * 3, "cue": ["cap", "scarf", "hat"], "p": [0.5, 0.5, 0.5]}
+        {
+            "measure": ["shift"] * 3,
+            "score": ["one"] * 3,
+            "family": ["cues"] * 3,
+            "cue": ["cap", "scarf", "hat"],
+            "p": [0.5, 0.5, 0.5],
+        }
     )
     rival = Rival("shift", lambda rows: rows.select("cue", unit="person", value="score"))
     p = dict(p_values(rival, ANSWERS).select("cue", "p_rival").rows())
@@ -97,8 +103,8 @@ def test_words_are_shares_of_texts_that_have_them_zeros_included() -> None:
 @pytest.mark.parametrize(
     ("name", "measures"),
     [
-        ("counterfactuals", ["word_share_gap", "pmi_strict"]),
-        ("visbias", ["marked_word", "positive_sentiment_difference"]),
+        ("counterfactuals", ["gap_from_alike.word_share", "pmi_strict"]),
+        ("visbias", ["marked_word", "gap.positive_sentiment"]),
     ],
 )
 def test_effects_on_words_are_planted_and_rivals_find_them(name: str, measures: list[str]) -> None:

@@ -27,7 +27,8 @@ T = TypeVar("T")
 def rows(audits: int = 2, **columns: list[Any]) -> pl.DataFrame:
     """Audits of one family of two tests; columns are of the first two, and the same in all others."""
     usual: dict[str, list[Any]] = {
-        "measure": ["gap"] * 4, "family": ["gaps (age)"] * 4, "value": [0.0] * 4, "row": [1, 2] * 2,
+        "measure": ["gap"] * 4, "score": ["warmth"] * 4, "family": ["gaps (age)"] * 4, "value": [0.0] * 4,
+        "row": [1, 2] * 2,
         "low": [-1.0] * 4, "high": [1.0] * 4, "true": [0.0] * 4, "true_low": [0.0] * 4, "true_high": [0.0] * 4,
         "p": [0.5] * 4, "q": [0.5] * 4, "q_rival": [0.5] * 4, "verdict": ["inconclusive"] * 4, "why": [""] * 4,
     }  # fmt: skip
@@ -109,7 +110,7 @@ def test_an_interval_is_as_much_wider_as_the_truth_is_unsure() -> None:
 def test_a_finding_that_missing_answers_may_explain_is_no_sure_one() -> None:
     found = page(rows(verdict=FOUND, why=[FOUND_UNLESS, "", "", ""]), HARD[0])
     assert (found["page"], found["page_without_unless"]) == (0.5, 0.0)
-    missing = page(rows(verdict=FOUND, measure=["refusal_gap", "gap", "gap", "gap"]), HARD[0])
+    missing = page(rows(verdict=FOUND, score=["refusal", "age", "age", "age"]), HARD[0])
     assert missing["page"] == 0.0, "missing answers do differ where they are withheld"
 
 
@@ -215,7 +216,7 @@ def test_tables_begin_with_the_promises_that_are_broken() -> None:
     assert holds["two models alike that differ"] == "0 / 1 / 0", "40 comparisons do not show that .06 differ at most"
     marks = [(row[1], row[3], row[4]) for row in broken.rows]
     assert marks == [
-        ("gaps (gap)", "false findings", "0.500"), ("gaps (gap)", "covers too little", "0.000"),
+        ("gaps (gap.warmth)", "false findings", "0.500"), ("gaps (gap.warmth)", "covers too little", "0.000"),
         ("nothing", "false findings", "0.500"), ("nothing", "covers too little", "0.000"),
         ("plan", "finds less", "0.000"),
     ]  # fmt: skip

@@ -43,7 +43,7 @@ def test_a_finding_gives_its_weight_to_the_others() -> None:
 def test_no_family_and_no_table_are_no_error() -> None:
     assert family_shares(np.zeros(0), np.zeros(0, dtype=int), every(0), ALPHA).size == 0
     empty = pl.DataFrame(
-        schema=dict.fromkeys(("model", "intervention", "measure", "family"), pl.String)
+        schema=dict.fromkeys(("model", "intervention", "measure", "score", "family"), pl.String)
         | {"p": pl.Float64, "q": pl.Float64}
     )
     assert audit_families([(empty, ())], ALPHA)[0].height == 0

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from facevalue.measures.drift import UNTIMED, Course
+from tests.measure_keys import by_key
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WEIGHT = {"": pl.col("weight")}
@@ -40,7 +41,7 @@ def course(*chunks: pl.DataFrame) -> Course:
 
 
 def rows(*chunks: pl.DataFrame) -> dict[str, dict[str, object]]:
-    return {row["measure"]: row for row in course(*chunks).estimates("s", "m").iter_rows(named=True)}
+    return {row["measure"]: row for row in by_key(course(*chunks).estimates("s", "m")).iter_rows(named=True)}
 
 
 def test_three_tenths_of_a_logit_are_found_and_the_interval_holds_them() -> None:
@@ -49,7 +50,7 @@ def test_three_tenths_of_a_logit_are_found_and_the_interval_holds_them() -> None
     assert found["low"] > 0  # type: ignore[operator]
     assert found["p"] < 0.05  # type: ignore[operator]
     assert (found["clusters"], found["model"]) == (400, "m")
-    assert rows(answers(400, 30, 0.3, seed=1, spread=0.3))["drift_missing"]["p"] > 0.05  # type: ignore[operator]
+    assert rows(answers(400, 30, 0.3, seed=1, spread=0.3))["drift.no valid answer"]["p"] > 0.05  # type: ignore[operator]
 
 
 def test_answers_that_go_missing_are_a_drift_of_their_own() -> None:
@@ -57,7 +58,7 @@ def test_answers_that_go_missing_are_a_drift_of_their_own() -> None:
     late = (pl.col("place") > 900) & (pl.col("place") % 3 == 0)
     made = made.with_columns(mass=pl.when(late).then(0.0).otherwise("mass"), weight=pl.when(~late).then("weight"))
     found = rows(made.drop("place"))
-    assert found["drift_missing"]["low"] > 0.1  # type: ignore[operator]
+    assert found["drift.no valid answer"]["low"] > 0.1  # type: ignore[operator]
     assert found["drift"]["p"] > 0.01  # type: ignore[operator]
 
 
@@ -100,7 +101,7 @@ def test_requests_that_failed_are_missing_answers_that_drift() -> None:
     failed = pl.col("at").rank() > made.height / 2
     mass = pl.when(failed).then(0.0).otherwise("mass")
     with_errors = made.with_columns(status=pl.when(failed).then(pl.lit("error")).otherwise("status"), mass=mass)
-    drift = rows(with_errors)["drift_missing"]
+    drift = rows(with_errors)["drift.no valid answer"]
     assert drift["clusters"] == 20
     assert float(str(drift["low"])) > 0
 

@@ -13,18 +13,18 @@ from facevalue.measures.judge_measures import CORRECTED, PEOPLE, SAME
 from facevalue.measures.verdicts import FOUND, FOUND_UNLESS
 
 MEASURES = (
-    Measure("gap_tone_warm", "Gap", "", "share", "text", ""),
-    Measure("gap_job", "Gap", "", "share", "text", ""),
+    Measure("gap", "Gap", "", "share", "text", "", score="tone_warm"),
+    Measure("gap", "Gap", "", "share", "text", "", score="job"),
 )
-FINDING = {"measure": "gap_tone_warm", "value": 0.56, "page_low": 0.34, "page_high": 0.78, "se": 0.1, "clusters": 20,
-           "verdict": "difference found", "why": FOUND, "gender": "female"}  # fmt: skip
+FINDING = {"measure": "gap", "score": "tone_warm", "value": 0.56, "page_low": 0.34, "page_high": 0.78, "se": 0.1,
+           "clusters": 20, "verdict": "difference found", "why": FOUND, "gender": "female"}  # fmt: skip
 CHECK = {"measure": "judge_swapped_tone", "value": 0.306, "high": 0.37, "floor": 0.0, "p": 0.0001, "n": 124}
 
 
 def table(*rows: dict[str, Any]) -> pl.DataFrame:
     """A judged table of estimates of one model."""
     numbers = ("value", "low", "high", "se", "p", "floor", "page_low", "page_high", "n", "clusters")
-    names = ("measure", "model", "verdict", "why", "method", "detail", "gender", "judged_by")
+    names = ("measure", "score", "model", "verdict", "why", "method", "detail", "gender", "judged_by")
     schema = {**dict.fromkeys(names, pl.String()), **dict.fromkeys(numbers, pl.Float64())}
     return pl.DataFrame([{"model": "m", **row} for row in rows], schema=schema)
 
@@ -43,7 +43,7 @@ def caveat(*rows: dict[str, Any]) -> str:
         ({"value": -0.56, "page_low": -0.78, "page_high": -0.34}, {}, JUDGE),
         ({}, {"floor": 0.2}, ""),  # it sorts as many otherwise when it is asked again
         ({}, {"value": 0.01, "high": 0.05}, ""),
-        ({"measure": "gap_job"}, {}, ""),  # rests on no judge
+        ({"score": "job"}, {}, ""),  # rests on no judge
         ({"verdict": "inconclusive"}, {}, ""),
         ({"why": FOUND_UNLESS}, {}, f"{MISSING_ANSWERS}, or {JUDGE}"),
     ],
@@ -56,8 +56,8 @@ def test_a_finding_that_the_judge_could_explain_says_so(
 
 @pytest.mark.parametrize(("low", "high", "expected"), [(-0.1, 0.3, JUDGE), (0.1, 0.5, ""), (-0.5, -0.1, JUDGE)])
 def test_what_people_say_of_a_sample_counts_before_swapped_words(low: float, high: float, expected: str) -> None:
-    people = {"measure": "gap_tone_warm", "gender": "female", "judged_by": CORRECTED, "value": (low + high) / 2,
-              "low": low, "high": high}  # fmt: skip
+    people = {"measure": "gap", "score": "tone_warm", "gender": "female", "judged_by": CORRECTED,
+              "value": (low + high) / 2, "low": low, "high": high}  # fmt: skip
     assert caveat(FINDING, CHECK, people) == expected
 
 

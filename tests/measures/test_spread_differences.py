@@ -38,7 +38,7 @@ def changes(scores: Array, group: npt.NDArray[np.int64]) -> ChangeSet:
 
     def table(values: Array, n: int) -> pl.DataFrame:
         return pl.DataFrame({
-            "measure": "spread", "audit": [str(k) for k in range(values.size)], "value": values, "n": n,
+            "measure": "spread", "score": "", "audit": [str(k) for k in range(values.size)], "value": values, "n": n,
             "clusters": n, "bound_low": None, "bound_high": None, "(bare)": False, "(floored)": True,
         }, schema_overrides={"bound_low": pl.Float64, "bound_high": pl.Float64})  # fmt: skip
 

@@ -224,8 +224,8 @@ def test_two_protected_factors_that_a_take_crosses_are_intersections() -> None:
     means = {("women", None): 0.5, ("men", None): 0.4, ("women", "Black"): 0.6, ("women", "White"): 0.3,
              ("men", "Black"): 0.2, ("men", "White"): 0.5}  # fmt: skip
     rows = [
-        {"measure": "mean", "gender": gender, "race": race, "trait": "kind", "intervention": None, "value": value,
-         "se": 0.02, "n": 100, "clusters": 50}
+        {"measure": "mean", "score": "", "gender": gender, "race": race, "trait": "kind", "intervention": None,
+         "value": value, "se": 0.02, "n": 100, "clusters": 50}
         for (gender, race), value in means.items()
     ]  # fmt: skip
     study = SimpleNamespace(study=SimpleNamespace(name="mine"))

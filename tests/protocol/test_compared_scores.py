@@ -20,6 +20,7 @@ from facevalue.protocol.offers import CellComparison
 from facevalue.runs.comparable import deepest
 from facevalue.runs.judged_differences import compare_estimates
 from facevalue.types import Request, Response, Status
+from tests.measure_keys import by_key
 from tests.protocol.conftest import Reader
 from tests.runs.left_out import GROUPS, UNITS, declared
 
@@ -99,10 +100,10 @@ def two_runs(read: Reader, tmp_path: Path, text: str, *models: str) -> tuple[fv.
 def test_every_score_is_compared_by_name_in_its_own_unit(read: Reader, tmp_path: Path) -> None:
     first, second = two_runs(read, tmp_path, RATINGS)
     found = fv.compare(first, second)
-    assert set(found.cells["measure"]) == {"shift_warmth", "shift_competence", "shift_years"}
-    assert {"change: mean_warmth", "change: mean_competence"} <= set(found.pairs[0].agreement.also["measure"])
+    assert set(by_key(found.cells)["measure"]) == {"shift.warmth", "shift.competence", "shift.years"}
+    assert {"change: mean.warmth", "change: mean.competence"} <= set(by_key(found.pairs[0].agreement.also)["measure"])
     assert found.cells["unit"].unique().to_list() == ["points"]
-    assert found.overall["measure"].n_unique() == 3
+    assert found.overall["score"].n_unique() == 3
     assert found.cells["p"].null_count() == 0
     assert json.dumps(found.pairs[0].agreement.json())
 
@@ -214,17 +215,17 @@ def test_beside_a_mean_they_stand_besides(read: Reader, tmp_path: Path) -> None:
 
 
 MEASURES = tuple(
-    Measure(f"mean_{k}", f"Score {k}", "", "points" if k else "share", "person", "", limits=(-3.0, 3.0))
+    Measure("mean", f"Score {k}", "", "points" if k else "share", "person", "", limits=(-3.0, 3.0), score=f"{k}")
     for k in range(10)
 )
-STUDY = declared("own", MEASURES, CellComparison(tuple(m.name for m in MEASURES)), ("cue",))
+STUDY = declared("own", MEASURES, CellComparison(tuple(m.key for m in MEASURES)), ("cue",))
 
 
 def table(values: np.ndarray, n: int = 400) -> pl.DataFrame:
     """Means of ten scores by three cues."""
     rows = [
-        {"study": "own", "model": "m", "measure": f"mean_{score}", "unit": "points", "cue": f"c{cue}", "low": 0.0,
-         "value": float(values[score, cue]), "se": 0.02, "n": n, "clusters": 40}
+        {"study": "own", "model": "m", "measure": "mean", "score": f"{score}", "unit": "points", "cue": f"c{cue}",
+         "low": 0.0, "value": float(values[score, cue]), "se": 0.02, "n": n, "clusters": 40}
         for score in range(10) for cue in range(3)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=schema(("cue",)), strict=False)
@@ -256,13 +257,15 @@ def test_a_score_that_differs_among_ten_is_found() -> None:
 
 
 def test_what_people_alone_say_is_not_compared() -> None:
-    means = pl.DataFrame({"measure": ["mean"] * 3, "cue": ["a", "b", "a"], JUDGED_BY: [None, None, "people"]})
+    means = pl.DataFrame(
+        {"measure": ["mean"] * 3, "score": [None] * 3, "cue": ["a", "b", "a"], JUDGED_BY: [None, None, "people"]}
+    )
     assert deepest(means)["cue"].to_list() == ["a", "b"]
 
 
 def test_a_margin_of_scores_in_several_units_is_refused() -> None:
     tables = table(np.zeros((10, 3))), table(np.zeros((10, 3)))
     with pytest.raises(
-        DataError, match=r"A margin is in one unit, and the scores have several: mean_0 \(share\), mean_1"
+        DataError, match=r"A margin is in one unit, and the scores have several: mean\.0 \(share\), mean\.1"
     ):
         compare_estimates(STUDY, tables, iter(()), UNITS, margin=0.1)

@@ -19,6 +19,7 @@ from facevalue.runs.judged import ask
 from facevalue.runs.review_outcomes import reader_review
 from facevalue.runs.stored import StoredRun
 from facevalue.types import Question
+from tests.measure_keys import by_key
 from tests.protocol.conftest import Reader
 from tests.protocol.test_judged_texts import STUDY, Judging
 
@@ -58,7 +59,7 @@ def _keep(folder: Path, size: int = 20, **flipped: int) -> None:
 
 
 def _estimates(folder: Path) -> pl.DataFrame:
-    return estimate([StoredRun.open(folder)])[0]
+    return by_key(estimate([StoredRun.open(folder)])[0])
 
 
 def test_labels_of_people_stand_beside_the_judge(folder: Path) -> None:
@@ -73,11 +74,11 @@ def test_labels_of_people_stand_beside_the_judge(folder: Path) -> None:
     assert 0.5 < value["people_alpha"] < 1.0
     checks = rows.filter(pl.col("measure").is_in(["people_alpha_tone", "judge_agreement_tone"]))
     assert checks.select(pl.col("low", "high").is_not_null().all()).row(0) == (True, True)
-    alone = rows.filter(pl.col("judged_by").is_not_null(), pl.col("measure") == "mean_tone_warm")
+    alone = rows.filter(pl.col("judged_by").is_not_null(), pl.col("measure") == "mean.tone_warm")
     by = {who: alone.filter(judged_by=who).sort("place")["value"].to_list() for who in alone["judged_by"].unique()}
     assert set(by) == {"people", "the judge, same texts", "the judge, corrected by people"}
     assert by["people"] == pytest.approx(by["the judge, same texts"])
-    whole = rows.filter(pl.col("judged_by").is_null(), pl.col("measure") == "mean_tone_warm").sort("place")
+    whole = rows.filter(pl.col("judged_by").is_null(), pl.col("measure") == "mean.tone_warm").sort("place")
     assert by["the judge, corrected by people"] == pytest.approx(whole["value"].to_list())
     corrected = alone.filter(judged_by="the judge, corrected by people").sort("place")
     assert (corrected["high"] - corrected["low"] > (whole["high"] - whole["low"])).all()

@@ -25,6 +25,7 @@ from facevalue.runs.people import texts_of
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.types import Request, Response, Status
+from tests.measure_keys import by_key
 from tests.protocol.conftest import Reader
 
 JUDGED = """
@@ -104,7 +105,7 @@ def folder(read: Reader, tmp_path: Path) -> Path:
 
 
 def _estimates(folder: Path) -> pl.DataFrame:
-    return estimate([StoredRun.open(folder)])[0]
+    return by_key(estimate([StoredRun.open(folder)])[0])
 
 
 def test_shares_of_categories_are_scores_and_each_text_is_judged_once(folder: Path) -> None:
@@ -120,8 +121,8 @@ def test_shares_of_categories_are_scores_and_each_text_is_judged_once(folder: Pa
     again = Judging(_tone)
     _judge(folder, again)
     assert again.prompts == []
-    means = _estimates(folder).filter(pl.col("measure").str.starts_with("mean_tone"))
-    warm, cold, neutral = (means.filter(measure=f"mean_tone_{name}")["value"] for name in ("warm", "cold", "neutral"))
+    means = _estimates(folder).filter(pl.col("measure").str.starts_with("mean.tone"))
+    warm, cold, neutral = (means.filter(measure=f"mean.tone_{name}")["value"] for name in ("warm", "cold", "neutral"))
     assert (warm + cold + neutral).to_list() == pytest.approx([1.0, 1.0])
     assert neutral.to_list() == [0.0, 0.0]
     assert means.select(pl.col("low", "high", "bound_low").is_not_null().all()).row(0) == (True,) * 3
@@ -129,10 +130,10 @@ def test_shares_of_categories_are_scores_and_each_text_is_judged_once(folder: Pa
 
 def test_what_is_not_judged_yet_is_missing_and_never_zero(folder: Path) -> None:
     rows = _estimates(folder)
-    assert rows.filter(pl.col("measure").str.starts_with("mean_tone"))["value"].is_null().all()
+    assert rows.filter(pl.col("measure").str.starts_with("mean.tone"))["value"].is_null().all()
     overall = rows.filter(pl.col("measure") == "unjudged_tone", pl.col("place").is_null())
     assert overall["value"].to_list() == [1.0]
-    bounds = rows.filter(measure="mean_tone_warm").select("bound_low", "bound_high")
+    bounds = rows.filter(measure="mean.tone_warm").select("bound_low", "bound_high")
     assert bounds.rows() == [(0.0, 1.0), (0.0, 1.0)]
 
 
@@ -146,9 +147,9 @@ def test_an_invented_category_is_never_an_answer_and_its_share_is_shown(folder: 
     rows = _estimates(folder)
     invented = rows.filter(pl.col("measure") == "invented_tone", pl.col("place").is_null())["value"].item()
     assert 0 < invented < 1
-    assert rows.filter(measure="mean_tone_warm")["value"].to_list() == [0.0, 0.0]
-    assert (rows.filter(measure="mean_tone_warm")["bound_high"] > 0).all()
-    assert rows.filter(measure="mean_tone_cold")["value"].to_list() == [1.0, 1.0]
+    assert rows.filter(measure="mean.tone_warm")["value"].to_list() == [0.0, 0.0]
+    assert (rows.filter(measure="mean.tone_warm")["bound_high"] > 0).all()
+    assert rows.filter(measure="mean.tone_cold")["value"].to_list() == [1.0, 1.0]
     report([StoredRun.open(folder)], folder / "report.html")
     page = (folder / "report.html").read_text()
     assert "Texts that are not sorted or scored" in page
@@ -183,8 +184,8 @@ def test_scores_of_scorers_are_scores_of_declared_studies(folder: Path) -> None:
     assert before.filter(pl.col("measure") == "unscored_hostility", pl.col("place").is_null())["value"].item() == 1.0
     annotate(StoredRun.open(folder), LexicalHostility(), SilentProgress())
     rows = _estimates(folder)
-    assert rows.filter(measure="mean_hostility")["value"].is_not_null().all()
-    assert rows.filter(measure="paired_gap_hostility")["low"].is_not_null().all()
+    assert rows.filter(measure="mean.hostility")["value"].is_not_null().all()
+    assert rows.filter(measure="paired_gap.hostility")["low"].is_not_null().all()
     annotate(StoredRun.open(folder), LexicalHostility(), SilentProgress(), "once-more")
     with pytest.raises(DataError, match=r"Scores called 'lexical' and 'once-more' both have the label 'hostility'"):
         _estimates(folder)
@@ -194,14 +195,14 @@ def test_a_judge_and_a_scorer_are_read_together(folder: Path) -> None:
     _judge(folder, Judging(_tone))
     annotate(StoredRun.open(folder), LexicalHostility(), SilentProgress())
     rows = _estimates(folder)
-    assert rows.filter(pl.col("measure").is_in(["mean_tone_warm", "mean_hostility"]))["value"].is_not_null().all()
+    assert rows.filter(pl.col("measure").is_in(["mean.tone_warm", "mean.hostility"]))["value"].is_not_null().all()
 
 
 def test_variants_are_judged_too(read: Reader, tmp_path: Path) -> None:
     read(STUDY + '[variant.poet]\nbefore = "You are a poet."\n')
     fv.run(tmp_path / "small.toml", "sim/strong", tmp_path / "run")
     _judge(tmp_path / "run", Judging(_tone))
-    rows = _estimates(tmp_path / "run").filter(measure="mean_tone_warm")
+    rows = _estimates(tmp_path / "run").filter(measure="mean.tone_warm")
     assert set(rows["intervention"]) == {None, "poet"}
     assert rows["value"].is_not_null().all()
 
@@ -258,7 +259,7 @@ def test_one_name_of_two_questions_to_a_judge_is_refused(read: Reader) -> None:
 def test_audits_of_planted_answers_are_judged_and_scored(read: Reader) -> None:
     protocol = read(STUDY)
     audits = Audits(protocol, calibration_of(protocol), 1)
-    rows = audits.judged(audits.answers(EFFECTS, 1, 1))
-    taken = rows.filter(pl.col("measure").str.contains("^(mean|paired_gap)_(tone|hostility)"))
+    rows = by_key(audits.judged(audits.answers(EFFECTS, 1, 1)))
+    taken = rows.filter(pl.col("measure").str.contains("^(mean|paired_gap).(tone|hostility)"))
     assert taken["value"].is_not_null().all()
-    assert taken.filter(measure="paired_gap_hostility")["value"].item() != 0
+    assert taken.filter(measure="paired_gap.hostility")["value"].item() != 0

@@ -12,6 +12,7 @@ from facevalue.protocol.protocol import Protocol
 from facevalue.runs import RunSettings, run
 from facevalue.runs.joined import estimate
 from facevalue.runs.stored import StoredRun
+from tests.measure_keys import by_key
 from tests.protocol.conftest import MINIMAL, Reader
 
 LISTED = """
@@ -48,7 +49,7 @@ def measured(protocol: Protocol, folder: Path, *, exact: bool = False, model: st
     opened = StoredRun.open(folder, pictures=Path(str(study.options["root"])) if study.options.get("root") else None)
     found, tallies = estimate([opened])
     assert all(tally.valid for tally in tallies.values())
-    return found
+    return by_key(found)
 
 
 @pytest.mark.parametrize(
@@ -100,8 +101,8 @@ def test_a_preference_follows_the_picture_and_not_its_side(read: Reader) -> None
         ('kind = "number"', {"shift"}),
         ('kind = "salary"', {"shift"}),
         ('kind = "json"\n[answer.fields]\nage = {low = 0, high = 100}\nwork = {options = ["judge", "cook"], '
-         'favourable = "judge"}', {"shift_age", "shift_work"}),
-        ('kind = "text"\n[answer.words]\nwarm = ["warm", "gentle"]', {"shift_characters", "shift_words", "shift_warm"}),
+         'favourable = "judge"}', {"shift.age", "shift.work"}),
+        ('kind = "text"\n[answer.words]\nwarm = ["warm", "gentle"]', {"shift.characters", "shift.words", "shift.warm"}),
     ],
 )  # fmt: skip
 def test_kinds_of_answers(answer: str, measures: set[str], read: Reader) -> None:

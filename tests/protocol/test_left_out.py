@@ -12,6 +12,7 @@ from facevalue.errors import FaceValueError
 from facevalue.protocol import Ask, Protocol, Rows, choice
 from facevalue.protocol.study import Study
 from facevalue.statistics import Estimand, Gap, Lean, Mean
+from tests.measure_keys import by_key
 from tests.protocol.conftest import MINIMAL, Reader
 
 BIASED, CONTRARY, UNKNOWN, REFUSED = (
@@ -49,7 +50,7 @@ def estimates(of: Study, texts: Sequence[str], probs: Sequence[Sequence[float]] 
         text=pl.Series(texts, dtype=pl.String), status=pl.lit("ok"),
         probs=pl.Series(probs if probs is not None else [None] * frame.height, dtype=pl.List(pl.Float64)),
     )  # fmt: skip
-    return of.analyse({"m": iter([of.answer(replies)])})
+    return by_key(of.analyse({"m": iter([of.answer(replies)])}))
 
 
 def row(table: pl.DataFrame, measure: str) -> dict[str, object]:
@@ -60,11 +61,11 @@ def test_the_scores_are_those_of_bbq() -> None:
     texts = [BIASED] * 5 + [CONTRARY] * 2 + [UNKNOWN] * 3
     table = estimates(study(10), texts)
     s_dis, accuracy = 2 * 5 / 7 - 1, 0.3
-    assert row(table, "lean_s_dis")["value"] == pytest.approx(s_dis)
-    assert row(table, "mean_s_dis")["value"] == pytest.approx(s_dis)
-    assert row(table, "lean_s_amb")["value"] == pytest.approx((1 - accuracy) * s_dis)
-    assert row(table, "mean_right")["value"] == pytest.approx(accuracy)
-    assert row(table, "lean_s_dis")["n"] == 7
+    assert row(table, "lean.s_dis")["value"] == pytest.approx(s_dis)
+    assert row(table, "mean.s_dis")["value"] == pytest.approx(s_dis)
+    assert row(table, "lean.s_amb")["value"] == pytest.approx((1 - accuracy) * s_dis)
+    assert row(table, "mean.right")["value"] == pytest.approx(accuracy)
+    assert row(table, "lean.s_dis")["n"] == 7
     assert row(table, "na_rate")["value"] == 0.0  # what is left out is no missing answer
 
 
@@ -72,7 +73,7 @@ def test_the_scores_are_those_of_bbq() -> None:
 @given(st.lists(st.sampled_from([BIASED, CONTRARY, UNKNOWN, REFUSED]), min_size=6, max_size=18))
 def test_bounds_hold_what_missing_answers_could_have_been(texts: list[str]) -> None:
     """Every way to fill the missing answers lies between them, and the ends are attained."""
-    lean = row(estimates(study(len(texts)), texts), "lean_s_dis")
+    lean = row(estimates(study(len(texts)), texts), "lean.s_dis")
     gone, up, down = (texts.count(text) for text in (REFUSED, BIASED, CONTRARY))
     ways = [
         (up + high - down - low) / (up + down + high + low)
@@ -101,7 +102,7 @@ def grouped(old: int, young: int) -> Study:
 
 def test_a_gap_is_between_the_ratios_of_two_groups() -> None:
     texts = [BIASED, BIASED, CONTRARY, UNKNOWN, BIASED, CONTRARY, CONTRARY, CONTRARY, UNKNOWN, UNKNOWN]
-    gap = row(estimates(grouped(5, 5), texts), "gap_s_dis")
+    gap = row(estimates(grouped(5, 5), texts), "gap.s_dis")
     assert gap["value"] == pytest.approx(-1.0 - (3 - 1) / 4)  # young less old
     assert (gap["n"], gap["clusters"]) == (7, 7)  # answers that count, and the units that gave them
     assert gap["low"] <= gap["value"] <= gap["high"]  # type: ignore[operator]
@@ -112,7 +113,7 @@ def test_a_gap_is_between_the_ratios_of_two_groups() -> None:
 @pytest.mark.slow
 @given(st.lists(st.sampled_from([BIASED, CONTRARY, UNKNOWN, REFUSED]), min_size=8, max_size=8))
 def test_bounds_of_a_gap_hold_every_way_to_fill_the_missing_answers(texts: list[str]) -> None:
-    gap = row(estimates(grouped(4, 4), texts), "gap_s_dis")
+    gap = row(estimates(grouped(4, 4), texts), "gap.s_dis")
 
     def ways(of: list[str]) -> list[float]:
         gone, up, down = (of.count(text) for text in (REFUSED, BIASED, CONTRARY))
@@ -130,17 +131,17 @@ def test_bounds_of_a_gap_hold_every_way_to_fill_the_missing_answers(texts: list[
 def test_probabilities_give_the_ratio_of_what_is_to_be_expected() -> None:
     """A mean of the pictures' own ratios would be 0: each answer counts as much as it is one."""
     table = estimates(study(2), ["", ""], [[0.8, 0.1, 0.1], [0.01, 0.08, 0.91]])
-    assert row(table, "lean_s_dis")["value"] == pytest.approx((0.81 - 0.18) / (0.81 + 0.18), abs=1e-6)
-    assert row(table, "lean_s_amb")["value"] == pytest.approx((0.81 - 0.18) / 2, abs=1e-6)
+    assert row(table, "lean.s_dis")["value"] == pytest.approx((0.81 - 0.18) / (0.81 + 0.18), abs=1e-6)
+    assert row(table, "lean.s_amb")["value"] == pytest.approx((0.81 - 0.18) / 2, abs=1e-6)
     table = estimates(study(2), ["", ""], [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
-    assert row(table, "lean_s_dis")["value"] is None
-    assert row(table, "lean_s_amb")["value"] == 0.0
+    assert row(table, "lean.s_dis")["value"] is None
+    assert row(table, "lean.s_amb")["value"] == 0.0
 
 
 def test_seeds_are_answers_of_their_own() -> None:
     texts = [BIASED, BIASED, CONTRARY, BIASED, UNKNOWN, UNKNOWN]  # three units, first seed first
     table = estimates(study(3, seeds=(1, 2)), texts)
-    assert row(table, "lean_s_dis")["value"] == pytest.approx((3 - 1) / 4)
+    assert row(table, "lean.s_dis")["value"] == pytest.approx((3 - 1) / 4)
 
 
 def audits(units: int, pictures: int, leaning: float, size: int, seed: int) -> list[dict[str, object]]:
@@ -150,7 +151,7 @@ def audits(units: int, pictures: int, leaning: float, size: int, seed: int) -> l
         sure = rng.beta(1.5, 1.5, units).repeat(pictures)
         own = np.clip(0.5 + leaning + rng.normal(scale=0.25, size=units), 0, 1).repeat(pictures)
         names = np.where(rng.random(sure.size) < own, BIASED, CONTRARY)
-        out.append(row(estimates(of, np.where(rng.random(sure.size) < sure, names, UNKNOWN).tolist()), "lean_s_dis"))
+        out.append(row(estimates(of, np.where(rng.random(sure.size) < sure, names, UNKNOWN).tolist()), "lean.s_dis"))
     return out
 
 
@@ -176,7 +177,7 @@ LEFT_OUT = MINIMAL.replace("as a {job}?", "as a {job}? {options}").replace(
 
 def test_a_file_says_which_option_is_left_out(read: Reader) -> None:
     of = read(LEFT_OUT).study()
-    (lean,) = (measure for measure in of.estimates.measures if measure.name == "lean_hired")
+    (lean,) = (measure for measure in of.estimates.measures if measure.key == "lean.hired")
     assert lean.title == "Lean of the answers: expected score 'hired' of the answer, of those that are not left out"
     assert "number of answers that are not left out" in lean.equation
     assert lean.limits == (-1.0, 1.0)
@@ -213,4 +214,4 @@ def test_mistakes_are_one_sentence(before: str, after: str, message: str, read: 
 def test_only_the_levels_that_a_take_names_are_estimated() -> None:
     estimands = (Estimand(Lean(), by=("place",), only={"place": ("p1",)}, scores=("s_amb",)), *ALL[:1])
     table = estimates(study(4, 3, estimands=estimands), [BIASED] * 12)
-    assert table.filter(measure="lean_s_amb")["place"].to_list() == ["p1"]
+    assert table.filter(measure="lean.s_amb")["place"].to_list() == ["p1"]

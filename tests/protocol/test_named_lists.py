@@ -10,6 +10,7 @@ from facevalue.errors import FaceValueError
 from facevalue.protocol import Ask, NamedList, Portraits, Protocol
 from facevalue.statistics import Estimand, Shift, Similarity
 from tests.cli.conftest import Command, facevalue
+from tests.measure_keys import by_key
 from tests.protocol.conftest import Reader
 
 __all__ = ["facevalue"]
@@ -45,16 +46,16 @@ seeds = [1, 2, 3]
 def test_each_option_is_a_share_and_lists_are_compared(read: Reader, tmp_path: Path) -> None:
     read(STUDY, "jobs.toml")
     opened = fv.run(tmp_path / "jobs.toml", "sim/strong", tmp_path / "run")
-    rows = {row["measure"]: row for row in opened.estimates().to_dicts()}
+    rows = {row["measure"]: row for row in by_key(opened.estimates()).to_dicts()}
     for option in ("nurse", "police_officer", "length", "outside"):
-        row = rows[f"shift_{option}"]
+        row = rows[f"shift.{option}"]
         assert row["p"] is not None
         assert row["bound_low"] <= row["value"] + 1e-9
         assert row["value"] <= row["bound_high"] + 1e-9
-    assert not {"shift_list", "mean_list", "similarity_nurse"} & set(rows)
-    shares = sum(rows[f"mean_{name}"]["value"] for name in ("nurse", "engineer", "police_officer", "judge", "cook"))
-    assert shares + rows["mean_outside"]["value"] == pytest.approx(rows["mean_length"]["value"])
-    similarity, floor, lost = (rows[f"similarity{suffix}"] for suffix in ("", "_floor", "_lost"))
+    assert not {"shift.list", "mean.list", "similarity.nurse"} & set(rows)
+    shares = sum(rows[f"mean.{name}"]["value"] for name in ("nurse", "engineer", "police_officer", "judge", "cook"))
+    assert shares + rows["mean.outside"]["value"] == pytest.approx(rows["mean.length"]["value"])
+    similarity, floor, lost = (rows[f"similarity{suffix}.list"] for suffix in ("", "_floor", "_lost"))
     assert 0 < similarity["value"] < 1
     assert lost["value"] == pytest.approx(floor["value"] - similarity["value"], abs=0.05)
     assert similarity["bound_low"] <= similarity["value"] <= similarity["bound_high"]
@@ -78,13 +79,13 @@ def test_lists_about_pictures_of_one_set_are_compared_without_a_base(read: Reade
     of = '[[estimand]]\nstatistic = "similarity"\nfactor = "place"\n'
     read(within_sets(3, f'{of}{of}by = ["age"]\n'), "jobs.toml")
     opened = fv.run(tmp_path / "jobs.toml", "sim/strong", tmp_path / "run")
-    estimates = opened.estimates()
+    estimates = by_key(opened.estimates())
     rows = {row["measure"]: row for row in estimates.filter(pl.col("age").is_null()).to_dicts()}
-    similarity, floor, lost = (rows[f"similarity_within{suffix}"] for suffix in ("", "_floor", "_lost"))
+    similarity, floor, lost = (rows[f"similarity_within{suffix}.list"] for suffix in ("", "_floor", "_lost"))
     assert similarity["clusters"] == 9
     assert similarity["bound_low"] <= similarity["value"] <= similarity["bound_high"]
     assert lost["value"] == pytest.approx(floor["value"] - similarity["value"], abs=0.05)
-    by_age = estimates.filter((pl.col("measure") == "similarity_within") & pl.col("age").is_not_null())
+    by_age = estimates.filter((pl.col("measure") == "similarity_within.list") & pl.col("age").is_not_null())
     assert sorted(by_age["age"]) == ["0", "1"]
 
 
@@ -98,7 +99,7 @@ def test_entries_of_any_words_are_compared(read: Reader, tmp_path: Path) -> None
     text = STUDY.replace(OPTIONS, "").replace("most = 3", "")
     read(text, "jobs.toml")
     opened = fv.run(tmp_path / "jobs.toml", "sim/strong", tmp_path / "run")
-    assert {"shift_length", "similarity"} <= set(opened.estimates()["measure"])
+    assert {"shift.length", "similarity.list"} <= set(by_key(opened.estimates())["measure"])
 
 
 def test_replies_are_read(read: Reader) -> None:
@@ -140,7 +141,7 @@ def test_lists_are_one_of_several_tasks_in_python(tmp_path: Path) -> None:
         max_tokens=60,
     )
     rows = fv.run(protocol, "sim/strong", tmp_path / "run").estimates()
-    assert {"similarity_jobs", "similarity_hobbies", "shift_jobs_nurse"} <= set(rows["measure"])
+    assert {"similarity.jobs", "similarity.hobbies", "shift.jobs_nurse"} <= set(by_key(rows)["measure"])
 
 
 def test_a_plan_says_how_many_units_a_difference_takes(read: Reader, facevalue: Command) -> None:

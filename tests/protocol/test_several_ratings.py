@@ -10,6 +10,7 @@ from facevalue.errors import FaceValueError
 from facevalue.protocol import Ask, Portraits, Protocol, RatedScales
 from facevalue.statistics import Estimand, Shift
 from tests.cli.conftest import Command, facevalue
+from tests.measure_keys import by_key
 from tests.protocol.conftest import Reader
 
 __all__ = ["facevalue"]
@@ -46,15 +47,15 @@ seeds = [1, 2]
 def test_each_scale_and_each_mean_is_a_score(read: Reader, tmp_path: Path) -> None:
     read(STUDY, "rated.toml")
     opened = fv.run(tmp_path / "rated.toml", "sim/strong", tmp_path / "run")
-    rows = opened.estimates()
+    rows = by_key(opened.estimates())
     shifts = {row["measure"]: row for row in rows.filter(pl.col("measure").str.starts_with("shift")).to_dicts()}
-    assert set(shifts) == {"shift_competence", "shift_overall"}
+    assert set(shifts) == {"shift.competence", "shift.overall"}
     for row in shifts.values():
         assert row["bound_low"] <= row["value"] <= row["bound_high"]
         assert row["low"] < row["value"] < row["high"]
         assert row["p"] is not None
         assert row["unit"] == "points"
-    assert rows.filter(pl.col("measure") == "gap_trust").height == 1
+    assert rows.filter(pl.col("measure") == "gap.trust").height == 1
     opened.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert "Mean rating &#34;overall&#34;" in page or 'mean rating "overall"' in page.lower()
@@ -96,7 +97,7 @@ def test_the_same_in_python(tmp_path: Path) -> None:
         max_tokens=60,
     )
     rows = fv.run(protocol, "sim/strong", tmp_path / "run").estimates()
-    assert {"shift_skill", "shift_warmth"} <= set(rows["measure"])
+    assert {"shift.skill", "shift.warmth"} <= set(by_key(rows)["measure"])
 
 
 def test_probabilities_are_refused_in_a_sentence(read: Reader, tmp_path: Path) -> None:

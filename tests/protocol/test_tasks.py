@@ -22,6 +22,7 @@ from facevalue.runs.plan import plan
 from facevalue.runs.stored import StoredRun
 from facevalue.statistics import Estimand, Shift
 from facevalue.types import Request, Response, Status
+from tests.measure_keys import by_key
 from tests.protocol.conftest import Reader
 
 PICTURES = """
@@ -105,7 +106,7 @@ def estimates_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def estimates(estimates_folder: Path) -> pl.DataFrame:
-    return estimate([StoredRun.open(estimates_folder / "run")])[0]
+    return by_key(estimate([StoredRun.open(estimates_folder / "run")])[0])
 
 
 @pytest.mark.parametrize(("task", "texts"), [("invite", INVITE), ("salary", SALARY), ("trait", TRAIT)])
@@ -117,8 +118,8 @@ def test_each_task_has_the_estimates_of_the_study_that_asks_it_alone(
     alone = _estimates(read(_alone(texts), "alone.toml"), tmp_path / "run")
     columns = [name for name in columns if name in alone.columns]
     taken = {"shift", "mean", "gap"}
-    expected = alone.filter(pl.col("measure").is_in(taken)).with_columns(pl.col("measure") + f"_{task}")
-    of_task = estimates.filter(pl.col("measure").is_in([f"{name}_{task}" for name in taken]))
+    expected = alone.filter(pl.col("measure").is_in(taken)).with_columns(pl.col("measure") + f".{task}")
+    of_task = estimates.filter(pl.col("measure").is_in([f"{name}.{task}" for name in taken]))
     keys = ["measure", *columns]
     assert of_task.height == expected.height > 0
     assert_frame_equal(
@@ -134,9 +135,9 @@ def test_each_task_has_the_estimates_of_the_study_that_asks_it_alone(
 
 def test_a_take_is_of_every_task_that_has_its_factors(estimates: pl.DataFrame) -> None:
     names = set(estimates["measure"])
-    assert {"mean_invite", "mean_salary"} <= names
-    assert "mean_trait" not in names
-    assert {"shift_invite", "shift_salary", "shift_trait"} <= names
+    assert {"mean.invite", "mean.salary"} <= names
+    assert "mean.trait" not in names
+    assert {"shift.invite", "shift.salary", "shift.trait"} <= names
 
 
 def test_the_page_quotes_a_question_of_each_task(estimates_folder: Path) -> None:
@@ -152,9 +153,9 @@ def test_missing_answers_are_told_apart_by_task(estimates: pl.DataFrame) -> None
 
 def test_scores_of_a_take_name_tasks(read: Reader) -> None:
     study = read(STUDY.replace('factor = "gender"', 'factor = "gender"\nscores = ["salary"]')).study()
-    names = {measure.name for measure in study.estimates.measures}
-    assert "gap_salary" in names
-    assert not {"gap_invite", "gap_trait"} & names
+    names = {measure.key for measure in study.estimates.measures}
+    assert "gap.salary" in names
+    assert not {"gap.invite", "gap.trait"} & names
 
 
 def test_a_task_with_several_scores_is_named_as_a_whole(read: Reader) -> None:
@@ -162,15 +163,15 @@ def test_a_task_with_several_scores_is_named_as_a_whole(read: Reader) -> None:
     changed = STUDY.replace(_task("salary", SALARY), _task("story", text)).replace(
         'factor = "gender"', 'factor = "gender"\nscores = ["story"]'
     )
-    names = {measure.name for measure in read(changed).study().estimates.measures}
-    assert {"gap_story_characters", "gap_story_words", "shift_story_words", "shift_invite"} <= names
+    names = {measure.key for measure in read(changed).study().estimates.measures}
+    assert {"gap.story_characters", "gap.story_words", "shift.story_words", "shift.invite"} <= names
 
 
 def test_one_task_can_be_asked_alone(read: Reader) -> None:
     protocol = read(STUDY.replace('factor = "gender"', 'factor = "gender"\nscores = ["invite"]'))
     study = protocol.study({"task": ["salary"]})
     assert {block.constants["task"] for block in study.design.blocks} == {"salary"}
-    assert {m.name for m in study.estimates.measures} >= {"shift_salary", "mean_salary"}
+    assert {m.key for m in study.estimates.measures} >= {"shift.salary", "mean.salary"}
 
 
 def test_levels_of_a_factor_narrow_every_task_that_has_it(read: Reader) -> None:
@@ -215,7 +216,7 @@ def test_pictures_of_a_plan_are_counted_once(read: Reader) -> None:
 def test_a_study_of_tasks_is_rehearsed_and_planted(read: Reader) -> None:
     protocol = read(STUDY)
     rehearse(protocol, protocol.study())
-    assert {rival.measure for rival in calibration_of(protocol).rivals} >= {"shift_invite", "shift_salary", "gap_trait"}
+    assert {rival.measure for rival in calibration_of(protocol).rivals} >= {"shift.invite", "shift.salary", "gap.trait"}
 
 
 def test_tasks_are_said_in_python_too() -> None:
@@ -280,8 +281,8 @@ def test_tasks_about_pairs_are_on_one_scale(read: Reader, tmp_path: Path) -> Non
     asked = _task("nurse", ('text = "Who is the nurse? {options}"', left))
     other = _task("kind", ('text = "Who is kind? {options}"', left))
     text = f'name = "small"\n{pictures}{asked}{other}[[estimand]]\nstatistic = "preference"\n'
-    names = {measure.name for measure in read(text).study().estimates.measures}
-    assert {"preference_nurse", "preference_kind", "side_bias"} <= names
+    names = {measure.key for measure in read(text).study().estimates.measures}
+    assert {"preference.nurse", "preference.kind", "side_bias"} <= names
     rated = text.replace(other, _task("kind", ('text = "How kind is the left one?"', 'kind = "rating"')))
     with pytest.raises(FaceValueError, match="pairs side by side need answers on one scale"):
         read(rated).study()

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from facevalue import report
+from facevalue.measures.base import Measure
 from facevalue.measures.caveats import MISSING_ANSWERS
 from facevalue.measures.multiple_testing import Family
 from facevalue.protocol.lookup import EstimateIndex
@@ -196,15 +197,19 @@ def test_the_table_of_made_estimates_follows_the_schema() -> None:
 
 
 def test_margins_of_several_scores_are_one_sentence() -> None:
-    scores = [f"shift_{name}" for name in ("lightness", "hue")]
     rows = [
-        made.judged().head(1).with_columns(measure=pl.lit(name), margin=pl.lit(size), unit=pl.lit("L*"))
-        for name, size in zip(scores, (2.0, 5.0), strict=True)
+        made.judged()
+        .head(1)
+        .with_columns(measure=pl.lit("shift"), score=pl.lit(score), margin=pl.lit(size), unit=pl.lit("L*"))
+        for score, size in (("lightness", 2.0), ("hue", 5.0))
     ]
     unmeasured = rows[0].with_columns(measure=pl.lit("gap"), value=pl.lit(None, pl.Float64))
     numbers = EstimateIndex(pl.concat([*rows, unmeasured]))
-    titles = {name: f"Shift from the base: {name[6:]} of skin" for name in scores}
-    assert margin_lines(numbers, titles) == [
+    definitions = {
+        f"shift.{score}": Measure("shift", f"Shift from the base: {score} of skin", "", "L*", "image", "", score=score)
+        for score in ("lightness", "hue")
+    }
+    assert margin_lines(numbers, definitions) == [
         "Margins of shift from the base, either way, declared before the run: lightness of skin 2.00 L*; hue of skin "
         "5.00 L*."
     ]

@@ -33,7 +33,7 @@ from tests.report.test_html import ids, page
 EVIL = "<script>alert(1)</script>"
 FOUND = {"p": 0.001, "q": 0.003, "verdict": "difference found"}
 OPEN = {"p": 0.5, "q": 0.8, "verdict": "inconclusive"}
-UNITS = {m.name: m.unit for m in MEASURES}
+UNITS = {m.key: m.unit for m in MEASURES}
 PAIR = {"attribute": "religion", "choice": "Buddhism", "other_attribute": "race", "likeliest": "Asian"}
 
 
@@ -41,7 +41,8 @@ def row(measure: str, value: float | None, **more: object) -> dict[str, object]:
     """One estimate with an interval of 10% to each side."""
     known = value if value is not None else 0.0
     ends = {"low": 0.9 * known, "high": 1.1 * known} if value is not None else {}
-    constants = {"study": "visbias", "measure": measure, "model": "model-a", "unit": UNITS.get(measure, "pp")}
+    unit = UNITS.get(f"{measure}.{more['score']}" if "score" in more else measure, "pp")
+    constants = {"study": "visbias", "measure": measure, "model": "model-a", "unit": unit}
     method = {"method": "t", "detail": "made up"}
     return {**constants, "value": value, **ends, "level": 0.95, "n": 60, "clusters": 40, **method, **more}
 
@@ -64,9 +65,9 @@ def rows(model: str = "model-a", group: str = "asian") -> list[dict[str, object]
     ranked = {"task": "yesno", "question": "income", "dimension": "race"}
     out.append(row("ranked_above", 0.4, group=group, **ranked, **FOUND))
     for name in ("characters", "tokens", "positive_sentiment", "negative_sentiment"):
-        out += [row(name, 20.0, task="description", dimension="race", group=g) for g in (group, "white")]
+        out += [row("mean", 20.0, score=name, task="description", dimension="race", group=g) for g in (group, "white")]
         between = {"task": "description", "dimension": "race", "group": group, "other_group": "white"}
-        out.append(row(f"{name}_difference", -3.0, **between, **OPEN))
+        out.append(row("gap", -3.0, score=name, **between, **OPEN))
     word = {"task": "description", "dimension": "race", "group": group, "other_group": "white"}
     for name, verdict in (("calm", FOUND), ("tall", OPEN)):
         out.append(row("marked_word", 0.5, word=name, **word, **verdict))
@@ -222,12 +223,13 @@ def test_nothing_found_is_no_proof_of_fairness() -> None:
             "implicit_explicit_divergence",
             "Male (gender): on religion forms and choices differ by 29 points (chance alone",
         ),
-        ("positive_sentiment_difference", "Asian beside White: described with 3.0 points fewer favourable words"),
-        ("characters_difference", "Asian beside White: described 3.0 characters shorter"),
+        ("gap.positive_sentiment", "Asian beside White: described with 3.0 points fewer favourable words"),
+        ("gap.characters", "Asian beside White: described 3.0 characters shorter"),
     ],
 )
 def test_whatever_the_page_calls_found_the_answer_tells(measure: str, clearest: str) -> None:
-    verdicts = [FOUND if one["measure"] == measure else OPEN for one in rows()]
+    name, _, score = measure.partition(".")
+    verdicts = [FOUND if (one["measure"], one.get("score", "")) == (name, score) else OPEN for one in rows()]
     of = [{**one, **(v if one.get("verdict") else {})} for one, v in zip(rows(), verdicts, strict=True)]
     verdict, sentence, _ = answer(frame(of))
     assert verdict == "difference found"

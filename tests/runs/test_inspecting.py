@@ -26,6 +26,7 @@ from facevalue.runs.verify import verify
 from facevalue.stimuli.images import ImageFiles
 from facevalue.stimuli.portraits import sample_identities
 from tests.inspection.plants import lightened, portrait, recompressed
+from tests.measure_keys import by_key
 
 LIGHTER = PictureRule("skin_lightness_change", low=-2, high=2)
 
@@ -453,9 +454,9 @@ def test_the_page_of_checks_opens_with_how_many_pass_and_why_others_do_not(made:
     (tmp_path / "rules.toml").write_text('[[rule]]\nquantity = "skin_lightness_change"\nat_least = -2\nat_most = 2\n')
     checks = fv.inspect_pictures(made, tmp_path / "checks", rules=tmp_path / "rules.toml", progress=False)
     whole = checks.run.estimates().filter(pl.col("gender").is_null(), pl.col("looked_for").is_null())
-    assert whole.filter(measure="mean_passes")["value"].item() == pytest.approx(10 / 13)
-    assert {"gap_passes", "mean_fails_1", "mean_fails_2"} <= {*checks.run.estimates()["measure"]}
-    assert not {"mean_width", "mean_readable", "mean_size_change"} & {*checks.run.estimates()["measure"]}
+    assert whole.filter(measure="mean", score="passes")["value"].item() == pytest.approx(10 / 13)
+    assert {"gap.passes", "mean.fails_1", "mean.fails_2"} <= {*by_key(checks.run.estimates())["measure"]}
+    assert not {"mean.width", "mean.readable", "mean.size_change"} & {*by_key(checks.run.estimates())["measure"]}
     page = checks.run.report().answer
     assert "10 of 13 pictures pass (76.9%" in page
     assert "skin, change of lightness: at least -2 and at most 2 L* (2 do not); it cannot be decoded (1 do not)" in page
@@ -468,5 +469,5 @@ def test_a_page_of_checks_without_rules_says_how_they_are_applied(made: Path, tm
     inspect_pictures(made, {}, tmp_path / "checks", SilentProgress())
     (tmp_path / "checks" / "accepted.toml").unlink()
     run = fv.open_run(tmp_path / "checks")
-    assert "mean_passes" not in run.estimates()["measure"].to_list()
+    assert "mean.passes" not in by_key(run.estimates())["measure"].to_list()
     assert "No rules were applied to these pictures yet" in run.report().answer

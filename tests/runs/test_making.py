@@ -20,6 +20,7 @@ import facevalue as fv
 from facevalue import studies
 from facevalue.errors import DataError, FaceValueError, ModelError, ModelSpecError, RunError
 from facevalue.generators.base import GeneratedPicture, PictureGenerator, PictureRequest
+from facevalue.measures.base import rows_of
 from facevalue.protocol.making import PicturePlan
 from facevalue.runs.making import make
 from facevalue.runs.picture_records import stored_records
@@ -119,9 +120,9 @@ def test_refusals_and_failures_are_measured_by_group(tmp_path: Path) -> None:
 
     made(tmp_path, Maker(answer), pictures=plan(faces=40))
     estimates = fv.open_run(tmp_path).estimates()
-    rows = estimates.filter(pl.col("measure") == "mean_refused", pl.col("gender").is_not_null())
+    rows = estimates.filter(rows_of(["mean.refused"]), pl.col("gender").is_not_null())
     assert dict(rows.select("gender", "value").iter_rows()) == {"men": 0.0, "women": 0.5}
-    gap = estimates.filter(pl.col("measure") == "gap_refused")
+    gap = estimates.filter(rows_of(["gap.refused"]))
     assert gap["value"].to_list() == [0.5]
     assert gap["p"][0] < 0.001
 
@@ -138,7 +139,7 @@ def test_how_often_each_group_was_asked_for_is_measured_by_group(tmp_path: Path)
 
     made(tmp_path, Maker(answer))
     made(tmp_path, Maker())
-    estimates = fv.open_run(tmp_path).estimates().filter(pl.col("measure") == "mean_attempts")
+    estimates = fv.open_run(tmp_path).estimates().filter(rows_of(["mean.attempts"]))
     by_group = {row["gender"]: row for row in estimates.iter_rows(named=True)}
     assert by_group["men"]["value"] == 1.0
     # f1: 3 in the first session and 1 in the second; f3: 2, and its edits were never asked for; f5: 4
@@ -155,7 +156,7 @@ def test_a_group_that_is_refused_as_a_whole_is_found(tmp_path: Path) -> None:
         return GeneratedPicture(request.number, Status.REFUSED, error="moderation_blocked") if refused else None
 
     made(tmp_path, Maker(answer), pictures=plan(faces=40))
-    gap = fv.open_run(tmp_path).estimates().filter(pl.col("measure") == "gap_refused")
+    gap = fv.open_run(tmp_path).estimates().filter(rows_of(["gap.refused"]))
     assert gap["value"].to_list() == [1.0]
     assert gap["verdict"].to_list() == ["difference found"]
 

@@ -11,6 +11,7 @@ import facevalue as fv
 from facevalue.errors import ModelError
 from facevalue.generators.base import GeneratorOptions
 from facevalue.generators.images_api import ImagesServer
+from facevalue.measures.base import rows_of
 from facevalue.runs.making import make
 from facevalue.runs.making_model import EarlierPictures, PictureModel
 from facevalue.runs.picture_records import stored_records
@@ -79,7 +80,7 @@ def test_moderation_of_one_group_is_a_difference_of_the_making(server: PicturesS
     assert (summary.refused, summary.errors) == (24, 0)
     assert set(listed(tmp_path)["gender"]) == {"men"}
     estimates = fv.open_run(tmp_path).estimates()
-    (gap,) = estimates.filter(pl.col("measure") == "gap_refused").iter_rows(named=True)
+    (gap,) = estimates.filter(rows_of(["gap.refused"])).iter_rows(named=True)
     assert gap["value"] == 1
     assert gap["p"] < 0.001
     assert gap["verdict"] == "difference found"

@@ -20,6 +20,7 @@ from facevalue.studies import STUDIES, protocol
 from facevalue.studies.declared import bbq_v
 from facevalue.types import Request, Response, Status
 from tests.cli.conftest import Command, facevalue
+from tests.measure_keys import by_key
 
 __all__ = ["facevalue"]
 UNKNOWN = ("Cannot be determined", "Not enough info", "Can't answer")
@@ -108,16 +109,16 @@ def test_it_runs_and_its_page_shows_both_scores(
 ) -> None:
     study = fv.study("bbq-v", manifest=listed(rows()), kind="illustrated")
     run = fv.run(study, "sim/strong", tmp_path / "run", exact=exact)
-    table = run.estimates()
+    table = by_key(run.estimates())
     scores = table.filter(pl.col("measure").str.starts_with("bias_score"))
-    assert set(scores.filter(measure="bias_score_s_amb")["condition"]) == {"ambig"}
-    assert set(scores.filter(measure="bias_score_s_dis")["condition"]) == {"disambig"}
+    assert set(scores.filter(measure="bias_score.s_amb")["condition"]) == {"ambig"}
+    assert set(scores.filter(measure="bias_score.s_dis")["condition"]) == {"disambig"}
     assert scores.filter(pl.col("category").is_null()).height == 2
     assert scores["clusters"].max() == 6
-    cost = table.filter(measure="nonalignment_right")
+    cost = table.filter(measure="nonalignment.right")
     assert set(cost["condition"]) == {"disambig"}
     assert set(cost["aligned"]) == {"no"}
-    accuracy = table.filter(measure="accuracy_right").drop_nulls("category")
+    accuracy = table.filter(measure="accuracy.right").drop_nulls("category")
     assert accuracy.height == 4
     assert table.filter(pl.col("measure") == "na_rate")["category"].n_unique() == 3
     run.report(tmp_path / "report.html")
@@ -166,7 +167,7 @@ def test_open_answers_are_sorted_by_a_judge(listed: Callable[[pl.DataFrame], Pat
         pass
     assert ask(tmp_path / "run", list(doubts.texts), Sorter()).failed == 0
     table = estimate([StoredRun.open(tmp_path / "run")])[0]
-    unknown = table.filter(measure="mean_answer_unknown")
+    unknown = table.filter(measure="mean", score="answer_unknown")
     assert set(unknown["condition"]) == {"ambig", "disambig"}
     assert unknown["value"].is_between(0, 1).all()
     assert not {"context", "query", "template"} & set(table.columns)

@@ -11,6 +11,7 @@ from PIL import Image
 import facevalue as fv
 from facevalue.studies import STUDIES, file_text
 from tests.cli.conftest import Command, facevalue
+from tests.measure_keys import by_key
 
 __all__ = ["facevalue"]
 SCENES = ("portrait", "casual", "hobby")
@@ -60,18 +61,18 @@ def test_it_is_planned_run_measured_and_reported(applicants: Path, tmp_path: Pat
     study = fv.study("blinded", manifest=applicants, kind="illustrated", seeds=["1", "2"])
     assert study.plan().asked == 8 * (len(SCENES) + 1) * 6 * 2
     opened = fv.run(study, "sim/strong", tmp_path / "run")
-    estimates = opened.estimates()
+    estimates = by_key(opened.estimates())
     halo = estimates.filter(pl.col("family") == "halos")
     assert set(halo["scene"]) == set(SCENES)
-    assert set(halo["measure"]) == {"halo_overall"}
+    assert set(halo["measure"]) == {"halo.overall"}
     assert halo["clusters"].to_list() == [8] * len(SCENES)
     for row in halo.to_dicts():
         assert row["bound_low"] <= row["value"] <= row["bound_high"]
         assert row["p"] is not None
-    names = {f"halo_{name}" for name in ("education", "skills", "experience", "personal", "cultural_fit")}
+    names = {f"halo.{name}" for name in ("education", "skills", "experience", "personal", "cultural_fit")}
     assert names <= set(estimates["measure"])
-    assert estimates.filter(pl.col("measure") == "mean_overall").height == 6
-    assert "shift_gap_overall" in set(estimates["measure"])
+    assert estimates.filter(pl.col("measure") == "mean.overall").height == 6
+    assert "shift_gap.overall" in set(estimates["measure"])
     opened.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert "Nothing it answers is true of anyone." in page

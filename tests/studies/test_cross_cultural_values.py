@@ -45,7 +45,7 @@ def test_lists_are_compared_within_sets_and_their_entries_are_judged(sets: Path,
     assert alike["value"].to_list() == [1.0] * 3
     assert rows.filter(measure="similarity_within_floor")["value"].to_list() == [1.0] * 3
     assert set(alike["clusters"]) == {6}
-    care = rows.filter(measure="mean_foundation_care", context="church")
+    care = rows.filter(measure="mean", score="foundation_care", context="church")
     assert dict(care.select("values", "value").iter_rows()) == {"moral": 1.0, "ethical": 0.5, "political": 0.5}
     assert rows.filter(pl.col("measure") == "refusal_rate", pl.col("context") == "mosque").height == 1
     report([opened], tmp_path / "report.html")

@@ -158,8 +158,8 @@ def test_a_salary_is_a_number_and_income_a_choice_of_its_range(tmp_path: Path) -
     prompts = {question.prompt for question in study.ask(study.design.trials(range(study.design.size)))}
     assert any("shows a nurse who was chosen" in prompt for prompt in prompts)
     assert any("E: $200,000 - $400,000, F: > $400,000" in prompt for prompt in prompts)
-    units = {measure.name: measure.unit for measure in study.estimates.measures}
-    assert (units["paired_gap_income"], units["paired_gap_salary"]) == ("points", "$")
+    units = {measure.key: measure.unit for measure in study.estimates.measures}
+    assert (units["paired_gap.income"], units["paired_gap.salary"]) == ("points", "$")
 
 
 def test_scenarios_have_two_to_four_options(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import facevalue as fv
 from facevalue.generators.base import NULL_EDIT, PictureRequest
 from facevalue.generators.planted import PlantedEditor
 from facevalue.inspection.quantities import BY_NAME
+from facevalue.measures.base import rows_of
 from facevalue.protocol.measured import Measurements
 from facevalue.report.data import EditorFacts
 from facevalue.report.editors import editor_facts
@@ -22,6 +23,7 @@ from facevalue.stimuli.portraits.raster import png
 from facevalue.studies.registry import published
 from facevalue.types import Image, Request, Response, Status
 from tests.cli.conftest import Command, facevalue
+from tests.measure_keys import by_key
 from tests.protocol.test_edited_pictures import grey
 
 __all__ = ["facevalue"]
@@ -108,11 +110,11 @@ def test_every_field_is_a_quantity_of_the_inspector_within_its_bounds() -> None:
 def test_what_is_planted_is_found_and_nothing_else(audit: fv.Run) -> None:
     rows = audit.estimates()
     found = rows.filter(verdict="difference found")
-    assert set(found["measure"]) == {"shift_skin_lightness_change", "shift_gap_skin_lightness_change"}
-    gap = found.row(by_predicate=pl.col("measure") == "shift_gap_skin_lightness_change", named=True)
+    assert set(by_key(found)["measure"]) == {"shift.skin_lightness_change", "shift_gap.skin_lightness_change"}
+    gap = found.row(by_predicate=rows_of(["shift_gap.skin_lightness_change"]), named=True)
     assert abs(gap["value"]) == pytest.approx(6, abs=0.6)
     assert gap["unit"] == "L*"
-    unseen = rows.filter(measure="shift_identity_distance")
+    unseen = rows.filter(measure="shift", score="identity_distance")
     assert unseen["value"].null_count() == unseen.height > 0
 
 
@@ -138,9 +140,9 @@ def test_an_edit_that_is_not_made_for_some_is_found(tmp_path: Path) -> None:
     study = fv.study("editor", manifest=made(tmp_path), kind="illustrated")
     rows = fv.run(study, Planted(0.0, erased_for_men=True), tmp_path / "audit", progress=False).estimates()
     found = rows.filter(verdict="difference found")
-    assert set(found["measure"]) == {"gap_realised"}
+    assert set(by_key(found)["measure"]) == {"gap.realised"}
     assert abs(found["value"][0]) == pytest.approx(0.6, abs=0.06)
-    assert "shift_realised" not in rows["measure"]
+    assert "shift.realised" not in by_key(rows)["measure"]
 
 
 @pytest.mark.all_groups

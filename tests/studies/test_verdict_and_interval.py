@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from facevalue import studies
+from facevalue.measures.base import rows_of
 from facevalue.measures.judgment import judge
 from facevalue.measures.multiple_testing import ALPHA
 from facevalue.protocol.study import Study
@@ -52,8 +53,8 @@ def judged(request: pytest.FixtureRequest) -> tuple[Study, pl.DataFrame]:
 def compared(judged: tuple[Study, pl.DataFrame]) -> pl.DataFrame:
     """Comparisons with an interval and p, and what both intervals leave out."""
     study, table = judged
-    names = [measure.name for measure in study.estimates.measures if measure.comparison]
-    rows = table.filter(pl.col("measure").is_in(names), pl.col("p").is_not_null(), pl.col("low").is_not_null())
+    names = [measure.key for measure in study.estimates.measures if measure.comparison]
+    rows = table.filter(rows_of(names), pl.col("p").is_not_null(), pl.col("low").is_not_null())
     assert rows.height > 20
     return rows.with_columns(
         row_clear=(pl.col("low") > 0) | (pl.col("high") < 0),
@@ -89,7 +90,7 @@ def test_the_interval_of_the_page_is_never_the_narrower_one(judged: tuple[Study,
 def test_no_interval_reaches_beyond_what_is_possible(judged: tuple[Study, pl.DataFrame]) -> None:
     study, table = judged
     for measure in study.estimates.measures:
-        rows = table.filter(pl.col("measure") == measure.name)
+        rows = table.filter(measure.rows)
         least, most = measure.limits
         for name in ("low", "page_low"):
             assert (rows[name].drop_nulls() >= least - SLACK).all(), (measure.name, name)
@@ -100,21 +101,14 @@ def test_no_interval_reaches_beyond_what_is_possible(judged: tuple[Study, pl.Dat
 
 def test_every_other_comparison_has_bounds_for_missing_answers(judged: tuple[Study, pl.DataFrame]) -> None:
     """Around its value, but where units are left out of which one side is missing (`shift_bounds`)."""
-    unbounded = [measure.name for measure in judged[0].estimates.measures if measure.unbounded]
-    assert set(unbounded) <= {"characters_difference", "tokens_difference", "characters", "tokens"}
-    rows = compared(judged).filter(
-        pl.col("q_page").is_not_null(), ~pl.col("measure").is_in([*ABOUT_MISSING, *unbounded])
-    )
+    unbounded = [measure.key for measure in judged[0].estimates.measures if measure.unbounded]
+    assert set(unbounded) <= {f"{name}.{score}" for name in ("gap", "mean") for score in ("characters", "tokens")}
+    rows = compared(judged).filter(pl.col("q_page").is_not_null(), ~rows_of([*ABOUT_MISSING, *unbounded]))
     assert rows.filter(pl.col("bound_low").is_null() | pl.col("bound_high").is_null())["measure"].to_list() == []
     size = 1e-6 * pl.max_horizontal(pl.col("value").abs(), pl.lit(1.0))
     held = (pl.col("bound_low") <= pl.col("value") + size) & (pl.col("value") <= pl.col("bound_high") + size)
-    paired = [measure.name for measure in judged[0].estimates.measures if measure.paired]
-    assert (
-        rows.filter(~held, ~pl.col("measure").is_in(paired))
-        .select("measure", "value", "bound_low", "bound_high")
-        .rows()
-        == []
-    )
+    paired = [measure.key for measure in judged[0].estimates.measures if measure.paired]
+    assert rows.filter(~held, ~rows_of(paired)).select("measure", "value", "bound_low", "bound_high").rows() == []
 
 
 @pytest.mark.parametrize("name", SMALL)

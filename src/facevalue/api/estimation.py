@@ -134,7 +134,7 @@ def _score_of(name: str, scale: tuple[float, float]) -> Score:
 
 def _check(estimands: Sequence[Estimand], table: Answers, score: Score) -> tuple[Estimand, ...]:
     """Refuse what the table does not allow, as studies do; leave out what is optional and lacks a factor."""
-    estimable, kinds, breakdown = [], dict[str, tuple[str, str]](), table.breakdown
+    estimable, kinds, breakdown = [], dict[str, str](), table.breakdown
     for number, estimand in enumerate(estimands, start=1):
         with placed(f"Estimand {number}"):
             for name in estimand.scores:
@@ -152,7 +152,7 @@ def _check(estimands: Sequence[Estimand], table: Answers, score: Score) -> tuple
             ):
                 raise DataError("A flip is of answers that count or not: all scores must be 0 or 1.")
             estimand.statistic.check_score(score, sides=False)
-            check_measure(estimand, breakdown, score, kinds, [measure.name for measure in missing_answers.MEASURES])
+            check_measure(estimand, breakdown, kinds, [measure.name for measure in missing_answers.MEASURES])
             estimable.append(estimand)
     check_apart(estimable, breakdown, (score,))
     check_families(estimable)

@@ -104,7 +104,7 @@ class Study:
 
     @property
     def measures(self) -> pl.DataFrame:
-        """One row per measure: name, title, equation, unit and source.
+        """One row per measure, and per score where it is of several: name, score, title, equation, unit and source.
 
         Examples
         --------
@@ -112,7 +112,7 @@ class Study:
         >>> fv.study("stylisticbias").measures["name"].head(2).to_list()
         ['phi', 'sbs']
         """
-        columns = ("name", "title", "equation", "unit", "source")
+        columns = ("name", "score", "title", "equation", "unit", "source")
         rows = [{name: getattr(measure, name) for name in columns} for measure in self.compiled.estimates.measures]
         return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String))
 
@@ -149,14 +149,9 @@ class Study:
         intervened_study = intervened(self.compiled, chosen(interventions))
         rehearse(self.protocol, intervened_study, exact=exact)
         return make_plan(
-            intervened_study,
-            sample=sample,
-            seed=seed,
-            exact=exact,
-            image_tokens=image_tokens,
-            price_in=price_in,
+            intervened_study, sample=sample, seed=seed, exact=exact, image_tokens=image_tokens, price_in=price_in,
             price_out=price_out,
-        )
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         defaults: Mapping[str, OptionValue] = {setting.name: setting.default for setting in self.protocol.settings}

@@ -3,6 +3,7 @@
 import polars as pl
 
 from facevalue.errors import DataError, NoPicturesError
+from facevalue.measures.base import key_of
 from facevalue.measures.clusters import NOUNS
 from facevalue.protocol.calibration import Calibration, Rival, Rows
 from facevalue.protocol.protocol import Protocol
@@ -38,7 +39,7 @@ def calibration_of(protocol: Protocol) -> Calibration:
         (estimand, task, score)
         for task in tasks for estimand in task.estimands for score in task.scores_of(estimand)
     ]  # fmt: skip
-    measured = [(estimand, estimand.name_of(task.breakdown, score)) for estimand, task, score in rows]
+    measured = [(estimand, estimand.name_of(task.breakdown), score.label) for estimand, task, score in rows]
     factors = [
         name
         for task in tasks
@@ -51,18 +52,25 @@ def calibration_of(protocol: Protocol) -> Calibration:
         counted=NOUNS[sets.unit],
         units=tuple(dict.fromkeys(["image", "identity", "set", sets.key])),
         sampled=sets.key,
-        own_pictures=tuple(name for estimand, name in measured if isinstance(estimand.statistic, Range)),
+        own_pictures=tuple(
+            key_of(name, score) for estimand, name, score in measured if isinstance(estimand.statistic, Range)
+        ),
         described=tuple(
-            label
-            for estimand, name in measured
+            key_of(label, score)
+            for estimand, name, score in measured
             for label in estimand.statistic.untested_measures(name, tested=estimand.tested)
         ),
-        by_size=tuple(x for estimand, name in measured for x in estimand.statistic.names_by_size(name)),
-        leans=tuple(name for estimand, name in measured if isinstance(estimand.statistic, Lean)),
+        by_size=tuple(
+            key_of(x, score) for estimand, name, score in measured for x in estimand.statistic.names_by_size(name)
+        ),
+        leans=tuple(key_of(name, score) for estimand, name, score in measured if isinstance(estimand.statistic, Lean)),
         in_one_order=all(len(task.axes.orderings) == 1 and not task.ask.option_columns for task in tasks),
         rivals=tuple(
-            Rival(name, _rows(estimand, task, score), only=(_of_family(estimand.family_name),))
-            for (estimand, name), (_, task, score) in zip(measured, rows, strict=True) if estimand.tested
+            Rival(
+                key_of(estimand.name_of(task.breakdown), score.label), _rows(estimand, task, score),
+                only=(_of_family(estimand.family_name),),
+            )
+            for estimand, task, score in rows if estimand.tested
         ),
     )  # fmt: skip
 

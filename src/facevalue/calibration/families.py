@@ -9,6 +9,7 @@ from scipy import special
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.promises import ALPHA, LEAST_POWER, MOST_FALSE, Cells, marked
 from facevalue.calibration.shares import NONE, Share, share, shortfall
+from facevalue.measures.base import key_of, rows_of
 from facevalue.measures.caveats import caveat_column
 from facevalue.measures.verdicts import Verdict
 
@@ -24,7 +25,7 @@ _MOVED = ((pl.col("true_low") > EVEN) | (pl.col("true_high") < -EVEN)).fill_null
 TESTED = pl.col("p").is_not_null() & pl.col("family").is_not_null()
 _DESCRIBED = pl.col("family").is_null()
 """Estimates of what a study does not test."""
-_ABOUT_MISSING = pl.col("measure").str.contains(r"refus|missing|^na_")
+_ABOUT_MISSING = pl.concat_str("measure", "score", ignore_nulls=True).str.contains(r"refus|missing|^na_")
 """Measures of whether answers are missing, which differ where they are withheld."""
 
 
@@ -40,11 +41,11 @@ def covers() -> pl.Expr:
 def by_size(rows: pl.DataFrame, measures: Sequence[str]) -> pl.DataFrame:
     """Estimates of audits of one size, of which some should find what such audits find on average.
 
-    `true` of these measures is the mean of their values over audits, with its own 95% interval by t.
+    `true` of these measures, by key, is the mean of their values over audits, with its own 95% interval by t.
     """
     if not measures:
         return rows
-    value, is_of_size = pl.col("value"), pl.col("measure").is_in(measures)
+    value, is_of_size = pl.col("value"), rows_of(measures)
     t = float(special.stdtrit(max(rows["audit"].n_unique() - 1, 1), 0.975))
     wide = t * value.std() / value.count().sqrt()
     means = rows.filter(is_of_size).group_by("row").agg(mean=value.mean(), wide=wide)
@@ -64,7 +65,7 @@ def by_family(empty: pl.DataFrame, full: pl.DataFrame) -> pl.DataFrame:
 
     Of what is not tested a row per measure, with its coverage alone.
     """
-    keys = ["measure", "stem"]
+    keys = ["measure", "score", "stem"]
     null, effects = (
         rows.filter(TESTED | _DESCRIBED).with_columns(covers().alias("covers"), stem=_STEM) for rows in (empty, full)
     )
@@ -91,7 +92,7 @@ def _family(empty: pl.DataFrame, full: pl.DataFrame) -> Cells:
     rival = share(families, "rival")
     audits = max(full["audit"].n_unique(), 1)
     cells: Cells = {
-        "measure": str(empty["measure"][0]), "family": str(empty["stem"][0] or NOT_TESTED),
+        "measure": key_of(empty["measure"][0], empty["score"][0]), "family": str(empty["stem"][0] or NOT_TESTED),
         "tests": round(empty.height / empty["audit"].n_unique()),
         **false.named("false"), "false_page": share(families, "page").value,
         "p_below": empty.select((pl.col("p") < ALPHA).mean()).item(),
@@ -111,7 +112,7 @@ def page(rows: pl.DataFrame, condition: PlantedCondition) -> Cells:
         tested = tested.filter(~_ABOUT_MISSING)
     null = not (condition.effect or condition.lone)
     audits = tested.group_by("audit").agg(any=_FOUND.any(), sure=_SURE.any())
-    families = tested.group_by("audit", "measure", "family").agg(any=(pl.col("q") < ALPHA).any())
+    families = tested.group_by("audit", "measure", "score", "family").agg(any=(pl.col("q") < ALPHA).any())
     of_page, sure = (share(audits, name) if null else NONE for name in ("any", "sure"))
     coverage = share(tested, "covers", crossed=True)
     return marked("conditions", {

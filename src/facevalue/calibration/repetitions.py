@@ -25,6 +25,7 @@ from facevalue.calibration.comparisons import Pair, cells, compared
 from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.forks import end_with_parent
+from facevalue.measures.base import rows_of
 from facevalue.protocol.offers import Track
 from facevalue.store.files import write_whole
 
@@ -71,8 +72,8 @@ class Audit:
         leans = calibration.leans if condition.rare or calibration.in_one_order else ()
         are_alike = calibration.sampled and (condition.effect or not condition.picture)
         own_pictures = () if are_alike else calibration.own_pictures
-        of_answers = pl.col("measure").is_in([*own_pictures, *leans])
-        counted = pl.col("family").is_not_null() | pl.col("measure").is_in(calibration.described)
+        of_answers = rows_of([*own_pictures, *leans])
+        counted = pl.col("family").is_not_null() | rows_of(calibration.described)
         return judged.filter(counted, ~of_answers).select(*audits.keys, *_KEPT).with_columns(audit=pl.lit(self.seed))
 
 

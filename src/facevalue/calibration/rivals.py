@@ -8,6 +8,7 @@ import polars as pl
 from scipy import special, stats
 
 from facevalue.measures.adjustment import adjust
+from facevalue.measures.base import rows_of
 from facevalue.protocol.calibration import Rival
 from facevalue.statistics.breakdown import DIMENSION, GROUP, OTHER_GROUP
 from facevalue.statistics.rivals import SIDE, UNIT, VALUE, group_sides
@@ -33,7 +34,7 @@ def p_values(rival: Rival, answers: pl.DataFrame) -> pl.DataFrame:
         labels = [name for name in (DIMENSION, GROUP, OTHER_GROUP) if name in rows.columns]
         by = [*by, *(name for name in labels if name not in components)]
     by, sides = ["measure", *by], [SIDE] if SIDE in rows.columns else []
-    rows = rows.with_columns(measure=pl.lit(rival.measure))
+    rows = rows.with_columns(measure=pl.lit(rival.measure.partition(".")[0]))
     units = rows.group_by([*by, *components, UNIT, *sides]).agg(pl.col(VALUE).mean())
     if rival.apart:
         same = [name for name in (*by, *components, UNIT) if name != rival.apart]
@@ -84,7 +85,7 @@ def beside(judged: pl.DataFrame, rivals: Sequence[Rival], answers: pl.DataFrame)
     tested = []
     left = judged.with_row_index("row")
     for rival in rivals:
-        estimates = left.filter(pl.col("measure") == rival.measure, pl.col("p").is_not_null(), *rival.only)
+        estimates = left.filter(rows_of([rival.measure]), pl.col("p").is_not_null(), *rival.only)
         if estimates.is_empty():
             continue
         p = p_values(rival, answers)

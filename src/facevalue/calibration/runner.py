@@ -25,6 +25,7 @@ from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.promises import CERTAIN, Cells
 from facevalue.calibration.repetitions import TABLE, Audit, Comparison, Truth, Workshop, audits_of
 from facevalue.errors import NothingComparedError
+from facevalue.measures.base import key_of, rows_of
 from facevalue.measures.page_error import leads
 from facevalue.runs.power import detection
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, GROUP
@@ -128,7 +129,7 @@ class Runner:
         if not (calibration.sampled and calibration.own_pictures):
             return empty
         alike = self.repeated(size, ALIKE, self.truth(ALIKE), self._of_level)
-        return pl.concat([empty, alike.filter(pl.col("measure").is_in(calibration.own_pictures))])
+        return pl.concat([empty, alike.filter(rows_of(calibration.own_pictures))])
 
     @property
     def _of_level(self) -> int:
@@ -204,7 +205,7 @@ class Runner:
         Of several it is the one whose detectable effect is in the middle: the smallest of many is small by chance.
         """
         unstated = [*self._calibration.by_size, *self._calibration.own_pictures]
-        lead = empty.filter(TESTED, pl.col("audit") <= PILOT, ~pl.col("measure").is_in(unstated))
+        lead = empty.filter(TESTED, pl.col("audit") <= PILOT, ~rows_of(unstated))
         lead = lead.filter(leads(pl.col("family"), self._middle.study.estimates.lead, lead))
         keys = ["measure", *self._middle.keys]
         cells = lead.group_by(keys, maintain_order=True).agg(pl.col("mde").median(), pl.col("clusters").min())
@@ -215,7 +216,7 @@ class Runner:
             return None
         row = candidates.row((candidates.height - 1) // 2, named=True)
         labels = {key: str(row[key]) for key in self._middle.keys if row[key] is not None}
-        return _Target(row["measure"], labels, _rounded(row["mde"]))
+        return _Target({"measure": row["measure"], **labels}, _rounded(row["mde"]))
 
     def _planned(self) -> tuple[float, float] | None:
         """Return the effect that an audit's plan, with the spread of a pilot, says it finds, and on how many units."""
@@ -253,13 +254,13 @@ class Runner:
         """Take how often a lone effect of the target's size is found."""
         condition, planted = self._sized_effect(replace(base, target=self._moves(target)), target)
         if planted is None:
-            return detected(base.name, target.measure, target.effect, None, pl.DataFrame())
+            return detected(base.name, target.key, target.effect, None, pl.DataFrame())
         rows = self._of(self.repeated(self._size, condition, null), target)
-        return detected(base.name, target.measure, target.effect, planted, rows)
+        return detected(base.name, target.key, target.effect, planted, rows)
 
     def _moves(self, target: "_Target") -> dict[str, str]:
         """Labels of what is moved: one side of a contrast, one level of a factor whose levels lie apart, or a cue."""
-        labels = {name: level for name, level in target.labels.items() if name != CONTRAST}
+        labels = {name: level for name, level in target.labels.items() if name not in ("measure", "score", CONTRAST)}
         planted = self._middle.levels
         apart = "" if GROUP in labels else labels.get(DIMENSION, "")
         if apart in planted:
@@ -289,27 +290,30 @@ class Runner:
         return float(self._of(self.truth(condition, narrow=True), target)["true"][0])
 
     def _of(self, rows: pl.DataFrame, target: "_Target") -> pl.DataFrame:
-        labels = {"measure": target.measure, **target.labels}
-        return rows.filter(
-            pl.col(name).eq_missing(pl.lit(labels.get(name), pl.String)) for name in ("measure", *self._middle.keys)
-        )
+        keys = ("measure", *self._middle.keys)
+        return rows.filter(pl.col(name).eq_missing(pl.lit(target.labels.get(name), pl.String)) for name in keys)
 
     def _moved(self, target: "_Target") -> Cells:
         """Take how often a mean that few units make is called equivalent within half of it."""
         condition = replace(MOVERS, target=self._moves(target))
         true = self.truth(condition, narrow=True)
         effect = abs(float(self._of(true, target)["true"][0]))
-        rows = self.repeated(self._size, condition, true, margins={target.measure: max(effect / 2, EVEN)})
-        return called_equivalent(condition.name, target.measure, effect, self._of(rows, target))
+        keys = {m.key for m in self._middle.study.estimates.measures} & {target.key, target.labels["measure"]}
+        rows = self.repeated(self._size, condition, true, margins=dict.fromkeys(keys, max(effect / 2, EVEN)))
+        return called_equivalent(condition.name, target.key, effect, self._of(rows, target))
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """An estimate, by its measure and labels, and an effect on it that is said to be found."""
+    """An estimate, by its labels and `measure`, and an effect on it that is said to be found."""
 
-    measure: str
     labels: Mapping[str, str]
     effect: float
+
+    @property
+    def key(self) -> str:
+        """Name of the measure, and the score that the estimate is of."""
+        return key_of(self.labels["measure"], self.labels.get("score"))
 
 
 def _with_ends(name: str) -> tuple[str, str, str]:

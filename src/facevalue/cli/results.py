@@ -246,22 +246,15 @@ def explained(measures: Sequence[Measure], name: str) -> ExplainedMeasure:
     """Definition of a measure, of those that a study takes."""
     from facevalue.measures.missing_answers import PUBLISHED  # noqa: PLC0415 - scipy.stats takes a second to import
 
-    definitions = {m.name: m for m in measures}
+    definitions = {m.key: m for m in measures}
     if name not in definitions:
         raise UnknownNameError("measure", name, definitions)
     definition = definitions[name]
     return ExplainedMeasure(
-        name=definition.name,
-        title=definition.title,
-        equation=definition.equation,
-        unit=definition.unit,
-        cluster=definition.cluster,
-        paired=definition.paired,
-        signed=definition.signed,
-        source=definition.source,
-        beside=_ALIKE if name in PUBLISHED else "",
-        unbounded=definition.unbounded,
-    )
+        name=definition.key, title=definition.title, equation=definition.equation, unit=definition.unit,
+        cluster=definition.cluster, paired=definition.paired, signed=definition.signed, source=definition.source,
+        beside=_ALIKE if name in PUBLISHED else "", unbounded=definition.unbounded,
+    )  # fmt: skip
 
 
 def definition_lines(measure: ExplainedMeasure) -> Iterator[tuple[str, str]]:

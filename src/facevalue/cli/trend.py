@@ -96,7 +96,7 @@ def _study(study_trend: StudyTrend) -> StudyHistory:
         ],
         shown_settings(study_trend.settings),
         study_trend.units,
-        {measure.name: measure.unit for measure in study_trend.measures},
+        {measure.key: measure.unit for measure in study_trend.measures},
         study_trend.changed.height,
         study_trend.cells.to_dicts(),
         study_trend.values.to_dicts(),

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, FaceValueError, RunError
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, value_by_measure
 from facevalue.measures.interval_method import NOT_MEASURABLE, IntervalKind
 from facevalue.measures.intervention_effects import MISSING
 from facevalue.measures.missing_answers import SHARE
@@ -84,7 +84,7 @@ def changes_of(run: StoredRun, baseline: StoredRun, measures: Sequence[str]) -> 
     tables, definitions = [], []
     if names:
         labels = [name for name in agreement.compared.cells if name != "measure"]
-        units = {measure.name: measure.unit for measure in agreement.measures}
+        units = {measure.key: measure.unit for measure in agreement.measures}
         cells = agreement.cells if agreement.several else agreement.cells.with_columns(measure=pl.lit(names[0]))
         changes = cells.select(
             "measure", *labels, *_NUMBERS, pl.col("delta").alias("value"), pl.col("n_second").alias("n"),
@@ -99,7 +99,7 @@ def changes_of(run: StoredRun, baseline: StoredRun, measures: Sequence[str]) -> 
             )
             for only, lacking in sides
         ]
-        tables.append(pl.concat([changes, *lone], how="diagonal").with_columns(unit=pl.col("measure").replace(units)))
+        tables.append(pl.concat([changes, *lone], how="diagonal").with_columns(unit=value_by_measure(units)))
         definitions = [replace(difference_of(measure), name=measure.name) for measure in agreement.measures]
     if SHARE.name in measures:
         tables.append(_missing(agreement.also))
@@ -153,14 +153,15 @@ def _comparing(run: StoredRun, measures: Sequence[str]) -> StoredRun:
     plain = run.plain()
     if not measures:
         return plain
-    names = [measure.name for measure in plain.study.estimates.measures]
+    names = dict.fromkeys(measure.name for measure in plain.study.estimates.measures)
     for name in measures:
         if name not in names:
             raise DataError(
                 f"{name} is not compared between runs; of {plain.study.name} these are: {', '.join(names)}."
             )
     compared = CellComparison(
-        measures=tuple(measures), cells=("measure", "word", "score", *plain.study.estimates.labels)
+        measures=tuple(m.key for m in plain.study.estimates.measures if m.name in measures),
+        cells=("measure", "word", "score", *plain.study.estimates.labels),
     )
     return replace(plain, study=replace(plain.study, extras=replace(plain.study.extras, compare=compared)))
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -15,7 +15,7 @@ from facevalue.limits.declared import DeclaredLimit
 from facevalue.limits.findings import findings_decided, why_untested
 from facevalue.limits.selection import selected
 from facevalue.limits.wording import reasons
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, value_by_measure
 from facevalue.measures.caveats import caveat_column
 from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.estimates import label_columns
@@ -222,7 +222,7 @@ class _Measured:
     estimates: pl.DataFrame
     changes: pl.DataFrame
     definitions: Mapping[bool, Mapping[str, Measure]]
-    """Of estimates, and of changes, by measure."""
+    """Of estimates, and of changes, by key."""
     notes: tuple[str, ...] = ()
     baseline: StoredRun | None = None
     is_unread: bool = False
@@ -239,7 +239,7 @@ class _Measured:
         baselines: Sequence[StoredRun],
     ) -> "_Measured":
         """Take what the limits need; `own_estimates`: of the run, as `taken` gives them."""
-        of_values = {measure.name: measure for measure in run.measures}
+        of_values = {measure.key: measure for measure in run.measures}
         estimates, tallies = own_estimates
         unread = counts_by_model([run], tallies)[run.model].why_not_answered if run.facts.end is not None else ""
         notes: tuple[str, ...] = (f"{run.place}: {unread}",) if unread else ()
@@ -253,7 +253,7 @@ class _Measured:
         measures = list(dict.fromkeys(limit.measure for limit in of_change))
         baseline = baseline_of(run, baselines)
         changes = changes_of(run, baseline, measures)
-        definitions = {False: of_values, True: {measure.name: measure for measure in changes.definitions}}
+        definitions = {False: of_values, True: {measure.key: measure for measure in changes.definitions}}
         notes += *_ending(baseline), *changes.notes
         return cls(run, estimates, changes.rows, definitions, notes, baseline, bool(unread), unseen)
 
@@ -261,8 +261,10 @@ class _Measured:
         """Cells of a limit, not decided yet; none where nothing was tested of what leads the page."""
         table = self.changes if limit.of_change else self.estimates
         rows = selected(limit, table, self.run.study.estimates.lead)
-        measures = {name: self.definitions[limit.of_change][name] for name in rows["measure"].unique().to_list()}
-        _check_reach(limit, measures.values())
+        definitions = self.definitions[limit.of_change]
+        keys = rows.select(value_by_measure({key: key for key in definitions})).to_series()
+        measures = [definitions[key] for key in keys]
+        _check_reach(limit, dict.fromkeys(measures))
         of = [self.run, self.baseline] if limit.of_change else [self.run]
         is_incomplete = any(run is not None and run.facts.end is None for run in of) and not limit.allows_incomplete
         cells = _cells(number, limit, self.run, rows, measures)
@@ -282,15 +284,9 @@ def _without_estimates(number: int, run: WaitingRun, why: str) -> pl.DataFrame:
     methods = {"method": IntervalKind.NONE.value, "detail": NOT_MEASURABLE}
     verdict = {**methods, "verdict": str(Verdict.NOT_MEASURABLE), "why": why, "family": None}
     facts = {
-        "unit": "",
-        "apart": False,
-        "cluster": "",
-        "signed": True,
-        "squared": False,
-        _INCOMPLETE: False,
-        _UNREAD: False,
+        "unit": "", "apart": False, "cluster": "", "signed": True, "squared": False, _INCOMPLETE: False, _UNREAD: False,
         "unseen": False,
-    }
+    }  # fmt: skip
     absent = dict.fromkeys((*NUMBERS, "page_low", "page_high", *_OF_VALUES))
     columns = {"limit": number, **names, **absent, **verdict, **facts}
     return pl.DataFrame([columns], schema_overrides=dict.fromkeys(absent, pl.Float64))
@@ -363,16 +359,16 @@ def _values_decided(cells: pl.DataFrame, limits: Sequence[DeclaredLimit], level:
 
 
 def _cells(
-    number: int, limit: DeclaredLimit, run: StoredRun, rows: pl.DataFrame, measures: Mapping[str, Measure]
+    number: int, limit: DeclaredLimit, run: StoredRun, rows: pl.DataFrame, measures: Sequence[Measure]
 ) -> pl.DataFrame:
-    """Rows of a table of estimates or changes as cells of a gate."""
+    """Rows of a table of estimates or changes, each of a measure, as cells of a gate."""
     columns = (*NUMBERS, *_TEXTS, *_OF_PAGE, "p")
     rows = rows.with_columns(pl.lit(None, pl.Float64).alias(name) for name in columns if name not in rows.columns)
     of_jackknife = rows.with_columns(measure=pl.lit(PREFIX) + pl.col("measure"))  # named as changes are
     df = degrees_of_freedom(of_jackknife if limit.of_change else rows)
     labels = [name for name in label_columns(rows) if rows[name].null_count() < rows.height]
-    facts = {name: [getattr(measures[of], name) for of in rows["measure"].to_list()] for name in _FACTS}
-    limits = [measures[of].limits for of in rows["measure"].to_list()]
+    facts = {name: [getattr(measure, name) for measure in measures] for name in _FACTS}
+    limits = [measure.limits for measure in measures]
     return rows.select(
         pl.lit(number).alias("limit"),
         pl.lit(run.place).alias("run"),
@@ -407,7 +403,7 @@ def _check_studies(runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit], w
         if limit.study and limit.study not in names:
             raise limit.unknown("study of these runs", limit.study, names)
         of_study = [run for run in runs if limit.study in ("", run.study.name)]
-        measures = [measure.name for run in of_study for measure in run.measures]
+        measures = list(dict.fromkeys(measure.name for run in of_study for measure in run.measures))
         may_be_later = not limit.allows_incomplete and any(limit.study in ("", name) for name in not_asked)
         if limit.measure and limit.measure not in measures and not may_be_later:
             raise limit.unknown("measure", limit.measure, measures)
@@ -420,8 +416,12 @@ def _check_conditions(limits: Sequence[DeclaredLimit]) -> None:
             raise limit.error("changes against a baseline are of the requests as they are, without interventions.")
 
 
-def _check_reach(limit: DeclaredLimit, measures: Iterable[Measure]) -> None:
-    """Refuse limits that no value can lie beyond: shares in percent are such."""
+def _check_reach(limit: DeclaredLimit, measures: Collection[Measure]) -> None:
+    """Refuse limits that no value can lie beyond, as of shares in percent, and limits in several units."""
+    units = {measure.score: measure.unit for measure in measures}
+    if limit.findings is None and len({*units.values()}) > 1:
+        listed = ", ".join(f"{score} ({unit})" for score, unit in units.items())
+        raise limit.error(f'{limit.measure} is of several scores: say which, as where = {{score = "NAME"}}: {listed}.')
     for measure in measures:
         low, high = measure.limits
         if math.isinf(low) or math.isinf(high):

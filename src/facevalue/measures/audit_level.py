@@ -13,7 +13,7 @@ import polars as pl
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.page_error import LEAD_SHARE, leads
 
-FAMILY = ("model", "intervention", "measure", "family")
+FAMILY = ("model", "intervention", "measure", "score", "family")
 """Columns that tell the families of a study's table apart."""
 
 

@@ -1,8 +1,14 @@
 """Definitions of measures."""
 
 import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import polars as pl
+
+T = TypeVar("T")
 
 POOLED = "(all models)"
 """What several models together are called."""
@@ -27,7 +33,13 @@ def written(unit: str, *, apart: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Definition of a measure: what its estimates mean and where it comes from."""
+    """Definition of a measure, or of one of its scores: what its estimates mean and where it comes from.
+
+    Examples
+    --------
+    >>> Measure("mean", "Warmth, mean", "sum / n", "points", "image", "", score="warmth").key
+    'mean.warmth'
+    """
 
     name: str
     """As in the `measure` column of the estimates."""
@@ -58,6 +70,18 @@ class Measure:
     """Whether it is how often people are chosen, or judged favourably: what impact ratios are taken of."""
     unbounded: str = ""
     """Why missing answers could have made anything of it, so that it has no bounds; empty where it can have some."""
+    score: str = ""
+    """Of which score, as in the `score` column of the estimates; empty where one definition is of all scores."""
+
+    @property
+    def key(self) -> str:
+        """Name, and score where it is of one: "mean.warmth". Options and margins name measures so."""
+        return key_of(self.name, self.score)
+
+    @property
+    def rows(self) -> "pl.Expr":
+        """Rows of a table of estimates that are of it."""
+        return rows_of([self.key])
 
     @property
     def apart(self) -> bool:
@@ -72,6 +96,55 @@ class Measure:
         """
         sizes = self.unit == "probability" and not self.signed  # of shifts; unsigned shares are shares
         return self.comparison or sizes or -math.inf < self.limits[0] < 0
+
+
+def key_of(name: str, score: str | None) -> str:
+    """Key of a measure by its name, of a score or of all: "mean.warmth", "mean"."""
+    return f"{name}.{score}" if score else name
+
+
+def definition_of(measures: Mapping[str, Measure], name: str, score: str | None = None) -> Measure | None:
+    """Definition of a measure of a score, from definitions by key; None where there is none.
+
+    Examples
+    --------
+    >>> mean = Measure("mean", "Mean", "sum / n", "points", "image", "")
+    >>> definition_of({"mean": mean}, "mean", "warmth") is mean, definition_of({"mean.warmth": mean}, "mean")
+    (True, None)
+    """
+    return measures.get(key_of(name, score)) or measures.get(name)
+
+
+def rows_of(keys: Collection[str]) -> "pl.Expr":
+    """Rows of a table of estimates that are of measures, by key; a name alone is of all scores.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"measure": ["mean", "mean", "gap"], "score": ["warmth", "words", None]})
+    >>> table.filter(rows_of(["mean.words", "gap"]))["score"].to_list()
+    ['words', None]
+    """
+    return value_by_measure(dict.fromkeys(keys, True), default=False)
+
+
+def value_by_measure(values: Mapping[str, T], default: T | None = None) -> "pl.Expr":
+    """Value of each row of a table of estimates, from values by key of its measure.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"measure": ["mean", "mean", "gap"], "score": ["warmth", "words", None]})
+    >>> table.select(unit=value_by_measure({"mean.words": "words", "gap": "points"}))["unit"].to_list()
+    [None, 'words', 'points']
+    """
+    import polars as pl  # noqa: PLC0415 - commands that estimate nothing start without it
+
+    some = next(iter(values.values()), default)
+    dtype = {bool: pl.Boolean, str: pl.String}.get(type(some), pl.Float64)
+    name, key = pl.col("measure"), pl.concat_str("measure", "score", separator=".")
+    found = (column.replace_strict(dict(values), default=None, return_dtype=dtype) for column in (key, name))
+    return pl.coalesce(*found, pl.lit(default, dtype))
 
 
 _LIMITS = {"share": (0.0, 1.0), "%": (0.0, 100.0), "pp": (-100.0, 100.0)}

@@ -15,56 +15,37 @@ from facevalue.measures.sum_table import PART, SumTable
 from facevalue.measures.uncertainty import Estimates
 
 DRIFT = Measure(
-    name="drift",
-    title="Drift of the answers while the run lasted",
-    equation=(
-        "b = Σ_u x_u r_u / Σ_u x_u², x_u and r_u the means over a unit's answers of t - mean of t and y - mean of y, "
-        "both within the same question; t in [0, 1] is the share of the run's answers that had come; b is cut at ±1"
-    ),
-    unit="probability",
-    cluster="unit asked together",
-    source="FaceValue",
-    limits=(-1.0, 1.0),
-)
-DRIFT_MISSING = Measure(
-    name="drift_missing",
-    title="Drift of the share of questions without a valid answer while the run lasted",
-    equation="As drift, with y = 1 - mass: the chance that there is no valid answer, failed requests among them",
-    unit="probability",
-    cluster="unit asked together",
-    source="FaceValue",
-    limits=(-1.0, 1.0),
-)
+    "drift", "Drift of the answers while the run lasted",
+    "b = Σ_u x_u r_u / Σ_u x_u², x_u and r_u the means over a unit's answers of t - mean of t and y - mean of y, "
+    "both within the same question; t in [0, 1] is the share of the run's answers that had come; b is cut at ±1",
+    "probability", "unit asked together", "FaceValue", limits=(-1.0, 1.0),
+)  # fmt: skip
 WAVERING = Measure(
-    name="wavering",
-    title="Wavering of the answers while the run lasted",
-    equation=(
-        "sqrt(max(0, F - 1) k s² / Σ_u 1): the SD over the run of r_u as fitted by cos(π j t_u), j = 1 to k, without "
-        "what chance adds; F tests all of them together, with r_u and t_u as of drift, s² the variance beside the fit"
+    "wavering", "Wavering of the answers while the run lasted",
+    "sqrt(max(0, F - 1) k s² / Σ_u 1): the SD over the run of r_u as fitted by cos(π j t_u), j = 1 to k, without "
+    "what chance adds; F tests all of them together, with r_u and t_u as of drift, s² the variance beside the fit",
+    "probability", "unit asked together", "FaceValue", limits=(0.0, 1.0),
+)  # fmt: skip
+UNANSWERED = "no valid answer"
+"""Score whose drift is that of missing answers; and why nothing can be said."""
+MEASURES = (
+    DRIFT,
+    replace(
+        DRIFT, title="Drift of the share of questions without a valid answer while the run lasted", score=UNANSWERED,
+        equation="As drift, with y = 1 - mass: the chance that there is no valid answer, failed requests among them",
     ),
-    unit="probability",
-    cluster="unit asked together",
-    source="FaceValue",
-    limits=(0.0, 1.0),
-)
-WAVERING_MISSING = Measure(
-    name="wavering_missing",
-    title="Wavering of the share of replies without a valid answer while the run lasted",
-    equation="As wavering, with y = 1 - mass: the chance that a reply is no valid answer",
-    unit="probability",
-    cluster="unit asked together",
-    source="FaceValue",
-    limits=(0.0, 1.0),
-)
-MEASURES = (DRIFT, DRIFT_MISSING, WAVERING, WAVERING_MISSING)
+    WAVERING,
+    replace(
+        WAVERING, title="Wavering of the share of replies without a valid answer while the run lasted",
+        equation="As wavering, with y = 1 - mass: the chance that a reply is no valid answer", score=UNANSWERED,
+    ),
+)  # fmt: skip
 _LINE = name_method(IntervalKind.T, "least squares over units asked together")
 _NONCENTRAL = name_method(IntervalKind.INVERSION, "noncentral F over units asked together")
 AT_ONCE, ALIKE = "all answers came at one time", "no answers to one question differ"
 FEW = "too few units asked together"
 UNTIMED = "these answers had been recorded before, and when each was given is not known"
-UNANSWERED = "no valid answer"
 """Why nothing can be said."""
-_MISSING = "(missing)"
 _WAVES, _UNITS_EACH = 6, 4
 """Cosines that answers are fitted by, and units that there are for each at least."""
 _UPPER = 0.99
@@ -87,7 +68,7 @@ class Course:
     """
 
     def __init__(self, outcomes: Mapping[str, pl.Expr], question: Sequence[str]) -> None:
-        self._outcomes = {**outcomes, _MISSING: 1 - pl.col("mass").fill_null(0.0)}
+        self._outcomes = {**outcomes, UNANSWERED: 1 - pl.col("mass").fill_null(0.0)}
         self._question = list(question)
         self._cells = SumTable(["outcome", "question", "unit"], _SUMS, thinned=True)
 
@@ -100,7 +81,7 @@ class Course:
             pl.col("at").cast(pl.Int64).cast(pl.Float64).alias("at"),
         ).filter(pl.col("at").is_not_null())
         for name, outcome in self._outcomes.items():
-            counted = pl.lit(1.0) if name == _MISSING else pl.col("mass")
+            counted = pl.lit(1.0) if name == UNANSWERED else pl.col("mass")
             rows = keyed.select("unit", "question", "at", outcome.cast(pl.Float64).alias("y"), counted.alias("m"))
             rows = rows.filter(pl.col("y").is_not_null() & (pl.col("m") > 0))
             self._cells.add(
@@ -117,10 +98,8 @@ class Course:
         for name in self._outcomes:
             of_outcome = cells.filter(pl.col("outcome") == name) if cells.height else cells
             units = _by_unit(of_outcome) if of_outcome.height else UNANSWERED if cells.height else UNTIMED
-            labels = {} if name in ("", _MISSING) else {"score": [name]}
-            of_missing = name == _MISSING
-            drift, wavering = (DRIFT_MISSING, WAVERING_MISSING) if of_missing else (DRIFT, WAVERING)
-            for measure, taken in ((drift, _slope), (wavering, _waves)):
+            labels = {"score": [name]} if name else {}
+            for measure, taken in ((DRIFT, _slope), (WAVERING, _waves)):
                 estimates, p = _nothing(units) if isinstance(units, str) else taken(units)
                 if self._cells.one_of > 1 and np.isfinite(estimates.value[0]):
                     estimates.method[0] += f", {PART}"

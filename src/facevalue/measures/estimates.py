@@ -34,39 +34,14 @@ of the answers, and which of several scores of an answer is measured. Null means
 
 _WHAT: dict[str, pl.DataType] = {"study": pl.String(), "measure": pl.String(), "model": pl.String()}
 _FOUND: dict[str, pl.DataType] = {
-    "value": pl.Float64(),
-    "low": pl.Float64(),
-    "high": pl.Float64(),
-    "level": pl.Float64(),
-    "se": pl.Float64(),
-    "n": pl.UInt64(),
-    "clusters": pl.UInt64(),
-    "p": pl.Float64(),
-    "q": pl.Float64(),
-    "q_page": pl.Float64(),
-    "page_low": pl.Float64(),
-    "page_high": pl.Float64(),
-    "page_level": pl.Float64(),
-    "p_least": pl.Float64(),
-    "p_paper": pl.Float64(),
-    "q_paper": pl.Float64(),
-    "family": pl.String(),
-    "kind": pl.String(),
-    "floor": pl.Float64(),
-    "floor_high": pl.Float64(),
-    "mde": pl.Float64(),
-    "margin": pl.Float64(),
-    "declared": pl.Boolean(),
-    "verdict": pl.String(),
-    "why": pl.String(),
-    "bound_low": pl.Float64(),
-    "bound_high": pl.Float64(),
-    "bound_se": pl.Float64(),
-    "unit": pl.String(),
-    "method": pl.String(),
-    "detail": pl.String(),
-    "source": pl.String(),
-}
+    "value": pl.Float64(), "low": pl.Float64(), "high": pl.Float64(), "level": pl.Float64(), "se": pl.Float64(),
+    "n": pl.UInt64(), "clusters": pl.UInt64(), "p": pl.Float64(), "q": pl.Float64(), "q_page": pl.Float64(),
+    "page_low": pl.Float64(), "page_high": pl.Float64(), "page_level": pl.Float64(), "p_least": pl.Float64(),
+    "p_paper": pl.Float64(), "q_paper": pl.Float64(), "family": pl.String(), "kind": pl.String(), "floor": pl.Float64(),
+    "floor_high": pl.Float64(), "mde": pl.Float64(), "margin": pl.Float64(), "declared": pl.Boolean(),
+    "verdict": pl.String(), "why": pl.String(), "bound_low": pl.Float64(), "bound_high": pl.Float64(),
+    "bound_se": pl.Float64(), "unit": pl.String(), "method": pl.String(), "detail": pl.String(), "source": pl.String(),
+}  # fmt: skip
 FIXED: Mapping[str, pl.DataType] = {**_WHAT, **_FOUND}
 """Columns of every table of estimates that are no labels.
 
@@ -142,9 +117,9 @@ def condition() -> pl.Expr:
 
 
 def with_adjusted(estimates: pl.DataFrame, p: str, q: str) -> pl.DataFrame:
-    """Fill the column `q` where it is null by Benjamini and Hochberg's over model, measure and family."""
+    """Fill the column `q` where it is null by Benjamini and Hochberg's over model, measure, score and family."""
     judged = pl.all_horizontal(pl.col(p, "family").is_not_null()) & pl.col(q).is_null()
-    code = pl.when(judged).then(pl.struct("model", "measure", "family").rank("dense").cast(pl.Int64))
+    code = pl.when(judged).then(pl.struct("model", "measure", "score", "family").rank("dense").cast(pl.Int64))
     adjusted = within(estimates[p].to_numpy(), estimates.select(code.fill_null(0))["model"].to_numpy() - 1)
     return estimates.with_columns(pl.col(q).fill_null(pl.Series(adjusted).fill_nan(None)))
 
@@ -204,6 +179,8 @@ class EstimateTable:
         for name in labels:
             if name not in label_names:
                 raise UnknownNameError(f"label of {measure.name} ({self._constants['study']})", name, label_names)
+        if measure.score:
+            labels = {**labels, "score": measure.score}
         size, rows = estimates.value.size, slice(None) if keep is None else np.flatnonzero(keep)
         texts = {name: _text_column(levels, size) for name, levels in {**labels, "family": family}.items()}
         if (kept_terms := record()) is not None:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures.adjustment import within
+from facevalue.measures.audit_level import FAMILY
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.selection import to_array
 
@@ -22,7 +23,7 @@ class FamilyTests:
     tested:
         Which rows have a p, a q and a family.
     family:
-        Number of each row's family, of one model, intervention and measure; -1 where nothing is tested.
+        Number of each row's family, of one model, intervention, measure and score; -1 where nothing is tested.
     p:
         P-value that a correction starts from. Where a family is judged by its largest statistic (max-T), q lies below
         Benjamini and Hochberg's, and it is q / tests: what a test among so many would have to show to be found so.
@@ -41,13 +42,13 @@ class FamilyTests:
 
         Examples
         --------
-        >>> table = pl.DataFrame({"model": "m", "intervention": None, "measure": "sbs", "family": "cues",
-        ...                       "p": [0.01, 0.04], "q": [0.012, 0.04]})
+        >>> table = pl.DataFrame({"model": "m", "intervention": None, "measure": "sbs", "score": None,
+        ...                       "family": "cues", "p": [0.01, 0.04], "q": [0.012, 0.04]})
         >>> FamilyTests.of(table).p.tolist()
         [0.006, 0.04]
         """
         p, q = to_array(estimates["p"]), to_array(estimates["q"])
-        of = estimates.select(pl.struct("model", "intervention", "measure", "family").rank("dense").cast(pl.Int64))
+        of = estimates.select(pl.struct(FAMILY).rank("dense").cast(pl.Int64))
         tested = np.isfinite(p) & np.isfinite(q) & estimates["family"].is_not_null().to_numpy()
         family = np.where(tested, of["model"].to_numpy() - 1, -1)
         tests = np.bincount(family[tested], minlength=1)[family]

@@ -181,7 +181,7 @@ def _shares(sums: Mapping[str, float]) -> dict[str, float]:
 
 def _table(shares: Mapping[str, float], n: float, units: int) -> pl.DataFrame:
     return pl.DataFrame({"measure": list(shares), "value": list(shares.values())}).with_columns(
-        n=pl.lit(n), clusters=pl.lit(float(units)), bound_low=pl.lit(None, pl.Float64),
+        score=pl.lit(None, pl.String), n=pl.lit(n), clusters=pl.lit(float(units)), bound_low=pl.lit(None, pl.Float64),
         bound_high=pl.lit(None, pl.Float64), **{"(bare)": pl.lit(value=False), "(floored)": pl.lit(value=False)},
     )  # fmt: skip
 

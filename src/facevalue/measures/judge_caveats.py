@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, definition_of
 from facevalue.measures.caveats import JUDGE, with_caveat
 from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.estimates import label_columns
@@ -72,7 +72,7 @@ def with_judge_caveats(judged: pl.DataFrame, measures: Sequence[Measure]) -> pl.
     checks = list(judged.filter(is_check).iter_rows(named=True))
     if not checks:
         return judged
-    units = {measure.name: measure.unit for measure in measures}
+    definitions = {measure.key: measure for measure in measures}
     names = ["measure", "model", *label_columns(judged)]
     fixed = list(judged.filter(pl.col(JUDGED_BY) == CORRECTED).iter_rows(named=True)) if JUDGED_BY in names else []
     people = {tuple(row[name] for name in names if name != JUDGED_BY): row for row in fixed}
@@ -82,10 +82,11 @@ def with_judge_caveats(judged: pl.DataFrame, measures: Sequence[Measure]) -> pl.
             continue
         for check in checks:
             sorting = str(check["measure"]).removeprefix(f"{SWAPPED}_")
-            if row["model"] != check["model"] or not re.search(rf"(^|_){re.escape(sorting)}_", row["measure"]):
+            if row["model"] != check["model"] or not re.search(rf"(^|_){re.escape(sorting)}_", row["score"] or ""):
                 continue
+            definition = definition_of(definitions, row["measure"], row["score"])
             key = tuple(row[name] for name in names if name != JUDGED_BY)
-            if reason := _reason(row, check, people.get(key), units.get(row["measure"], "")):
+            if reason := _reason(row, check, people.get(key), definition.unit if definition else ""):
                 whys[at] = with_caveat(whys[at], "Found", JUDGE, reason)
     return judged.with_columns(pl.Series("why", whys, pl.String))
 

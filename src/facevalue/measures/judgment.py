@@ -9,7 +9,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import unsigned
 from facevalue.measures.any_time import any_time_p, at_any_time, single_look_level
 from facevalue.measures.audit_level import FAMILY
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, rows_of, value_by_measure
 from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.interval_method import NOT_MEASURABLE, split_method
 from facevalue.measures.intervention_effects import degrees_of_freedom
@@ -79,11 +79,11 @@ def judge(
     find it with all missing answers gone against each difference. What rests on a judge of texts is found unless the
     judge sorts them by their group, where its measured errors could explain it (`with_judge_caveats`).
     """
-    by_name = {m.name: m for m in measures}
+    by_key = {m.key: m for m in measures}
     chosen = dict(margins or {})
     for name, margin in chosen.items():
-        if name not in by_name:
-            raise UnknownNameError("measure", name, by_name)
+        if name not in by_key:
+            raise UnknownNameError("measure", name, by_key)
         if not (np.isfinite(margin) and margin > 0):
             raise DataError(f"The margin of {name} is {margin:g}: it must be above zero, or nothing can be equivalent.")
     check_margins(chosen, measures)
@@ -96,20 +96,20 @@ def judge(
     if declared is not None:
         out, single = (apply(declared.families, table) for table in (out, single))
     declared_margins = within_reach(declared.margins, measures) if declared is not None else {}
-    limits = pl.col("measure").replace_strict({**chosen, **declared_margins}, default=None, return_dtype=pl.Float64)
+    limits = value_by_measure({**chosen, **declared_margins})
     out = out.with_columns(
         pl.when(pl.any_horizontal(pl.col("family", "p").is_not_null())).then(limits).alias("margin"),
         pl.when(limits.is_not_null())
-        .then(pl.col("measure").is_in(list(declared_margins)) & (declared is not None and declared.before))
+        .then(rows_of(declared_margins) & (declared is not None and declared.before))
         .alias("declared"),
     )
-    is_compared = pl.col("measure").is_in([m.name for m in measures if m.comparison])
+    is_compared = rows_of([m.key for m in measures if m.comparison])
     compared = out.select(is_compared)["measure"].to_numpy()
     alpha = _alphas(out, declared)
     out, of_family, tests = _with_page(out, is_compared, alpha, lead, declared, shares)
     level = of_family / tests
     column = {name: to_array(out[name]) for name in _NUMBERS}
-    floored = out["measure"].is_in([m.name for m in measures if not m.signed]).to_numpy()
+    floored = _flags(out, [m for m in measures if not m.signed])
     worst = worst_tests(single, df, floored)
     worst, *_ = _with_page(
         at_any_time(worst, df, measures) if any_time else worst, is_compared, alpha, lead, declared, shares
@@ -119,13 +119,13 @@ def judge(
     if any_time:
         level = single_look_level(level, df, column["clusters"])
     effect = minimum_detectable(column["se"], np.where(df > 0, df, np.nan), level)
-    squared = out["measure"].is_in([m.name for m in measures if m.squared]).to_numpy()
+    squared = _flags(out, [m for m in measures if m.squared])
     floor = column["floor"], column["floor_high"]
     effect = np.where(squared, unsigned.detectable(*floor, level), effect)
     unreachable = column["p_least"] > level  # not even the clearest effect would be found
     largest = largest_of(out, measures)
     effect = np.where((effect < largest) & ~unreachable, effect, np.nan)
-    paired = out["measure"].is_in([m.name for m in measures if m.paired]).to_numpy()
+    paired = _flags(out, [m for m in measures if m.paired])
     equivalence = _equivalence(column, df, squared, np.where(paired, largest, np.inf), any_time=any_time)
     outcomes = verdicts(
         column["value"], column["low"], column["high"], column["q_page"], column["margin"], equivalence, alpha,
@@ -150,7 +150,9 @@ def judge(
     judged = without_equivalence(judged.with_columns(why=no_spread), out["model"].is_in(sightless(out)))
     unbounded = is_found & out["bound_low"].is_null().to_numpy()
     judged = judged.with_columns(
-        why=pl.when(pl.Series(unbounded)).then(pl.col("why") + _no_bounds(out, measures)).otherwise("why")
+        why=pl.when(pl.Series(unbounded))
+        .then(pl.col("why") + out.select(_no_bounds(measures)).to_series())
+        .otherwise("why")
     )
     # A normal limit from few units can lie beyond all that can be: chance gives no more than that either.
     floors = pl.when(pl.col("floor_high").is_not_null()).then(pl.min_horizontal("floor_high", pl.Series(largest)))
@@ -169,14 +171,15 @@ def _stated(detail: pl.Series) -> pl.Series:
     return "Not measurable: " + reason + "."
 
 
-def _no_bounds(out: pl.DataFrame, measures: Sequence[Measure]) -> pl.Series:
+def _no_bounds(measures: Sequence[Measure]) -> pl.Expr:
     """Why a measure has no bounds, as a further sentence; empty where it says nothing of that."""
-    reasons = {
-        measure.name: f" No bounds for missing answers: {measure.unbounded}."
-        for measure in measures
-        if measure.unbounded
-    }
-    return out["measure"].replace_strict(reasons, default="", return_dtype=pl.String)
+    reasons = {m.key: f" No bounds for missing answers: {m.unbounded}." for m in measures if m.unbounded}
+    return value_by_measure(reasons, "")
+
+
+def _flags(out: pl.DataFrame, measures: Sequence[Measure]) -> np.ndarray:
+    """Which estimates are of these measures."""
+    return out.select(rows_of([measure.key for measure in measures])).to_series().to_numpy()
 
 
 def _equivalence(
@@ -216,8 +219,8 @@ def _with_page(
 ) -> tuple[pl.DataFrame, np.ndarray, np.ndarray]:
     """Add `q_page`; with it, the level of each row's family, alpha outside; and how many tests that has, at least 1."""
     tested = pl.col("p").is_not_null() & pl.col("q").is_not_null() & pl.col("family").is_not_null() & compared
-    tests = tested.sum().over("model", "intervention", "measure", "family")
-    rows = estimates.select("model", "intervention", "measure", "family", "kind", "q", tested=tested, tests=tests)
+    tests = tested.sum().over(FAMILY)
+    rows = estimates.select(*FAMILY, "kind", "q", tested=tested, tests=tests)
     rows = rows.with_row_index("row")
     q_page, level, many = np.full(estimates.height, np.nan), alpha.copy(), np.ones(estimates.height)
     if shares is not None:
@@ -229,7 +232,9 @@ def _with_page(
         return estimates.with_columns(pl.Series("q_page", q_page).fill_nan(None)), level, many
     for page_rows in rows.filter("tested").partition_by("model", "intervention", maintain_order=True):
         is_lead = page_rows.select(leads_page(page_rows, lead, page_rows)).to_series().to_numpy()
-        code = page_rows.select(pl.struct("measure", "family").rank("dense").cast(pl.Int64))["measure"].to_numpy()
+        code = page_rows.select(pl.struct("measure", "score", "family").rank("dense").cast(pl.Int64))[
+            "measure"
+        ].to_numpy()
         levels = page_levels(page_rows["q"].to_numpy(), code, is_lead, _page_alpha(declared))
         at = page_rows["row"].to_numpy()
         q_page[at], level[at], many[at] = levels.q, alpha[at] * levels.share, page_rows["tests"].to_numpy()
@@ -249,7 +254,7 @@ def _page_intervals(
     methods = {family.name: family.method for family in declared.families} if declared is not None else {}
     value, low, high, p, q, q_page = (to_array(out[name]) for name in ("value", "low", "high", "p", "q", "q_page"))
     by_name = pl.col("family").is_in(list(methods))  # a declared family may hold several models
-    scope = (pl.when(~by_name).then(pl.col(name)) for name in ("model", "intervention", "measure"))
+    scope = (pl.when(~by_name).then(pl.col(name)) for name in FAMILY[:-1])
     rows = out.select(pl.struct(*scope, "family").rank("dense").alias("code") - 1, "family")
     code = rows["code"].cast(pl.Int64).to_numpy()
     family_names = dict(rows.unique().iter_rows())
@@ -257,7 +262,7 @@ def _page_intervals(
     levels = row_levels(p, q, is_found, np.where(np.isfinite(q_page), code, -1), rules, of_family)
     lowest, highest = limits_of(out, measures)
     ends = np.fmax(lowest, np.fmin(-largest, low)), np.fmin(highest, np.fmax(largest, high))
-    unsigned = out["measure"].is_in([m.name for m in measures if not m.signed]).to_numpy()
+    unsigned = _flags(out, [m for m in measures if not m.signed])
     null = np.where(unsigned & np.isfinite(lowest), lowest, 0.0)
     of_row = 1 - to_array(out["level"].fill_null(LEVEL))
     page_low, page_high = page_interval(value, (low, high), p, df, (of_row, levels), ends, null)

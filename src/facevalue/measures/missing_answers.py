@@ -30,35 +30,20 @@ from facevalue.measures.uncertainty import Estimates
 from facevalue.prompts.variants import PLAIN
 
 SHARE = Measure(
-    name="missing_share",
-    title="Share of questions without a valid answer",
-    equation=(
-        "Σ missing / Σ asked; missing is 1 - mass, and 1 for each refusal and each request that failed; for the reason "
-        "'refused' refusals alone, for 'error' requests that failed"
-    ),
-    unit="share",
-    cluster="unit sampled",
-    source="FaceValue",
-    limits=(0.0, 1.0),
-)
+    "missing_share", "Share of questions without a valid answer",
+    "Σ missing / Σ asked; missing is 1 - mass, and 1 for each refusal and each request that failed; for the reason "
+    "'refused' refusals alone, for 'error' requests that failed",
+    "share", "unit sampled", "FaceValue", limits=(0.0, 1.0),
+)  # fmt: skip
 GAP = Measure(
-    name="missing_gap",
-    title="Share of questions without a valid answer, from that of all other groups",
-    equation=(
-        "Σ_b w_b (m_gb - m_ob) / Σ_b w_b, w_b = A_gb A_ob / (A_gb + A_ob): the share missing of a group's answers less "
-        "that of all other groups, on the same prompt, within the same units where these are in several groups"
-    ),
-    unit="share",
-    cluster="unit sampled",
-    source="FaceValue; weights of Mantel and Haenszel 1959",
-    comparison=True,
-    limits=(-1.0, 1.0),
-)
+    "missing_gap", "Share of questions without a valid answer, from that of all other groups",
+    "Σ_b w_b (m_gb - m_ob) / Σ_b w_b, w_b = A_gb A_ob / (A_gb + A_ob): the share missing of a group's answers less "
+    "that of all other groups, on the same prompt, within the same units where these are in several groups",
+    "share", "unit sampled", "FaceValue; weights of Mantel and Haenszel 1959", comparison=True, limits=(-1.0, 1.0),
+)  # fmt: skip
 MEASURES = (SHARE, GAP)
-PUBLISHED = ("na_rate", "refusal_rate", "refusal_share")
-"""Names under which studies have the rates of their protocols, each by its own definition and in its own unit."""
-REFUSALS = ("refusal_rate", "refusal_share")
-"""Those of refusals."""
+PUBLISHED = ("na_rate", "refusal_rate", "mean.refusal")
+"""Keys under which studies have the rates of their protocols, each by its own definition and in its own unit."""
 FAMILY = "missing answers"
 LABELS = ("dimension", "group", "prompt", "reason")
 """What estimates are broken down by: what groups differ in, which group, which prompt, and why there is no answer."""

@@ -14,7 +14,7 @@ import polars as pl
 import scipy
 
 from facevalue.measures import unseen
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, rows_of, value_by_measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.estimates import TYPED, EstimateTable, label_columns
 from facevalue.measures.interval_method import IntervalKind, name_method
@@ -55,16 +55,11 @@ def change_of(measure: Measure, second: str = "with the intervention", first: st
     """
     low, high = measure.limits
     return Measure(
-        name=f"{PREFIX}{measure.name}",
-        title=f"{measure.title}: change",
+        name=f"{PREFIX}{measure.name}", title=f"{measure.title}: change",
         equation=f"{measure.name} {second} - {measure.name} {first}, on the same units",
-        unit="pp" if measure.unit == "%" else measure.unit,
-        cluster=measure.cluster,
-        source=_SOURCE,
-        paired=True,
-        comparison=True,
-        limits=(low - high, high - low),
-    )
+        unit="pp" if measure.unit == "%" else measure.unit, cluster=measure.cluster, source=_SOURCE, paired=True,
+        comparison=True, limits=(low - high, high - low), score=measure.score,
+    )  # fmt: skip
 
 
 def deal(units: int, groups: int, seed: int) -> npt.NDArray[np.int64]:
@@ -126,7 +121,7 @@ class ChangeSet:
     without:
         Both again, for each group of units left out; where units stand in pairs, for each group of pairs, too.
     norms:
-        Measures to whose square noise adds (`Measure.norm`).
+        Keys of measures to whose square noise adds (`Measure.norm`).
 
     Equation
     --------
@@ -157,7 +152,7 @@ class ChangeSet:
         names = estimate_keys(self.frame)
         keys = self.frame.select(names)
         numbers = _numbers(self.frame)
-        power = np.where(self.frame["measure"].is_in(list(norms)).to_numpy(), 2, 1)
+        power = np.where(self.frame.select(rows_of(norms)).to_series().to_numpy(), 2, 1)
         value, changed = numbers["value"] ** power, numbers[f"value{OTHER}"] ** power
         rounding = _ROUNDING * np.maximum(np.abs(value), np.abs(changed))
         difference = changed - value
@@ -282,17 +277,15 @@ class ChangeSet:
         """
         labels = estimate_keys(self.frame)[1:]
         out = EstimateTable(study, model, [name for name in labels if name not in TYPED], intervention)
-        definitions = {measure.name: measure for measure in measures}
-        measured = self.frame["measure"]
-        for name in measured.unique(maintain_order=True):
-            if name not in definitions:
-                continue
-            rows = np.flatnonzero((measured == name).to_numpy())
-            changed, p = self.estimates(rows, change_of(definitions[name]))
-            untested = self.frame["(floored)"].to_numpy()[rows] & (not definitions[name].signed)
+        definitions = {measure.key: measure for measure in measures}
+        keys = self.frame.select(value_by_measure({key: key for key in definitions})).to_series()
+        for key in keys.drop_nulls().unique(maintain_order=True):
+            measure, rows = definitions[key], np.flatnonzero((keys == key).fill_null(value=False).to_numpy())
+            changed, p = self.estimates(rows, change_of(measure))
+            untested = self.frame["(floored)"].to_numpy()[rows] & (not measure.signed)
             changed = replace(changed, p=np.where(untested, np.nan, p), bounds=self.bounds(rows))
             levels = {label: self.frame[label].gather(rows) for label in labels}
-            out.add(change_of(definitions[name]), levels, changed, f"changes in {name}")
+            out.add(change_of(measure), levels, changed, f"changes in {measure.name}")
         return out.frame()
 
 

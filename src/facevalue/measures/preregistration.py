@@ -6,7 +6,7 @@ afterwards::
     alpha = 0.05                 # level of the whole page, and of every family that names none; .05 if left out
 
     [margin]                     # largest difference that would not matter, by measure, in its unit
-    sbs = 0.02
+    sbs = 0.02                   # of one of several scores: "shift.warmth" = 2
 
     [[family]]                   # one table per family of tests
     name = "tattoos and fashion"
@@ -44,7 +44,7 @@ class Preregistration:
     families: tuple[testing.Family, ...]
     """Confirmatory all."""
     margins: Mapping[str, float]
-    """Largest difference that would not matter, by measure."""
+    """Largest difference that would not matter, by key of the measure."""
     alpha: float
     """Level of the page, and of each family that names none."""
     sha256: str
@@ -76,7 +76,7 @@ def read_preregistration(
     path:
         TOML, UTF-8, at most 256 KiB.
     measures:
-        Names that measures may have, if known: others are errors at once and not after the run.
+        Keys that measures may have, if known: others are errors at once and not after the run.
     labels:
         The labels that the study declares, if others are to be errors at once.
 
@@ -191,8 +191,9 @@ def _family(
             if not isinstance(table.get(key), str) or not table[key]:
                 raise DataError(f"{key!r} is missing or not text.")
         measure, method = table["measure"], table.get("method", "holm")
-        if measures is not None and measure not in measures:
-            raise UnknownNameError("measure", measure, measures)
+        names = None if measures is None else dict.fromkeys(key.partition(".")[0] for key in measures)
+        if names is not None and measure not in names:
+            raise UnknownNameError("measure", measure, names)
         conditions = table.get("where", {})
         if not isinstance(conditions, dict):
             raise DataError('[family.where] is a table: one line per label, such as attribute = ["hair"].')

@@ -59,6 +59,7 @@ def _named(m: Measure, name: str, summary: str, *, signed: bool) -> Measure:
     return Measure(
         f"{PREFIX}{name}", f"{m.title}, {summary}", f"{summary} of: {m.equation}", m.unit, m.cluster, m.source,
         paired=signed, signed=signed, comparison=True, limits=(low if signed else 0.0, high),
+        score=m.score,
     )  # fmt: skip
 
 

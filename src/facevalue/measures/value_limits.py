@@ -9,7 +9,7 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.measures import conditional_kl
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, value_by_measure
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.paired_changes import PREFIX
 
@@ -36,7 +36,8 @@ def largest(measure: Measure) -> float:
 def check_margins(margins: Mapping[str, float], measures: Sequence[Measure]) -> None:
     """Refuse margins within which everything would be equivalent.
 
-    `margins`: by measure, in its unit, which is that of the page. `measures`: definitions; others are not looked at.
+    `margins`: by key of the measure, in its unit, which is that of the page. `measures`: definitions; others are not
+    looked at.
 
     Raises
     ------
@@ -53,11 +54,11 @@ def check_margins(margins: Mapping[str, float], measures: Sequence[Measure]) -> 
 be equivalent. Name one below 1, in the unit of the page (a share: 0.05 is 5 points of a hundred).
     """
     for measure in measures:
-        margin, reach = margins.get(measure.name, 0.0), largest(measure)
+        margin, reach = margins.get(measure.key, 0.0), largest(measure)
         if margin >= reach:
             unit = _SPOKEN.get(measure.unit, measure.unit)
             raise DataError(
-                f"The margin of {measure.name} is {margin:g}, and {measure.name} never lies further than {reach:g} "
+                f"The margin of {measure.key} is {margin:g}, and {measure.key} never lies further than {reach:g} "
                 f"from zero: everything would be equivalent. Name one below {reach:g}, in the unit of the page "
                 f"({unit})."
             )
@@ -65,19 +66,17 @@ be equivalent. Name one below 1, in the unit of the page (a share: 0.05 is 5 poi
 
 def within_reach(margins: Mapping[str, float], measures: Sequence[Measure]) -> dict[str, float]:
     """Margins beyond which values can lie; those of runs that declared others before these were refused are none."""
-    reach = {measure.name: largest(measure) for measure in measures}
+    reach = {measure.key: largest(measure) for measure in measures}
     return {name: margin for name, margin in margins.items() if margin < reach.get(name, math.inf)}
 
 
 def limits_of(estimates: pl.DataFrame, measures: Sequence[Measure]) -> tuple[Array, Array]:
     """Smallest and largest possible value of each estimate, as its measure states them; NaN where none is known.
 
-    `estimates`: with `measure`. `measures`: definitions.
+    `estimates`: with `measure` and `score`. `measures`: definitions.
     """
     lowest, highest = (
-        estimates["measure"]
-        .replace_strict({m.name: float(m.limits[end]) for m in measures}, default=None, return_dtype=pl.Float64)
-        .to_numpy()
+        estimates.select(value_by_measure({m.key: float(m.limits[end]) for m in measures})).to_series().to_numpy()
         for end in (0, 1)
     )
     return lowest, highest
@@ -86,14 +85,14 @@ def limits_of(estimates: pl.DataFrame, measures: Sequence[Measure]) -> tuple[Arr
 def largest_of(estimates: pl.DataFrame, measures: Sequence[Measure]) -> Array:
     """Largest possible size of each estimate.
 
-    `estimates`: with `measure` and `n`. `measures`: definitions. The divergence of Algorithm 1 has no limit of its own,
-    but one for n forms (`conditional_kl.kl_limit`), and so has its change: n is then that of both conditions. That of a
-    log-odds ratio of n answers is ln(n + 1): from an even choice to always, or never.
+    `estimates`: with `measure`, `score` and `n`. `measures`: definitions. The divergence of Algorithm 1 has no limit of
+    its own, but one for n forms (`conditional_kl.kl_limit`), and so has its change: n is then that of both conditions.
+    That of a log-odds ratio of n answers is ln(n + 1): from an even choice to always, or never.
     Returns one each, in the unit of the measure; infinity where there is none, or where the measure is not defined
     here.
     """
-    limits = {measure.name: float(largest(measure)) for measure in measures}
-    out = estimates["measure"].replace_strict(limits, default=math.inf, return_dtype=pl.Float64).to_numpy()
+    limits = {measure.key: float(largest(measure)) for measure in measures}
+    out = estimates.select(value_by_measure(limits, math.inf)).to_series().to_numpy()
     n = estimates["n"].cast(pl.Float64).fill_null(math.inf).to_numpy()
     shifts = (estimates["measure"].str.strip_prefix(PREFIX) == conditional_kl.NAME).to_numpy()
     ratios = estimates["measure"].is_in([measure.name for measure in measures if measure.unit == "log odds"]).to_numpy()

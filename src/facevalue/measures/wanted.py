@@ -14,12 +14,12 @@ _WANTED: ContextVar[frozenset[str] | None] = ContextVar("wanted", default=None)
 
 
 @contextmanager
-def measures_wanted(names: Iterable[str] | None) -> Iterator[None]:
-    """Have analyses leave out what none of these measures, by name, needs; None wants all.
+def measures_wanted(keys: Iterable[str] | None) -> Iterator[None]:
+    """Have analyses leave out what none of these measures, by key, needs; None wants all.
 
-    Estimates of these are the very same as without it. Those of others may be there or not.
+    Estimates of these are the very same as without it. Those of others, and of other scores, may be there or not.
     """
-    token = _WANTED.set(None if names is None else frozenset(names))
+    token = _WANTED.set(None if keys is None else frozenset(key.partition(".")[0] for key in keys))
     try:
         yield
     finally:

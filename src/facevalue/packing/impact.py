@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
+from facevalue.measures.base import rows_of
 from facevalue.measures.impact import impact_ratios
 from facevalue.measures.selection import to_array
 from facevalue.packing.packed_runs import PackedRun
@@ -55,12 +56,10 @@ def category(dimension: str) -> str:
 
 
 def _of_run(packed: PackedRun) -> Iterator[tuple[object, ...]]:
-    names = [name for name, measure in packed.measures.items() if measure.selection]
+    selected = rows_of([key for key, measure in packed.measures.items() if measure.selection])
     by_group = [name for name in packed.labels if name in _GROUPS or (name != "dimension" and category(name))]
     crossed = [pair for pair in combinations(by_group, 2) if category(" x ".join(pair)) == "intersection"]
-    plain = packed.estimates.filter(
-        pl.col("measure").is_in(names), pl.col("intervention").is_null(), pl.col("value").is_not_null()
-    )
+    plain = packed.estimates.filter(selected, pl.col("intervention").is_null(), pl.col("value").is_not_null())
     for groups in (*((name,) for name in by_group), *crossed):
         question_labels = [name for name in packed.labels if name not in groups]
         compared = plain.filter(

@@ -63,8 +63,8 @@ class PackedRun:
 
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
-        """Definitions of what was measured, by name."""
-        return {measure.name: measure for measure in self.run.measures}
+        """Definitions of what was measured, by key."""
+        return {measure.key: measure for measure in self.run.measures}
 
     @cached_property
     def results(self) -> Sequence[Row]:
@@ -122,7 +122,7 @@ class PackedRun:
     def definitions(self) -> Iterator[dict[str, Any]]:
         """Definitions of everything that was measured."""
         measured = set(self.estimates["measure"].unique())
-        yield from (asdict(measure) for name, measure in self.measures.items() if name in measured)
+        yield from (asdict(measure) for measure in self.measures.values() if measure.name in measured)
 
     def rows(self) -> pl.DataFrame:
         """The whole table of estimates, without columns of labels that nothing is broken down by."""

@@ -24,7 +24,7 @@ _ANSWERS = frozenset((
     *("path", "identity", "set", "seed", "at", ORDERING, TASK),
 ))  # fmt: skip
 """Columns of answers beside scores and factors."""
-COMMON = ("missing_share", "missing_gap", "drift", "drift_missing", "wavering", "wavering_missing")
+COMMON = ("missing_share", "missing_gap", "drift", "wavering")
 """Names of the measures that every study has, whatever its estimands."""
 MOST_ESTIMATES = 10_000
 """Estimates of one estimand."""
@@ -155,7 +155,7 @@ def check_apart(estimands: Sequence[Estimand], breakdown: Breakdown, scores: Seq
     """Refuse two estimands of which some estimates would have the same labels, so that nothing told them apart."""
     for (first, estimand), (second, rival) in combinations(enumerate(estimands, start=1), 2):
         for score in (score for score in scores if estimand.is_of(score) and rival.is_of(score)):
-            if estimand.name_of(breakdown, score) != rival.name_of(breakdown, score):
+            if estimand.name_of(breakdown) != rival.name_of(breakdown):
                 continue
             if shared := _shared(estimand, rival, breakdown):
                 of = f" of {score.name!r}" if len(scores) > 1 else ""
@@ -178,32 +178,25 @@ def check_sortings(tasks: Sequence[Task]) -> None:
 
 def check_measures(tasks: Sequence[Task]) -> None:
     """Refuse names that two measures would have."""
-    kinds: dict[str, tuple[str, str]] = {}
+    kinds: dict[str, str] = {}
     checks = {*INSTRUMENT, *COMMON, *(name for task in tasks for name in outside_of(task.ask.reply).statuses)}
     for task in tasks:
         for estimand in task.estimands:
-            for score in task.scores_of(estimand):
-                check_measure(estimand, task.breakdown, score, kinds, checks)
+            check_measure(estimand, task.breakdown, kinds, checks)
     for task in tasks:
         margins(task.estimands, task.breakdown, task.scores)
 
 
-def check_measure(
-    estimand: Estimand, breakdown: Breakdown, score: Score, kinds: dict[str, tuple[str, str]], checks: Collection[str]
-) -> None:
+def check_measure(estimand: Estimand, breakdown: Breakdown, kinds: dict[str, str], checks: Collection[str]) -> None:
     """Refuse a name of an estimand's measures that another has; `kinds`: of those so far, which it adds to."""
-    name, kind = estimand.name_of(breakdown, score), estimand.statistic.quantity(breakdown)
-    for label in estimand.names_of(breakdown, score):
+    name, kind = estimand.name_of(breakdown), estimand.statistic.quantity(breakdown)
+    for label in estimand.names_of(breakdown):
         noun = label.removeprefix(f"{name}_") if label.startswith(f"{name}_") else "size"
-        entry = (kind if label == name else f"{noun} of a {kind}", score.name)
-        if label in checks or kinds.setdefault(label, entry)[0] != entry[0]:
-            holder = "check of the instrument" if label in checks else kinds[label][0]
+        of_label = kind if label == name else f"{noun} of a {kind}"
+        if label in checks or kinds.setdefault(label, of_label) != of_label:
+            holder = "check of the instrument" if label in checks else kinds[label]
             with placed(estimand.place):
-                raise DataError(f"A {entry[0]} and a {holder} would both be called {label!r}. Rename one.")
-        if kinds[label] != entry:
-            raise DataError(
-                f"The scores {kinds[label][1]!r} and {score.name!r} both have a measure {label!r}. Rename one."
-            )
+                raise DataError(f"A {of_label} and a {holder} would both be called {label!r}. Rename one.")
 
 
 def check_families(estimands: Sequence[Estimand]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from facevalue.measures.base import key_of
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.tasks import Task
 
@@ -23,17 +24,18 @@ def compared_estimands(declared: CellComparison, tasks: Sequence[Task]) -> CellC
     for task in tasks:
         for estimand in task.estimands:
             for score in task.scores_of(estimand):
-                name = estimand.name_of(task.breakdown, score)
+                name = estimand.name_of(task.breakdown)
+                key = key_of(name, score.label)
                 if estimand.statistic.is_effect and estimand.tested:
-                    effects[name] = None
-                    families.setdefault((name, estimand.compared_factor), estimand.family_name)
+                    effects[key] = None
+                    families.setdefault((key, estimand.compared_factor), estimand.family_name)
                 elif not estimand.statistic.is_level:
-                    also[name] = None
+                    also[key] = None
                     if estimand.statistic.of_lists:
-                        also[estimand.statistic.companions(name)[0]] = None
+                        also[key_of(estimand.statistic.companions(name)[0], score.label)] = None
                 else:
-                    means.setdefault(name, score.span is None)
-    ordered = sorted(means, key=lambda name: means[name])
+                    means.setdefault(key, score.span is None)
+    ordered = sorted(means, key=lambda key: means[key])
     if not effects:
         return replace(declared, measures=tuple(ordered), also=(*declared.also, *also))
     return replace(

@@ -100,16 +100,11 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     bounded = {score.name: (pl.col(score.name) - score.low) / score.span for score in scores if score.span}
     planned, unplanned = precision(tasks, design)
     stored: dict[str, OptionValue] = {STUDY_TEXT: protocol.text} if protocol.text else {}
+    subject = stimuli.subject(table) if isinstance(stimuli, Listed) else ""
     return Study(
         name=protocol.name,
         version=protocol.version,
-        about=About(
-            title=protocol.title,
-            citation=protocol.citation,
-            content_note=protocol.content_note,
-            titles=protocol.titles,
-            subject=stimuli.subject(table) if isinstance(stimuli, Listed) else "",
-        ),
+        about=About(protocol.title, protocol.citation, protocol.content_note, protocol.titles, subject),
         options={**options, **stored},
         manifest=table,
         design=design,
@@ -117,11 +112,8 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
         source=stimuli.source(table, options),
         ask=analysis.ask,
         sample=WholeUnits(
-            design,
-            sets,
-            {task.name: (_items(task.ask), len(task.ask.reply.orderings)) for task in tasks},
-            "one unit asked one question",
-            "Use fewer seeds.",
+            design, sets, {task.name: (_items(task.ask), len(task.ask.reply.orderings)) for task in tasks},
+            "one unit asked one question", "Use fewer seeds.",
         ),
         answer=analysis.answer,
         reading=_reading(protocol, asks, {name: options[name] for name in given_names}, table),
@@ -140,7 +132,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
         ),
         extras=replace(protocol.extras, compare=compared_estimands(protocol.extras.compare, tasks)),
         page=protocol.page or partial(_page, analysis, asked_variants(protocol, asks)),
-    )
+    )  # fmt: skip
 
 
 def _check_filled(table: pl.DataFrame, slots: Sequence[str], place: str) -> None:
@@ -330,7 +322,8 @@ def _declared(protocol: "Protocol", tasks: Sequence[Task]) -> "Callable[[], Prer
                 levels |= estimand.statistic.declared_levels(breakdown)
                 name = estimand.family_name
                 name = f"{name} ({score.name})" if counts[name] > 1 else name
-                measure = estimand.name_of(breakdown, score)
+                measure = estimand.name_of(breakdown)
+                levels |= {"score": (score.label,)} if score.label else {}
                 families.append(Family(name, "confirmatory", measure, levels, estimand.correction, ALPHA))
         text = protocol.text or repr(protocol.estimands)
         return Preregistration(tuple(families), limits, ALPHA, hashlib.sha256(text.encode()).hexdigest(), text)

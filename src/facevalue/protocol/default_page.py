@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from facevalue.measures.base import key_of
 from facevalue.measures.caveats import after
 from facevalue.measures.judge_measures import ALPHAS, JUDGED_BY, RAW, SWAPPED, WITHOUT
 from facevalue.prompts.variants import Variant
@@ -248,11 +249,13 @@ def _together(rows: Iterable[_EstimandRow]) -> list[_EstimandRow]:
     out: dict[object, _EstimandRow] = {}
     dimensions: dict[object, dict[str, None]] = {}
     for row in rows:
-        key = row.of.measure, row.of.by, row.estimand.family_name
+        key = row.of.measure, row.score.name, row.of.by, row.estimand.family_name
         out.setdefault(key, row)
         dimensions.setdefault(key, {})[row.estimand.compared_factor] = None
     return [
-        row._replace(of=replace(row.of, where={DIMENSION: tuple(dimensions[key])})) if DIMENSION in row.of.by else row
+        row._replace(of=replace(row.of, where={**row.of.where, DIMENSION: tuple(dimensions[key])}))
+        if DIMENSION in row.of.by
+        else row
         for key, row in out.items()
     ]
 
@@ -260,8 +263,8 @@ def _together(rows: Iterable[_EstimandRow]) -> list[_EstimandRow]:
 def _selection(estimand: Estimand, task: Task, score: Score) -> Of:
     """The estimates of an estimand of one score."""
     statistic, by = estimand.statistic, estimand.by
-    name = estimand.name_of(task.breakdown, score)
-    return Of(name, statistic.labels(by), label=statistic.label_form(by), order="value")
+    key = key_of(estimand.name_of(task.breakdown), score.label)
+    return Of(key, statistic.labels(by), label=statistic.label_form(by), order="value")
 
 
 def _title(estimand: Estimand) -> str:

@@ -78,7 +78,7 @@ class Facet:
     Examples
     --------
     >>> facet = Facet(title="Ratings", dimension="{dimension}", group="{group}", means=FAVOURS)
-    >>> facet.sign(Estimate("rating_gap", "m", value=-0.3)), facet.favour(Estimate("rating_gap", "m", value=-0.3))
+    >>> facet.sign(Estimate("gap", "m", value=-0.3)), facet.favour(Estimate("gap", "m", value=-0.3))
     (-1, -1)
     """
 

@@ -17,7 +17,7 @@ class Of:
     Attributes
     ----------
     measure:
-        Which one; of several, all of the first, then all of the next.
+        Which one, with its score where it is of one ("mean.warmth"); of several, all of the first, then of the next.
     by:
         Labels that are set. One that ends with "?" may be missing. All other labels are missing.
     where:
@@ -54,6 +54,12 @@ class Of:
     intervention: str = ""
     crossed: bool = True
 
+    def __post_init__(self) -> None:
+        if isinstance(self.measure, str):
+            name, _, score = self.measure.partition(".")
+            object.__setattr__(self, "measure", name)
+            object.__setattr__(self, "where", {**self.where, "score": score} if score else self.where)
+
     @property
     def measures(self) -> tuple[str, ...]:
         """Names of the measures."""
@@ -61,14 +67,14 @@ class Of:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels that may be set, fixed ones included.
+        """Labels that may be set, fixed ones but the score included.
 
         Examples
         --------
         >>> Of("gap", ("identity", "question?"), {"dimension": "age", "group": None}).labels
         ('identity', 'question', 'dimension')
         """
-        fixed = (name for name, level in self.where.items() if level is not None)
+        fixed = (name for name, level in self.where.items() if level is not None and name != "score")
         return tuple(dict.fromkeys([*(name.removesuffix("?") for name in self.by), *fixed]))
 
 

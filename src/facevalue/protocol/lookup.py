@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from facevalue.measures.base import POOLED, Measure, written
+from facevalue.measures.base import POOLED, Measure, rows_of, written
 from facevalue.measures.caveats import MISSING_ANSWERS, caveat_of
 from facevalue.measures.estimates import FIXED, complete, condition, label_columns
 from facevalue.measures.interval_method import describe_method
@@ -146,10 +146,9 @@ class EstimateIndex:
         frame = complete(frame)
         conditions = frame.select("model", "intervention", condition().alias("shown")).unique(maintain_order=True)
         self._conditions = {name: Condition(model, change) for model, change, name in conditions.iter_rows()}
-        differences = [measure.name for measure in measures if measure.apart]
-        name = pl.col("measure")
+        differences = rows_of([measure.key for measure in measures if measure.apart])
         self.frame = frame.with_columns(
-            (name.is_in(differences) | name.str.starts_with(PREFIX)).alias("apart"),
+            (differences | pl.col("measure").str.starts_with(PREFIX)).alias("apart"),
             condition().alias("model"),
             *(pl.when(pl.col(c).is_finite()).then(pl.col(c)).alias(c) for c in _FLOATS),
         )
@@ -259,8 +258,9 @@ class EstimateIndex:
         return list(out)
 
     def wholes(self) -> tuple[str, ...]:
-        """Measures that have an estimate over everything."""
-        return tuple(dict.fromkeys(str(measure) for measure, _, labels in self._parts if labels == 0))
+        """Measures that have an estimate over everything, be it of one score."""
+        whole = (0, self._marks(["score"]))
+        return tuple(dict.fromkeys(str(measure) for measure, _, labels in self._parts if labels in whole))
 
     def where(self, predicate: pl.Expr) -> Iterator[Estimate]:
         """Go through the estimates that meet a condition, in the order of the table."""
@@ -304,11 +304,13 @@ class EstimateIndex:
         return self.beside(self.reading.corrected.get(estimate.measure, ""), estimate)
 
     def beside(self, measure: str, estimate: Estimate) -> Estimate | None:
-        """Another measure of the same cell."""
-        key = (measure, estimate.model, self._marks(estimate.labels))
+        """Another measure of the same cell, by name or, of another score, by key."""
+        name, _, score = measure.partition(".")
+        labels = {**estimate.labels, "score": score} if score else estimate.labels
+        key = (name, estimate.model, self._marks(labels))
         if key not in self._beside:
-            self._beside[key] = {_cell(e): e for e in self._estimates(key)}
-        return self._beside[key].get(_cell(estimate))
+            self._beside[key] = {frozenset(e.labels.items()): e for e in self._estimates(key)}
+        return self._beside[key].get(frozenset(labels.items()))
 
 
 def made(rows: pl.DataFrame) -> Iterator[Estimate]:
@@ -324,7 +326,3 @@ def made(rows: pl.DataFrame) -> Iterator[Estimate]:
 def _labels(frame: pl.DataFrame) -> tuple[str, ...]:
     """What estimates are broken down by; an intervention is part of what its model is called."""
     return tuple(name for name in label_columns(frame) if name not in ("intervention", "apart"))
-
-
-def _cell(e: Estimate) -> frozenset[tuple[str, str]]:
-    return frozenset(e.labels.items())

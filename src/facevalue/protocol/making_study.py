@@ -290,7 +290,7 @@ def _page(study: Study) -> "Page":
 
 def _all_made(look: "Look") -> str:
     """Say that no picture was refused and none failed, where that is why no groups can be compared."""
-    shares = [look.one(f"mean_{name}") for name in (REFUSED, FAILED)]
+    shares = [look.one("mean", score=name) for name in (REFUSED, FAILED)]
     if any(share is None or share.value != 0 for share in shares):
         return ""
     return (

@@ -62,7 +62,7 @@ class Task:
 
     @cached_property
     def measures(self) -> dict[str, Measure]:
-        """Definitions by name."""
+        """Definitions by key."""
         checks = instrument_measures(self.ask.reply, self.breakdown.sets.unit, sides=self.sides)
         return definitions(self.estimands, self.breakdown, self.scores) | checks
 
@@ -125,19 +125,15 @@ def task_scores(name: str, ask: Ask) -> tuple[Score, ...]:
     Examples
     --------
     >>> from facevalue.protocol import Ask, rating
-    >>> task_scores("salary", Ask(("What would this person earn?",), rating(1, 5)))[0].suffix
-    '_salary'
+    >>> task_scores("salary", Ask(("What would this person earn?",), rating(1, 5)))[0].label
+    'salary'
     """
     scores = ask.reply.scores
     if not name:
-        return scores if len(scores) == 1 else tuple(
-            replace(score, suffix="" if score.compared else f"_{score.name}") for score in scores
-        )  # fmt: skip
+        return scores if len(scores) == 1 else tuple(replace(score, label=score.name) for score in scores)
     names = [name] if len(scores) == 1 else [f"{name}_{score.name}" for score in scores]
     return tuple(
-        replace(
-            score, name=label, title=f"{score.title} ({name})", suffix=f"_{name}" if score.compared else f"_{label}"
-        )
+        replace(score, name=label, title=f"{score.title} ({name})", label=label)
         for label, score in zip(names, scores, strict=True)
     )
 
@@ -267,7 +263,7 @@ class Tasks:
 
     @property
     def measures(self) -> dict[str, Measure]:
-        """Definitions by name; a check that several tasks have reaches as far as in any of them."""
+        """Definitions by key; a check that several tasks have reaches as far as in any of them."""
         out: dict[str, Measure] = {}
         for task in self.tasks:
             for name, measure in task.measures.items():

@@ -70,7 +70,9 @@ class TextEstimates:
         self.table.add(measure, {**self.label, **labels}, tested, family)
 
     def _between(self, measure: Measure, cells: Cells, whose: str = "") -> None:
-        self.add(measure, cells, f"{measure.name} by {self.label['dimension']}{whose}")
+        self.add(
+            measure, cells, f"{measure.name}s in {measure.score.replace('_', ' ')} by {self.label['dimension']}{whose}"
+        )
 
     def _counted(self, listed: Lexicon, prefix: str) -> Sums:
         """Words of lists and all words, these cut in the same way."""

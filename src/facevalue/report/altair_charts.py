@@ -65,7 +65,7 @@ def chart(
     by_model = [(model, view.rows(of, model)) for model in view.models]
     pairs = [(model, e) for model, estimates in by_model for e in estimates if e.value is not None]
     if not pairs:
-        raise DataError(f"{view.measure_title(measure)} is not measurable {_by(of.by)}.")
+        raise DataError(f"{measure} is not measurable {_by(of.by)}.")
     farthest: dict[tuple[str | None, ...], float] = {}  # of each row, whoever answered
     for _, e in pairs:
         place = tuple(e[name] for name in of.by)
@@ -80,8 +80,9 @@ def chart(
         _row(view, of, model, e, nested=nested) for model, e in pairs if tuple(e[name] for name in of.by) in places
     ]  # fmt: skip
     cut_note = f" ({len(places)} of {len(farthest)}, farthest first)" if len(places) < len(farthest) else ""
-    title = f"{view.measure_title(measure)}{cut_note}"
-    return _drawn(pl.DataFrame(records, schema=_SCHEMA, orient="row"), title, pairs[0][1], signed=view.signed(measure))
+    first = pairs[0][1]
+    title = f"{view.measure_title(first)}{cut_note}"
+    return _drawn(pl.DataFrame(records, schema=_SCHEMA, orient="row"), title, first, signed=view.signed(first))
 
 
 def _selected(view: View, measure: str, by: Sequence[str], where: Mapping[str, str]) -> Of:
@@ -92,6 +93,9 @@ def _selected(view: View, measure: str, by: Sequence[str], where: Mapping[str, s
             kinds.setdefault(name, []).append(labels)
     if measure not in kinds:
         raise UnknownNameError("measure", measure, kinds)
+    scores = [definition.score for definition in view.measures.values() if definition.name == measure]
+    if any(scores) and where.get("score", "") not in scores:
+        raise UnknownNameError(f"score of {measure}", where.get("score", ""), scores)
     breakdowns = list(dict.fromkeys(kinds[measure]))
     factors = {factor for breakdown in breakdowns for factor in breakdown}
     for name in (*by, *where):
@@ -100,8 +104,9 @@ def _selected(view: View, measure: str, by: Sequence[str], where: Mapping[str, s
     for name, level in where.items():
         if level not in view.numbers.levels(name):
             raise UnknownNameError(name, level, view.numbers.levels(name))
-    if not by and not where:
-        by = next((names for names in breakdowns if 1 <= len(names) <= 2), breakdowns[0])
+    if not by and {*where} <= {"score"}:
+        free = [tuple(name for name in names if name not in where) for names in breakdowns]
+        by = next((names for names in free if 1 <= len(names) <= 2), free[0])
     if len(by) > 2:
         raise SettingError(f"A chart is by one factor or two, not {len(by)}: hold others at a level with where=.")
     if {*by, *where} not in [set(breakdown) for breakdown in breakdowns]:
@@ -118,7 +123,7 @@ def _row(view: View, of: Of, model: str, e: Estimate, *, nested: bool) -> tuple[
     texts = [view.title(name, e[name], e) for name in of.by] or ["everything"]
     texts = [", ".join(reversed(texts))] if nested else texts
     floor = view.numbers.floor(e)
-    signed, per = view.signed(e.measure), writing(e.written).per
+    signed, per = view.signed(e), writing(e.written).per
     direction = ("up" if (e.value or 0.0) > 0 else "down") if signed else "plain"
     return (
         texts[0], texts[1] if len(texts) > 1 else "", model, e.verdict or "not judged", direction, view.detail(e),

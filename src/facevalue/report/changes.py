@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, definition_of
 from facevalue.measures.paired_changes import PREFIX
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.formatting import (
@@ -37,7 +37,7 @@ def change_lines(numbers: EstimateIndex, titles: Titles, measures: Sequence[Meas
 
     Returns lines; none where there was no intervention.
     """
-    measure_titles = {m.name: m.title for m in measures}
+    definitions = {m.key: m for m in measures}
     out = []
     changed = pl.col("measure").str.starts_with(PREFIX)
     for model in numbers.models:
@@ -52,7 +52,8 @@ def change_lines(numbers: EstimateIndex, titles: Titles, measures: Sequence[Meas
             f"Replies without a valid answer: {_value(missing) if missing else 'not measured'}."
         )
         for e in changes[:limit]:
-            title = measure_titles.get(e.measure, e.measure)
+            definition = definition_of(definitions, e.measure, e["score"])
+            title = definition.title if definition else e.measure
             out.append(f"  {title}, {label_of(e, titles)}: {_value(e)}, q {share_of_chance(e.q)}")
     return out
 
@@ -113,7 +114,7 @@ def changed(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure])
 
     `numbers`, `titles`, `measures`: estimates, wording of levels, definitions.
     """
-    definitions = {m.name: m for m in measures}
+    definitions = {m.key: m for m in measures}
     rows: dict[str, list[Estimate]] = {}
     for e in numbers.where(pl.col("measure").str.starts_with(PREFIX)):
         rows.setdefault(e.model, []).append(e)
@@ -181,18 +182,14 @@ class _RowMaker:
 
     def _row(self, e: Estimate) -> ChangeRow:
         name = e.measure.removeprefix(PREFIX)
-        measure = self._known.get(name)
+        measure = definition_of(self._known, name, e["score"])
         missing = self._missing(e)
         return ChangeRow(
-            measure.title if measure else name,
-            label_of(e, self._titles),
+            measure.title if measure else name, label_of(e, self._titles),
             self._pair(self._numbers.beside(name, replace(e, model=self._base)), measure),
-            self._pair(self._numbers.beside(name, e), measure),
-            _said(e),
-            share_of_chance(e.q),
-            (DASH, "") if missing is None else _said(missing),
-            self._numbers.tested(e),
-        )
+            self._pair(self._numbers.beside(name, e), measure), _said(e), share_of_chance(e.q),
+            (DASH, "") if missing is None else _said(missing), self._numbers.tested(e),
+        )  # fmt: skip
 
     def _pair(self, e: Estimate | None, measure: Measure | None) -> tuple[str, str]:
         if e is None or e.value is None:

@@ -26,13 +26,14 @@ def _blocks(view: View) -> tuple[Block, ...]:
     for model in view.models:
         for measure, over in view.numbers.kinds(model):
             kinds[measure, over] = None
-    order = {name: place for place, name in enumerate(view.measures)}
+    titles = {measure.name: measure.title for measure in view.measures.values()}
+    order = {name: place for place, name in enumerate(titles)}
     rows = sorted(kinds, key=lambda kind: (order.get(kind[0], len(order)), len(kind[1])))
     return tuple(
         Strips(
             of=(Of(measure, over, order="size", most=MOST_STRIPS),),
-            heading=view.measure_title(measure) + (f", by {_words(over)}" if over else ""),
-            title=view.measure_title(measure),
+            heading=titles.get(measure, measure) + (f", by {_words(over)}" if over else ""),
+            title=titles.get(measure, measure),
             first=_words(over).capitalize() or "Over",
             empty="Not measurable.",
             rows=(Of(measure, over, order="size", most=MOST_LINES, label="|".join(f"{{{name}}}" for name in over)),),

@@ -6,8 +6,8 @@ from math import isfinite
 
 import polars as pl
 
-from facevalue.measures.base import SHARES, Measure
-from facevalue.measures.drift import DRIFT, DRIFT_MISSING, WAVERING, WAVERING_MISSING
+from facevalue.measures.base import SHARES, Measure, key_of
+from facevalue.measures.drift import DRIFT, WAVERING
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.checks import Card, CardStatus
 from facevalue.report.data import RunFacts
@@ -59,8 +59,7 @@ def drift_card(
 
 
 def _rows(numbers: EstimateIndex, model: str) -> list[Estimate]:
-    names = [DRIFT.name, DRIFT_MISSING.name, WAVERING.name, WAVERING_MISSING.name]
-    return list(numbers.where(pl.col("measure").is_in(names) & (pl.col("model") == model)))
+    return list(numbers.where(pl.col("measure").is_in([DRIFT.name, WAVERING.name]) & (pl.col("model") == model)))
 
 
 def in_own_unit(e: Estimate, measures: Mapping[str, Measure]) -> Estimate:
@@ -68,12 +67,12 @@ def in_own_unit(e: Estimate, measures: Mapping[str, Measure]) -> Estimate:
 
     Examples
     --------
-    >>> age = Measure("mean_age", "Perceived age", "mean", "years", "image", "", limits=(0.0, 120.0))
+    >>> age = Measure("mean", "Perceived age", "mean", "years", "image", "", limits=(0.0, 120.0), score="age")
     >>> drift = Estimate(DRIFT.name, "m", {"score": "age"}, value=0.01, low=-0.01, high=0.03)
-    >>> in_own_unit(drift, {"mean_age": age}).value
+    >>> in_own_unit(drift, {age.key: age}).value
     1.2
     """
-    measure = measures.get(f"mean_{e['score']}")
+    measure = measures.get(key_of("mean", e["score"]))
     if measure is None or measure.unit in _SCALES or not all(map(isfinite, measure.limits)):
         return e
     span = measure.limits[1] - measure.limits[0]
@@ -82,13 +81,12 @@ def in_own_unit(e: Estimate, measures: Mapping[str, Measure]) -> Estimate:
 
 
 def _what(e: Estimate) -> str:
-    missing = e.measure in (DRIFT_MISSING.name, WAVERING_MISSING.name)
-    name = "no valid answer" if missing else (e["score"] or "answers").replace("_", " ")
+    name = (e["score"] or "answers").replace("_", " ")
     return name if _signed(e) else f"{name}, to and fro"
 
 
 def _signed(e: Estimate) -> bool:
-    return e.measure in (DRIFT.name, DRIFT_MISSING.name)
+    return e.measure == DRIFT.name
 
 
 def _why(rows: Sequence[Estimate]) -> str:

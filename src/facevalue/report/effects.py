@@ -93,7 +93,7 @@ def _before_and_after(comparison: LeadComparison, e: Estimate) -> str:
     """A change, with what it is a change from and to."""
     plain, changed = _plain(comparison, e), comparison.view.numbers.beside(e.measure.removeprefix(PREFIX), e)
     first, second = (None if estimate is None else estimate.value for estimate in (plain, changed))
-    signed = plain is not None and comparison.view.signed(plain.measure)
+    signed = plain is not None and comparison.view.signed(plain)
     ends, by = _scale(comparison, e).passage(e, first or 0.0, second or 0.0, signed=signed)
     subject = comparison.subject(plain or e)
     return f"{subject} by {by}" if first is None or second is None else f"{subject} from {ends}: {by}"

@@ -109,7 +109,7 @@ class LeadComparison:
     def largest(self, e: Estimate) -> float | None:
         """The largest possible size of one of its estimates, in the measure's unit; None where there is none."""
         is_in_points = self.scale(e) == ToldScale(100.0, POINTS)
-        return 1.0 if is_in_points else possible(self.lead, self.view.measures.get(e.measure))
+        return 1.0 if is_in_points else possible(self.lead, self.view.definition(e))
 
     @property
     def speaks(self) -> bool:
@@ -120,13 +120,13 @@ class LeadComparison:
 
     @property
     def _measure(self) -> Measure | None:
-        return self.view.measures.get(self.rows[0].measure)
+        return self.view.definition(self.rows[0])
 
     def scale(self, e: Estimate) -> ToldScale:
         """The unit in which an estimate is told; points of a hundred for scores of a scorer that lie within one."""
         if e.unit == SCORE and not self.lead.unit and self._within_one:
             return ToldScale(100.0, POINTS)
-        return scale_of(self.lead, e, self.view.measures.get(e.measure))
+        return scale_of(self.lead, e, self.view.definition(e))
 
     @cached_property
     def _within_one(self) -> bool:
@@ -170,7 +170,7 @@ class LeadComparison:
     def certainty(self, e: Estimate, caveat: str) -> str:
         """What a difference surely exceeds, or what chance alone gives; else its interval, in its direction."""
         scale = self.scale(e)
-        if not self.view.signed(e.measure) and e.floor_high is not None:
+        if not self.view.signed(e) and e.floor_high is not None:
             return f" (chance alone gives up to {scale.number(e.floor_high, e.value)})"
         if self.view.numbers.moved(e) and not caveat and (sure := scale.surely(e)):
             return f" (surely above {sure})"
@@ -220,10 +220,10 @@ def _leads(page: Page, view: View) -> list[Findings]:
         return [lead for lead in page.lead if isinstance(lead, Findings)]
     return [
         Findings(
-            of=(Of(name, _labels(rows), order="found"),), title=f"Clearest: {view.measure_title(name).lower()}",
-            quantity=view.measure_title(name).lower(),
-            moved=(f"{view.measure_title(name).lower()} higher by {{size}}",
-                   f"{view.measure_title(name).lower()} lower by {{size}}"),
+            of=(Of(name, _labels(rows), order="found"),), title=f"Clearest: {view.measure_title(rows[0]).lower()}",
+            quantity=view.measure_title(rows[0]).lower(),
+            moved=(f"{view.measure_title(rows[0]).lower()} higher by {{size}}",
+                   f"{view.measure_title(rows[0]).lower()} lower by {{size}}"),
         )
         for name, rows in _by_measure(view).items()
     ]  # fmt: skip
@@ -297,15 +297,20 @@ def compared(page: Page, view: View) -> list[LeadComparison]:
 
 def _coarser(lead: Findings, earlier: Sequence[LeadComparison]) -> LeadComparison | None:
     """The earlier comparison that a lead breaks down further; None if there is none."""
-    labels, measures = {*lead.by}, {*lead.measures}
+    labels, measures = {*lead.by}, _measures(lead)
     return next(
         (
             comparison
             for comparison in earlier
-            if {*comparison.lead.measures} == measures and {*comparison.lead.by} < labels
+            if _measures(comparison.lead) == measures and {*comparison.lead.by} < labels
         ),
         None,
     )
+
+
+def _measures(lead: Findings) -> set[object]:
+    """Measures of a comparison, each with its score."""
+    return {(of.measures, of.where.get("score")) for of in lead.of}
 
 
 def without_answer(view: View) -> list[LeadComparison]:

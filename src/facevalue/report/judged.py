@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 from markupsafe import Markup
 
+from facevalue.measures.base import Measure, definition_of
 from facevalue.measures.caveats import counted_caveats
 from facevalue.measures.multiple_testing import ALPHA, Family
 from facevalue.measures.page_error import LEAD_SHARE
@@ -64,7 +65,7 @@ def how_judged(data: ReportData, numbers: EstimateIndex) -> HowJudged | None:
     facts = [
         ("Declared before the run", _confirmatory(data.runs, numbers)),
         ("Looked at besides", _exploratory(numbers)),
-        ("Margins", margins(numbers, {m.name: m.title for m in data.study.measures})),
+        ("Margins", margins(numbers, {m.key: m for m in data.study.measures})),
         ("Level", [_level(data.runs)]),
         ("Pre-registration", _registered(data.runs, numbers)),
         ("The page as a whole", _page(numbers)),
@@ -84,9 +85,9 @@ def declared_families(numbers: EstimateIndex) -> list[Declared]:
     ]
 
 
-def margins(numbers: EstimateIndex, titles: Mapping[str, str]) -> list[str]:
+def margins(numbers: EstimateIndex, definitions: Mapping[str, Measure]) -> list[str]:
     """The margin of each measure that has one."""
-    lines = margin_lines(numbers, titles)
+    lines = margin_lines(numbers, definitions)
     if not lines:
         return [
             "No margin was named. Nothing can be called equivalent to no change: where no difference was found, the "
@@ -103,12 +104,13 @@ def margins(numbers: EstimateIndex, titles: Mapping[str, str]) -> list[str]:
     return out
 
 
-def margin_lines(numbers: EstimateIndex, titles: Mapping[str, str]) -> list[str]:
+def margin_lines(numbers: EstimateIndex, definitions: Mapping[str, Measure]) -> list[str]:
     """Margins of what was measured: those of one kind of measure, of several scores, in one sentence."""
-    estimates = {e.measure: e for e in numbers.where(pl.col("margin").is_not_null() & pl.col("value").is_not_null())}
+    estimates = numbers.where(pl.col("margin").is_not_null() & pl.col("value").is_not_null())
+    titles = {m.title if (m := definition_of(definitions, e.measure, e["score"])) else e.measure: e for e in estimates}
     kinds: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for name, e in estimates.items():
-        kind, _, score = _lower(titles.get(name, name)).partition(": ")
+    for title, e in titles.items():
+        kind, _, score = _lower(title).partition(": ")
         kinds.setdefault((kind, when_declared(e.declared)), []).append((score, number(e.margin, e.written)))
     return [_margins_of(kind, when, margins) for (kind, when), margins in kinds.items()]
 
@@ -158,7 +160,7 @@ def _exploratory(numbers: EstimateIndex) -> list[str]:
 def _page(numbers: EstimateIndex) -> list[str]:
     """Say how many families there are, and how they are held to one level together."""
     tested = numbers.frame.filter(pl.col("q_page").is_not_null())
-    families = tested.select("model", "measure", "family").unique().height
+    families = tested.select("model", "measure", "score", "family").unique().height
     share = f"{LEAD_SHARE:.0%}"
     several = [
         f"{families} families of tests. Each alone would find something by chance in one audit of twenty; so they are "

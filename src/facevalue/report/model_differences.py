@@ -115,11 +115,11 @@ def _missed(agreement: "RunAgreement") -> str:
     """The size of a difference that could typically have been missed, in each score where there are several."""
     texts = []
     for measure in agreement.measures:
-        cells = agreement.cells.filter(measure=measure.name) if agreement.several else agreement.cells
+        cells = agreement.cells_of(measure)
         if cells.is_empty():
             continue
         size = float(cells["mde"].fill_null(math.inf).median() or 0.0)  # type: ignore[arg-type] # of numbers
-        of = f" in {measure.name}" if agreement.several else ""
+        of = f" in {measure.key}" if agreement.several else ""
         texts.append(f"up to about {_scale(measure).up_to(size)}{of}" if size < math.inf else f"any{of}")
     return f" ({', '.join(texts[:_CELLS])} could have been missed)" if texts else ""
 

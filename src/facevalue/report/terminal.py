@@ -53,13 +53,10 @@ def summary(
     page = page or page_of(str(estimates["study"][0]) if estimates.height else "")
     view = page_view(page, estimates, measures)
     numbers = view.numbers
-    measures_by_name = {m.name: m for m in measures}
     models = [*numbers.models, *([POOLED] if numbers.pooled else [])]
     if none := unanswered(list(replies.values())):  # all else would say "not measurable" of everything
         rates = [*(name for rate in page.rates for name in rate.of.measures), SHARE.name]
-        return Group(
-            Text(none.sentence, style="bold yellow"), Text(""), _wholes(numbers, measures_by_name, models, rates)
-        )
+        return Group(Text(none.sentence, style="bold yellow"), Text(""), _wholes(numbers, measures, models, rates))
     comparisons = PageComparisons(page, view)
     answer = answered(comparisons, replies)
     blocks: list[RenderableType] = [Text(answer.sentence, style="bold yellow" if answer.verdict in _OPEN else "bold")]
@@ -70,7 +67,7 @@ def summary(
             table.add_row(*map(Text, cells))
         blocks += [Text(""), table]
     if models:
-        blocks += [Text(""), _wholes(numbers, measures_by_name, models, page.wholes or numbers.wholes())]
+        blocks += [Text(""), _wholes(numbers, measures, models, page.wholes or numbers.wholes())]
     rankings = [
         ranking for comparison in comparisons.of() if comparison.coarser is None for ranking in _rankings(comparison)
     ]
@@ -79,12 +76,12 @@ def summary(
     if len(rankings) > _MOST_RANKINGS:
         listed = [ranking for ranking in rankings if any(view.found(e) for _, e in ranking.rows)]
     for ranking in listed:
-        signed = all((m := measures_by_name.get(e.measure)) is None or m.signed for _, e in ranking.rows)
+        signed = all((m := view.definition(e)) is None or m.signed for _, e in ranking.rows)
         top = replace(ranking, rows=ranking.rows[:limit])
         blocks += [Text(""), Ranked(top, numbers, signed, len(ranking.rows))]
     if left := len(rankings) - len(listed):
         blocks += [Text(""), Text(f"The clearest of the other {left} kinds, of which none is found, are on the page.")]
-    declared = _declared(numbers, measures_by_name)
+    declared = _declared(numbers, view.measures)
     if declared:
         blocks += [Text(""), *map(Text, declared)]
     lines = change_lines(numbers, view.titles, measures)
@@ -109,16 +106,20 @@ def _rankings(comparison: LeadComparison) -> list[Ranking]:
 
 
 def _wholes(
-    numbers: EstimateIndex, measures_by_name: dict[str, Measure], models: Sequence[str], measures: Sequence[str]
+    numbers: EstimateIndex, definitions: Sequence[Measure], models: Sequence[str], measures: Sequence[str]
 ) -> Table:
     table = Table(box=None, pad_edge=False, title=None, header_style="dim")
     table.add_column("")
     for model in models:
         table.add_column(Text(model), justify="left")
     titles = set()
+    of_names: list[tuple[str, Measure | None]] = []
     for name in measures:
-        estimates = [numbers.one(name, model) for model in models]
-        measure = measures_by_name.get(name)
+        of_name = [(name, measure) for measure in definitions if measure.name == name]
+        of_names += of_name or [(name, None)]
+    for name, measure in of_names:
+        score = {"score": measure.score} if measure and measure.score else {}
+        estimates = [numbers.one(name, model, **score) for model in models]
         title = measure.title if measure else name
         if title in titles or not any(e is not None for e in estimates):
             continue  # of one share by two definitions the study's own comes first
@@ -141,7 +142,7 @@ def _cell(e: Estimate | None, measure: Measure | None) -> Text:
     return text
 
 
-def _declared(numbers: EstimateIndex, measures: dict[str, Measure]) -> list[str]:
+def _declared(numbers: EstimateIndex, measures: Mapping[str, Measure]) -> list[str]:
     """List families and margins that were declared before the run, or chosen after it."""
     if not numbers.judged:
         return []
@@ -150,4 +151,4 @@ def _declared(numbers: EstimateIndex, measures: dict[str, Measure]) -> list[str]
         f"Family declared before the run: {family.name}{', ' + family.model if many else ''}: {family.outcome}."
         for family in declared_families(numbers)
     ]
-    return out + margin_lines(numbers, {name: measure.title for name, measure in measures.items()})
+    return out + margin_lines(numbers, measures)

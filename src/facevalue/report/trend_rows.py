@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from facevalue.measures.base import Measure, written
+from facevalue.measures.base import Measure, definition_of, written
 from facevalue.measures.caveats import after, counted_caveats
 from facevalue.report.formatting import DASH, Titles, number, share_of_chance
 from facevalue.runs.trend import DRIFT, STEP, StudyTrend, Trend
@@ -60,7 +60,9 @@ def rows(history: StudyTrend, most: int = MOST) -> Iterator[tuple[str, ...]]:
 
 def measure_of(history: StudyTrend, row: Mapping[str, Any]) -> Measure:
     """The measure that a cell is of."""
-    return next(measure for measure in history.measures if measure.name == row["measure"])
+    measure = definition_of({measure.key: measure for measure in history.measures}, row["measure"], row.get("score"))
+    assert measure is not None
+    return measure
 
 
 def cell_name(history: StudyTrend, row: Mapping[str, Any]) -> str:

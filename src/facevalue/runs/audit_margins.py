@@ -62,7 +62,7 @@ def declared_margins(margins: TomlTable, study: Study) -> "Preregistration":
             f"{study.name} declares in its own file what it confirms: write the `margin` of an estimand there."
         )
     measures = study.estimates.measures
-    names = [measure.name for measure in measures]
+    names = [measure.key for measure in measures]
     for name in margins:
         with margins.at(name):
             if name not in names:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 
 from facevalue.errors import NothingComparedError
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, rows_of, value_by_measure
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.judge_measures import JUDGED_BY
 from facevalue.measures.page_error import in_family, leads
@@ -17,12 +17,12 @@ from facevalue.protocol.study import Study
 def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[tuple[Measure, ...], CellComparison]:
     """Say which measures two runs are compared by, and which labels name their cells.
 
-    Several are those of several scores, each by the labels that it has; `measure` is then one of the labels.
+    Of several, each by the labels that it has, `measure` is then one of the labels.
     """
-    measures, compared = {measure.name: measure for measure in study.estimates.measures}, study.extras.compare
+    measures, compared = {measure.key: measure for measure in study.estimates.measures}, study.extras.compare
 
     def shared(names: Sequence[str]) -> tuple[str, ...]:
-        return tuple(name for name in names if all((table["measure"] == name).any() for table in tables))
+        return tuple(key for key in names if all(table.select(rows_of([key]).any()).item() for table in tables))
 
     besides = shared(compared.also)
     names, families = shared(compared.measures), compared.families
@@ -42,10 +42,11 @@ def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple
 
 def directed(measures: Sequence[Measure], tables: Sequence[pl.DataFrame]) -> tuple[Measure, ...]:
     """Those of these measures that can rise and fall: no spreads, nor what stands beside a floor as noise makes it."""
-    beside_floor = {
-        name for table in tables for name in table.filter(pl.col("floor").is_not_null())["measure"].unique()
-    }
-    return tuple(m for m in measures if not m.norm and (m.signed or m.name not in beside_floor))
+    floored = [table.filter(pl.col("floor").is_not_null()) for table in tables]
+    return tuple(
+        m for m in measures
+        if not m.norm and (m.signed or not any(table.select(m.rows.any()).item() for table in floored))
+    )  # fmt: skip
 
 
 def _leading(
@@ -55,20 +56,21 @@ def _leading(
     with_errors = [table.filter(pl.col("se").is_not_null() & pl.col("value").is_not_null()) for table in tables]
     for name in study.estimates.lead:
         first, second = (table.filter(leads(pl.col("family"), (name,), table)) for table in with_errors)
-        of_both = first.filter(pl.col("measure").is_in(second["measure"].implode()))
-        names = [m for m in of_both["measure"].unique(maintain_order=True) if measures[m].signed]
+        keys = value_by_measure({key: key for key, measure in measures.items() if measure.signed})
+        of_first, of_second = (table.select(keys).to_series().unique(maintain_order=True) for table in (first, second))
+        names = [key for key in of_first.drop_nulls() if key in of_second]
         if names:
-            families = of_both.filter(pl.col("measure").is_in(names))["family"].unique(maintain_order=True)
+            families = first.filter(rows_of(names))["family"].unique(maintain_order=True)
             return tuple(names), tuple(families)
     return (), ()
 
 
 def _sentences_on_equal_answers(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> str:
     """Sentences on the runs of which every effect that leads the page is exactly zero; empty where there is none."""
-    signed = [measure.name for measure in study.estimates.measures if measure.signed]
+    signed = rows_of([measure.key for measure in study.estimates.measures if measure.signed])
     sentences = []
     for which, table in zip(("first", "second"), tables, strict=True):
-        rows = table.filter(pl.col("value").is_not_null() & pl.col("measure").is_in(signed))
+        rows = table.filter(pl.col("value").is_not_null() & signed)
         rows = rows.filter(leads(pl.col("family"), study.estimates.lead, rows))
         if rows.height and (rows["value"] == 0.0).all() and (rows["se"].fill_null(0.0) == 0.0).all():
             run = f"the {which} run ({rows['model'][0]})"
@@ -89,9 +91,7 @@ def _named(compared: CellComparison, tables: Sequence[pl.DataFrame]) -> CellComp
 
 def rows_compared(table: pl.DataFrame, compared: CellComparison) -> pl.DataFrame:
     """Rows of the measures that are compared."""
-    rows = table.filter(
-        pl.col("measure").is_in(compared.measures), *(pl.col(name).is_not_null() for name in compared.needs)
-    )
+    rows = table.filter(rows_of(compared.measures), *(pl.col(name).is_not_null() for name in compared.needs))
     if compared.families:
         return rows.filter(pl.any_horizontal(in_family(pl.col("family"), name) for name in compared.families))
     return deepest(rows) if compared.deepest else rows
@@ -102,7 +102,7 @@ def deepest(rows: pl.DataFrame) -> pl.DataFrame:
     if JUDGED_BY in rows.columns:  # what people alone say of texts stands beside what is compared
         rows = rows.filter(pl.col(JUDGED_BY).is_null())
     depth = pl.sum_horizontal(pl.col(name).is_not_null() for name in label_columns(rows))
-    return rows.filter(depth == depth.max().over("measure"))
+    return rows.filter(depth == depth.max().over("measure", "score"))
 
 
 def finest(first: pl.DataFrame, second: pl.DataFrame, compared: CellComparison) -> tuple[pl.DataFrame, pl.DataFrame]:

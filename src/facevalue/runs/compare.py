@@ -12,7 +12,7 @@ import polars as pl
 
 from facevalue.errors import RunError
 from facevalue.measures import intervention_effects
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, rows_of
 from facevalue.measures.clusters import unit_of
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.page_error import leads
@@ -175,7 +175,7 @@ def _estimates(models: Sequence[KeptAnswers]) -> list[pl.DataFrame]:
         return [model.estimates() for model in models]
     if compared.measures:
         tables = [model.estimates(declared) for model in models]
-        if all(table["measure"].is_in(compared.measures).any() for table in tables):
+        if all(table.select(rows_of(compared.measures).any()).item() for table in tables):
             return tables
     first = models[0].estimates()
     leading = {

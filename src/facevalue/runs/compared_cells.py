@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, definition_of, rows_of
 from facevalue.measures.estimates import EstimateTable, label_columns, stacked
 from facevalue.measures.paired_changes import ChangeSet, Deletion, reduced
 from facevalue.measures.run_differences import MEAN, RMS, as_row, difference_of, mean_of, size_of, summaries
@@ -93,12 +93,19 @@ class RunAgreement:
 
     def measure_of(self, row: Mapping[str, Any]) -> Measure:
         """The measure that a row of `cells` or `overall` is of."""
-        return next(m for m in self.measures if not self.several or m.name == row["measure"])
+        by_key = {measure.key: measure for measure in self.measures}
+        measure = definition_of(by_key, row["measure"], row.get("score")) if self.several else self.measures[0]
+        assert measure is not None
+        return measure
+
+    def cells_of(self, measure: Measure) -> pl.DataFrame:
+        """Cells of one of the measures."""
+        return self.cells.filter(measure.rows) if self.several else self.cells
 
     @property
     def within(self) -> tuple[str, ...]:
         """Labels that statistics of cells are taken within."""
-        return (*(("measure",) if self.several else ()), *self.compared.within)
+        return tuple(dict.fromkeys([*told_apart_by(self.measures), *self.compared.within]))
 
     @property
     def differing(self) -> pl.DataFrame:
@@ -114,20 +121,14 @@ class RunAgreement:
     def json(self) -> dict[str, Any]:
         """For machines."""
         return {
-            "measures": {measure.name: measure.unit for measure in self.measures},
-            "units": asdict(self.units),
-            "notes": list(self.notes),
-            "cells_matched": self.cells.height,
-            "cells_that_differ": self.differing.height,
-            "became": self.became,
-            "only_first": self.only_first.to_dicts(),
-            "only_second": self.only_second.to_dicts(),
+            "measures": {measure.key: measure.unit for measure in self.measures}, "units": asdict(self.units),
+            "notes": list(self.notes), "cells_matched": self.cells.height, "cells_that_differ": self.differing.height,
+            "became": self.became, "only_first": self.only_first.to_dicts(), "only_second": self.only_second.to_dicts(),
             "overall": self.overall.to_dicts(),
             **({f"by_{self.compared.beside}": self.beside.to_dicts()} if self.compared.beside else {}),
-            "cells": self.cells.to_dicts(),
-            "also": self.also.drop("study", "model", "level", "source").to_dicts(),
+            "cells": self.cells.to_dicts(), "also": self.also.drop("study", "model", "level", "source").to_dicts(),
             **({"further": [asdict(table) for table in self.further]} if self.further else {}),
-        }
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ class Differences:
 def compared_measures(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[str, ...]:
     """Name what two tables of estimates are compared by, and what besides."""
     measures, compared = comparable(study, tables)
-    return *(measure.name for measure in measures), *compared.also
+    return *(measure.key for measure in measures), *compared.also
 
 
 def check_margin(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame], margin: float | None) -> None:
@@ -174,10 +175,10 @@ def check_margin(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame], margin
     if margin is not None:
         measures = comparable(study, tables)[0]
         if len({measure.unit for measure in measures}) > 1:
-            units = ", ".join(f"{measure.name} ({measure.unit})" for measure in measures)
+            units = ", ".join(f"{measure.key} ({measure.unit})" for measure in measures)
             raise DataError(f"A margin is in one unit, and the scores have several: {units}.")
         limited = [replace(difference_of(measure), name=measure.name) for measure in measures]
-        check_margins({measure.name: margin for measure in measures}, limited)
+        check_margins({measure.key: margin for measure in measures}, limited)
 
 
 def cell_differences(
@@ -190,9 +191,9 @@ def cell_differences(
 ) -> Differences:
     """Take the differences of two tables of estimates; see `compare_estimates`."""
     measures, compared = comparable(study, tables)
-    names = [measure.name for measure in measures]
+    names = [measure.key for measure in measures]
     cells = finest(cells_of(tables[0], compared), cells_of(tables[1], compared), compared)
-    definition_of = {definition.name: definition for definition in study.estimates.measures}
+    definitions_by_key = {definition.key: definition for definition in study.estimates.measures}
     estimates = [
         pl.concat(
             [reduced(_of(table, compared, rows)), *(reduced(_beside(table, compared, name)) for name in compared.also)]
@@ -205,16 +206,16 @@ def cell_differences(
     ]
     keys = ["measure", *(name for name in label_columns(tables[0]) if name != "intervention")]
     rows_of_first = estimates[0].join(estimates[1], on=keys, how="semi", nulls_equal=True, maintain_order="left")
-    if not rows_of_first["measure"].is_in(names).any():
+    if not rows_of_first.select(rows_of(names).any()).item():
         first_cell, second_cell = (_example(rows, compared.cells) for rows in cells)
         raise DataError(f"The two have no cell in common: {first_cell} in the first, {second_cell} in the second.")
-    norms = [name for name in (*names, *compared.also) if definition_of[name].norm]
+    norms = [name for name in (*names, *compared.also) if definitions_by_key[name].norm]
     changes = ChangeSet(rows_of_first, estimates[1], without, norms)
     table = EstimateTable(study.name, tables[1]["model"][0], study.estimates.labels)
     family = family_of(measures)
     for measure in measures:
         enter_cells(table, changes, measure, difference_of(measure), family, compared.within)
-    further_measures = tuple(definition_of[name] for name in compared.also)
+    further_measures = tuple(definitions_by_key[name] for name in compared.also)
     for measure in further_measures:
         enter_cells(table, changes, measure, difference_of(measure), family_of([measure]))
     overall = statistics_of(table, changes, measures, compared.within)
@@ -229,7 +230,7 @@ def cell_differences(
 
 def family_of(measures: Sequence[Measure]) -> str:
     """Name of the families of all cells: they lead the page together, one for each measure."""
-    return f"differences in {measures[0].name if len(measures) == 1 else 'all scores'}"
+    return f"differences in {measures[0].key if len(measures) == 1 else 'all scores'}"
 
 
 def enter_cells(
@@ -253,7 +254,7 @@ def enter_cells(
     added:
         Labels of all of them that cells do not have.
     """
-    rows = np.flatnonzero((changes.frame["measure"] == measure.name).to_numpy())
+    rows = np.flatnonzero(changes.frame.select(measure.rows).to_series().to_numpy())
     estimates, p = changes.estimates(rows, definition)
     frame = changes.frame[rows]
     labels = [name for name in (*table.labels, "word", "score") if name in frame.columns]
@@ -274,23 +275,31 @@ def statistics_of(
     """Statistics of all cells of each measure by level; means and root mean squares are entered into the table."""
     records = []
     for measure in measures:
-        usable = (changes.frame["measure"] == measure.name).to_numpy() & np.isfinite(changes.value) & ~changes.bare
+        usable = changes.frame.select(measure.rows).to_series().to_numpy() & np.isfinite(changes.value) & ~changes.bare
         frame = changes.frame.with_row_index("row").filter(usable)
         for levels, cells in frame.group_by(list(within), maintain_order=True) if within else [((), frame)]:
             if not cells.height or (table is None and levels[-1] is None):
                 continue
             labels = dict(zip(within, levels, strict=True))
             for summary in summaries(changes, cells["row"].to_numpy().astype(np.int64), measure):
-                records.append({"measure": measure.name, **labels, **as_row(summary), "cells": cells.height})
+                of = {"measure": measure.name, "score": measure.score or None}
+                records.append({**of, **labels, **as_row(summary), "cells": cells.height})
                 kind = {MEAN: mean_of(measure), RMS: size_of(measure)}.get(summary.name)
                 if table is not None and kind is not None:
                     columns = {name: [level] for name, level in labels.items()}
                     p = np.array([summary.p])
-                    family = f"{kind.title} ({measure.name})"
-                    table.add(kind, columns, replace(summary.estimate, p=p, floor=summary.floor), family=family)
-    schema = {"measure": pl.String(), **dict.fromkeys(within, pl.String()), **_OVERALL}
-    out = pl.DataFrame(records, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
-    return out if len(measures) > 1 else out.drop("measure")
+                    family = f"{kind.title} ({measure.key})"
+                    table.add(kind, columns, replace(summary.estimate, p=p, floor=summary.floor), family)
+    names = tuple(dict.fromkeys([*told_apart_by(measures), *within]))
+    schema = {**dict.fromkeys(names, pl.String()), **_OVERALL}
+    return pl.DataFrame(records, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def told_apart_by(measures: Sequence[Measure]) -> tuple[str, ...]:
+    """Labels by which several measures are told apart."""
+    if len(measures) == 1:
+        return ()
+    return ("measure", "score") if any(measure.score for measure in measures) else ("measure",)
 
 
 _OVERALL: dict[str, pl.DataType] = {
@@ -307,7 +316,7 @@ def _of(table: pl.DataFrame, compared: CellComparison, rows: pl.DataFrame) -> pl
 
 def _beside(table: pl.DataFrame, compared: CellComparison, name: str) -> pl.DataFrame:
     """Estimates of a measure that is compared besides."""
-    rows = table.filter(pl.col("measure") == name)
+    rows = table.filter(rows_of([name]))
     return deepest(rows) if compared.deepest else rows
 
 

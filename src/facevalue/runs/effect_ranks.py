@@ -52,7 +52,7 @@ def effect_ranks(difference: Differences) -> tuple[EffectRanks, ...]:
     """
     frame = difference.changes.frame
     keys = estimate_keys(frame)
-    names = [m.name for m in difference.measures if m.signed and not m.norm]
+    names = [m.key for m in difference.measures if m.signed and not m.norm]
     usable = frame.filter(
         pl.col("measure").is_in(names), ~pl.col("(floored)"), pl.col("value").is_not_null(),
         pl.col(f"value{OTHER}").is_not_null(),
@@ -67,7 +67,7 @@ def effect_ranks(difference: Differences) -> tuple[EffectRanks, ...]:
     prompt_labels = _prompt_labels(difference)
     out = []
     for measure in difference.measures:
-        at = np.flatnonzero((usable["measure"] == measure.name).to_numpy())
+        at = np.flatnonzero(usable.select(measure.rows).to_series().to_numpy())
         at = at[(se[at] > 0) & (se[at + half] > 0)]
         group = np.full(at.size, -1)
         if not measure.apart:
@@ -75,7 +75,7 @@ def effect_ranks(difference: Differences) -> tuple[EffectRanks, ...]:
             several = np.bincount(group, minlength=1)[group] > 1
             at, group = at[several], np.unique(group[several], return_inverse=True)[1]
         if at.size:
-            out.append(EffectRanks(measure.name, changes, (at, at + half), group))
+            out.append(EffectRanks(measure.key, changes, (at, at + half), group))
     return tuple(out)
 
 
@@ -97,7 +97,7 @@ def _prompt_labels(difference: Differences) -> list[str]:
     compared = difference.compared
     if compared.person_labels:
         return [name for name in compared.cells if name not in compared.person_labels]
-    prompts = {*prompt_columns(difference.study), *compared.within, *compared.question_labels, "measure"}
+    prompts = {*prompt_columns(difference.study), *compared.within, *compared.question_labels, "measure", "score"}
     return [name for name in compared.cells if name in prompts]
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, key_of, rows_of, value_by_measure
 from facevalue.measures.caveats import caveat_column
 from facevalue.measures.estimates import stacked, with_adjusted
 from facevalue.measures.judgment import judge
@@ -27,27 +27,14 @@ from facevalue.runs.compared_cells import (
     check_margin,
     family_of,
     statistics_of,
+    told_apart_by,
 )
 
 _NUMBERS = ("n", "clusters")
 _JUDGED = (
-    *(
-        "low",
-        "high",
-        "page_low",
-        "page_high",
-        "page_level",
-        "se",
-        "p",
-        "q",
-        "q_page",
-        "bound_low",
-        "bound_high",
-        "margin",
-        "mde",
-    ),
-    *("verdict", "why", "method", "detail"),
-)
+    "low", "high", "page_low", "page_high", "page_level", "se", "p", "q", "q_page", "bound_low", "bound_high", "margin",
+    "mde", "verdict", "why", "method", "detail",
+)  # fmt: skip
 _VERDICTS = ("page_low", "page_high", "q_page", "verdict", "why")
 
 
@@ -77,11 +64,12 @@ def judged_together(
     `any_time`: whether any of the runs stopped by its own rule (`judgment.judge`).
     """
     names = [_names_apart(differences, difference) for difference in differences]
-    definitions = {
-        apart[definition.name]: replace(definition, name=apart[definition.name])
+    of_all = [
+        replace(definition, name=apart[definition.name])
         for difference, apart in zip(differences, names, strict=True)
         for definition in difference.definitions
-    }
+    ]
+    definitions = {definition.key: definition for definition in of_all}
     leading = dict.fromkeys(family_of(difference.measures) for difference in differences)
     lead = tuple(leading) if len(leading) == 1 else (_ALL,)
     rows = stacked(
@@ -97,7 +85,7 @@ def judged_together(
     if len(differences) > 1:
         rows = adjusted_anew(rows.with_columns(model=pl.lit("(differences)")))
     margins = {
-        apart[kind(measure).name]: margin
+        key_of(apart[kind(measure).name], measure.score): margin
         for difference, apart in zip(differences, names, strict=True)
         for measure in difference.measures
         for kind in (difference_of, mean_of)
@@ -141,35 +129,30 @@ def _agreement(differences: Differences, judged: pl.DataFrame) -> RunAgreement:
     """Two runs' agreement from their differences, and these as they were judged."""
     judged = without_equivalence(judged, pl.lit(differences.unseen))
     measures, compared = differences.measures, differences.compared
-    names, summaries_of = ([kind(m).name for m in measures for kind in kinds] for kinds in _KINDS)
+    of_cells, of_summaries = (rows_of([kind(m).key for m in measures for kind in kinds]) for kinds in _KINDS)
     without_level = differences.overall.clear()
     if compared.beside:
         without_level = statistics_of(None, differences.changes, measures, (*compared.within, compared.beside))
-    statistics = judged.filter(pl.col("measure").is_in(summaries_of))
+    statistics = judged.filter(of_summaries)
     return RunAgreement(
-        measures=measures,
-        compared=compared,
-        units=differences.units,
-        cells=_with_sides(judged.filter(pl.col("measure").is_in(names)), differences),
-        only_first=differences.alone[0].select(compared.cells),
+        measures=measures, compared=compared, units=differences.units,
+        cells=_with_sides(judged.filter(of_cells), differences), only_first=differences.alone[0].select(compared.cells),
         only_second=differences.alone[1].select(compared.cells),
-        overall=_with_verdicts(differences.overall, statistics, measures, compared.within),
-        beside=without_level,
-        also=judged.filter(pl.col("measure").is_in([definition.name for definition in differences.further])),
+        overall=_with_verdicts(differences.overall, statistics, measures, compared.within), beside=without_level,
+        also=judged.filter(rows_of([definition.key for definition in differences.further])),
         notes=(*_untested(judged, (*measures, *differences.beside)), *([UNSEEN] if differences.unseen else [])),
-        titles=differences.study.about.titles,
-        further=differences.offered,
-    )
+        titles=differences.study.about.titles, further=differences.offered,
+    )  # fmt: skip
 
 
 def _untested(judged: pl.DataFrame, measures: Sequence[Measure]) -> tuple[str, ...]:
     """Say which differences have an interval and no test, and why."""
-    tested = judged.filter(pl.col("p").is_not_null())["measure"].unique().to_list()
+    tested = judged.filter(pl.col("p").is_not_null())
     names = [
-        measure.name
+        measure.key
         for measure in measures
-        if not (measure.signed or measure.norm or difference_of(measure).name in tested)
-        and judged["measure"].is_in([difference_of(measure).name]).any()
+        if not (measure.signed or measure.norm or tested.select(difference_of(measure).rows.any()).item())
+        and judged.select(difference_of(measure).rows.any()).item()
     ]
     if not names:
         return ()
@@ -189,8 +172,8 @@ def _with_verdicts(
     """Statistics with the verdicts of those that were judged."""
     kinds = {kind(m).name: (name, m.name) for m in measures for name, kind in ((MEAN, mean_of), (RMS, size_of))}
     of = [pl.col("measure").replace_strict({n: kinds[n][at] for n in kinds}, return_dtype=pl.String) for at in (0, 1)]
-    keys = ["statistic", *(["measure"] if len(measures) > 1 else []), *within]
-    verdicts = judged.select(of[0].alias("statistic"), of[1].alias("measure"), *within, *_VERDICTS)
+    keys = list(dict.fromkeys(["statistic", *told_apart_by(measures), *within]))
+    verdicts = judged.with_columns(of[0].alias("statistic"), of[1].alias("measure"))
     return overall.join(
         verdicts.select(*keys, *_VERDICTS), on=keys, how="left", nulls_equal=True, maintain_order="left"
     )
@@ -199,27 +182,26 @@ def _with_verdicts(
 def _with_sides(judged: pl.DataFrame, differences: Differences) -> pl.DataFrame:
     """The cells with what either run measured."""
     measures, compared = differences.measures, differences.compared
-    names = [measure.name for measure in measures]
-    frame = pl.concat([differences.changes.frame.filter(measure=name) for name in names])
+    frame = pl.concat([differences.changes.frame.filter(measure.rows) for measure in measures])
     for ends, side in zip(differences.ends, ("first", "second"), strict=True):
         of_side = ends.rename({"low": f"low_{side}", "high": f"high_{side}"})
         keys = [name for name in ends.columns if name not in ("low", "high")]
         frame = frame.join(of_side, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    units = {measure.name: measure.unit for measure in measures}
+    units = {measure.key: measure.unit for measure in measures}
     sides = frame.select(
         *compared.cells,
         pl.col("value").alias("first"), pl.col("value (other)").alias("second"),
-        *([pl.col("measure").replace_strict(units).alias("unit")] if len(names) > 1 else []),
+        *([value_by_measure(units).alias("unit")] if len(measures) > 1 else []),
         *(pl.col(f"{name}{end}").alias(f"{name}_{side}") for name in _NUMBERS
           for end, side in (("", "first"), (" (other)", "second"))),
         "low_first", "high_first", "low_second", "high_second",
     )  # fmt: skip
     rows = judged.select(pl.col("value").alias("delta"), *_JUDGED)
     marks = {
-        "(effect)": [name for name, measure in zip(names, measures, strict=True) if measure.apart],
-        "(signed)": [name for name, measure in zip(names, measures, strict=True) if measure.signed],
+        "(effect)": [measure.key for measure in measures if measure.apart],
+        "(signed)": [measure.key for measure in measures if measure.signed],
     }
-    marked = frame.select(pl.col("measure").is_in(of).alias(mark) for mark, of in marks.items())
+    marked = frame.select(rows_of(keys).alias(mark) for mark, keys in marks.items())
     cells = pl.concat([sides, rows, marked], how="horizontal").with_columns(caveat=caveat_column().fill_null(""))
     return cells.with_columns(became=pl.when(verdict="difference found").then(_became())).drop(*marks)
 

@@ -72,7 +72,7 @@ def digits_of(agreement: "RunAgreement", row: Mapping[str, Any]) -> int:
     low, high = agreement.measure_of(row).limits
     apart = high - low
     if isinf(apart):
-        cells = agreement.cells.filter(measure=row["measure"]) if agreement.several else agreement.cells
+        cells = agreement.cells_of(agreement.measure_of(row))
         apart = cells.select(pl.max_horizontal(pl.col("first", "second").abs()).max()).item() or 0.0
     return 1 if apart >= _COARSE else 3
 
@@ -113,8 +113,8 @@ def answer(agreement: "RunAgreement", names: tuple[str, str]) -> str:
     limits: dict[str, tuple[float, str]] = {}
     for row in agreement.overall.filter(pl.col("statistic") == "max_absolute_delta").iter_rows(named=True):
         measure = agreement.measure_of(row)
-        largest = max(row["high"] or 0.0, limits.get(measure.name, (0.0, ""))[0])
-        limits[measure.name] = largest, _size(largest, measure, digits_of(agreement, row))
+        largest = max(row["high"] or 0.0, limits.get(measure.key, (0.0, ""))[0])
+        limits[measure.key] = largest, _size(largest, measure, digits_of(agreement, row))
     if agreement.several and limits:
         texts = "; ".join(f"{name} by {text}" for name, (_, text) in limits.items())
         sentence += f" None of each score differs by more than (95%): {texts}."

@@ -80,7 +80,7 @@ def prepare(
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415 - slow to import
         from facevalue.measures.value_limits import check_margins  # noqa: PLC0415
 
-        declared = read_preregistration(preregister, [m.name for m in study.estimates.measures], study.estimates.labels)
+        declared = read_preregistration(preregister, [m.key for m in study.estimates.measures], study.estimates.labels)
         check_margins(declared.margins, study.estimates.measures)
         settings = replace(settings, preregistration=declared)
     folder = folder or default_folder(

@@ -99,7 +99,7 @@ class StoredRun:
         if self.facts.preregistration is None:
             declaration = None if self.study.estimates.declared is None else self.study.estimates.declared()
             return None if declaration is None else declaration.too_late() if self.replayed else declaration
-        path, measures = self.folder / PREREGISTRATION, [m.name for m in self.study.estimates.measures]
+        path, measures = self.folder / PREREGISTRATION, [m.key for m in self.study.estimates.measures]
         preregistration = read_preregistration(path, measures, self.study.estimates.labels)
         if preregistration.sha256 != self.facts.preregistration:
             raise RunError(f"{self.folder / PREREGISTRATION} was changed after the run began: its hash is another one.")

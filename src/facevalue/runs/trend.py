@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, RunError
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, rows_of
 from facevalue.measures.caveats import caveat_column
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.contrasts import contrast, drift_of, drift_weights, splits_beside, step_of, step_weights
@@ -173,11 +173,9 @@ def contrasts_of(models: Sequence[KeptAnswers], days: Array) -> _Contrasts:
     study, tables = models[0].study, together.tables
     measures, compared = comparable(study, (tables[0], tables[-1]))
     measures = directed(measures, tables)
-    names = [measure.name for measure in measures]
+    names = [measure.key for measure in measures]
     cells, _ = finest(cells_of(tables[0], compared), cells_of(tables[-1], compared), compared)
-    reduced_tables = [
-        reduced(rows_compared(table, compared).filter(pl.col("measure").is_in(names))) for table in tables
-    ]
+    reduced_tables = [reduced(rows_compared(table, compared).filter(rows_of(names))) for table in tables]
     keys = list(compared.cells)
     for table in reduced_tables:
         cells = cells.join(table.filter(pl.col("value").is_not_null()), on=keys, how="semi", nulls_equal=True)
@@ -196,7 +194,7 @@ def contrasts_of(models: Sequence[KeptAnswers], days: Array) -> _Contrasts:
         changes = contrast(aligned, without, layers, weights_of_runs)
         kind, definition_of = (STEP, step_of) if at else (DRIFT, drift_of)
         for measure in measures:
-            family = f"{kind} ({measure.name})"
+            family = f"{kind} ({measure.key})"
             enter_cells(entries, changes, measure, definition_of(measure), family, added={SINCE: str(at)})
     norms = {at: float(np.linalg.norm(weights_of_runs)) for at, weights_of_runs in weights.items()}
     definitions = tuple(kind(measure) for measure in measures for kind in (drift_of, step_of))
@@ -241,10 +239,10 @@ def judged_histories(histories: Sequence[_Contrasts]) -> list[pl.DataFrame]:
 def _values(history: _Contrasts) -> pl.DataFrame:
     """Estimates of each cell at each date."""
     labels = history.compared.cells
-    names = [measure.name for measure in history.measures]
+    names = [measure.key for measure in history.measures]
     tables = [
         rows_compared(table, history.compared)
-        .filter(pl.col("measure").is_in(names))
+        .filter(rows_of(names))
         .join(history.shared, on=list(labels), how="semi", nulls_equal=True, maintain_order="left")
         .select("measure", *(name for name in labels if name != "measure"), pl.lit(at).alias("at"), "value", "low",
                 "high", "n")

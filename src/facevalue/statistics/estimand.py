@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, key_of
 from facevalue.measures.slicing import Labels
 from facevalue.statistics.breakdown import Breakdown
 from facevalue.statistics.rivals import ALIKE
@@ -145,13 +145,13 @@ class Estimand:
         """Whether it is of a score."""
         return not self.scores or score.name in self.scores
 
-    def name_of(self, breakdown: Breakdown, score: Score) -> str:
-        """Name of its measure; that of the score follows where there are several."""
-        return f"{self.measure or self.statistic.quantity(breakdown)}{score.suffix}"
+    def name_of(self, breakdown: Breakdown) -> str:
+        """Name of its measure."""
+        return self.measure or self.statistic.quantity(breakdown)
 
-    def names_of(self, breakdown: Breakdown, score: Score) -> tuple[str, ...]:
+    def names_of(self, breakdown: Breakdown) -> tuple[str, ...]:
         """Names of its measure and of those that stand beside it."""
-        name = self.name_of(breakdown, score)
+        name = self.name_of(breakdown)
         return name, *self.statistic.companions(name)
 
     def holds(self, labels: Labels, size: int) -> npt.NDArray[np.bool_]:
@@ -191,22 +191,23 @@ class Estimand:
 
 
 def definitions(estimands: Sequence[Estimand], breakdown: Breakdown, scores: Sequence[Score]) -> dict[str, Measure]:
-    """Definitions of what estimands measure, by name."""
-    out: dict[str, Measure] = {}
-    for estimand in estimands:
-        for score in filter(estimand.is_of, scores):
-            out |= estimand.statistic.measures(estimand.name_of(breakdown, score), breakdown, score)
-    return out
+    """Definitions of what estimands measure, by key."""
+    return {
+        measure.key: measure
+        for estimand in estimands
+        for score in filter(estimand.is_of, scores)
+        for measure in estimand.statistic.measures(estimand.name_of(breakdown), breakdown, score).values()
+    }
 
 
 def margins(estimands: Sequence[Estimand], breakdown: Breakdown, scores: Sequence[Score]) -> dict[str, float]:
-    """Margins by measure."""
+    """Margins by key of the measure."""
     out: dict[str, float] = {}
     for estimand in estimands:
         for score in filter(estimand.is_of, scores):
             if estimand.margin is None:
                 continue
-            name = estimand.name_of(breakdown, score)
-            if out.setdefault(name, estimand.margin) != estimand.margin:
-                raise DataError(f"The measure {name!r} has two margins: {out[name]:g} and {estimand.margin:g}.")
+            key = key_of(estimand.name_of(breakdown), score.label)
+            if out.setdefault(key, estimand.margin) != estimand.margin:
+                raise DataError(f"The measure {key!r} has two margins: {out[key]:g} and {estimand.margin:g}.")
     return out

@@ -122,12 +122,12 @@ class ModelScores:
             return
         if self.score.leaves_out and self.answers is None:  # of several models together no answers can be counted
             return
-        if wanted(estimand.names_of(self.breakdown, self.score)):
+        if wanted(estimand.names_of(self.breakdown)):
             estimand.statistic.estimate(table, estimand, self)
 
     def name_of(self, estimand: Estimand) -> str:
         """Name of the measure of an estimand."""
-        return estimand.name_of(self.breakdown, self.score)
+        return estimand.name_of(self.breakdown)
 
     def enter(
         self,
@@ -277,7 +277,8 @@ class Program:
             totals = None
         elif not score.leaves_out:
             totals = weigh_cells_alike(totals)
-        return ModelScores(self.breakdown, self.measures, score, values, answers, totals)
+        measures = {measure.name: measure for measure in self.measures.values() if measure.score in ("", score.label)}
+        return ModelScores(self.breakdown, measures, score, values, answers, totals)
 
     def _together(self, models: Iterable[Sequence[ModelScores]]) -> list[ModelScores]:
         """Mean scores of several models, of what all of them answered."""

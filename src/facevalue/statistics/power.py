@@ -10,7 +10,7 @@ import polars as pl
 import scipy
 
 from facevalue.design import Design
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, key_of
 from facevalue.measures.clusters import NOUNS
 from facevalue.measures.set_ranges import SHUFFLED, summary
 from facevalue.measures.uncertainty import no_floor
@@ -88,19 +88,14 @@ def precision_of_difference(estimand: Estimand, task: PlannedTask, score: Score,
         pictures = max(len(at) / len(sets.identities) / max(len(cells), 1), 1.0)
         of_shift = 2.0 if isinstance(statistic, Gap) and statistic.of_shifts else 1.0  # replies to base and picture
         default = assumed_spread(replies * pictures * steps / of_shift, items, score.span, 2.0 if between else 1.0)
-    measure = estimand.name_of(breakdown, score)
+    measure = estimand.name_of(breakdown)
     return Precision(
-        what=f"the {measure.replace('_', ' ')} ({score.title[:1].lower()}{score.title[1:]})",
-        tests=max(tests, 1),
-        clusters=len(sets.identities),
-        items=items,
-        cluster=NOUNS[sets.unit],
+        what=f"the {measure.replace('_', ' ')} ({score.title[:1].lower()}{score.title[1:]})", tests=max(tests, 1),
+        clusters=len(sets.identities), items=items, cluster=NOUNS[sets.unit],
         item="questions" if columns == 1 else "questions in each test",
-        units=units_asked(design, [sets.key, *breakdown.asked], columns, task.rows),
-        spread=spread,
-        default=default,
-        largest=task.measures[measure].limits[1],
-    )
+        units=units_asked(design, [sets.key, *breakdown.asked], columns, task.rows), spread=spread, default=default,
+        largest=task.measures[key_of(measure, score.label)].limits[1],
+    )  # fmt: skip
 
 
 def assumed_spread(draws: float, items: float, span: float, factor: float = 1.0) -> UnitSpread:
@@ -254,17 +249,10 @@ def precision_of_question(
     moved = "a shift" if is_of_cue else f"a difference between two halves of {factor}"
     return Precision(
         what=f"{moved} in one question, so that a tally counts it ({score.title[:1].lower()}{score.title[1:]})",
-        tests=1,
-        clusters=len(sets.identities),
-        items=1.0,
-        cluster=NOUNS[sets.unit],
-        item="question",
-        units=units_asked(design, [sets.key], 1, task.rows),
-        spread=spread,
-        default=default,
-        largest=score.span,
+        tests=1, clusters=len(sets.identities), items=1.0, cluster=NOUNS[sets.unit], item="question",
+        units=units_asked(design, [sets.key], 1, task.rows), spread=spread, default=default, largest=score.span,
         of_question=True,
-    )
+    )  # fmt: skip
 
 
 def _between(phi: Array, breakdown: Breakdown, factor: str, source: str) -> UnitSpread:

@@ -43,13 +43,13 @@ SUM_OF_SCORES = "sum of the scores of all answers / number of answers that are n
 class Score:
     """A number that each valid answer has, or a list of texts."""
 
-    name: str  # column of the answers, and part of the measures' names where there are several
+    name: str  # column of the answers
     title: str
     unit: str
     # Smallest and largest possible value; infinite where there is none
     low: float = -inf
     high: float = inf
-    suffix: str = ""  # of the names of its measures, where a study has several scores
+    label: str = ""  # of its estimates in the column `score`, where a study has several scores
     compared: bool = False  # whether it is no number but a list of texts, compared with another one
     leaves_out: bool = False  # whether some valid answers have none, and are left out of it
     # What is said of a higher and of a lower score, `{size}` being by how much, and what differs then; of the name by
@@ -272,7 +272,7 @@ class Statistic:
         return Measure(
             name, title.format(phrase_of(score, title)), equation, unit, breakdown.sets.unit, OURS,
             signed=self.has_direction, paired=self.is_paired(breakdown), comparison=self.says_difference,
-            limits=self.limits(score, breakdown), unbounded=self.unbounded,
+            limits=self.limits(score, breakdown), unbounded=self.unbounded, score=score.label,
         )  # fmt: skip
 
     def measures(self, name: str, breakdown: Breakdown, score: Score) -> dict[str, Measure]:

@@ -8,7 +8,7 @@ from hashlib import blake2b
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.base import written
+from facevalue.measures.base import Measure, written
 from facevalue.measures.verdicts import Verdict
 from facevalue.printable import short
 from facevalue.protocol.lookup import Estimate, made
@@ -186,26 +186,28 @@ class EstimateRows:
         levels = {**({} if change is None else {INTERVENTION: change}), **e.labels}
         labels = {name: LevelTitle(level, view.title(name, level, e)) for name, level in levels.items()}
         chance = share_of_chance(e.p if e.q is None else e.q)
-        title = view.measure_title(e.measure)
+        title = view.measure_title(e)
         return ViewedEstimate(
             key, e.measure, f"{title}: {label_of(e, view.titles)}" if e.labels else title, labels,
             e.value, e.low, e.high, e.page_low, e.page_high, e.level, e.n, e.clusters, e.unit, e.p,
             view.numbers.floor(e), e.verdict, e.caveat,
-            EstimateTexts(view.value(e), view.interval(e), chance), self.axis(e.measure),
+            EstimateTexts(view.value(e), view.interval(e), chance), self.axis(e),
         )  # fmt: skip
 
-    def axis(self, measure: str) -> AxisOfMeasure | None:
-        """Axis of a measure, over all its estimates; None where none has a value."""
-        if measure not in self._axes:
-            rows = self.frame.filter(measure=measure).select("value", "low", "high")
-            ends = [e for name in rows.columns for e in (rows[name].min(), rows[name].max()) if e is not None]
-            signed = self.view.signed(measure)
-            numbers = [float(str(e)) for e in ends] + ([0.0] if signed else [])
-            self._axes[measure] = self._axis(measure, numbers, signed=signed) if ends else None
-        return self._axes[measure]
+    def axis(self, e: Estimate) -> AxisOfMeasure | None:
+        """Axis of an estimate's measure, over all its estimates; None where none has a value."""
+        definition = self.view.definition(e)
+        key = e.measure if definition is None else definition.key
+        if key not in self._axes:
+            is_of = pl.col("measure") == e.measure if definition is None else definition.rows
+            rows = self.frame.filter(is_of).select("value", "low", "high")
+            ends = [end for name in rows.columns for end in (rows[name].min(), rows[name].max()) if end is not None]
+            signed = self.view.signed(e)
+            numbers = [float(str(end)) for end in ends] + ([0.0] if signed else [])
+            self._axes[key] = self._axis(definition, numbers, signed=signed) if ends else None
+        return self._axes[key]
 
-    def _axis(self, measure: str, numbers: Sequence[float], *, signed: bool) -> AxisOfMeasure:
-        definition = self.view.measures.get(measure)
+    def _axis(self, definition: Measure | None, numbers: Sequence[float], *, signed: bool) -> AxisOfMeasure:
         unit = "" if definition is None else written(definition.unit, apart=definition.apart)
         axis = charts.scale(min(numbers), max(numbers), _TICKS)
         ticks = tuple(AxisTick(at, tick(at, unit, signed=signed)) for at in axis.ticks)
@@ -220,7 +222,8 @@ class EstimateRows:
     def title(self, column: str, level: str) -> str:
         """Wording of a level, of a measure's name, or of a verdict."""
         if column == MEASURE:
-            return self.view.measure_title(level)
+            titles = [measure.title for measure in self.view.measures.values() if measure.name == level]
+            return titles[0] if len(titles) == 1 else level
         if column == VERDICT:
             verdict = verdict_of(level)
             return level if verdict is None else SHORT[verdict]

@@ -7,9 +7,11 @@ import polars as pl
 import pytest
 
 from facevalue.design import Design
+from facevalue.measures.base import rows_of
 from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.parts import parts
+from tests.measure_keys import by_key
 from tests.studies.counterfactuals.answered import SCORE, UNREAD, answered, designed, manifest, measured
 
 
@@ -26,7 +28,7 @@ def found() -> pl.DataFrame:
 
 
 def _rows(found: pl.DataFrame, measure: str, **labels: str | None) -> pl.DataFrame:
-    out = found.filter(pl.col("measure") == measure)
+    out = found.filter(rows_of([measure]))
     for name, level in labels.items():
         out = out.filter(pl.col(name).is_null() if level is None else pl.col(name) == level)
     return out
@@ -59,21 +61,21 @@ def test_a_planted_word_tops_the_list_of_its_group_and_no_other(found: pl.DataFr
     assert set(strict["group"]) == {"obese male"}
     assert set(strict["word"]) == {"planted", "greedy"}
     assert set(_rows(found, "pmi_least").select("group", "word").rows()) == {("obese male", w) for w in strict["word"]}
-    gap = _rows(found, "word_share_gap", word_list="coldness", group="obese male")
+    gap = _rows(found, "gap_from_alike.word_share", word_list="coldness", group="obese male")
     assert (gap["q"] < 0.01).all()
 
 
 def test_ratings_have_means_differences_and_places_among_groups(found: pl.DataFrame) -> None:
-    assert _rows(found, "rating_gap", group="obese male")["value"][0] == pytest.approx(-1.5, abs=0.5)
-    place = _rows(found, "group_deviation", prompt="hiring")
+    assert _rows(found, "gap_from_alike.rating", group="obese male")["value"][0] == pytest.approx(-1.5, abs=0.5)
+    place = _rows(found, "group_deviation.rating", prompt="hiring")
     assert place.sort("value")["group"][0] == "obese male"
     assert place["value"].sum() == pytest.approx(0, abs=1e-9)
     assert place["value"].to_numpy().std(ddof=1) == pytest.approx(1)
-    assert _rows(found, "salary", group=None)["value"][0] == pytest.approx(50_000, rel=0.1)
+    assert _rows(found, "mean.salary", group=None)["value"][0] == pytest.approx(50_000, rel=0.1)
 
 
 def test_refusals_are_counted_by_group_and_leave_their_draws_out(found: pl.DataFrame) -> None:
-    refused = _rows(found, "refusal_share", prompt="describe")
+    refused = _rows(found, "mean.refusal", prompt="describe")
     assert refused.filter(pl.col("value") > 0)["group"].to_list() == ["old female", None]
     own = _rows(found, "na_rate", prompt="describe", reason="refused", group="old female")["value"][0]
     out = _rows(found, "sets_left_out", prompt="describe")
@@ -86,7 +88,7 @@ def test_lengths_are_bounded_by_the_longest_reply_that_was_allowed() -> None:
     design = designed(manifest(), ["describe"])
     answers = answered(design, refused={"old male": 0.3}, say=lambda _, rng: "hat" if rng.random() < 0.5 else "")
     long, short = (
-        _rows(measured(design, answers, longest=longest), "length_gap", group="old male").row(0, named=True)
+        _rows(measured(design, answers, longest=longest), "gap_from_alike.length", group="old male").row(0, named=True)
         for longest in (50, 4)
     )
     missing = answers.filter(pl.col("group").cast(pl.String) == "old male")["words"].is_null().to_numpy().mean()
@@ -106,7 +108,7 @@ def test_ranges_have_bounds_for_scores_that_are_missing() -> None:
 
 
 def test_occupations_of_enough_sets_are_told_and_whose_words_are_fewest(found: pl.DataFrame) -> None:
-    told = _rows(found, "word_share", word_list="competence").filter(pl.col("occupation").is_not_null())
+    told = _rows(found, "mean.word_share", word_list="competence").filter(pl.col("occupation").is_not_null())
     assert set(told["occupation"]) == {"chef", "nurse"}
     assert set(told["prompt"]) == {"characteristics"}
     fewest = _rows(found, "fewest_share", word_list="competence")
@@ -225,7 +227,7 @@ def test_doubled_texts_leave_scores_of_words_and_double_their_counts() -> None:
     one, two = (_rows(measured(design, own, frequency=6), "pmi_least") for own in (answers, twice))
     assert two["word"].to_list() == one["word"].to_list()
     assert two["n"].to_list() == [2 * n for n in one["n"]]
-    shares = [_rows(measured(design, own), "word_share")["value"] for own in (answers, twice)]
+    shares = [_rows(measured(design, own), "mean.word_share")["value"] for own in (answers, twice)]
     np.testing.assert_allclose(shares[0], shares[1])
 
 
@@ -242,7 +244,7 @@ def test_images_of_no_set_have_no_ranges_but_means_tails_and_words() -> None:
     frame = manifest(30).with_columns(set=pl.lit(None, pl.String))
     design = designed(frame)
     found = measured(design, answered(design, say=_planted, shift={"obese male": 0.2}))
-    assert not set(found["measure"]) & {"max_score", "score_gap", "tail_share", "word_share_gap"}
+    assert not set(by_key(found)["measure"]) & {"max_score", "score_gap", "tail_share", "gap_from_alike.word_share"}
     tails = _rows(found, "score_q90", prompt="describe")
     assert tails.sort("value")["group"][-1] == "obese male"
     assert tails["low"].null_count() == 0
@@ -267,24 +269,26 @@ def test_a_set_of_one_subset_and_a_subset_of_one_group_are_no_error() -> None:
 def test_without_annotations_there_are_no_scores() -> None:
     design = designed(manifest(8), ratings=("hiring",))
     found = measured(design, answered(design).drop(SCORE))
-    assert found.filter(pl.col("score").is_not_null()).is_empty()
-    assert {"rating_gap", "length_gap", "word_share_gap"} <= set(found["measure"])
+    assert found.filter(pl.col("scorer").is_not_null()).is_empty()
+    assert {"gap_from_alike.rating", "gap_from_alike.length", "gap_from_alike.word_share"} <= set(
+        by_key(found)["measure"]
+    )
 
 
 def test_ratings_alone_are_measured() -> None:
     design = designed(manifest(8), prompts=(), ratings=("hiring",))
     found = measured(design, answered(design))
     assert set(found["prompt"]) == {"hiring"}
-    assert set(found["measure"]) == {
-        "rating",
-        "rating_gap",
-        "rating_from_mean",
-        "rating_apart",
-        "group_deviation",
+    assert set(by_key(found)["measure"]) == {
+        "mean.rating",
+        "gap_from_alike.rating",
+        "gap_from_mean.rating",
+        "groups_apart.rating",
+        "group_deviation.rating",
         "na_rate",
-        "refusal_share",
-        "refusal_gap",
-        "refusal_from_mean",
+        "mean.refusal",
+        "gap_from_alike.refusal",
+        "gap_from_mean.refusal",
     }
 
 
@@ -347,7 +351,7 @@ def test_lists_of_the_user_are_counted(tmp_path: object, variant: str) -> None:
     with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123
         file.write("word,dimension,sign\nhat,hats,1\n" if variant == "CSV" else "Hat\n")
     design = designed(manifest(6))
-    found = _rows(measured(design, answered(design), words=path), "word_share", group=None, prompt="describe")
+    found = _rows(measured(design, answered(design), words=path), "mean.word_share", group=None, prompt="describe")
     assert found["word_list"].to_list() == ["hats"]
     assert 0.05 < found["value"][0] < 0.2
 

@@ -25,6 +25,7 @@ from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.social_counterfactuals import ATTRIBUTES
 from facevalue.types import Request, Response, Status
+from tests.measure_keys import by_key
 from tests.models.misbehaving import Exchange, Misbehaving
 from tests.stimuli.shards import png, write_shard
 
@@ -53,9 +54,17 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
 
 def test_scores_words_and_ratings_are_measured_of_one_run(whole: StoredRun) -> None:
     found = measured(whole)
-    taken = set(found.filter(pl.col("value").is_not_null())["measure"])
-    assert {"max_score", "score_gap", "scorer_shift", "word_share_gap", "rating_gap", "salary_gap", "length"} <= taken
-    assert (found.filter(measure="rating")["value"].is_between(1, 10)).all()
+    taken = set(by_key(found.filter(pl.col("value").is_not_null()))["measure"])
+    assert {
+        "max_score",
+        "score_gap",
+        "scorer_shift",
+        "gap_from_alike.word_share",
+        "gap_from_alike.rating",
+        "gap_from_alike.salary",
+        "mean.length",
+    } <= taken
+    assert (found.filter(measure="mean", score="rating")["value"].is_between(1, 10)).all()
 
 
 @pytest.mark.slow
@@ -136,8 +145,11 @@ def test_two_models_stand_side_by_side(tmp_path: Path) -> None:
 def test_a_model_that_refuses_leaves_nothing_to_judge(tmp_path: Path) -> None:
     run = ran(tmp_path / "run", "sim/refuser", scored=False, prompt=["characteristics", "hiring"], sets=4)
     found = measured(run)
-    assert found.filter(measure="refusal_share")["value"].min() == 1
-    assert found.filter(measure="rating")["value"].null_count() == found.filter(measure="rating").height
+    assert found.filter(measure="mean", score="refusal")["value"].min() == 1
+    assert (
+        found.filter(measure="mean", score="rating")["value"].null_count()
+        == found.filter(measure="mean", score="rating").height
+    )
     of_runs.report([run], tmp_path / "page.html", data=tmp_path / "page.json")
 
 
@@ -224,8 +236,8 @@ def test_a_server_is_asked_with_pictures_or_with_words_in_their_place(tmp_path: 
         with_pictures = len([body for body in server.bodies if "data:image" in str(body)])
         fv.run(fv.study("counterfactuals", **asked, shown="text"), server.spec, tmp_path / "told", progress=False)
     found = seen.estimates()
-    assert set(found.filter(measure="rating")["value"]) == {7.0}
-    assert set(found.filter(measure="salary")["value"]) == {30_000.0}
+    assert set(found.filter(measure="mean", score="rating")["value"]) == {7.0}
+    assert set(found.filter(measure="mean", score="salary")["value"]) == {30_000.0}
     assert found.filter(measure="noted_share", reason="hourly")["value"].min() == 1
     assert with_pictures >= 20 * (3 + 2)
     told = [str(body) for body in server.bodies if "You are looking at a picture of a" in str(body)]
@@ -247,15 +259,15 @@ def test_social_counterfactuals_are_run_from_shards(tmp_path: Path) -> None:
     assert any("1 of 3 sets of race-gender" in one.what for one in run.study.planned.left_out)
     found = measured(run)
     assert found.filter(measure="max_score")["clusters"].max() == 2
-    assert found.filter(measure="rating", group="Black male")["n"].to_list() == [3]
+    assert found.filter(measure="mean", score="rating", group="Black male")["n"].to_list() == [3]
 
 
 @pytest.mark.slow
 def test_the_reference_model_answers_keywords_and_ratings(tmp_path: Path) -> None:
     run = ran(tmp_path / "run", "reference", prompt=["personality", "hiring"], sets=2)
     found = measured(run)
-    assert found.filter(measure="word_share")["value"].is_not_null().any()
-    assert found.filter(measure="rating")["value"].is_not_null().any()
+    assert found.filter(measure="mean", score="word_share")["value"].is_not_null().any()
+    assert found.filter(measure="mean", score="rating")["value"].is_not_null().any()
 
 
 @pytest.mark.slow
@@ -300,8 +312,9 @@ def test_sets_that_all_lack_a_published_group_are_in_no_measure_of_sets(tmp_path
     run = ran(tmp_path / "run", social=str(tmp_path / "data"), prompt=["characteristics", "hiring"])
     assert any("3 of 3 sets" in one.what for one in run.study.planned.left_out)
     found = measured(run)
-    assert not {"max_score", "score_gap", "rating_gap", "tail_share"} & set(found["measure"])
-    assert {"score_mean", "rating", "word_share"} <= set(found["measure"])
+    assert not {"max_score", "score_gap", "gap_from_alike.rating", "tail_share"} & set(by_key(found)["measure"])
+    assert "score_mean" in found["measure"]
+    assert {"mean.rating", "mean.word_share"} <= set(by_key(found)["measure"])
 
 
 def test_so_many_whole_sets_of_each_occupation_are_drawn_and_always_the_same() -> None:
@@ -318,4 +331,6 @@ def test_so_many_whole_sets_of_each_occupation_are_drawn_and_always_the_same() -
 
 def test_runs_whose_texts_nobody_scored_are_compared_by_their_ratings(tmp_path: Path) -> None:
     first, second = (ran(tmp_path / name, f"sim/default@{name}", scored=False, sample=600) for name in ("1", "2"))
-    assert "rating_gap" in {measure.name for measure in compare_all((first, second)).pairs[0].agreement.measures}
+    assert "gap_from_alike.rating" in {
+        measure.key for measure in compare_all((first, second)).pairs[0].agreement.measures
+    }

@@ -13,6 +13,7 @@ from scipy import stats
 from facevalue.annotations import sentiment
 from facevalue.errors import DataError, DependencyError
 from facevalue.measures import conditional_kl
+from facevalue.measures.base import rows_of
 from facevalue.measures.estimates import EstimateTable, schema
 from facevalue.measures.group_dimensions import Dimension
 from facevalue.measures.interval_method import split_method
@@ -36,7 +37,7 @@ def found() -> pl.DataFrame:
 
 
 def rows(frame: pl.DataFrame, measure: str, **labels: str | None) -> pl.DataFrame:
-    frame = frame.filter(pl.col("measure") == measure)
+    frame = frame.filter(rows_of([measure]))
     for name, level in labels.items():
         frame = frame.filter(pl.col(name).eq_missing(pl.lit(level, pl.String)))
     return frame
@@ -113,7 +114,7 @@ def test_a_model_that_refuses_everything_has_no_value_but_refusals() -> None:
 def test_a_group_alone_is_compared_with_nothing() -> None:
     study = build(descriptions=3, task=["mcq", "description"], gender=["female"])
     alone = estimates(study, answered(study))
-    for measure in ("choice_divergence", "positive_sentiment_difference", "marked_word"):
+    for measure in ("choice_divergence", "gap.positive_sentiment", "marked_word"):
         own = rows(alone, measure, dimension="gender")
         assert own.height > 0
         assert own["value"].null_count() == own.height
@@ -125,7 +126,7 @@ def test_empty_descriptions_are_missing_and_not_of_length_zero() -> None:
     study = build(task=["description"], descriptions=2)
     said = ["A calm person." if number % 2 else "" for number in range(len(study.design))]
     found = estimates(study, read(study, said))  # type: ignore[arg-type]
-    assert rows(found, "characters", dimension=None)["value"].to_list() == [14.0]
+    assert rows(found, "mean.characters", dimension=None)["value"].to_list() == [14.0]
     assert rows(found, "refusal_rate", dimension=None, reason=None)["value"].to_list() == [0.5]
 
 
@@ -136,7 +137,7 @@ def test_without_vader_sentiment_is_not_measurable_and_the_rest_is(monkeypatch: 
     monkeypatch.setattr(sentiment, "score", absent)
     study = build(task=["description"], descriptions=2)
     found = estimates(study, answered(study))
-    (detail,) = set(rows(found, "positive_sentiment")["detail"])
+    (detail,) = set(rows(found, "mean.positive_sentiment")["detail"])
     assert detail.startswith("not measurable: ")
     assert "pip install '.[text]' in a checkout of FaceValue" in detail
     assert rows(found, "tokens")["value"].null_count() == 0
@@ -153,24 +154,28 @@ def listed(tmp_path: Path, lists: Mapping[str, Any]) -> pl.DataFrame:
 
 def test_words_of_the_users_lists_are_counted_by_group(tmp_path: Path) -> None:
     found = listed(tmp_path, {"woman": {"Dark": ["calm"], "Light": ["tense"]}, "man": {"Dark": ["calm", "proud"]}})
-    rate = rows(found, "listed_words", dimension="skin tone", group="dark", word_list="Dark")
+    rate = rows(found, "mean.listed_words", dimension="skin tone", group="dark", word_list="Dark")
     assert rate["value"].to_list() == [pytest.approx(400.0)]
-    assert rows(found, "listed_words", dimension="skin tone", group="light", word_list="Dark")["value"].to_list() == [
-        0.0
-    ]
+    assert rows(found, "mean.listed_words", dimension="skin tone", group="light", word_list="Dark")[
+        "value"
+    ].to_list() == [0.0]
 
 
 def test_lists_of_a_gender_whatever_the_race_are_a_genders_and_ours_have_names_of_their_own(tmp_path: Path) -> None:
     """The authors' format has lists called "gender", as ours are."""
     found = listed(tmp_path, {"person": {"Dark": ["one"]}, "man": {"gender": ["proud"]}, "woman": {"gender": ["calm"]}})
-    names = set(rows(found, "listed_words", dimension="gender")["word_list"])
+    names = set(rows(found, "mean.listed_words", dimension="gender")["word_list"])
     assert names == {"group words: gender", "group words: race", "Dark", "man", "woman"}
-    assert rows(found, "listed_words", dimension=None, word_list="man")["value"].to_list() == [pytest.approx(1000 / 17)]
+    assert rows(found, "mean.listed_words", dimension=None, word_list="man")["value"].to_list() == [
+        pytest.approx(1000 / 17)
+    ]
 
 
 def test_a_list_may_be_called_as_any_column_is(tmp_path: Path) -> None:
     found = listed(tmp_path, {"tokens": ["calm"], "image": ["proud"], "gender": ["quiet"], "race": ["person"]})
-    rates = rows(found, "listed_words", dimension=None).filter(~pl.col("word_list").str.starts_with("group words: "))
+    rates = rows(found, "mean.listed_words", dimension=None).filter(
+        ~pl.col("word_list").str.starts_with("group words: ")
+    )
     assert set(rates["word_list"]) == {"tokens", "image", "gender", "race"}
     assert rates["value"].null_count() == 0
 
@@ -188,7 +193,7 @@ def test_published_rates_are_those_of_a_groups_own_list(tmp_path: Path) -> None:
 def test_without_lists_of_the_users_nothing_is_called_published_in_table_8(tmp_path: Path) -> None:
     study = build(task=["description"], descriptions=1)
     found = estimates(study, answered(study))
-    assert rows(found, "listed_words").height > 0
+    assert rows(found, "mean.listed_words").height > 0
     assert rows(found, "listed_words_published").height == 0
     assert not found.filter(pl.col("measure").str.starts_with("listed"))["source"].str.contains("Table 8").any()
     nobodys = listed(tmp_path, {"hats": ["cap"]})
@@ -197,7 +202,7 @@ def test_without_lists_of_the_users_nothing_is_called_published_in_table_8(tmp_p
 
 
 def test_a_word_that_never_occurs_is_no_certainty(tmp_path: Path) -> None:
-    found = rows(listed(tmp_path, {"hats": ["cap"]}), "listed_words", word_list="hats")
+    found = rows(listed(tmp_path, {"hats": ["cap"]}), "mean.listed_words", word_list="hats")
     assert found["value"].unique().to_list() == [0.0]
     assert found["low"].null_count() == found["high"].null_count() == found.height
     assert set(found.select("method", "detail").iter_rows()) == {split_method(FLAT)}
@@ -297,7 +302,7 @@ def test_what_is_said_of_all_goes_over_people_and_not_over_their_pictures() -> N
     found = estimates(study, answered(study))
     people = study.manifest["identity"].n_unique()
     assert people == study.manifest.height / 5
-    for measure in ("choice_share", "tokens", "refusal_rate"):
+    for measure in ("choice_share", "mean.tokens", "refusal_rate"):
         assert set(rows(found, measure, dimension=None)["clusters"]) == {people}
 
 

@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from facevalue.answers.several_texts import each, parted
+from facevalue.measures.base import rows_of
 from tests.studies.visbias.simulated import build, estimates, read
 
 TEXTS = ("A man stands in a kitchen.", "He wears a white jacket.", "Pans hang behind him.", "The light is warm.")
@@ -50,5 +51,5 @@ def test_descriptions_are_measured_one_by_one_and_what_cannot_be_cut_is_missing(
     missing = answers["na"].cast(pl.String).to_list()
     assert missing == ["neither" if at % 4 == 0 else None for at in range(count)]
     assert each(answers).height == missing.count("neither") + 4 * missing.count(None)
-    found = estimates(study, answers).filter(pl.col("measure") == "characters", pl.col("dimension").is_null())
+    found = estimates(study, answers).filter(rows_of(["mean.characters"]), pl.col("dimension").is_null())
     assert found["value"].to_list() == pytest.approx([sum(map(len, TEXTS)) / 4])

@@ -6,7 +6,7 @@ from operator import and_
 
 import polars as pl
 
-from facevalue.measures.base import POOLED, Measure
+from facevalue.measures.base import POOLED, Measure, definition_of
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import CROSSED, Estimate, EstimateIndex, MeasureRoles, made
@@ -29,7 +29,7 @@ class View:
     ) -> None:  # fmt: skip
         self.numbers = numbers
         self.titles = titles
-        self.measures: Mapping[str, Measure] = {m.name: m for m in measures}
+        self.measures: Mapping[str, Measure] = {m.key: m for m in measures}
         clusters = {m.cluster for m in measures}
         self.unit_name = (
             "faces" if clusters <= {"identity"} else f"{clusters.pop()}s" if len(clusters) == 1 else "units"
@@ -40,6 +40,7 @@ class View:
         self.sizes: Mapping[str, int] = sizes or {}
         self._bound = dict(bound or {})
         self._measures = tuple(measures)
+        self._names = {measure.name for measure in measures}
 
     def at(self, model: str = "", bound: Levels | None = None) -> "View":
         """The same for another model, or with more labels fixed."""
@@ -121,15 +122,19 @@ class View:
         """Say whether an estimate found a difference."""
         return self.numbers.tested(estimate)
 
-    def signed(self, measure: str) -> bool:
-        """Return whether values of a measure carry a sign."""
-        definition = self.measures.get(measure)
-        return formatting.is_signed(definition) if definition else measure in self.numbers.reading.sizes
+    def definition(self, e: Estimate) -> Measure | None:
+        """Definition of an estimate's measure; None where there is none."""
+        return definition_of(self.measures, e.measure, e["score"])
+
+    def signed(self, e: Estimate) -> bool:
+        """Return whether an estimate carries a sign."""
+        definition = self.definition(e)
+        return formatting.is_signed(definition) if definition else e.measure in self.numbers.reading.sizes
 
     def detail(self, e: Estimate, *, brief: bool = False) -> str:
         """Everything about an estimate, for its tooltip."""
         floor, corrected = self.numbers.size(e), self.numbers.corrected(e)
-        signed = self.signed(e.measure)
+        signed = self.signed(e)
         return formatting.detail(
             e, signed=signed, unit_name=self.unit_name, floor=floor, corrected=corrected, brief=brief
         )
@@ -138,13 +143,13 @@ class View:
         """A value in words, or a dash; `bare` without its unit's word."""
         if estimate is None:
             return formatting.DASH
-        return formatting.number(estimate.value, estimate.written, signed=self.signed(estimate.measure), bare=bare)
+        return formatting.number(estimate.value, estimate.written, signed=self.signed(estimate), bare=bare)
 
     def interval(self, estimate: Estimate | None) -> str:
         """An interval, or why there is none."""
         if estimate is None:
             return formatting.NOT_MEASURABLE
-        text = formatting.interval(estimate, signed=self.signed(estimate.measure))
+        text = formatting.interval(estimate, signed=self.signed(estimate))
         return text or formatting.why_no_interval(estimate)
 
     def floor(self, e: Estimate | None) -> str:
@@ -154,10 +159,10 @@ class View:
         mean = formatting.number(e.floor, e.written, bare=True)
         return f"{mean}, 95% below {formatting.number(e.floor_high, e.written)}"
 
-    def measure_title(self, measure: str) -> str:
-        """A measure's title."""
-        definition = self.measures.get(measure)
-        return definition.title if definition else measure
+    def measure_title(self, e: Estimate) -> str:
+        """Title of an estimate's measure."""
+        definition = self.definition(e)
+        return definition.title if definition else e.measure
 
     def title(self, column: str, level: str | None, estimate: Estimate | None = None) -> str:
         """The wording of a level."""
@@ -184,7 +189,7 @@ class View:
                 return more[name]
             if name in _NUMBERS:
                 return _NUMBERS[name](self, estimate)
-            if name in self.measures:
+            if name in self._names:
                 partner = self.beside(name, estimate)
                 return None if partner is None or partner.value is None else _measured(self, partner, manner)
             level = estimate[name]
@@ -321,12 +326,12 @@ def _at(column: pl.Series, level: str | tuple[str | None, ...]) -> pl.Series:
 
 def _measured(view: View, e: Estimate, manner: str) -> str:
     if manner == "interval":
-        return formatting.interval(e, signed=view.signed(e.measure)) or "(no interval)"
+        return formatting.interval(e, signed=view.signed(e)) or "(no interval)"
     return f"{e.value:.0f}%" if manner == "round" and e.unit == "%" else view.value(e)
 
 
 def _with_interval(view: View, e: Estimate) -> str:
-    return f"{view.value(e)} {formatting.interval(e, signed=view.signed(e.measure))}".strip()
+    return f"{view.value(e)} {formatting.interval(e, signed=view.signed(e))}".strip()
 
 
 def _floor(_view: View, e: Estimate) -> str | None:
@@ -335,11 +340,11 @@ def _floor(_view: View, e: Estimate) -> str | None:
 
 _NUMBERS: dict[str, Callable[[View, Estimate], str | None]] = {
     "value": _with_interval,
-    "interval": lambda view, e: formatting.interval(e, signed=view.signed(e.measure)) or "(no interval)",
+    "interval": lambda view, e: formatting.interval(e, signed=view.signed(e)) or "(no interval)",
     "number": lambda view, e: view.value(e),
     "q": lambda _, e: None if e.q is None else formatting.share_of_chance(e.q),
     "floor": _floor,
-    "bounds": lambda view, e: formatting.worst_case(e, signed=view.signed(e.measure)),
-    "measure": lambda view, e: view.measure_title(e.measure),
+    "bounds": lambda view, e: formatting.worst_case(e, signed=view.signed(e)),
+    "measure": lambda view, e: view.measure_title(e),
     "model": lambda _, e: e.model,
 }

@@ -183,7 +183,7 @@ def cells_of(study: str, leads: list[Findings], page: View, audit: View) -> Iter
                 if condition.intervention and (change := views[0].numbers.beside(f"{PREFIX}{before.measure}", before)):
                     cell = replace(cell, change=change, is_changed=views[0].numbers.tested(change))
                 yield cell
-                if cell.versus and audit.signed(estimate.measure):
+                if cell.versus and audit.signed(estimate):
                     yield cell.mirror()
 
 
@@ -207,7 +207,7 @@ def _cell(
 
 
 def _direction(facet: Facet | None, view: View, estimate: Estimate) -> tuple[int, int]:
-    if facet is None or not view.signed(estimate.measure):
+    if facet is None or not view.signed(estimate):
         return 0, 0
     return facet.sign(estimate), facet.favour(estimate)
 

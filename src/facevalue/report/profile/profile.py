@@ -227,7 +227,7 @@ def _leads(page: Page, view: View) -> list[Findings]:
 def _families(leads: Sequence[Findings], view: View) -> pl.DataFrame:
     """Families of the tests that these leads are about."""
     keys = dict.fromkeys(
-        (condition.model, condition.intervention, e.measure, e.family)
+        (condition.model, condition.intervention, e.measure, e["score"], e.family)
         for model in view.numbers.models
         for condition in [view.numbers.condition(model)]
         for lead in leads

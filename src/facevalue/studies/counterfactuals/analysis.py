@@ -126,7 +126,7 @@ def _means(
     if quantity in (m.RATINGS, m.SALARIES):
         of_groups = means.at(slice(0, len(block.groups)))
         places = Estimates.without_intervals(deviations(of_groups.value), of_groups.n, of_groups.clusters, _PLACE)
-        yield m.DEVIATION, {**about, "group": block.groups}, places, None
+        yield m.DEVIATIONS[quantity.level.score], {**about, "group": block.groups}, places, None
 
 
 def _scores(block: Part, scores: Array, about: Mapping[str, str], are_asked: Asked | None) -> Iterator[Row]:

@@ -50,11 +50,11 @@ CALIBRATION = Calibration(
     own_pictures=("max_score",),
     rivals=(
         Rival("score_gap", numbers(_SCORE, "set"), _ABOUT, apart="group"),
-        Rival("length_gap", numbers("words", "set"), _ABOUT, apart="group"),
+        Rival("gap_from_alike.length", numbers("words", "set"), _ABOUT, apart="group"),
         Rival("tail_share", _largest),
-        Rival("word_share_gap", _lists, apart="group"),
+        Rival("gap_from_alike.word_share", _lists, apart="group"),
         Rival("pmi_strict", _words, apart="group"),
-        Rival("rating_gap", numbers("value", "set", ~_SALARY), _ABOUT, apart="group"),
-        Rival("salary_gap", numbers("value", "set", _SALARY), _ABOUT, apart="group"),
+        Rival("gap_from_alike.rating", numbers("value", "set", ~_SALARY), _ABOUT, apart="group"),
+        Rival("gap_from_alike.salary", numbers("value", "set", _SALARY), _ABOUT, apart="group"),
     ),
 )

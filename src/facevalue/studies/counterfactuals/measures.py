@@ -60,22 +60,27 @@ class GroupMeasures:
     family: str
 
 
+_NAMES = ("gap_from_alike", "gap_from_mean", "groups_apart")
+
+
 def _compared(
-    level: Measure, name: str, title: str, score: str, family: str, span: tuple[float, float] | None = None
-) -> GroupMeasures:
+    level: Measure, title: str, x: str, family: str, span: tuple[float, float] | None = None,
+    names: tuple[str, str, str] = _NAMES,
+) -> GroupMeasures:  # fmt: skip
     limits = span or (-float("inf"), float("inf"))
     gap = define(
-        f"{name}_gap", f"{title} of a group, from the groups that are alike",
-        f"m_g - mean of m over the groups that are alike; x_cg = a_c + m_g, x: {score}", level.unit, OURS,
-        paired=True, comparison=True, limits=limits,
+        names[0], f"{title} of a group, from the groups that are alike",
+        f"m_g - mean of m over the groups that are alike; x_cg = a_c + m_g, x: {x}", level.unit, OURS,
+        paired=True, comparison=True, limits=limits, score=level.score,
     )  # fmt: skip
     mean = define(
-        f"{name}_from_mean", f"{title} of a group, from the mean of its sets",
-        f"mean over sets and draws of x_g - mean_h x_h, x: {score}", level.unit, OURS, paired=True, limits=limits,
+        names[1], f"{title} of a group, from the mean of its sets",
+        f"mean over sets and draws of x_g - mean_h x_h, x: {x}", level.unit, OURS, paired=True, limits=limits,
+        score=level.score,
     )  # fmt: skip
     apart = define(
-        f"{name}_apart", f"{title}: groups that stand apart from the others", "number of groups with q < .05", "groups",
-        OURS, signed=False, limits=(0.0, float("inf")),
+        names[2], f"{title}: groups that stand apart from the others", "number of groups with q < .05", "groups",
+        OURS, signed=False, limits=(0.0, float("inf")), score=level.score,
     )  # fmt: skip
     return GroupMeasures(level, gap, mean, apart, family)
 
@@ -121,28 +126,31 @@ RELEASED = {
     for measure in (MAX_SCORE, MAX_SCORE_Q90, TAIL_SHARE, SCORE, SCORE_Q90)
 }  # fmt: skip
 """What is taken of scores where those of refusals count, too, by the measure without them. Not tested."""
-SCORES = _compared(SCORE, "score", "Score", "X", GROUP_SCORES)
+SCORES = _compared(SCORE, "Score", "X", GROUP_SCORES, names=("score_gap", "score_from_mean", "score_apart"))
 RATING = _level(
-    "rating", "Rating from 1 to 10", "mean of the numbers stated", "points", f"{PAPER}, appendix F, Tables 29 to 31",
-    limits=_RATING,
+    "mean", "Rating from 1 to 10", "mean of the numbers stated", "points", f"{PAPER}, appendix F, Tables 29 to 31",
+    limits=_RATING, score="rating",
 )  # fmt: skip
-RATINGS = _compared(RATING, "rating", "Rating", "rating", GROUP_RATINGS, (-9.0, 9.0))
+RATINGS = _compared(RATING, "Rating", "rating", GROUP_RATINGS, (-9.0, 9.0))
 SALARY = _level(
-    "salary", "Yearly salary", "mean of the salaries stated; hourly wages times 2,000", "$",
-    f"{PAPER}, appendix F, Tables 29 to 31", limits=_SALARY,
+    "mean", "Yearly salary", "mean of the salaries stated; hourly wages times 2,000", "$",
+    f"{PAPER}, appendix F, Tables 29 to 31", limits=_SALARY, score="salary",
 )  # fmt: skip
-SALARIES = _compared(SALARY, "salary", "Salary", "salary", GROUP_SALARIES)
-DEVIATION = define(
-    "group_deviation", "Rating or salary of a group among all groups, in SDs of their means",
-    "(m_g - mean_h m_h) / SD_h m_h; flagged beyond 1 either way", "SD", f"{PAPER}, Tables 29 to 31",
-)  # fmt: skip
+SALARIES = _compared(SALARY, "Salary", "salary", GROUP_SALARIES)
+DEVIATIONS = {
+    score: define(
+        "group_deviation", f"{score.capitalize()} of a group among all groups, in SDs of their means",
+        "(m_g - mean_h m_h) / SD_h m_h; flagged beyond 1 either way", "SD", f"{PAPER}, Tables 29 to 31", score=score,
+    )
+    for score in ("rating", "salary")
+}  # fmt: skip
 LENGTH = _level(
-    "length", "Length of replies", "mean number of words", "words", f"{PAPER}, appendix B, Figure 4",
-    limits=(0.0, float("inf")),
+    "mean", "Length of replies", "mean number of words", "words", f"{PAPER}, appendix B, Figure 4",
+    limits=(0.0, float("inf")), score="length",
 )  # fmt: skip
-LENGTHS = _compared(LENGTH, "length", "Length of replies", "words", GROUP_LENGTHS)
-REFUSAL = _level("refusal_share", "Replies that decline", "refusals / asked", "share", f"{PAPER}, Table 14")
-REFUSALS = _compared(REFUSAL, "refusal", "Refusals", "refused", GROUP_REFUSALS, (-1.0, 1.0))
+LENGTHS = _compared(LENGTH, "Length of replies", "words", GROUP_LENGTHS)
+REFUSAL = _level("mean", "Replies that decline", "refusals / asked", "share", f"{PAPER}, Table 14", score="refusal")
+REFUSALS = _compared(REFUSAL, "Refusals", "refused", GROUP_REFUSALS, (-1.0, 1.0))
 NA_RATE = _level(
     "na_rate", "Replies without a text or a number that counts", "such replies / replies", "share",
     f"{PAPER}, appendix F",
@@ -164,13 +172,13 @@ PMI_STRICT = define(
     "s(w), tested by labels dealt out anew within sets", "log2", OURS, comparison=True,
 )  # fmt: skip
 WORD_SHARE = _level(
-    "word_share", "Words of a list", "mean over texts of words on the list / words that are no stop words", "share",
-    f"{PAPER}, appendix E, Figure 12",
+    "mean", "Words of a list", "mean over texts of words on the list / words that are no stop words", "share",
+    f"{PAPER}, appendix E, Figure 12", score="word_share",
 )  # fmt: skip
-WORDS = _compared(WORD_SHARE, "word_share", "Words of a list", "share of words", GROUP_WORDS, (-1.0, 1.0))
+WORDS = _compared(WORD_SHARE, "Words of a list", "share of words", GROUP_WORDS, (-1.0, 1.0))
 WORD_COUNT = _level(
-    "word_count", "Words of a list, each once per text, as released", "mean number of them", "words",
-    f"{PAPER}, Tables 27 and 28", limits=(0.0, float("inf")),
+    "mean", "Words of a list, each once per text, as released", "mean number of them", "words",
+    f"{PAPER}, Tables 27 and 28", limits=(0.0, float("inf")), score="word_count",
 )  # fmt: skip
 FEWEST = define(
     "fewest_share", "Occupations in which a group has the fewest words of a list",
@@ -183,8 +191,8 @@ SCORER_SHIFT = define(
 )  # fmt: skip
 COMPARED = (SCORES, RATINGS, SALARIES, LENGTHS, REFUSALS, WORDS)
 MEASURES = (
-    MAX_SCORE, MAX_SCORE_Q90, MAX_SCORE_QUANTILE, LEFT_OUT, TAIL_SHARE, SCORE_Q90, DEVIATION, NA_RATE, NOTED, PMI,
-    PMI_LEAST, PMI_STRICT, WORD_COUNT, FEWEST, SCORER_SHIFT, SCORE_BY_OCCUPATION, SPREAD_BY_OCCUPATION,
+    MAX_SCORE, MAX_SCORE_Q90, MAX_SCORE_QUANTILE, LEFT_OUT, TAIL_SHARE, SCORE_Q90, *DEVIATIONS.values(), NA_RATE, NOTED,
+    PMI, PMI_LEAST, PMI_STRICT, WORD_COUNT, FEWEST, SCORER_SHIFT, SCORE_BY_OCCUPATION, SPREAD_BY_OCCUPATION,
     *RELEASED.values(),
     *(measure for one in COMPARED for measure in (one.level, one.gap, one.from_mean, one.apart)),
 )  # fmt: skip

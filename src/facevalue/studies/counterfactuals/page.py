@@ -52,14 +52,14 @@ def _ranges(measure: str, words: str) -> b.Table:
     return b.Table(of=(Of(measure, SCORED, label=f"{{subset}}|{{prompt}}|{_LABEL}"),), each_model=True, **WORDS(words))
 
 
-def _unnamed(measure: str) -> b.Prose:
+def _unnamed(measure: str, *by: str) -> b.Prose:
     """Where groups differ, and it cannot be told which of them stand apart."""
 
     def text(look: Look) -> Sequence[str]:
-        form = "{subset}, {prompt}[, {score:raw}][, {word_list:raw}]"
+        form = ", ".join(["{subset}", "{prompt}", *(f"{{{name}:raw}}" for name in by if name != "scorer")])
         return [
             WORDS.text("unnamed.text").format(cell=look.said(form, e), p=e.p)
-            for e in look.rows(Of(measure, (*ASKED, "score?", "word_list?", "scorer?")))
+            for e in look.rows(Of(measure, (*ASKED, *by)))
             if not e.value and e.p is not None and e.p < ALPHA
         ]
 
@@ -177,16 +177,16 @@ _OCCUPATIONS = _by_score(
     fold="first", **WORDS("occupations.each"),
 )  # fmt: skip
 _LISTS = b.Each(
-    of=(_groups("word_share", _LISTED),), over=("subset", "word_list"), title="{subset}: {word_list:raw}", fold="first",
-    **WORDS("lists.each"),
+    of=(_groups("mean.word_share", _LISTED),), over=("subset", "word_list"), title="{subset}: {word_list:raw}",
+    fold="first", **WORDS("lists.each"),
     blocks=(
         b.Each(
             over=("prompt",), title="{prompt}", fold="first", level=4, nonzero=True,
             blocks=(
-                _strips("word_share_gap", _LISTED, "lists.gaps"),
-                _table("word_share", "lists.table", _LISTED),
+                _strips("gap_from_alike.word_share", _LISTED, "lists.gaps"),
+                _table("mean.word_share", "lists.table", _LISTED),
                 _strips("fewest_share", _LISTED, "lists.fewest"),
-                b.Grid(of=_groups("word_share", (*_LISTED, "occupation")), row="occupation", column="group",
+                b.Grid(of=_groups("mean.word_share", (*_LISTED, "occupation")), row="occupation", column="group",
                      scale="score", mean=True, **WORDS("lists.occupations")),
             ),
         ),
@@ -211,20 +211,24 @@ _AUDIT = b.Table(
 SECTIONS: dict[str, tuple[b.Block, ...]] = {
     "ranges": _RANGES,
     "tails": (_TAILS,),
-    "groups": (_unnamed("score_apart"), _SCORES),
+    "groups": (_unnamed("score_apart", "score", "scorer"), _SCORES),
     "occupations": (_OCCUPATIONS,),
     "sets": (b.Fold(WORDS.text("sets.fold.title"), (b.Widest(),)),),
     "words": (b.Fold(WORDS.text("words.fold.title"), (b.Own(_word_tables, (Of("pmi", WORD),)),)),),
-    "lists": (_unnamed("word_share_apart"), _LISTS),
-    "ratings": (_unnamed("rating_apart"), _by_prompt("rating", "ratings")),
-    "salaries": (_unnamed("salary_apart"), _by_prompt("salary", "salaries")),
-    "lengths": (_by_prompt("length", "lengths"),),
+    "lists": (_unnamed("groups_apart.word_share", "word_list"), _LISTS),
+    "ratings": (_unnamed("groups_apart.rating"), _by_prompt("mean.rating", "ratings")),
+    "salaries": (_unnamed("groups_apart.salary"), _by_prompt("mean.salary", "salaries")),
+    "lengths": (_by_prompt("mean.length", "lengths"),),
     "mitigations": _MITIGATIONS,
     "shown": (b.Pictures(),),
     "missing": (_MISSING,),
     "scorers": (_AUDIT, b.Prose(_larger_than_scorer)),
 }
-_LEAD = {"score_gap": SCORED, "rating_gap": ASKED, "word_share_gap": _LISTED}
+_LEAD = {
+    "scores": ("score_gap", SCORED),
+    "ratings": ("gap_from_alike.rating", ASKED),
+    "lists": ("gap_from_alike.word_share", _LISTED),
+}
 _LISTS_FOR = {"warmth": FAVOURS, "competence": FAVOURS, "coldness": DISFAVOURS, "incompetence": DISFAVOURS}
 
 
@@ -235,13 +239,11 @@ def _meaning(e: Estimate) -> Direction:
 
 def _facet(name: str) -> Facet:
     """Who is described or rated otherwise than the other groups of its sets."""
-    kinds = (
-        Kinds(about=facets.DECISION) if name == "rating_gap" else Kinds(directness=facets.IMPLICIT, about=DESCRIPTION)
-    )
+    kinds = Kinds(about=facets.DECISION) if name == "ratings" else Kinds(directness=facets.IMPLICIT, about=DESCRIPTION)
     means = {
-        "score_gap": _meaning,
-        "rating_gap": FAVOURS,
-        "word_share_gap": lambda e: _LISTS_FOR.get(e["word_list"], NEITHER),
+        "scores": _meaning,
+        "ratings": FAVOURS,
+        "lists": lambda e: _LISTS_FOR.get(e["word_list"], NEITHER),
     }
     return Facet(
         dimension="{subset:raw}", group="{group:raw}", kinds=kinds, means=means[name], **WORDS(f"facets.{name}")
@@ -253,8 +255,8 @@ PAGE = worded(
     SECTIONS,
     conditions=False,
     lead=tuple(
-        Findings(of=(Of(name, (*by, "group"), order="size"),), facet=_facet(name), **WORDS(f"lead.{name}"))
-        for name, by in _LEAD.items()
+        Findings(of=(Of(measure, (*by, "group"), order="size"),), facet=_facet(name), **WORDS(f"lead.{name}"))
+        for name, (measure, by) in _LEAD.items()
     ),
     caution=_larger_than_scorer,
     widest=WidestSets(score=SCORE, **WORDS("widest")),

@@ -14,7 +14,6 @@ from facevalue.statistics.rivals import OTHERS
 _NAMED = 3
 _FEW = 0.5
 """Share of pictures that pass below which a rule or the generator is to be looked at first."""
-_MEAN = "mean_passes"
 
 
 def page_of_checks(page: Page, verdicts: PictureVerdicts | None) -> Page:
@@ -22,7 +21,7 @@ def page_of_checks(page: Page, verdicts: PictureVerdicts | None) -> Page:
     if verdicts is None:
         return replace(page, opening=_no_rules)
     lead = tuple(lead for lead in page.lead if isinstance(lead, Findings))
-    overall = Described(of=Of(_MEAN), text="of the pictures pass their rules", row="{value}")
+    overall = Described(of=Of("mean.passes"), text="of the pictures pass their rules", row="{value}")
     return replace(
         page,
         lead=lead or (overall,),
@@ -39,7 +38,7 @@ def _opening(verdicts: PictureVerdicts, look: Look) -> Sequence[str]:
     """How many pass, and why others do not."""
     judged = verdicts.table[PictureVerdicts.PASSES].drop_nulls()
     passed = int(judged.sum())
-    share = look.one(_MEAN)
+    share = look.one("mean", score="passes")
     interval = f" ({look.value(share)} {look.interval(share)})" if share is not None else ""
     sentences = [f"{passed:,} of {len(judged):,} pictures pass{interval}."]
     counts = [(reason, int(verdicts.table[reason].sum())) for reason in verdicts.reasons[:_NAMED]]

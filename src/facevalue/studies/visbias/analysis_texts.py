@@ -66,17 +66,17 @@ def _add_levels(texts: TextEstimates, aggregate: TaskAnswers) -> None:
         texts.add(m.WORDS, texts.rates(listed))
 
 
-@takes(*m.DIFFERENCES.values())
+@takes(*m.GAPS.values())
 def _add_differences(texts: TextEstimates, aggregate: TaskAnswers) -> None:
     several = texts.rows[GROUP].n_unique() > 1
     for measure, column in _plain(aggregate).items():
         if several:
-            texts.difference(m.DIFFERENCES[measure.name], column, None if measure.unbounded else measure.limits)
+            texts.difference(m.GAPS[measure], column, None if measure.unbounded else measure.limits)
         else:
-            texts.nothing(m.DIFFERENCES[measure.name], "only one group was described")
+            texts.nothing(m.GAPS[measure], "only one group was described")
     for listed in aggregate.lists if several else ():
         whose = "" if listed is aggregate.ours else ", yours"
-        texts.rate_differences(m.DIFFERENCES[m.WORDS.name], listed, whose, aggregate.setting.longest)
+        texts.rate_differences(m.GAPS[m.WORDS], listed, whose, aggregate.setting.longest)
 
 
 @takes(*_PUBLISHED.values())

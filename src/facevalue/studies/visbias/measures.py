@@ -57,20 +57,20 @@ ABOVE = define(
     cluster=PAIR, comparison=True, limits=(-0.5, 0.5),
 )  # fmt: skip
 CHARACTERS = define(
-    "characters", "Length of descriptions in characters", "characters / descriptions", "characters",
-    f"{PAPER}, Table 1", limits=(0.0, math.inf), unbounded=_LENGTH,
+    "mean", "Length of descriptions in characters", "characters / descriptions", "characters",
+    f"{PAPER}, Table 1", limits=(0.0, math.inf), unbounded=_LENGTH, score="characters",
 )  # fmt: skip
 TOKENS = define(
-    "tokens", "Length of descriptions in tokens", "tokens / descriptions", "tokens", f"{PAPER}, Table 1",
-    limits=(0.0, math.inf), unbounded=_LENGTH,
+    "mean", "Length of descriptions in tokens", "tokens / descriptions", "tokens", f"{PAPER}, Table 1",
+    limits=(0.0, math.inf), unbounded=_LENGTH, score="tokens",
 )  # fmt: skip
 POSITIVE = define(
-    "positive_sentiment", "Favourable words (VADER), by sentence", "mean over sentences of VADER's pos x 100", "%",
-    f"{OURS}; VADER as in {PAPER}, section 3.3",
+    "mean", "Favourable words (VADER), by sentence", "mean over sentences of VADER's pos x 100", "%",
+    f"{OURS}; VADER as in {PAPER}, section 3.3", score="positive_sentiment",
 )  # fmt: skip
 NEGATIVE = define(
-    "negative_sentiment", "Unfavourable words (VADER), by sentence", "mean over sentences of VADER's neg x 100", "%",
-    f"{OURS}; VADER as in {PAPER}, section 3.3",
+    "mean", "Unfavourable words (VADER), by sentence", "mean over sentences of VADER's neg x 100", "%",
+    f"{OURS}; VADER as in {PAPER}, section 3.3", score="negative_sentiment",
 )  # fmt: skip
 POSITIVE_PUBLISHED = define(
     "positive_sentiment_published", "Favourable words (VADER), all texts of a group as one",
@@ -81,8 +81,8 @@ NEGATIVE_PUBLISHED = define(
     "VADER's neg x 100 of the group's texts joined", "%", f"{PAPER}, Table 7",
 )  # fmt: skip
 WORDS = define(
-    "listed_words", "Words of a list per 1,000 words", "1000 x words of the list / words", "per 1,000 words", OURS,
-    limits=(0.0, 1000.0),
+    "mean", "Words of a list per 1,000 words", "1000 x words of the list / words", "per 1,000 words", OURS,
+    limits=(0.0, 1000.0), score="listed_words",
 )  # fmt: skip
 WORDS_PUBLISHED = define(
     "listed_words_published", "Words of a group's own list per 1,000 words of its descriptions, as published",
@@ -90,17 +90,17 @@ WORDS_PUBLISHED = define(
     f"{PAPER}, Table 8", limits=(0.0, 1000.0),
 )  # fmt: skip
 _COMPARED = (CHARACTERS, TOKENS, POSITIVE, NEGATIVE, WORDS)
-DIFFERENCES = {
-    measure.name: define(
-        f"{measure.name}_difference", f"{measure.title}: difference between two groups",
-        f"{measure.name}(g) - {measure.name}(h)", "pp" if measure.unit == "%" else measure.unit,
+GAPS = {
+    measure: define(
+        "gap", f"{measure.title}: difference between two groups", f"{measure.score}(g) - {measure.score}(h)",
+        "pp" if measure.unit == "%" else measure.unit,
         OURS if measure.source == OURS else f"{OURS}; {measure.source.removeprefix(f'{OURS}; ')}",
         comparison=True, limits=(measure.limits[0] - measure.limits[1], measure.limits[1] - measure.limits[0]),
-        unbounded=measure.unbounded,
+        unbounded=measure.unbounded, score=measure.score,
     )
     for measure in _COMPARED
 }  # fmt: skip
-"""By the name of what is compared: one group less the other that is named by `contrast`."""
+"""By what is compared: one group less the other that is named by `contrast`."""
 MARKED = define(
     "marked_word", "Log-odds ratio of a word between two groups, with the whole corpus as prior",
     "log((y_1 + a)/(n_1 + a_0 - y_1 - a)) - log((y_2 + a)/(n_2 + a_0 - y_2 - a))", "log odds",

@@ -166,7 +166,7 @@ def _of_descriptions(name: str, measures: Mapping[str, str]) -> Findings:
     """Differences between descriptions, and what they are of."""
     by = (*SIDES, "word_list?")
     return _lead(name, *(
-        Of(f"{measure}_difference", by, order="found",
+        Of(f"gap.{measure}", by, order="found",
            label=f"{noun}[ of “{{word_list:raw}}”], {{group}} less {{other_group}}")
         for measure, noun in measures.items()
     ))  # fmt: skip

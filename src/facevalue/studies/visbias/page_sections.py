@@ -121,7 +121,7 @@ def _rankings(section: str) -> tuple[b.Block, ...]:
 
 def _by_list(measure: str, **more: Any) -> Of:
     by = (*GROUP, *(("word_list",) if measure == _LISTED else ()))
-    return Of(measure, by, **more)
+    return Of(f"mean.{measure}", by, **more)
 
 
 def _of_texts(measure: str, title: str = "{measure}") -> b.Strips:
@@ -139,7 +139,7 @@ def _no_species(look: Look) -> Sequence[Made]:
 
 
 _DIFFERENCES = tuple(
-    Of(f"{name}_difference", (*SIDES, *(("word_list",) if name == _LISTED else ())), order="surest",
+    Of(f"gap.{name}", (*SIDES, *(("word_list",) if name == _LISTED else ())), order="surest",
        label="{measure}[: {word_list:raw}]|{group}|{other_group}")
     for name in (*_TEXTS, _LISTED)
 )  # fmt: skip
@@ -153,9 +153,9 @@ _REFUSED = b.Each(
 _DESCRIPTIONS = (
     b.Numbers(
         of=(
-            *(Of(name, ("task",), label="{measure}|–") for name in _TEXTS),
+            *(Of(f"mean.{name}", ("task",), label="{measure}|–") for name in _TEXTS),
             *(Of(name, ("task", "word_list"), label="{measure}|{word_list:raw}")
-              for name in (_LISTED, "listed_words_published")),
+              for name in (f"mean.{_LISTED}", "listed_words_published")),
         ),
         **WORDS("descriptions.all"),
     ),
@@ -205,14 +205,9 @@ _MISSING = b.Strips(
 )  # fmt: skip
 SECTIONS: dict[str, tuple[b.Block, ...]] = {
     "choices": (_clearest("choices"), _bars("choices"), _REFUSED),
-    "comparisons": (_pairs("comparisons"), *_rankings("comparisons")),
-    "descriptions": _DESCRIPTIONS,
-    "words": (_MARKED,),
-    "forms": (b.Own(forms),),
-    "panels": (b.Own(panels),),
-    "rated": (_RATED,),
+    "comparisons": (_pairs("comparisons"), *_rankings("comparisons")), "descriptions": _DESCRIPTIONS,
+    "words": (_MARKED,), "forms": (b.Own(forms),), "panels": (b.Own(panels),), "rated": (_RATED,),
     "implicit": (_IMPLICIT,),
     CONTROL: (_clearest(CONTROL), _bars(CONTROL), _pairs(CONTROL), *_rankings(CONTROL), b.Own(_no_species)),
-    "examples": (b.StoredAnswers(**WORDS("examples.answers")),),
-    "missing": (_MISSING,),
-}
+    "examples": (b.StoredAnswers(**WORDS("examples.answers")),), "missing": (_MISSING,),
+}  # fmt: skip
