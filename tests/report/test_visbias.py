@@ -11,6 +11,7 @@ from rich.console import Console
 
 from facevalue import report
 from facevalue.errors import DataError
+from facevalue.measures.base import NO_INTERVENTION
 from facevalue.measures.estimates import schema
 from facevalue.protocol.blocks import Distribution
 from facevalue.protocol.contents import Links
@@ -91,12 +92,13 @@ def changes() -> list[dict[str, object]]:
     """The same with an intervention under which choices are alike, and a third of the answers is missing."""
     cell = {"task": "mcq", "dimension": "race", "group": "asian", "question": "religion"}
     of = {"model": "model-a", "intervention": "cipher"}
+    change = of | {"versus": NO_INTERVENTION}
     return [
         row("choice_divergence", 20.0, floor=3.0, floor_high=6.0, **cell, **FOUND) | of,
-        row("change: choice_divergence", -60.0, **cell) | of | {"unit": "nat/1000"},
-        row("change: choice_share", 0.2, choice="islam", **cell, **FOUND) | of | {"unit": "share"},
-        row("change: refusal_rate", 0.33, task="mcq", **FOUND) | of | {"unit": "share"},
-        row("change: missing answers", 31.0, **FOUND) | of | {"unit": "pp"},
+        row("choice_divergence", -60.0, **cell) | change | {"unit": "nat/1000"},
+        row("choice_share", 0.2, choice="islam", **cell, **FOUND) | change | {"unit": "share"},
+        row("refusal_rate", 0.33, task="mcq", **FOUND) | change | {"unit": "share"},
+        row("missing_share", 0.31, **FOUND) | change | {"unit": "share"},
         row("reading_share", 60.0, reading="decoded") | of | {"unit": "%"},
     ]
 
@@ -312,7 +314,7 @@ def test_choices_stand_beside_their_noise_floor() -> None:
 
 def test_defaults_without_a_picture_stand_beside_everyone() -> None:
     blind = row("choice_share", 1.0, choice="islam", task="mcq", question="religion") | {"intervention": "no-image"}
-    change = row("change: missing answers", 0.0) | {"intervention": "no-image", "unit": "pp"}
+    change = row("missing_share", 0.0) | {"intervention": "no-image", "versus": NO_INTERVENTION, "unit": "share"}
     assert "Without a picture" in page(data(frame([*rows(), blind, change]))).text
     assert "Without a picture" not in page(data()).text
 

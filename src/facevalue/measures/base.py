@@ -1,11 +1,14 @@
 """Definitions of measures."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 POOLED = "(all models)"
 """What several models together are called."""
+NO_INTERVENTION, FIRST_RUN = "no intervention", "the first run"
+"""What a value is a difference from, as the label `versus` says: the same requests as they are, or another run."""
 SHARES = ("share", "probability")
 """Units of values that are shares of a whole, from 0 to 1."""
 APART = "share apart"
@@ -72,6 +75,33 @@ class Measure:
         """
         sizes = self.unit == "probability" and not self.signed  # of shifts; unsigned shares are shares
         return self.comparison or sizes or -math.inf < self.limits[0] < 0
+
+
+@cache
+def change_of(measure: Measure) -> Measure:
+    """Definition of the rows of a measure that are differences, as their label `versus` says.
+
+    Examples
+    --------
+    >>> change_of(Measure("share", "Share chosen", "n / N", "%", "image", "", limits=(0, 100))).limits
+    (-100, 100)
+    """
+    low, high = measure.limits
+    return replace(
+        measure,
+        title=f"{measure.title}: change",
+        equation=f"{measure.name} - {measure.name} of what `versus` says, on the same units",
+        unit="pp" if measure.unit == "%" else measure.unit,
+        source="FaceValue; interval by the delete-a-group jackknife (Kott 2001)",
+        paired=True,
+        signed=True,
+        comparison=True,
+        limits=(low - high, high - low),
+        squared=False,
+        norm=False,
+        selection=False,
+        unbounded="",
+    )
 
 
 _LIMITS = {"share": (0.0, 1.0), "%": (0.0, 100.0), "pp": (-100.0, 100.0)}

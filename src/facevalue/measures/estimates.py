@@ -1,6 +1,6 @@
 """Table of estimates: no value without n, interval and method, nor without the labels that identify it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.adjustment import within
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, change_of
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor, only_values
 from facevalue.measures.interval_method import (
     BOOTSTRAP,
@@ -24,9 +24,10 @@ from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.terms import record
 from facevalue.measures.unseen import ALIKE, EQUAL, FLAT, alike
 
-TYPED = ("intervention", "other_model", "word", "score")
-"""Labels of every table: what was done to the requests (null: nothing), the model that `model` is compared with, a word
-of the answers, and which of several scores of an answer is measured. Null means "not one of them", as for all labels.
+TYPED = ("intervention", "versus", "other_model", "word", "score")
+"""Labels of every table: what was done to the requests (null: nothing), what the value is a difference from
+(`base.change_of`; null: it is no difference), the model that `model` is compared with, a word of the answers, and which
+of several scores of an answer is measured. Null means "not one of them", as for all labels.
 """
 
 _WHAT: dict[str, pl.DataType] = {"study": pl.String(), "measure": pl.String(), "model": pl.String()}
@@ -108,7 +109,7 @@ def label_columns(estimates: pl.DataFrame) -> list[str]:
     Examples
     --------
     >>> label_columns(pl.DataFrame(schema=schema(["descriptor"])))
-    ['intervention', 'other_model', 'word', 'score', 'descriptor']
+    ['intervention', 'versus', 'other_model', 'word', 'score', 'descriptor']
     """
     return [name for name in estimates.columns if name not in FIXED]
 
@@ -131,6 +132,30 @@ def stacked(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Tables of estimates one below the other, with the labels of all of them."""
     labels = dict.fromkeys(name for table in tables for name in label_columns(table) if name not in TYPED)
     return pl.concat(tables, how="diagonal").select(list(schema(labels)))
+
+
+def fact_of_rows(
+    measures: Iterable[Measure], fact: Callable[[Measure], float | bool | str], default: float | bool | str
+) -> pl.Expr:
+    """A fact of the measure of each row of a table of estimates, or of the change in it; of others the default.
+
+    Examples
+    --------
+    >>> from facevalue.measures.base import Measure
+    >>> share = Measure("share", "Share chosen", "n / N", "%", "image", "", limits=(0, 100))
+    >>> rows = pl.DataFrame({"measure": ["share", "share", "gap"], "versus": [None, "no intervention", None]})
+    >>> rows.select(unit=fact_of_rows([share], lambda measure: measure.unit, ""))["unit"].to_list()
+    ['%', 'pp', '']
+    """
+    own, changes = {}, {}
+    for measure in measures:
+        own[measure.name], changes[measure.name] = fact(measure), fact(change_of(measure))
+    name = pl.col("measure")
+    return (
+        pl.when(pl.col("versus").is_null())
+        .then(name.replace_strict(own, default=default))
+        .otherwise(name.replace_strict(changes, default=default))
+    )
 
 
 def condition() -> pl.Expr:

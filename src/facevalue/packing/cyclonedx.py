@@ -67,7 +67,7 @@ def _metric(packed: PackedRun, row: Row) -> dict[str, Any]:
 
 
 def _assessment(packed: PackedRun, row: Row) -> dict[str, str]:
-    measure = packed.measures.get(row["measure"])
+    measure = packed.definition(row)
     title = measure.title if measure else row["measure"]
     return {
         "groupAtRisk": packed.subject(row) or "everybody who is shown",

@@ -59,7 +59,7 @@ def _results(packed: PackedRun) -> Iterator[dict[str, Any]]:
     }  # fmt: skip
     arguments = _arguments(packed.run.facts)
     for number, row in enumerate(packed.results):
-        measure = packed.measures.get(row["measure"])
+        measure = packed.definition(row)
         yield {
             "evaluation_result_id": f"{packed.name}/{number}",
             "evaluation_name": f"{row['measure']} {packed.subject(row)}".strip(),

@@ -80,8 +80,9 @@ def chart(
         _row(view, of, model, e, nested=nested) for model, e in pairs if tuple(e[name] for name in of.by) in places
     ]  # fmt: skip
     cut_note = f" ({len(places)} of {len(farthest)}, farthest first)" if len(places) < len(farthest) else ""
-    title = f"{view.measure_title(measure)}{cut_note}"
-    return _drawn(pl.DataFrame(records, schema=_SCHEMA, orient="row"), title, pairs[0][1], signed=view.signed(measure))
+    first = pairs[0][1]
+    title = f"{view.measure_title(measure, first['versus'])}{cut_note}"
+    return _drawn(pl.DataFrame(records, schema=_SCHEMA, orient="row"), title, first, signed=view.signed(first))
 
 
 def _selected(view: View, measure: str, by: Sequence[str], where: Mapping[str, str]) -> Of:
@@ -101,7 +102,8 @@ def _selected(view: View, measure: str, by: Sequence[str], where: Mapping[str, s
         if level not in view.numbers.levels(name):
             raise UnknownNameError(name, level, view.numbers.levels(name))
     if not by and not where:
-        by = next((names for names in breakdowns if 1 <= len(names) <= 2), breakdowns[0])
+        levels = [names for names in breakdowns if "versus" not in names]
+        by = next((names for names in levels if 1 <= len(names) <= 2), breakdowns[0])
     if len(by) > 2:
         raise SettingError(f"A chart is by one factor or two, not {len(by)}: hold others at a level with where=.")
     if {*by, *where} not in [set(breakdown) for breakdown in breakdowns]:
@@ -118,7 +120,7 @@ def _row(view: View, of: Of, model: str, e: Estimate, *, nested: bool) -> tuple[
     texts = [view.title(name, e[name], e) for name in of.by] or ["everything"]
     texts = [", ".join(reversed(texts))] if nested else texts
     floor = view.numbers.floor(e)
-    signed, per = view.signed(e.measure), writing(e.written).per
+    signed, per = view.signed(e), writing(e.written).per
     direction = ("up" if (e.value or 0.0) > 0 else "down") if signed else "plain"
     return (
         texts[0], texts[1] if len(texts) > 1 else "", model, e.verdict or "not judged", direction, view.detail(e),

@@ -75,7 +75,7 @@ def _rate(rate: Rate, view: View, *, exact: bool) -> Card | None:
     def text(e: Estimate | None) -> str:
         if e is None:
             return NOT_MEASURABLE
-        signed = view.signed(e.measure)
+        signed = view.signed(e)
         place = view.said(rate.where, e) if rate.where else ""
         value_text = f"{number(e.value, e.written, signed=signed)} {interval(e, signed=signed) or '(no interval)'}"
         return f"{value_text} {place}".strip()
@@ -151,7 +151,7 @@ def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
         status = CardStatus.PROBLEM if rows else CardStatus.NOTE
         return Card("floor", title, NOT_MEASURABLE, page.units.floor_none, status)
     lead, unit = leads[0], rows[0].written
-    scale = scale_of(lead, rows[0], view.measures.get(rows[0].measure))
+    scale = scale_of(lead, rows[0], view.definition(rows[0]))
     noun, typical = lead.noun[0], median(floors)
     note = f"Without any effect, the typical {noun} stays within this in 95 of 100 audits."
     if page.units.floor_note:
@@ -166,7 +166,7 @@ def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
         above = sum(1 for e in rows if e.value is not None and abs(e.value) > (view.numbers.floor(e) or 0.0))
         note += f" {above} of {len(rows)} are above their own floor."
     size = scale.text(typical if lead.largest is None else min(typical, lead.largest))
-    return Card("floor", title, f"±{size}" if view.signed(rows[0].measure) else size, note, CardStatus.NOTE)
+    return Card("floor", title, f"±{size}" if view.signed(rows[0]) else size, note, CardStatus.NOTE)
 
 
 def unit_counts(of_page: PageComparisons) -> list[int]:

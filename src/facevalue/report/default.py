@@ -31,16 +31,17 @@ def _blocks(view: View) -> tuple[Block, ...]:
     return tuple(
         Strips(
             of=(Of(measure, over, order="size", most=MOST_STRIPS),),
-            heading=view.measure_title(measure) + (f", by {_words(over)}" if over else ""),
-            title=view.measure_title(measure),
+            heading=", by ".join(filter(None, (title, _words(over)))),
+            title=title,
             first=_words(over).capitalize() or "Over",
             empty="Not measurable.",
             rows=(Of(measure, over, order="size", most=MOST_LINES, label="|".join(f"{{{name}}}" for name in over)),),
             heads=tuple(name.replace("_", " ").capitalize() for name in over) or ("Over",),
         )
         for measure, over in rows
+        for title in [view.measure_title(measure, "versus" if "versus" in over else None)]
     )
 
 
 def _words(over: tuple[str, ...]) -> str:
-    return ", ".join(name.replace("_", " ") for name in over)
+    return ", ".join(name.replace("_", " ") for name in over if name != "versus")

@@ -109,7 +109,7 @@ class LeadComparison:
     def largest(self, e: Estimate) -> float | None:
         """The largest possible size of one of its estimates, in the measure's unit; None where there is none."""
         is_in_points = self.scale(e) == ToldScale(100.0, POINTS)
-        return 1.0 if is_in_points else possible(self.lead, self.view.measures.get(e.measure))
+        return 1.0 if is_in_points else possible(self.lead, self.view.definition(e))
 
     @property
     def speaks(self) -> bool:
@@ -120,13 +120,13 @@ class LeadComparison:
 
     @property
     def _measure(self) -> Measure | None:
-        return self.view.measures.get(self.rows[0].measure)
+        return self.view.definition(self.rows[0])
 
     def scale(self, e: Estimate) -> ToldScale:
         """The unit in which an estimate is told; points of a hundred for scores of a scorer that lie within one."""
         if e.unit == SCORE and not self.lead.unit and self._within_one:
             return ToldScale(100.0, POINTS)
-        return scale_of(self.lead, e, self.view.measures.get(e.measure))
+        return scale_of(self.lead, e, self.view.definition(e))
 
     @cached_property
     def _within_one(self) -> bool:
@@ -170,7 +170,7 @@ class LeadComparison:
     def certainty(self, e: Estimate, caveat: str) -> str:
         """What a difference surely exceeds, or what chance alone gives; else its interval, in its direction."""
         scale = self.scale(e)
-        if not self.view.signed(e.measure) and e.floor_high is not None:
+        if not self.view.signed(e) and e.floor_high is not None:
             return f" (chance alone gives up to {scale.number(e.floor_high, e.value)})"
         if self.view.numbers.moved(e) and not caveat and (sure := scale.surely(e)):
             return f" (surely above {sure})"
@@ -239,7 +239,8 @@ def _labels(rows: Sequence[Estimate]) -> tuple[str, ...]:
 def _by_measure(view: View) -> dict[str, list[Estimate]]:
     """Comparisons of a model by measure, those found first, then the clearest."""
     tested = pl.col("p").is_not_null() | pl.col("verdict").is_not_null()
-    rows = list(view.numbers.where((pl.col("model") == view.model) & tested & (pl.col("measure") != GAP.name)))
+    of_levels = pl.col("versus").is_null() & (pl.col("measure") != GAP.name)
+    rows = list(view.numbers.where((pl.col("model") == view.model) & tested & of_levels))
     rows.sort(key=lambda e: (not view.found(e), -beyond(e)))
     out: dict[str, list[Estimate]] = {}
     for e in rows:

@@ -95,7 +95,7 @@ def _strips(rows: Sequence[Finding], over: charts.AxisScale, title: str, *, tick
     """One chart; `ticks`: whether its axis is written above it."""
     comparison, first = rows[0]
     scale = comparison.scale(first)
-    signed = any(comparison.view.signed(e.measure) for comparison, e in rows)
+    signed = any(comparison.view.signed(e) for comparison, e in rows)
     plain = scale if scale.step else ToldScale(1.0, scale.unit)  # ticks of other charts are sizes already
     largest = max(map(abs, over.ticks)) / plain.per
     labels = [
@@ -145,7 +145,7 @@ def _axis(rows: Sequence[Finding]) -> charts.AxisScale:
 
 def _row(comparison: LeadComparison, e: Estimate, over: charts.AxisScale, *, many: bool) -> StripRow:
     view, verdict, scale = comparison.view, verdict_of(e.verdict), comparison.scale(e)
-    signed = view.signed(e.measure)
+    signed = view.signed(e)
     shape, class_ = (
         (0, look(view, e)) if verdict is None else (LOOKS[verdict][0], f"{look(view, e)} {LOOKS[verdict][1]}")
     )

@@ -105,7 +105,9 @@ def margins(numbers: EstimateIndex, titles: Mapping[str, str]) -> list[str]:
 
 def margin_lines(numbers: EstimateIndex, titles: Mapping[str, str]) -> list[str]:
     """Margins of what was measured: those of one kind of measure, of several scores, in one sentence."""
-    estimates = {e.measure: e for e in numbers.where(pl.col("margin").is_not_null() & pl.col("value").is_not_null())}
+    estimates: dict[str, Estimate] = {}
+    for e in numbers.where(pl.col("margin").is_not_null() & pl.col("value").is_not_null()):
+        estimates.setdefault(e.measure, e)  # of a measure and of changes in it there is one margin
     kinds: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for name, e in estimates.items():
         kind, _, score = _lower(titles.get(name, name)).partition(": ")

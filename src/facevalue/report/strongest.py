@@ -40,6 +40,6 @@ def hint(comparisons: Sequence[LeadComparison]) -> Finding | None:
     """The clearest difference that would count by itself, and among so many may be chance; None without one."""
     alone = [
         (comparison, e) for comparison in comparisons if comparison.coarser is None for e in comparison.undecided
-        if e.low is not None and e.high is not None and e.low * e.high > 0 and comparison.view.signed(e.measure)
+        if e.low is not None and e.high is not None and e.low * e.high > 0 and comparison.view.signed(e)
     ]  # fmt: skip
     return max(alone, key=lambda finding: beyond(finding[1]), default=None)

@@ -128,7 +128,7 @@ def cell_of(state: RunState, key: str) -> CellPage:
 
 def _sums(view: View, e: Estimate, arithmetic: Arithmetic) -> Sequence[Step]:
     """Steps from the sums of units to the value."""
-    signed = view.signed(e.measure)
+    signed = view.signed(e)
     of = arithmetic.of
     plural = of.plural or _unit_name(view, e)
     units = f"{len(of.units):,} {plural}"
@@ -142,7 +142,7 @@ def _sums(view: View, e: Estimate, arithmetic: Arithmetic) -> Sequence[Step]:
 
 
 def _unit_name(view: View, e: Estimate) -> str:
-    measure = view.measures.get(e.measure)
+    measure = view.definition(e)
     return view.unit_name if measure is None else sampled_units(measure.cluster)
 
 
@@ -157,7 +157,7 @@ def _clusters(
     columns = unit_columns(state.run, of.units if of.are_named else ())
     trials = trials_of_units(state, columns, [of.units[at] for at in order], row) if columns else {}
     pictures = pictures_of_trials(state, [number for numbers in trials.values() for number in numbers])
-    signed = view.signed(e.measure)
+    signed = view.signed(e)
     out = []
     for at in order:
         unit, added = of.units[at], _finite(of.added[at])
@@ -185,7 +185,7 @@ def _finite(value: float) -> float | None:
 
 
 def _definition(view: View, e: Estimate) -> Definition:
-    measure = view.measures.get(e.measure)
+    measure = view.definition(e)
     if measure is None:
         return Definition(e.measure, "", e.source or "")
     return Definition(measure.title, measure.equation, measure.source)
@@ -200,10 +200,8 @@ def _steps(view: View, e: Estimate) -> Sequence[Step]:
     if (floor := view.floor(size)) != DASH:
         steps.append(Step("What chance alone gives", floor))
     if e.has_bounds:
-        steps.append(
-            Step("Had all missing answers gone one way", formatting.worst_case(e, signed=view.signed(e.measure)))
-        )
-    if at_page := formatting.page_interval(e, signed=view.signed(e.measure)):
+        steps.append(Step("Had all missing answers gone one way", formatting.worst_case(e, signed=view.signed(e))))
+    if at_page := formatting.page_interval(e, signed=view.signed(e)):
         family = f", of the family “{e.family}”" if e.family else ""
         steps.append(Step("Among all comparisons of the page", f"{at_page}{family}"))
     verdict = verdict_of(e.verdict)

@@ -157,7 +157,7 @@ class EstimateRows:
             pl.when(beyond.is_finite()).then(beyond).alias("(beyond)"),
             words.str.to_lowercase().alias("(words)"),
         )
-        self._axes: dict[str, AxisOfMeasure | None] = {}
+        self._axes: dict[tuple[str, bool], AxisOfMeasure | None] = {}
 
     def row_of(self, key: str) -> tuple[Estimate, ViewedEstimate]:
         """An estimate by its key.
@@ -186,26 +186,28 @@ class EstimateRows:
         levels = {**({} if change is None else {INTERVENTION: change}), **e.labels}
         labels = {name: LevelTitle(level, view.title(name, level, e)) for name, level in levels.items()}
         chance = share_of_chance(e.p if e.q is None else e.q)
-        title = view.measure_title(e.measure)
+        title = view.measure_title(e.measure, e["versus"])
         return ViewedEstimate(
-            key, e.measure, f"{title}: {label_of(e, view.titles)}" if e.labels else title, labels,
+            key, e.measure, f"{title}: {label_of(e, view.titles)}" if e.cell_versus(None).labels else title, labels,
             e.value, e.low, e.high, e.page_low, e.page_high, e.level, e.n, e.clusters, e.unit, e.p,
             view.numbers.floor(e), e.verdict, e.caveat,
-            EstimateTexts(view.value(e), view.interval(e), chance), self.axis(e.measure),
+            EstimateTexts(view.value(e), view.interval(e), chance), self.axis(e),
         )  # fmt: skip
 
-    def axis(self, measure: str) -> AxisOfMeasure | None:
-        """Axis of a measure, over all its estimates; None where none has a value."""
-        if measure not in self._axes:
-            rows = self.frame.filter(measure=measure).select("value", "low", "high")
-            ends = [e for name in rows.columns for e in (rows[name].min(), rows[name].max()) if e is not None]
-            signed = self.view.signed(measure)
-            numbers = [float(str(e)) for e in ends] + ([0.0] if signed else [])
-            self._axes[measure] = self._axis(measure, numbers, signed=signed) if ends else None
-        return self._axes[measure]
+    def axis(self, e: Estimate) -> AxisOfMeasure | None:
+        """Axis of an estimate, over all of its measure or all changes in it; None where none has a value."""
+        key = e.measure, e["versus"] is not None
+        if key not in self._axes:
+            of_kind = self.frame.filter(pl.col("versus").is_not_null() == key[1], measure=e.measure)
+            rows = of_kind.select("value", "low", "high")
+            ends = [end for name in rows.columns for end in (rows[name].min(), rows[name].max()) if end is not None]
+            signed = self.view.signed(e)
+            numbers = [float(str(end)) for end in ends] + ([0.0] if signed else [])
+            self._axes[key] = self._axis(e, numbers, signed=signed) if ends else None
+        return self._axes[key]
 
-    def _axis(self, measure: str, numbers: Sequence[float], *, signed: bool) -> AxisOfMeasure:
-        definition = self.view.measures.get(measure)
+    def _axis(self, e: Estimate, numbers: Sequence[float], *, signed: bool) -> AxisOfMeasure:
+        definition = self.view.definition(e)
         unit = "" if definition is None else written(definition.unit, apart=definition.apart)
         axis = charts.scale(min(numbers), max(numbers), _TICKS)
         ticks = tuple(AxisTick(at, tick(at, unit, signed=signed)) for at in axis.ticks)

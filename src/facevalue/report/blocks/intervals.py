@@ -59,7 +59,7 @@ def _nothing(view: View, measurable: Sequence[Estimate], block: blocks.Strips) -
     none = number(0.0, unit)
     if (
         unit not in ("share", "%", APART)
-        or view.signed(measurable[0].measure)
+        or view.signed(measurable[0])
         or any(number(e.value, unit) != none for e in measurable)
     ):
         return ""
@@ -131,7 +131,7 @@ def lines(view: View, title: str, heads: tuple[str, ...], pairs: Sequence[tuple[
                 texts,
                 view.value(e, bare=bool(word)),
                 view.interval(e),
-                page_interval(e, signed=view.signed(e.measure)) or DASH,
+                page_interval(e, signed=view.signed(e)) or DASH,
                 count(e.n),
                 count(e.clusters),
                 share_of_chance(e.p),
@@ -140,7 +140,7 @@ def lines(view: View, title: str, heads: tuple[str, ...], pairs: Sequence[tuple[
                 e.method_words or DASH,
                 after(e.verdict or DASH, e.caveat),
                 "never" if any_missed(e) else number(e.mde, e.written, bare=bool(word)),
-                worst_case(e, signed=view.signed(e.measure)),
+                worst_case(e, signed=view.signed(e)),
                 e.why or "",
                 e,
             )
@@ -165,7 +165,7 @@ def plotted(view: View, rows: Sequence[tuple[Of, Estimate]], block: blocks.Strip
     ends = [v for e in measurable for v in (e.value, e.low, e.high, *(_band(view, e) or ())) if v is not None]
     farthest = _FAR * max(map(abs, ends))  # what reaches beyond runs to the edge
     ends += [min(max(v, -farthest), farthest) for e in measurable for v in (e.page_low, e.page_high) if v is not None]
-    signed = view.signed(measurable[0].measure)
+    signed = view.signed(measurable[0])
     margin = next((e.margin for e in measurable if e.margin is not None), None)
     margins = () if margin is None else (-margin, margin) if signed else (margin,)
     if margin is not None and margin <= _FAR * max(map(abs, ends)):  # else the lines would push the rest together
@@ -244,7 +244,7 @@ def verdict_icon(verdict: Verdict) -> Markup:
 
 def look(view: View, e: Estimate) -> str:
     """The class of a dot: which way it points; for unsigned ones, whether it is above its noise floor."""
-    if view.signed(e.measure) and e.value is not None:
+    if view.signed(e) and e.value is not None:
         return "up" if e.value > 0 else "down"
     if e.verdict is None and e.floor_high is not None and (e.value is None or e.value <= e.floor_high):
         return "within"
@@ -278,4 +278,4 @@ def _band(view: View, e: Estimate) -> tuple[float, float] | None:
     high = view.numbers.floor(e)
     if high is None:
         return None
-    return (-high, high) if view.signed(e.measure) else (0.0, high)
+    return (-high, high) if view.signed(e) else (0.0, high)

@@ -30,8 +30,10 @@ def scatter(block: blocks.Scatter, view: View) -> list[Content]:
     points = []
     for place, (e, partner) in enumerate(measurable):
         up = (partner.value or 0.0) + (e.value or 0.0) * block.added
-        title = f"{view.row_label(block.x, e)}: {view.measure_title(e.measure)} {view.value(e)}, "
-        title += f"{view.measure_title(partner.measure)} {view.value(partner)} {view.interval(partner)}"
+        title = f"{view.row_label(block.x, e)}: {view.measure_title(e.measure, e['versus'])} {view.value(e)}, "
+        title += (
+            f"{view.measure_title(partner.measure, partner['versus'])} {view.value(partner)} {view.interval(partner)}"
+        )
         if partner.floor is not None:
             title += f", by chance {number(partner.floor, partner.written)}"
         label = view.said(block.label or block.x.label, e) if place < block.labelled else ""

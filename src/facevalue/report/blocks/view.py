@@ -6,7 +6,7 @@ from operator import and_
 
 import polars as pl
 
-from facevalue.measures.base import POOLED, Measure
+from facevalue.measures.base import POOLED, Measure, change_of
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import CROSSED, Estimate, EstimateIndex, MeasureRoles, made
@@ -121,15 +121,23 @@ class View:
         """Say whether an estimate found a difference."""
         return self.numbers.tested(estimate)
 
-    def signed(self, measure: str) -> bool:
-        """Return whether values of a measure carry a sign."""
+    def definition(self, estimate: Estimate) -> Measure | None:
+        """Definition of an estimate's measure, or of the change in it; None where nobody knows."""
+        return self._definition(estimate.measure, estimate["versus"])
+
+    def _definition(self, measure: str, versus: str | None) -> Measure | None:
         definition = self.measures.get(measure)
-        return formatting.is_signed(definition) if definition else measure in self.numbers.reading.sizes
+        return change_of(definition) if definition and versus else definition
+
+    def signed(self, estimate: Estimate) -> bool:
+        """Return whether an estimate's value carries a sign."""
+        definition = self.definition(estimate)
+        return formatting.is_signed(definition) if definition else estimate.measure in self.numbers.reading.sizes
 
     def detail(self, e: Estimate, *, brief: bool = False) -> str:
         """Everything about an estimate, for its tooltip."""
         floor, corrected = self.numbers.size(e), self.numbers.corrected(e)
-        signed = self.signed(e.measure)
+        signed = self.signed(e)
         return formatting.detail(
             e, signed=signed, unit_name=self.unit_name, floor=floor, corrected=corrected, brief=brief
         )
@@ -138,13 +146,13 @@ class View:
         """A value in words, or a dash; `bare` without its unit's word."""
         if estimate is None:
             return formatting.DASH
-        return formatting.number(estimate.value, estimate.written, signed=self.signed(estimate.measure), bare=bare)
+        return formatting.number(estimate.value, estimate.written, signed=self.signed(estimate), bare=bare)
 
     def interval(self, estimate: Estimate | None) -> str:
         """An interval, or why there is none."""
         if estimate is None:
             return formatting.NOT_MEASURABLE
-        text = formatting.interval(estimate, signed=self.signed(estimate.measure))
+        text = formatting.interval(estimate, signed=self.signed(estimate))
         return text or formatting.why_no_interval(estimate)
 
     def floor(self, e: Estimate | None) -> str:
@@ -154,9 +162,9 @@ class View:
         mean = formatting.number(e.floor, e.written, bare=True)
         return f"{mean}, 95% below {formatting.number(e.floor_high, e.written)}"
 
-    def measure_title(self, measure: str) -> str:
-        """A measure's title."""
-        definition = self.measures.get(measure)
+    def measure_title(self, measure: str, versus: str | None = None) -> str:
+        """A measure's title, or that of differences in it."""
+        definition = self._definition(measure, versus)
         return definition.title if definition else measure
 
     def title(self, column: str, level: str | None, estimate: Estimate | None = None) -> str:
@@ -222,7 +230,7 @@ class View:
         """Label a row: by its form, or by all its labels."""
         if of.label:
             return self.said(of.label, e)
-        levels = [self.title(name, level, e) for name, level in e.labels.items() if level is not None]
+        levels = [self.title(name, level, e) for name, level in e.labels.items() if level and name != "versus"]
         return ", ".join(levels) or "everything"
 
     def label_note(self, of: Of, e: Estimate) -> tuple[str, str]:
@@ -321,12 +329,12 @@ def _at(column: pl.Series, level: str | tuple[str | None, ...]) -> pl.Series:
 
 def _measured(view: View, e: Estimate, manner: str) -> str:
     if manner == "interval":
-        return formatting.interval(e, signed=view.signed(e.measure)) or "(no interval)"
+        return formatting.interval(e, signed=view.signed(e)) or "(no interval)"
     return f"{e.value:.0f}%" if manner == "round" and e.unit == "%" else view.value(e)
 
 
 def _with_interval(view: View, e: Estimate) -> str:
-    return f"{view.value(e)} {formatting.interval(e, signed=view.signed(e.measure))}".strip()
+    return f"{view.value(e)} {formatting.interval(e, signed=view.signed(e))}".strip()
 
 
 def _floor(_view: View, e: Estimate) -> str | None:
@@ -335,11 +343,11 @@ def _floor(_view: View, e: Estimate) -> str | None:
 
 _NUMBERS: dict[str, Callable[[View, Estimate], str | None]] = {
     "value": _with_interval,
-    "interval": lambda view, e: formatting.interval(e, signed=view.signed(e.measure)) or "(no interval)",
+    "interval": lambda view, e: formatting.interval(e, signed=view.signed(e)) or "(no interval)",
     "number": lambda view, e: view.value(e),
     "q": lambda _, e: None if e.q is None else formatting.share_of_chance(e.q),
     "floor": _floor,
-    "bounds": lambda view, e: formatting.worst_case(e, signed=view.signed(e.measure)),
-    "measure": lambda view, e: view.measure_title(e.measure),
+    "bounds": lambda view, e: formatting.worst_case(e, signed=view.signed(e)),
+    "measure": lambda view, e: view.measure_title(e.measure, e["versus"]),
     "model": lambda _, e: e.model,
 }

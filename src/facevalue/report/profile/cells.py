@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 
+from facevalue.measures.base import NO_INTERVENTION
 from facevalue.measures.caveats import after
-from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.facets import Facet, Kinds
 from facevalue.protocol.group_names import GroupName, group_name
@@ -180,10 +180,11 @@ def cells_of(study: str, leads: list[Findings], page: View, audit: View) -> Iter
             comparison = LeadComparison(lead, views[1], tuple(rows[1]))
             for before, estimate in zip(*rows, strict=True):
                 cell = _cell(study, comparison, estimate, before, condition.model, condition.intervention or "")
-                if condition.intervention and (change := views[0].numbers.beside(f"{PREFIX}{before.measure}", before)):
+                change = views[0].numbers.beside(before.measure, before.cell_versus(NO_INTERVENTION))
+                if change is not None:
                     cell = replace(cell, change=change, is_changed=views[0].numbers.tested(change))
                 yield cell
-                if cell.versus and audit.signed(estimate.measure):
+                if cell.versus and audit.signed(estimate):
                     yield cell.mirror()
 
 
@@ -207,7 +208,7 @@ def _cell(
 
 
 def _direction(facet: Facet | None, view: View, estimate: Estimate) -> tuple[int, int]:
-    if facet is None or not view.signed(estimate.measure):
+    if facet is None or not view.signed(estimate):
         return 0, 0
     return facet.sign(estimate), facet.favour(estimate)
 
