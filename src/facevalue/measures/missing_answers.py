@@ -54,10 +54,8 @@ GAP = Measure(
     limits=(-1.0, 1.0),
 )
 MEASURES = (SHARE, GAP)
-PUBLISHED = ("na_rate", "refusal_rate", "refusal_share")
+PUBLISHED = ("na_rate", "refusal_rate")
 """Names under which studies have the rates of their protocols, each by its own definition and in its own unit."""
-REFUSALS = ("refusal_rate", "refusal_share")
-"""Those of refusals."""
 FAMILY = "missing answers"
 LABELS = ("dimension", "group", "prompt", "reason")
 """What estimates are broken down by: what groups differ in, which group, which prompt, and why there is no answer."""

@@ -7,7 +7,7 @@ from statistics import median
 import polars as pl
 
 from facevalue.answers import NA
-from facevalue.measures.missing_answers import REFUSALS, SHARE
+from facevalue.measures.missing_answers import SHARE
 from facevalue.protocol.cards import Rate, StatedCard
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
@@ -86,7 +86,7 @@ def _rate(rate: Rate, view: View, *, exact: bool) -> Card | None:
     lost = len(extremes) < len(view.models) and rate.missing != "note"
     status = worst([_judged(rate, e) for e in extremes.values()] + [CardStatus.PROBLEM] * lost)
     note = rate.note
-    if name in REFUSALS and _failed_most(view) >= rate.fine:
+    if "refusal_rate" in rate.of.measures and _failed_most(view) >= rate.fine:
         note, status = f"{note} {_HIDDEN}", worst([status, CardStatus.CAUTION])
     if rate.exact and status is CardStatus.PROBLEM and exact:
         note, status = rate.exact, CardStatus.CAUTION

@@ -136,7 +136,7 @@ def test_two_models_stand_side_by_side(tmp_path: Path) -> None:
 def test_a_model_that_refuses_leaves_nothing_to_judge(tmp_path: Path) -> None:
     run = ran(tmp_path / "run", "sim/refuser", scored=False, prompt=["characteristics", "hiring"], sets=4)
     found = measured(run)
-    assert found.filter(measure="refusal_share")["value"].min() == 1
+    assert found.filter(measure="refusal_rate")["value"].min() == 1
     assert found.filter(measure="rating")["value"].null_count() == found.filter(measure="rating").height
     of_runs.report([run], tmp_path / "page.html", data=tmp_path / "page.json")
 

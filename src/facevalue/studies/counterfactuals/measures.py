@@ -141,7 +141,7 @@ LENGTH = _level(
     limits=(0.0, float("inf")),
 )  # fmt: skip
 LENGTHS = _compared(LENGTH, "length", "Length of replies", "words", GROUP_LENGTHS)
-REFUSAL = _level("refusal_share", "Replies that decline", "refusals / asked", "share", f"{PAPER}, Table 14")
+REFUSAL = _level("refusal_rate", "Replies that decline", "refusals / asked", "share", f"{PAPER}, Table 14")
 REFUSALS = _compared(REFUSAL, "refusal", "Refusals", "refused", GROUP_REFUSALS, (-1.0, 1.0))
 NA_RATE = _level(
     "na_rate", "Replies without a text or a number that counts", "such replies / replies", "share",

@@ -210,7 +210,7 @@ class DeclaredShares:
         if self.measure is m.ERROR:
             ends = {"low": "high", "high": "low", "bound_low": "bound_high", "bound_high": "bound_low"}
             return shares.with_columns((100 - pl.col(x)).alias(name) for name, x in {"value": "value", **ends}.items())
-        return shares.drop(_BOUNDS) if self.measure is m.NA_RATE else shares
+        return selection.as_shares(shares.drop(_BOUNDS)) if self.measure is m.NA_RATE else shares
 
 
 CELLS = (
@@ -246,7 +246,8 @@ def add_shares(table: EstimateTable, tables: Tables, shares: Sequence[DeclaredSh
             record(table, declared.measure, declared.of_tables(tables), family=declared.family)
             if (kept_terms := terms.record()) is not None and declared.of != "neither":
                 sums = getattr(tables, declared.of).filter(declared.condition).with_columns(unit=declared.unit)
-                scale = (-100.0, -100.0) if declared.measure is m.ERROR else (100.0, 0.0)
+                per = 1.0 if declared.measure is m.NA_RATE else 100.0
+                scale = (-per, -per) if declared.measure is m.ERROR else (per, 0.0)
                 kept_terms.enter(declared.measure.name, None, *terms.terms_by_cell(sums, declared.by, *scale))
 
 

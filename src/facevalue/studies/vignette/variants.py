@@ -45,7 +45,7 @@ _STRATA = (*_CELL, "activity", *selection.UNIT)
 _UNITS = ("stratum", "unit_1", "unit_2")
 _REPLY = ("paradigm", "question", "about", "prompt", "repeat")
 _MATCHES = (m.FULL_MATCH, m.PARTIAL_MATCH, m.ALL_DIFFERENT)
-_PLACES = (m.FIRST_OPTION, m.LEFT)
+_PLACES = (m.FIRST, m.LEFT)
 _TAKEN = (*_PLACES, *_MATCHES, m.POSITIONAL_SHIFT, m.POSITIONAL_CORRELATION, m.VISION_MINUS_TEXT)
 _OUTCOME = ("outcome", "paradigm", "question")
 _VALUES = ("n", "s", "t")
@@ -106,7 +106,8 @@ class Variants:
             for measure in (*_PLACES, *_MATCHES):
                 rows = shares.filter(pl.col("outcome") == measure.name)
                 floor = _floor(rows, measure, _FOUR if self._four else _TWO) if measure in _MATCHES else None
-                record(table, measure, rows, WILSON, p=None if floor else p_even(rows), floor=floor)
+                p = None if floor else p_even(rows)
+                record(table, measure, rows if floor else selection.as_shares(rows), WILSON, p=p, floor=floor)
         positional = self._positional.frame()
         if positional.height:
             _write_shift(table, m.POSITIONAL_SHIFT, positional)
