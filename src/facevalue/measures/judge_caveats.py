@@ -18,7 +18,7 @@ import polars as pl
 from facevalue.measures.base import Measure
 from facevalue.measures.caveats import JUDGE, with_caveat
 from facevalue.measures.cluster_bootstrap import LEVEL
-from facevalue.measures.estimates import fact_of_rows, label_columns
+from facevalue.measures.estimates import label_columns
 from facevalue.measures.interval_method import IntervalKind, name_method, split_method
 from facevalue.measures.judge_measures import CORRECTED, JUDGED_BY, PEOPLE, SAME, SWAPPED
 from facevalue.measures.verdicts import Verdict
@@ -72,7 +72,7 @@ def with_judge_caveats(judged: pl.DataFrame, measures: Sequence[Measure]) -> pl.
     checks = list(judged.filter(is_check).iter_rows(named=True))
     if not checks:
         return judged
-    units = judged.select(unit=fact_of_rows(measures, lambda measure: measure.unit, ""))["unit"].to_list()
+    units = {measure.name: measure.unit for measure in measures}
     names = ["measure", "model", *label_columns(judged)]
     fixed = list(judged.filter(pl.col(JUDGED_BY) == CORRECTED).iter_rows(named=True)) if JUDGED_BY in names else []
     people = {tuple(row[name] for name in names if name != JUDGED_BY): row for row in fixed}
@@ -85,7 +85,7 @@ def with_judge_caveats(judged: pl.DataFrame, measures: Sequence[Measure]) -> pl.
             if row["model"] != check["model"] or not re.search(rf"(^|_){re.escape(sorting)}_", row["measure"]):
                 continue
             key = tuple(row[name] for name in names if name != JUDGED_BY)
-            if reason := _reason(row, check, people.get(key), units[at]):
+            if reason := _reason(row, check, people.get(key), units.get(row["measure"], "")):
                 whys[at] = with_caveat(whys[at], "Found", JUDGE, reason)
     return judged.with_columns(pl.Series("why", whys, pl.String))
 

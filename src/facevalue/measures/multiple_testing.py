@@ -96,7 +96,8 @@ def apply(families: Sequence[Family], estimates: pl.DataFrame) -> pl.DataFrame:
 
     Examples
     --------
-    >>> frame = pl.DataFrame({"measure": ["sbs"] * 3, "attribute": ["hair", "hat", "pose"], "p": [0.01, 0.04, 0.5]})
+    >>> labels = {"measure": "sbs", "versus": None, "attribute": ["hair", "hat", "pose"]}
+    >>> frame = pl.DataFrame(labels | {"p": [0.01, 0.04, 0.5]})
     >>> hair = Family("hair and hat", "confirmatory", "sbs", {"attribute": ("hair", "hat")})
     >>> apply([hair], frame).select("attribute", "q", "family").rows()
     [('hair', 0.02, 'hair and hat'), ('hat', 0.04, 'hair and hat'), ('pose', None, None)]
