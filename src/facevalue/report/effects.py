@@ -80,8 +80,7 @@ def _scale(comparison: LeadComparison, e: Estimate) -> ToldScale:
 
 def _plain(comparison: LeadComparison, e: Estimate) -> Estimate | None:
     """The estimate without the intervention."""
-    plain = replace(e.cell_versus(None), model=comparison.view.model)
-    return comparison.view.numbers.beside(e.measure, plain)
+    return comparison.view.numbers.beside(e.measure, replace(e.cell_versus(None), model=comparison.view.model))
 
 
 def _found_before(comparison: LeadComparison, e: Estimate) -> bool:
