@@ -198,17 +198,17 @@ LIMITS: dict[Callable[[], float], float] = {
     bare_modules: 63,
     question_docstrings: 14.2,
     all_modules: 980,
-    all_lines: 148_077,
+    all_lines: 148_071,
     largest_folder: 127,
     # Ten statistics are classes; what still does their work for the four other studies goes with
     # them, and the three figures below 1,172, 811 and 4,670 again.
     all_classes: 1188,
     shared_class_names: 7,
     all_records: 821,
-    record_fields: 4697,
+    record_fields: 4696,
     helpers_used_once: 1720,
     interval_kinds: 12,
-    measure_names: 164,
+    measure_names: 130,
 }
 
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.base import Measure
+from facevalue.measures.base import NO_INTERVENTION, Measure
 from facevalue.measures.estimates import FIXED, TYPED, EstimateTable, condition, label_columns, schema, stacked
 from facevalue.measures.judgment import judge
 from facevalue.measures.multiple_testing import Family, apply
@@ -81,10 +81,10 @@ def test_typed_labels_are_there_without_being_declared() -> None:
     table.add(GAP, {"model": ["a"], "other_model": ["b"]}, found([4.0]))
     rows = table.frame().select("model", *TYPED).rows()
     assert rows == [
-        ("m", "cipher", None, "calm", "toxicity"),
-        ("m", "cipher", None, "calm", None),
-        ("m", "cipher", None, None, None),
-        ("a", "cipher", "b", None, None),
+        ("m", "cipher", None, None, "calm", "toxicity"),
+        ("m", "cipher", None, None, "calm", None),
+        ("m", "cipher", None, None, None, None),
+        ("a", "cipher", None, "b", None, None),
     ]
 
 
@@ -110,8 +110,8 @@ def test_a_studys_own_label_tells_rows_apart_in_intervention_effects() -> None:
     plain, other = (reduced(described(values)) for values in ([1.0, 2.0], [4.0, 10.0]))
     without = [Deletion("units 3", plain.with_columns(pl.col("value") + d), other) for d in (0.1, -0.1, 0.2)]
     moved = ChangeSet(plain, other, without).table([GAP], "mine", "m", "cipher")
-    rows = moved.select("measure", "model", "intervention", "descriptor", "value").rows()
-    assert rows == [("change: gap", "m", "cipher", "old", 3.0), ("change: gap", "m", "cipher", "young", 8.0)]
+    rows = moved.select("measure", "versus", "intervention", "descriptor", "value").rows()
+    assert rows == [("gap", NO_INTERVENTION, "cipher", "old", 3.0), ("gap", NO_INTERVENTION, "cipher", "young", 8.0)]
 
 
 def test_a_studys_own_label_tells_rows_apart_on_the_page() -> None:

@@ -4,8 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from facevalue.measures.base import NO_INTERVENTION
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.intervention_effects import add_missing_change
+from facevalue.measures.missing_answers import SHARE
 
 Asked = tuple[np.ndarray, np.ndarray]  # replies, and those without a valid answer, by cluster
 
@@ -16,8 +18,10 @@ def missing(plain: Asked, other: Asked, pairs: tuple[np.ndarray, np.ndarray] | N
     names = ("replies", "missing", "replies_other", "missing_other")
     totals = pl.DataFrame(units | dict(zip(names, (*plain, *other), strict=True)))
     out = EstimateTable("s", "m", intervention="x")
-    add_missing_change(out, totals, "face")
-    return out.frame().row(0, named=True)
+    add_missing_change(out, totals, "face", NO_INTERVENTION)
+    row = out.frame().row(0, named=True)
+    assert (row["measure"], row["versus"], row["unit"]) == (SHARE.name, NO_INTERVENTION, "share")
+    return row
 
 
 @pytest.mark.slow
@@ -30,14 +34,14 @@ def test_the_change_of_missing_answers_covers() -> None:
         replies = np.full(50, 20.0)
         plain, other = rng.binomial(20, often), rng.binomial(20, np.minimum(often + 0.05, 1))
         row = missing((replies, plain.astype(float)), (replies, other.astype(float)))
-        hits += row["low"] <= 5.0 <= row["high"]
+        hits += row["low"] <= 0.05 <= row["high"]
     assert hits / 1000 == pytest.approx(0.95, abs=0.02)
 
 
-def test_the_change_of_missing_answers_is_in_points_and_may_be_unmeasurable() -> None:
+def test_the_change_of_missing_answers_is_a_share_and_may_be_unmeasurable() -> None:
     ten = np.full(4, 10.0)
     row = missing((ten, np.array([0.0, 1, 0, 1])), (ten, np.array([1.0, 2, 3, 4])))
-    assert row["value"] == pytest.approx(20.0)
+    assert row["value"] == pytest.approx(0.2)
     assert (row["n"], row["clusters"]) == (80, 4)
     assert missing((ten * 0, ten * 0), (ten, ten))["value"] is None
 
@@ -46,7 +50,7 @@ def test_no_missing_answer_anywhere_is_no_certainty() -> None:
     ten, none = np.full(12, 10.0), np.zeros(12)
     row = missing((ten, none), (ten, none))
     assert row["value"] == 0
-    assert -50 < row["low"] < 0 < row["high"] < 50
+    assert -0.5 < row["low"] < 0 < row["high"] < 0.5
     assert row["p"] == 1
 
 
@@ -61,7 +65,7 @@ def test_the_change_of_missing_answers_covers_where_pairs_share_units() -> None:
         before = rng.binomial(4, 0.1, first.size).astype(float)
         after = rng.binomial(4, 0.1 + more[first] + more[second]).astype(float)
         pair = (replies, before), (replies, after)
-        truth = 30.0
+        truth = 0.3
         row = missing(*pair, (first, second))
         hits += row["low"] <= truth <= row["high"]
         alone = [(np.bincount(first, one[0]), np.bincount(first, one[1])) for one in pair]

@@ -8,11 +8,12 @@ import pytest
 from scipy import stats
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.base import Measure
+from facevalue.measures.base import NO_INTERVENTION, Measure
 from facevalue.measures.conditional_kl import NAME
 from facevalue.measures.estimates import schema
 from facevalue.measures.intervention_effects import degrees_of_freedom
 from facevalue.measures.judgment import judge
+from facevalue.measures.paired_changes import RANDOM_GROUPS
 from facevalue.measures.power import minimum_detectable
 from facevalue.measures.preregistration import parse_preregistration
 
@@ -140,17 +141,17 @@ def test_a_margin_beyond_what_there_can_be_is_refused_and_that_of_an_earlier_run
 @pytest.mark.parametrize(("groups", "high"), [(20, None), (20, 100.0), (7, None)], ids=["all", "at a limit", "few"])
 def test_changes_by_the_jackknife_have_the_degrees_of_freedom_of_their_groups(groups: int, high: float | None) -> None:
     """100 clusters make no more of it than the groups they were dealt into."""
-    name, se = "change: sbs", 0.5
+    se = 0.5
     reach = float(stats.t.ppf(0.975, groups - 1)) * se
-    own = row(measure=name, value=0.1, low=0.1 - reach, high=min(0.1 + reach, high or 1.0), se=se, clusters=100, q=0.8)
-    own["family"] = None
-    judged = judge(table(own), (*MEASURES, replace(SBS, name=name, unit="SD")), margins={name: 5.0})
+    own = row(value=0.1, low=0.1 - reach, high=min(0.1 + reach, high or 1.0), se=se, clusters=100, q=0.8)
+    own |= {"family": None, "versus": NO_INTERVENTION, "detail": f"{groups} {RANDOM_GROUPS} face"}
+    judged = judge(table(own), (replace(SBS, unit="SD"),), margins={"sbs": 5.0})
     assert judged["mde"][0] == pytest.approx(float(minimum_detectable(se, groups - 1)))
     assert judged["mde"][0] > float(minimum_detectable(se, 99))
 
 
 def test_the_change_in_missing_answers_keeps_the_degrees_of_freedom_of_its_clusters() -> None:
-    own = row(measure="change: missing answers", family=None, clusters=100)
+    own = row(measure="missing_share", versus=NO_INTERVENTION, family=None, clusters=100, detail="over clusters")
     assert degrees_of_freedom(table(own)).tolist() == [99.0]
 
 

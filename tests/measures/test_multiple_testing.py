@@ -54,7 +54,8 @@ def table() -> pl.DataFrame:
         ("sbs", "hat", "hiring", None, None, None),
         ("vs", None, "hiring", 0.03, 0.5, "Table 11"),
     ]
-    return pl.DataFrame(rows, schema=["measure", "attribute", "scenario", "p", "q", "family"], orient="row")
+    frame = pl.DataFrame(rows, schema=["measure", "attribute", "scenario", "p", "q", "family"], orient="row")
+    return frame.with_columns(versus=pl.lit(None, pl.String))
 
 
 def test_families_are_judged_each_for_itself() -> None:
@@ -217,6 +218,7 @@ def test_any_name_that_was_declared_holds_to_the_end() -> None:
     frame = pl.DataFrame(
         {
             "measure": ["sbs", "sbs", "vs"],
+            "versus": None,
             "attribute": ["tattoos", "fashion_style", None],
             "scenario": [None, None, "hiring"],
             "group": ["women", "men", None],
@@ -225,3 +227,13 @@ def test_any_name_that_was_declared_holds_to_the_end() -> None:
     )
     out = apply(declared.families, frame)
     assert out["q"].to_list() == pytest.approx([0.02, 0.02, 0.03])
+
+
+def test_changes_belong_to_a_family_that_names_them_alone() -> None:
+    changes = table().with_columns(versus=pl.lit("no intervention"))
+    both = pl.concat([table(), changes], how="vertical_relaxed")
+    levels = Family("levels", "confirmatory", "sbs", {"scenario": None})
+    own = Family("changes", "confirmatory", "sbs", {"scenario": None, "versus": ("no intervention",)})
+    out = apply([levels, own], both)
+    assert out.filter(family="levels")["versus"].null_count() == out.filter(family="levels").height == 2
+    assert out.filter(family="changes")["versus"].to_list() == ["no intervention"] * 2

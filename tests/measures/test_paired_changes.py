@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from facevalue.measures import paired_changes
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, change_of
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.interval_method import NOT_MEASURABLE, IntervalKind, T, split_method
-from facevalue.measures.paired_changes import PAIRS, ChangeSet, Deletion, change_of, deal, reduced
+from facevalue.measures.paired_changes import PAIRS, ChangeSet, Deletion, deal, reduced
 from facevalue.measures.uncertainty import Estimates, Floor
 
 pytestmark = pytest.mark.all_groups

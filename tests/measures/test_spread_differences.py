@@ -5,9 +5,8 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, change_of
 from facevalue.measures.paired_changes import GROUPS, ChangeSet, Deletion, deal
-from facevalue.measures.run_differences import difference_of
 
 pytestmark = pytest.mark.all_groups
 
@@ -54,7 +53,7 @@ def changes(scores: Array, group: npt.NDArray[np.int64]) -> ChangeSet:
 
 def judged(scores: Array, group: npt.NDArray[np.int64]) -> tuple[Array, Array, Array, Array]:
     change = changes(scores, group)
-    estimates, p = change.estimates(np.arange(AUDITS), difference_of(SPREAD))
+    estimates, p = change.estimates(np.arange(AUDITS), change_of(SPREAD))
     return p, estimates.value, estimates.low, estimates.high
 
 

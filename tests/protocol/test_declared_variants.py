@@ -8,6 +8,7 @@ import pytest
 
 from facevalue.calibration.repetitions import audits_of
 from facevalue.errors import DataError, FaceValueError
+from facevalue.measures.base import NO_INTERVENTION
 from facevalue.models.registry import load
 from facevalue.protocol import Ask, Portraits, Protocol, Variant, choice, yes_or_no
 from facevalue.protocol.variant_files import builtin
@@ -90,12 +91,12 @@ def test_changes_are_estimated_and_reported_and_plans_count_them(read: Reader, t
     report([stored], tmp_path / "report.html")
     estimates = estimate([stored])[0]
     values = {
-        (row["measure"], row["intervention"]): row["value"]
-        for row in estimates.filter(pl.col("measure").is_in(["mean", "change: mean"])).iter_rows(named=True)
+        (row["versus"], row["intervention"]): row["value"]
+        for row in estimates.filter(measure="mean").iter_rows(named=True)
     }
     for variant in ("blunt", "no-picture"):
-        change = values["mean", variant] - values["mean", None]
-        assert values["change: mean", variant] == pytest.approx(change, abs=1e-12)
+        change = values[None, variant] - values[None, None]
+        assert values[NO_INTERVENTION, variant] == pytest.approx(change, abs=1e-12)
     page = (tmp_path / "report.html").read_text()
     assert "Asked in other ways" in page
     varied = page.split('id="variants"')[1].split("</section>")[0]

@@ -14,7 +14,7 @@ from facevalue import studies
 from facevalue.answers import NA_DTYPE
 from facevalue.errors import DataError
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.base import Measure
+from facevalue.measures.base import NO_INTERVENTION, Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.prompts import caesar
 from facevalue.prompts.variants import Variant
@@ -315,10 +315,10 @@ def test_a_model_that_does_not_change_with_the_cipher_is_not_reported_to_change(
     assert read.filter(pl.col("choice").is_null()).height == 0
     assert read.filter(pl.col("choice") != pl.col("meant")).height == 0
     found = study.analyse({"m": iter([read.drop("meant")])})
-    changed = found.filter(pl.col("measure").str.starts_with("change: ") & pl.col("q").is_not_null())
+    changed = found.filter(pl.col("versus").is_not_null(), pl.col("q").is_not_null())
     assert changed.height > 20
     assert (changed["q"] < 0.05).sum() <= 0.05 * changed.height
-    missing = found.filter(pl.col("measure") == "change: missing answers")
+    missing = found.filter(measure="missing_share", versus=NO_INTERVENTION)
     assert missing["value"].to_list() == [0.0] * missing.height
 
 
@@ -353,19 +353,19 @@ def test_a_known_change_is_found_and_covered() -> None:
     """30 scenarios of 80 faces, each shifted by 20 points: about one interval in twenty misses."""
     study = intervened(averaged(80, 30), [JUDGE, Variant("idle", after="Well?")])
     found = study.analyse({"m": iter(answered(study, {"plain": 0.4, "judge": 0.6, "idle": 0.4}, 2))})
-    changed = found.filter((pl.col("measure") == "change: share") & (pl.col("intervention") == "judge"))
+    changed = found.filter(measure="share", intervention="judge", versus=NO_INTERVENTION)
     assert changed.height == 30
     assert 26 <= ((changed["low"] <= 20) & (changed["high"] >= 20)).sum() <= 30
     assert (changed["q"] < 0.05).sum() >= 10
-    idle = found.filter((pl.col("measure") == "change: share") & (pl.col("intervention") == "idle"))
+    idle = found.filter(measure="share", intervention="idle", versus=NO_INTERVENTION)
     assert (idle["q"] < 0.05).sum() <= 1
 
 
 def test_the_change_of_missing_answers_stands_beside_it() -> None:
     study = intervened(averaged(80, 5), [JUDGE])
     found = study.analyse({"m": iter(answered(study, {"plain": 0.5, "judge": 0.5}, 3, refused=0.3))})
-    row = found.filter(pl.col("measure") == "change: missing answers").row(0, named=True)
-    assert row["low"] < 30 < row["high"]
+    row = found.filter(measure="missing_share", versus=NO_INTERVENTION).row(0, named=True)
+    assert row["low"] < 0.3 < row["high"]
     assert row["p"] < 0.001
     assert (row["n"], row["clusters"]) == (800, 80)
 
@@ -379,7 +379,7 @@ def test_only_trials_answered_in_both_conditions_are_compared() -> None:
     whole = whole.with_columns(pl.Series("weight", twin))
     part = whole.filter((pl.col("trial") < size) | (pl.col("trial") >= size + 60))
     found = study.analyse({"m": iter([part])})
-    changed = found.filter(pl.col("measure") == "change: share")
+    changed = found.filter(measure="share", versus=NO_INTERVENTION)
     assert changed["value"].to_list() == [0.0, 0.0]
     assert changed["n"].to_list() == [20, 20]
 
@@ -405,12 +405,7 @@ def test_readings_are_counted() -> None:
     assert shares["reading"].to_list() == [kind.value for kind in caesar.CipherKind]
     assert shares["value"].sum() == pytest.approx(100)
     assert shares.filter(pl.col("reading") == "plain")["value"][0] == 100
-    assert {m.name for m in study.estimates.measures} >= {
-        "share",
-        "change: share",
-        "change: missing answers",
-        "reading_share",
-    }
+    assert {m.name for m in study.estimates.measures} == {"share", "reading_share"}
 
 
 def test_a_study_is_intervened_in_once() -> None:

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from facevalue import report
+from facevalue.measures.base import NO_INTERVENTION
 from facevalue.report import charts
 from facevalue.report.built import built
 from facevalue.report.data import AskedQuestion
@@ -45,7 +46,7 @@ def changed() -> pl.DataFrame:
     rows, is_cap = frame.filter(cue), pl.col("variation") == "cap"
     value = pl.when(is_cap).then(-0.393).otherwise(0.0)
     change = rows.with_columns(
-        pl.lit("change: sbs").alias("measure"), pl.lit("debiasing").alias("intervention"), value.alias("value"),
+        pl.lit(NO_INTERVENTION).alias("versus"), pl.lit("debiasing").alias("intervention"), value.alias("value"),
         (value - 0.05).alias("low"), (value + 0.05).alias("high"), pl.lit(0.08).alias("mde"),
         pl.when(is_cap).then(pl.lit("difference found")).otherwise(pl.lit("inconclusive")).alias("verdict"),
     )  # fmt: skip
@@ -54,7 +55,7 @@ def changed() -> pl.DataFrame:
         pl.lit("blank-image").alias("intervention"), pl.lit("inconclusive").alias("verdict"), pl.lit(0.0).alias("value")
     )
     missing = change.head(1).with_columns(
-        pl.lit("change: missing answers").alias("measure"), pl.lit("pp").alias("unit"), pl.lit(31.0).alias("value"),
+        pl.lit("missing_share").alias("measure"), pl.lit("share").alias("unit"), pl.lit(0.31).alias("value"),
         *(pl.lit(None, pl.String).alias(name) for name in ("attribute", "variation")),
     )  # fmt: skip
     return pl.concat([frame, after, change, idle, missing])

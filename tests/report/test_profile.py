@@ -14,6 +14,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import RunError, SettingError
+from facevalue.measures.base import NO_INTERVENTION
 from facevalue.protocol.facets import Kinds
 from facevalue.protocol.group_names import GroupName
 from facevalue.protocol.lookup import Condition, Estimate
@@ -342,7 +343,9 @@ def test_a_condition_is_called_by_model_and_intervention() -> None:
 
 
 def changed(value: float, change: float, *, is_changed: bool, trait: str = "") -> ProfileCell:
-    of_change = Estimate("change: gap", "m + sr", value=change, low=change - 0.1, high=change + 0.1, se=0.05)
+    of_change = Estimate(
+        "gap", "m + sr", {"versus": NO_INTERVENTION}, value=change, low=change - 0.1, high=change + 0.1, se=0.05
+    )
     return replace(cell(value=value, trait=trait), change=of_change, is_changed=is_changed)
 
 

@@ -72,7 +72,7 @@ def test_pages_are_of_studies_that_there_are() -> None:
 
 
 def test_every_label_of_the_study_can_be_asked_for() -> None:
-    assert EstimateIndex(vm.estimates()).labels == ("other_model", "word", "score", *LABELS)
+    assert EstimateIndex(vm.estimates()).labels == ("versus", "other_model", "word", "score", *LABELS)
 
 
 @pytest.mark.parametrize("name", VARIANTS)

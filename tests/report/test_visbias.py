@@ -11,6 +11,7 @@ from rich.console import Console
 
 from facevalue import report
 from facevalue.errors import DataError
+from facevalue.measures.base import NO_INTERVENTION
 from facevalue.measures.estimates import schema
 from facevalue.protocol.blocks import Distribution
 from facevalue.protocol.contents import Links
@@ -57,9 +58,9 @@ def rows(model: str = "model-a", group: str = "asian") -> list[dict[str, object]
             out.append(row("choice_divergence", 80.0, floor=3.0, floor_high=6.0, **of, **verdict))
             out += [row("choice_share", share, choice=level, **of)
                     for level, share in (("islam", 0.25), ("buddhism", 0.75), ("hinduism", 0.0))]  # fmt: skip
-            out.append(row("refusal_rate", 0.02, task="mcq", dimension=dimension, group=name))
+            out.append(row("na_rate", 0.02, task="mcq", dimension=dimension, group=name))
     out += [row("choice_share", 0.5, choice=level, task="mcq", question="religion") for level in ("islam", "buddhism")]
-    out += [row("refusal_rate", 0.07, task="mcq"), row("refusal_rate", 0.01, task="mcq", reason="refused")]
+    out += [row("na_rate", 0.07, task="mcq"), row("na_rate", 0.01, task="mcq", reason="refused")]
     shares = {"ranked_share": 0.3, "unranked_share": 0.6, "contradicted_share": 0.1}
     out += [row(name, share, task="yesno", question="income") for name, share in shares.items()]
     ranked = {"task": "yesno", "question": "income", "dimension": "race"}
@@ -92,12 +93,13 @@ def changes() -> list[dict[str, object]]:
     """The same with an intervention under which choices are alike, and a third of the answers is missing."""
     cell = {"task": "mcq", "dimension": "race", "group": "asian", "question": "religion"}
     of = {"model": "model-a", "intervention": "cipher"}
+    change = of | {"versus": NO_INTERVENTION}
     return [
         row("choice_divergence", 20.0, floor=3.0, floor_high=6.0, **cell, **FOUND) | of,
-        row("change: choice_divergence", -60.0, **cell) | of | {"unit": "nat/1000"},
-        row("change: choice_share", 0.2, choice="islam", **cell, **FOUND) | of | {"unit": "share"},
-        row("change: refusal_rate", 0.33, task="mcq", **FOUND) | of | {"unit": "share"},
-        row("change: missing answers", 31.0, **FOUND) | of | {"unit": "pp"},
+        row("choice_divergence", -60.0, **cell) | change | {"unit": "nat/1000"},
+        row("choice_share", 0.2, choice="islam", **cell, **FOUND) | change | {"unit": "share"},
+        row("na_rate", 0.33, task="mcq", **FOUND) | change | {"unit": "share"},
+        row("missing_share", 0.31, **FOUND) | change | {"unit": "share"},
         row("reading_share", 60.0, reading="decoded") | of | {"unit": "%"},
     ]
 
@@ -262,7 +264,7 @@ def test_one_group_is_said_to_be_one() -> None:
     alone = frame([
         row("choice_divergence", None, **ALONE | of),
         row("choice_share", 1.0, choice="islam", **of),
-        row("refusal_rate", 0.0, task="mcq"),
+        row("na_rate", 0.0, task="mcq"),
     ])  # fmt: skip
     verdict, sentence, _ = answer(alone)
     assert verdict == "not measurable"
@@ -276,8 +278,8 @@ def test_where_all_was_refused_no_answer_is_the_reason() -> None:
     of = {"task": "mcq", "dimension": "race", "question": "religion"}
     refused = frame([
         *(row("choice_divergence", None, group=group, **ALONE | of) for group in ("asian", "white")),
-        row("refusal_rate", 1.0, task="mcq"),
-        row("refusal_rate", 1.0, task="mcq", reason="refused"),
+        row("na_rate", 1.0, task="mcq"),
+        row("na_rate", 1.0, task="mcq", reason="refused"),
     ])  # fmt: skip
     verdict, sentence, _ = answer(refused)
     assert verdict == "not measurable"
@@ -314,7 +316,7 @@ def test_choices_stand_beside_their_noise_floor() -> None:
 
 def test_defaults_without_a_picture_stand_beside_everyone() -> None:
     blind = row("choice_share", 1.0, choice="islam", task="mcq", question="religion") | {"intervention": "no-image"}
-    change = row("change: missing answers", 0.0) | {"intervention": "no-image", "unit": "pp"}
+    change = row("missing_share", 0.0) | {"intervention": "no-image", "versus": NO_INTERVENTION, "unit": "share"}
     assert "Without a picture" in page(data(frame([*rows(), blind, change]))).text
     assert "Without a picture" not in page(data()).text
 

@@ -33,6 +33,6 @@ def test_ratings_kept_in_a_run_count_for_its_models_and_those_of_other_statement
         f"Left out: 1 rated statement, which the forms of {tmp_path / 'a'} do not imply as they are read now.",
         f"Ratings by people: 2 by 1 rater, from {tmp_path / 'a' / 'annotations' / 'ratings'}.",
     ]
-    alone, said = with_ratings(frame([row("refusal_rate", 1.0)]), runs)
+    alone, said = with_ratings(frame([row("na_rate", 1.0)]), runs)
     assert alone.height == 1
     assert said[-1] == "Ratings by people: none that counts."

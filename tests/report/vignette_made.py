@@ -21,7 +21,7 @@ UNITS = {
     "error_rate": "%", "swapped_rate": "%", "both_rate": "%", "none_rate": "%", "spread": "pp", "impact_ratio": "1",
     "impact_shortfall": "1", "normalised_score": "%", "vision_minus_text": "pp", "positional_shift": "pp",
     "positional_correlation": "1", "full_match": "%", "partial_match": "%", "all_different": "%",
-    "first_option_share": "%", "left_share": "%", "na_rate": "%", "model_pearson": "1",
+    "first_share": "share", "left_share": "share", "na_rate": "share", "model_pearson": "1",
 }  # fmt: skip
 UNSIGNED = ("spread", "impact_shortfall")
 MEASURES = tuple(
@@ -150,8 +150,8 @@ def _dimension(rows: Rows, dimension: str, who: Sequence[str], done: Sequence[st
         scores = (90 if paradigm == "factuality" else 50) + rows.gaps(len(who)) / 2
         rows.add("normalised_score", of | {"paradigm": paradigm, "identity": who}, scores, 2.0)
         rows.add("normalised_score", of | {"paradigm": paradigm}, 90 if paradigm == "factuality" else 50, 0.5)
-        rows.add("na_rate", of | {"paradigm": paradigm}, 2.0, 0.5)
-        rows.add("na_rate", of | {"paradigm": paradigm, "identity": who}, np.linspace(1, 3, len(who)), 0.5)
+        rows.add("na_rate", of | {"paradigm": paradigm}, 0.02, 0.005)
+        rows.add("na_rate", of | {"paradigm": paradigm, "identity": who}, np.linspace(0.01, 0.03, len(who)), 0.005)
 
 
 def _variants(rows: Rows, dimension: str, who: Sequence[str]) -> None:
@@ -188,8 +188,8 @@ def estimates(
         for question in ("doing", "who"):
             rows.add("error_rate", {"paradigm": "factuality", "question": question}, 9.0, 2.0)
         for paradigm in ("decision", "perception", "stereotype"):
-            rows.add("first_option_share", {"paradigm": paradigm}, 63.0, 1.0, p=0.001)
-            rows.add("left_share", {"paradigm": paradigm}, 51.0, 1.0, p=0.4)
+            rows.add("first_share", {"paradigm": paradigm}, 0.63, 0.01, p=0.001)
+            rows.add("left_share", {"paradigm": paradigm}, 0.51, 0.01, p=0.4)
         for other in models[place + 1 :]:
             rows.add("model_pearson", {"other_model": other, "paradigm": "decision", "dimension": "age"}, 0.8, 0.1)
         parts += rows.parts

@@ -25,9 +25,10 @@ def study() -> Study:
 def rows() -> list[dict[str, object]]:
     """Two estimates of VIGNETTE."""
     pair = {"paradigm": "decision", "other_paradigm": "perception", "value": 0.5}
+    change = {"intervention": "cipher", "versus": "no intervention"}
     return [
         {"study": "vignette", "measure": "paradigm_pearson", "model": "m", **pair},
-        {"study": "vignette", "measure": "change: paradigm_pearson", "model": "m", "intervention": "cipher", **pair},
+        {"study": "vignette", "measure": "paradigm_pearson", "model": "m", **change, **pair},
     ]
 
 

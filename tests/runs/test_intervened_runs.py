@@ -123,7 +123,9 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
 @pytest.mark.slow
 def test_an_intervention_without_effect_is_found_in_about_one_test_of_twenty(measured: pl.DataFrame) -> None:
     """Some 120 tests that share their answers: up to twice as many by chance."""
-    own = measured.filter((pl.col("measure").is_in(["change: sbs", "change: phi"])) & pl.col("p").is_not_null())
+    own = measured.filter(
+        pl.col("measure").is_in(["sbs", "phi"]), pl.col("versus").is_not_null(), pl.col("p").is_not_null()
+    )
     idle = own.filter(intervention="idle")
     assert idle.height > 80
     assert 0 < (idle["p"] < 0.05).mean() < 0.1  # type: ignore[operator]
@@ -132,7 +134,7 @@ def test_an_intervention_without_effect_is_found_in_about_one_test_of_twenty(mea
 
 @pytest.mark.slow
 def test_a_picture_taken_away_is_found_to_move_the_judgment(measured: pl.DataFrame) -> None:
-    own = measured.filter((pl.col("measure") == "change: phi") & (pl.col("intervention") == "blind"))
+    own = measured.filter(pl.col("versus").is_not_null(), measure="phi", intervention="blind")
     assert (own["q"] < 0.05).any()
 
 
@@ -141,7 +143,7 @@ def test_replies_in_the_cipher_are_valid_and_changes_are_judged(measured: pl.Dat
     shares = dict(cipher.filter(pl.col("measure") == "reading_share").select("reading", "value").iter_rows())
     assert shares["decoded"] > 85
     assert shares["unable"] == 0
-    changed = cipher.filter(pl.col("measure").str.starts_with("change: "))
+    changed = cipher.filter(pl.col("versus").is_not_null())
     assert changed.filter(pl.col("value").is_not_null())["verdict"].null_count() == 0
     assert (
         changed.filter(pl.col("p").is_not_null())

@@ -22,7 +22,7 @@ from tests.view.conftest import Api
 
 MEASURES = {
     "stylisticbias": {"sbs", "abs_sbs", "sbs_gap", "sbs_over_groups", "reversal_depth", "phi", "na_rate"},
-    "visbias": {"choice_share", "ranked_share", "field_share", "difference", "refusal_rate"},
+    "visbias": {"choice_share", "ranked_share", "field_share", "difference", "na_rate"},
     "modscan": {"group_share", "chance_gap", "beside", "answer_share", "similarity"},
     "counterfactuals": {"mean", "score_mean", "na_rate"},
     "vignette": {"error_rate", "na_rate"},
@@ -87,7 +87,7 @@ def test_the_page_of_an_estimate_ends_in_it_and_ranks_units(api: Api) -> None:
 
 def test_someone_on_either_side_of_pairs_is_shown_by_name(golden: Path) -> None:
     runs = OpenedRuns([StoredRun.open(golden / "modscan")])
-    rows = plain(document(runs, "estimates", [("measure", "group_share"), ("n", "50")]))["rows"]
+    rows = plain(document(runs, "estimates", [("measure", "group_share"), ("L.versus", ""), ("n", "50")]))["rows"]
     row = next(row for row in rows if row["value"] and "Vision" in row["title"] and "Gender" in row["title"])
     cell = cell_of(lambda key: plain(document(runs, "cell", [("key", key)])), row["key"])
     sides: dict[str, set[str]] = {"person_1": set(), "person_2": set()}

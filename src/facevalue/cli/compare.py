@@ -19,7 +19,6 @@ from facevalue.errors import SettingError
 from facevalue.measures.base import written
 from facevalue.measures.caveats import after
 from facevalue.measures.estimates import label_columns
-from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.run_differences import BALANCED
 from facevalue.protocol.offers import OfferedTable as Shown
 from facevalue.report.answer_flips import ROW_HEADS, flip_rows, flip_sentences, shortened
@@ -136,16 +135,15 @@ def _also(agreement: RunAgreement) -> Shown:
     """Make a table of the differences of further measures."""
     rows = []
     for row in agreement.also.iter_rows(named=True):
-        labels = [str(row[name]) for name in label_columns(agreement.also) if row[name] is not None]
+        labels = [str(row[name]) for name in label_columns(agreement.also) if row[name] and name != "versus"]
         unit = written(row["unit"], apart=True)
         value = number(row["value"], unit, signed=True, bare=True)
         intervals = (
             _interval(row[low], row[high], unit, signed=True)
             for low, high in (("low", "high"), ("page_low", "page_high"))
         )
-        measure = str(row["measure"]).removeprefix(PREFIX)
         word = writing(unit).word or writing(unit).sign
-        rows.append((measure, ", ".join(labels), value, *intervals, word, verdict_of_row(row)))
+        rows.append((row["measure"], ", ".join(labels), value, *intervals, word, verdict_of_row(row)))
     columns = ("measure", "of", "difference", "95% interval", "at the page's level", "unit", "verdict")
     return Shown("Compared besides", columns, rows, boxed=False)
 

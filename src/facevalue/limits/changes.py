@@ -7,11 +7,9 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, FaceValueError, RunError
-from facevalue.measures.base import Measure, value_by_measure
+from facevalue.measures.base import Measure, change_of, value_by_measure
 from facevalue.measures.interval_method import NOT_MEASURABLE, IntervalKind
-from facevalue.measures.intervention_effects import MISSING
 from facevalue.measures.missing_answers import SHARE
-from facevalue.measures.run_differences import difference_of
 from facevalue.protocol.offers import CellComparison
 from facevalue.runs.compare import check_comparable, compare_answers, kept_answers
 from facevalue.runs.requests import stimulus_columns
@@ -30,7 +28,7 @@ class MeasureChanges:
     """A table like one of estimates, `value` being the change: labels, `value`, `low`, `high`, `se`, `n`, `clusters`,
     bounds, `method`, `detail` and `unit`. Cells that only one of the two has are not measurable, and say so."""
     definitions: tuple[Measure, ...]
-    """Of the changes, under the names of the measures."""
+    """Of the changes."""
     notes: tuple[str, ...]
     """What else differs between the two runs, and on how many units they are compared."""
 
@@ -100,11 +98,14 @@ def changes_of(run: StoredRun, baseline: StoredRun, measures: Sequence[str]) -> 
             for only, lacking in sides
         ]
         tables.append(pl.concat([changes, *lone], how="diagonal").with_columns(unit=value_by_measure(units)))
-        definitions = [replace(difference_of(measure), name=measure.name) for measure in agreement.measures]
+        definitions = [*map(change_of, agreement.measures)]
     if SHARE.name in measures:
-        tables.append(_missing(agreement.also))
-        definitions.append(replace(difference_of(SHARE), name=SHARE.name))
-    rows = pl.concat(tables, how="diagonal_relaxed").with_columns(pl.lit(None, pl.String).alias("intervention"))
+        columns = ("measure", "value", "low", "high", "se", "n", "clusters", "method", "detail", "unit")
+        tables.append(agreement.also.filter(measure=SHARE.name).select(columns))
+        definitions.append(change_of(SHARE))
+    rows = pl.concat(tables, how="diagonal_relaxed").with_columns(
+        pl.lit(None, pl.String).alias(name) for name in ("intervention", "versus")
+    )
     return MeasureChanges(
         rows, tuple(definitions), (*_differing(run, baseline), *agreement.notes, agreement.units.sentence)
     )
@@ -164,12 +165,3 @@ def _comparing(run: StoredRun, measures: Sequence[str]) -> StoredRun:
         cells=("measure", "word", "score", *plain.study.estimates.labels),
     )
     return replace(plain, study=replace(plain.study, extras=replace(plain.study.extras, compare=compared)))
-
-
-def _missing(also: pl.DataFrame) -> pl.DataFrame:
-    """The change in the share of missing answers, as a share."""
-    row = also.filter(measure=MISSING)
-    points = [pl.col(name) / 100 for name in ("value", "low", "high", "se")]
-    return row.select(
-        pl.lit(SHARE.name).alias("measure"), *points, "n", "clusters", "method", "detail", pl.lit("share").alias("unit")
-    )

@@ -15,14 +15,13 @@ from facevalue.limits.declared import DeclaredLimit
 from facevalue.limits.findings import findings_decided, why_untested
 from facevalue.limits.selection import selected
 from facevalue.limits.wording import reasons
-from facevalue.measures.base import Measure, value_by_measure
+from facevalue.measures.base import Measure, change_of, value_by_measure
 from facevalue.measures.caveats import caveat_column
 from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.interval_method import NOT_MEASURABLE, IntervalKind
 from facevalue.measures.intervention_effects import degrees_of_freedom
 from facevalue.measures.limit_outcomes import ORDER, LimitOutcome, MeasuredCells, outcomes
-from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.selection import to_array
 from facevalue.measures.sight import UNSEEN, sightless
 from facevalue.measures.verdicts import Verdict
@@ -264,10 +263,12 @@ class _Measured:
         definitions = self.definitions[limit.of_change]
         keys = rows.select(value_by_measure({key: key for key in definitions})).to_series()
         measures = [definitions[key] for key in keys]
+        if "versus" in limit.labels:
+            measures = [change_of(measure) for measure in measures]
         _check_reach(limit, dict.fromkeys(measures))
         of = [self.run, self.baseline] if limit.of_change else [self.run]
         is_incomplete = any(run is not None and run.facts.end is None for run in of) and not limit.allows_incomplete
-        cells = _cells(number, limit, self.run, rows, measures)
+        cells = _cells(number, self.run, rows, measures)
         is_unread = self.is_unread and not limit.allows_incomplete
         flags = {_INCOMPLETE: is_incomplete, _UNREAD: is_unread, "unseen": self.unseen}
         return cells.with_columns(pl.lit(value).alias(name) for name, value in flags.items())
@@ -358,14 +359,11 @@ def _values_decided(cells: pl.DataFrame, limits: Sequence[DeclaredLimit], level:
     )
 
 
-def _cells(
-    number: int, limit: DeclaredLimit, run: StoredRun, rows: pl.DataFrame, measures: Sequence[Measure]
-) -> pl.DataFrame:
+def _cells(number: int, run: StoredRun, rows: pl.DataFrame, measures: Sequence[Measure]) -> pl.DataFrame:
     """Rows of a table of estimates or changes, each of a measure, as cells of a gate."""
     columns = (*NUMBERS, *_TEXTS, *_OF_PAGE, "p")
     rows = rows.with_columns(pl.lit(None, pl.Float64).alias(name) for name in columns if name not in rows.columns)
-    of_jackknife = rows.with_columns(measure=pl.lit(PREFIX) + pl.col("measure"))  # named as changes are
-    df = degrees_of_freedom(of_jackknife if limit.of_change else rows)
+    df = degrees_of_freedom(rows)
     labels = [name for name in label_columns(rows) if rows[name].null_count() < rows.height]
     facts = {name: [getattr(measure, name) for measure in measures] for name in _FACTS}
     limits = [measure.limits for measure in measures]

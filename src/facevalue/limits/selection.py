@@ -9,7 +9,7 @@ from facevalue.limits.declared import DeclaredLimit
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.page_error import leads_page
 
-_INTERVENTION = "intervention"
+_INTERVENTION, _VERSUS = "intervention", "versus"
 
 
 def selected(limit: DeclaredLimit, estimates: pl.DataFrame, lead: Sequence[str] = ()) -> pl.DataFrame:
@@ -28,7 +28,7 @@ def selected(limit: DeclaredLimit, estimates: pl.DataFrame, lead: Sequence[str] 
     attribute and variation, as no row has the variation alone, and not those by attribute, variation and scenario.
     Without labels they are the measure as a whole. A limit without a measure is about what leads the page: no row where
     nothing of that was tested. Requests under an intervention count where `intervention` is one of
-    the labels, or nothing else is measured.
+    the labels, or nothing else is measured; differences where `versus` is.
 
     Raises
     ------
@@ -37,7 +37,8 @@ def selected(limit: DeclaredLimit, estimates: pl.DataFrame, lead: Sequence[str] 
 
     Examples
     --------
-    >>> rows = pl.DataFrame({"measure": ["sbs"] * 3, "intervention": pl.Series([None] * 3, dtype=pl.String),
+    >>> none = pl.Series([None] * 3, dtype=pl.String)
+    >>> rows = pl.DataFrame({"measure": ["sbs"] * 3, "intervention": none, "versus": none,
     ...                      "attribute": [None, "eyewear", "eyewear"], "variation": [None, "shades", "shades"],
     ...                      "scenario": [None, None, "kind"], "value": [0.0, 0.1, 0.2]})
     >>> selected(DeclaredLimit("", 0, "", measure="sbs", by=("variation",)), rows)["value"].to_list()
@@ -56,8 +57,7 @@ attribute, scenario, variation.
     for name in limit.labels:
         if name not in names:
             raise limit.unknown(f"label of {limit.measure}", name, names)
-    labels = [name for name in names if name != _INTERVENTION]
-    needed = [name for name in limit.labels if name != _INTERVENTION]
+    labels, needed = ([name for name in of if name != _INTERVENTION] for of in (names, limit.labels))
     rows = _conditions(limit, rows).filter(*(pl.col(name).is_not_null() for name in needed))
     rows = _coarsest(rows, labels)
     for name, levels in limit.where.items():
@@ -74,7 +74,8 @@ attribute, scenario, variation.
 
 
 def _conditions(limit: DeclaredLimit, rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of the requests as they are, or of those under interventions."""
+    """Rows of the requests as they are, or of those under interventions; differences only where they are named."""
+    rows = rows.filter(pl.col(_VERSUS).is_not_null() == (_VERSUS in limit.labels))
     if _INTERVENTION in limit.labels:
         return rows.filter(pl.col(_INTERVENTION).is_not_null())
     plain = rows.filter(pl.col(_INTERVENTION).is_null())

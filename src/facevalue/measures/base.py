@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ T = TypeVar("T")
 
 POOLED = "(all models)"
 """What several models together are called."""
+NO_INTERVENTION, FIRST_RUN = "no intervention", "the first run"
+"""What a value is a difference from, as the label `versus` says: the same requests as they are, or another run."""
 SHARES = ("share", "probability")
 """Units of values that are shares of a whole, from 0 to 1."""
 APART = "share apart"
@@ -103,8 +106,10 @@ def key_of(name: str, score: str | None) -> str:
     return f"{name}.{score}" if score else name
 
 
-def definition_of(measures: Mapping[str, Measure], name: str, score: str | None = None) -> Measure | None:
-    """Definition of a measure of a score, from definitions by key; None where there is none.
+def definition_of(
+    measures: Mapping[str, Measure], name: str, score: str | None = None, versus: str | None = None
+) -> Measure | None:
+    """Definition of a measure of a score, or of the change in it, from definitions by key; None where there is none.
 
     Examples
     --------
@@ -112,7 +117,8 @@ def definition_of(measures: Mapping[str, Measure], name: str, score: str | None 
     >>> definition_of({"mean": mean}, "mean", "warmth") is mean, definition_of({"mean.warmth": mean}, "mean")
     (True, None)
     """
-    return measures.get(key_of(name, score)) or measures.get(name)
+    measure = measures.get(key_of(name, score)) or measures.get(name)
+    return change_of(measure) if measure and versus else measure
 
 
 def rows_of(keys: Collection[str]) -> "pl.Expr":
@@ -145,6 +151,33 @@ def value_by_measure(values: Mapping[str, T], default: T | None = None) -> "pl.E
     name, key = pl.col("measure"), pl.concat_str("measure", "score", separator=".")
     found = (column.replace_strict(dict(values), default=None, return_dtype=dtype) for column in (key, name))
     return pl.coalesce(*found, pl.lit(default, dtype))
+
+
+@cache
+def change_of(measure: Measure) -> Measure:
+    """Definition of the rows of a measure that are differences, as their label `versus` says.
+
+    Examples
+    --------
+    >>> change_of(Measure("share", "Share chosen", "n / N", "%", "image", "", limits=(0, 100))).limits
+    (-100, 100)
+    """
+    low, high = measure.limits
+    return replace(
+        measure,
+        title=f"{measure.title}: change",
+        equation=f"{measure.name} - {measure.name} of what `versus` says, on the same units",
+        unit="pp" if measure.unit == "%" else measure.unit,
+        source="FaceValue; interval by the delete-a-group jackknife (Kott 2001)",
+        paired=True,
+        signed=True,
+        comparison=True,
+        limits=(low - high, high - low),
+        squared=False,
+        norm=False,
+        selection=False,
+        unbounded="",
+    )
 
 
 _LIMITS = {"share": (0.0, 1.0), "%": (0.0, 100.0), "pp": (-100.0, 100.0)}

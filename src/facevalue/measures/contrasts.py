@@ -4,14 +4,12 @@ A contrast Σ c_t x_t with Σ c_t = 0 is a difference of two sums, and is taken 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
-from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.paired_changes import PREFIX, ChangeSet, Deletion, change_of, estimate_keys
+from facevalue.measures.paired_changes import ChangeSet, Deletion, estimate_keys
 
 _VALUES = ("value", "bound_low", "bound_high")
 
@@ -60,24 +58,6 @@ def splits_beside(count: int, since: int) -> Iterator[Array]:
             weights = np.zeros(count)
             weights[first:split], weights[split:last] = -1 / (split - first), 1 / (last - split)
             yield weights
-
-
-def drift_of(measure: Measure) -> Measure:
-    """The drift of a measure over time, as a measure."""
-    change = change_of(measure)
-    return replace(
-        change, name=f"{PREFIX}drift of {measure.name}", title=f"{measure.title}: drift",
-        equation=f"Σ c_t {measure.name}_t, c_t = (t - mean t) (t_last - t_first) / Σ (t - mean t)²",
-    )  # fmt: skip
-
-
-def step_of(measure: Measure) -> Measure:
-    """A step in a measure at a time, as a measure."""
-    change = change_of(measure)
-    return replace(
-        change, name=f"{PREFIX}step in {measure.name}", title=f"{measure.title}: step",
-        equation=f"mean {measure.name} from a time on - mean {measure.name} before it",
-    )  # fmt: skip
 
 
 def contrast(

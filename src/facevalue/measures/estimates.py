@@ -1,6 +1,6 @@
 """Table of estimates: no value without n, interval and method, nor without the labels that identify it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.adjustment import within
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, change_of, value_by_measure
 from facevalue.measures.cluster_bootstrap import LEVEL, only_values
 from facevalue.measures.interval_method import (
     BOOTSTRAP,
@@ -27,9 +27,10 @@ from facevalue.measures.unseen import ALIKE, EQUAL, FLAT, alike
 Level = str | None
 Labels = Mapping[str, Level | Sequence[Level] | pl.Series]
 """What estimates are of: a level of all of them, or one each."""
-TYPED = ("intervention", "other_model", "word", "score")
-"""Labels of every table: what was done to the requests (null: nothing), the model that `model` is compared with, a word
-of the answers, and which of several scores of an answer is measured. Null means "not one of them", as for all labels.
+TYPED = ("intervention", "versus", "other_model", "word", "score")
+"""Labels of every table: what was done to the requests (null: nothing), what the value is a difference from
+(`base.change_of`; null: it is no difference), the model that `model` is compared with, a word of the answers, and which
+of several scores of an answer is measured. Null means "not one of them", as for all labels.
 """
 
 _WHAT: dict[str, pl.DataType] = {"study": pl.String(), "measure": pl.String(), "model": pl.String()}
@@ -86,7 +87,7 @@ def label_columns(estimates: pl.DataFrame) -> list[str]:
     Examples
     --------
     >>> label_columns(pl.DataFrame(schema=schema(["descriptor"])))
-    ['intervention', 'other_model', 'word', 'score', 'descriptor']
+    ['intervention', 'versus', 'other_model', 'word', 'score', 'descriptor']
     """
     return [name for name in estimates.columns if name not in FIXED]
 
@@ -109,6 +110,27 @@ def stacked(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Tables of estimates one below the other, with the labels of all of them."""
     labels = dict.fromkeys(name for table in tables for name in label_columns(table) if name not in TYPED)
     return pl.concat(tables, how="diagonal").select(list(schema(labels)))
+
+
+def fact_of_rows(
+    measures: Iterable[Measure], fact: Callable[[Measure], float | bool | str], default: float | bool | str
+) -> pl.Expr:
+    """A fact of the measure of each row of a table of estimates, or of the change in it; of others the default.
+
+    Examples
+    --------
+    >>> from facevalue.measures.base import Measure
+    >>> share = Measure("share", "Share chosen", "n / N", "%", "image", "", limits=(0, 100))
+    >>> rows = pl.DataFrame({"measure": ["share", "share", "gap"], "versus": [None, "no intervention", None]})
+    >>> rows = rows.with_columns(score=pl.lit(None, pl.String))
+    >>> rows.select(unit=fact_of_rows([share], lambda measure: measure.unit, ""))["unit"].to_list()
+    ['%', 'pp', '']
+    """
+    own, changes = {}, {}
+    for measure in measures:
+        own[measure.key], changes[measure.key] = fact(measure), fact(change_of(measure))
+    levels, differences = (value_by_measure(facts, default) for facts in (own, changes))
+    return pl.when(pl.col("versus").is_null()).then(levels).otherwise(differences)
 
 
 def condition() -> pl.Expr:

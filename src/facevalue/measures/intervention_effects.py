@@ -8,33 +8,16 @@ import numpy.typing as npt
 import polars as pl
 import scipy
 
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, change_of
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import shares
 from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.paired_changes import GROUPS, PREFIX, Change, interval
+from facevalue.measures.missing_answers import SHARE
+from facevalue.measures.paired_changes import GROUPS, RANDOM_GROUPS, Change, interval
 from facevalue.measures.selection import to_array
 
 Codes = npt.NDArray[np.int64]
-
-MISSING = f"{PREFIX}missing answers"
-"""Name of the change in the share of replies without a valid answer."""
-
-
-def missing_change(unit: str) -> Measure:
-    """The change in the share of replies without a valid answer, clusters being of this unit."""
-    return Measure(
-        name=MISSING,
-        title="Replies without a valid answer: change",
-        equation="sum(1 - mass) / N with the intervention - sum(1 - mass) / N without it, on the same trials",
-        unit="pp",
-        cluster=unit,
-        source="FaceValue",
-        paired=True,
-        comparison=True,
-        limits=(-100.0, 100.0),
-    )
 
 
 def degrees_of_freedom(estimates: pl.DataFrame) -> Array:
@@ -45,8 +28,7 @@ def degrees_of_freedom(estimates: pl.DataFrame) -> Array:
     the other.
     """
     value, low, high, se, clusters = (to_array(estimates[name]) for name in ("value", "low", "high", "se", "clusters"))
-    names = estimates["measure"]
-    by_group = (names.str.starts_with(PREFIX) & (names != MISSING)).to_numpy()
+    by_group = estimates["detail"].str.contains(RANDOM_GROUPS, literal=True).fill_null(value=False).to_numpy()
     possible = np.arange(1, 2 * GROUPS)
     with np.errstate(invalid="ignore", divide="ignore"):
         reach = np.fmax(high - value, value - low) / se
@@ -55,7 +37,7 @@ def degrees_of_freedom(estimates: pl.DataFrame) -> Array:
     return np.where(by_group, np.fmin(groups, clusters - 1), clusters - 1)
 
 
-def add_missing_change(table: EstimateTable, totals: pl.DataFrame, unit: str) -> None:
+def add_missing_change(table: EstimateTable, totals: pl.DataFrame, unit: str, versus: str) -> None:
     """Add the change in the share of replies without a valid answer.
 
     Parameters
@@ -63,7 +45,9 @@ def add_missing_change(table: EstimateTable, totals: pl.DataFrame, unit: str) ->
     totals:
         A row per pair of clusters that replies are about: `unit_1` and `unit_2`, their codes, the same where it is one;
         `replies` and `missing`, how many came and how many of them have no valid answer (expected where probabilities
-        were read), without the intervention; `replies_other` and `missing_other`, with it.
+        were read), in the first condition; `replies_other` and `missing_other`, in the second.
+    versus:
+        What the first condition is.
 
     Equation
     --------
@@ -82,16 +66,17 @@ def add_missing_change(table: EstimateTable, totals: pl.DataFrame, unit: str) ->
     value = se = np.nan
     if total.min() > 0:
         rates = missing.sum(axis=1) / total
-        value = 100 * (rates[1] - rates[0])
+        value = rates[1] - rates[0]
         errors = (missing - rates[:, None] * replies) / total[:, None]
         if size > 1:
-            se = 100 * float(np.sqrt(_dyadic(errors[1] - errors[0], first, second)))
+            se = float(np.sqrt(_dyadic(errors[1] - errors[0], first, second)))
     groups = min(size, int(apart.sum())) if apart.any() else size
     of_all = Change(*(np.array([float(x)]) for x in (value, se, max(groups - 1, 1), groups)))
-    estimate, p = interval(of_all, np.array([int(total.sum())]), np.array([size]), missing_change(unit))
+    definition = replace(change_of(SHARE), cluster=unit, source=SHARE.source)
+    estimate, p = interval(of_all, np.array([int(total.sum())]), np.array([size]), definition)
     method = name_method(IntervalKind.T, "over clusters, both conditions of each")
     estimate = replace(estimate, method=np.where(se > 0, method, estimate.method).astype(object))
-    table.add(missing_change(unit), {}, replace(estimate, p=p), family="change in missing answers")
+    table.add(definition, {"versus": versus}, replace(estimate, p=p), "change in missing answers")
 
 
 def _dyadic(error: Array, first: Codes, second: Codes) -> float:

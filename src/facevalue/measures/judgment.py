@@ -1,6 +1,6 @@
 """Judgment of estimates: families, detectable effects, margins, verdicts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,7 @@ from facevalue.measures.any_time import any_time_p, at_any_time, single_look_lev
 from facevalue.measures.audit_level import FAMILY
 from facevalue.measures.base import Measure, rows_of, value_by_measure
 from facevalue.measures.cluster_bootstrap import LEVEL
+from facevalue.measures.estimates import fact_of_rows
 from facevalue.measures.interval_method import NOT_MEASURABLE, split_method
 from facevalue.measures.intervention_effects import degrees_of_freedom
 from facevalue.measures.judge_caveats import with_judge_caveats
@@ -44,9 +45,10 @@ def judge(
     estimates:
         As the measures give them. Rows of a family have its name and q already; declared families go first.
     measures:
-        Definitions; only comparisons (`Measure.comparison`) get a verdict.
+        Definitions; only comparisons (`Measure.comparison`), and differences in any measure, get a verdict.
     margins:
-        Margins chosen after it, by measure: their verdicts are marked as not declared. A declared margin stands.
+        Margins chosen after it, by measure: their verdicts are marked as not declared. A declared margin stands. That
+        of a measure is that of differences in it, too.
     lead:
         Families that the study's answer is about (`Estimated.lead`). Those that were declared before the run go first.
     any_time:
@@ -103,13 +105,14 @@ def judge(
         .then(rows_of(declared_margins) & (declared is not None and declared.before))
         .alias("declared"),
     )
-    is_compared = rows_of([m.key for m in measures if m.comparison])
-    compared = out.select(is_compared)["measure"].to_numpy()
+    is_compared = fact_of_rows(measures, lambda measure: measure.comparison, default=False)
+    compared, floored, squared, paired = (
+        out.select(fact_of_rows(measures, fact, default=False).alias("fact"))["fact"].to_numpy() for fact in _FACTS
+    )
     alpha = _alphas(out, declared)
     out, of_family, tests = _with_page(out, is_compared, alpha, lead, declared, shares)
     level = of_family / tests
     column = {name: to_array(out[name]) for name in _NUMBERS}
-    floored = _flags(out, [m for m in measures if not m.signed])
     worst = worst_tests(single, df, floored)
     worst, *_ = _with_page(
         at_any_time(worst, df, measures) if any_time else worst, is_compared, alpha, lead, declared, shares
@@ -119,13 +122,11 @@ def judge(
     if any_time:
         level = single_look_level(level, df, column["clusters"])
     effect = minimum_detectable(column["se"], np.where(df > 0, df, np.nan), level)
-    squared = _flags(out, [m for m in measures if m.squared])
     floor = column["floor"], column["floor_high"]
     effect = np.where(squared, unsigned.detectable(*floor, level), effect)
     unreachable = column["p_least"] > level  # not even the clearest effect would be found
     largest = largest_of(out, measures)
     effect = np.where((effect < largest) & ~unreachable, effect, np.nan)
-    paired = _flags(out, [m for m in measures if m.paired])
     equivalence = _equivalence(column, df, squared, np.where(paired, largest, np.inf), any_time=any_time)
     outcomes = verdicts(
         column["value"], column["low"], column["high"], column["q_page"], column["margin"], equivalence, alpha,
@@ -134,7 +135,7 @@ def judge(
     )  # fmt: skip
     texts = {"verdict": map(str, outcomes.verdict), "why": map(str, outcomes.why)}
     is_found = outcomes.verdict == Verdict.DIFFERENCE
-    ends = _page_intervals(out, measures, declared, df, largest, is_found, of_family)
+    ends = _page_intervals(out, measures, declared, df, largest, floored, is_found, of_family)
     judged = pl.DataFrame(
         [
             *(pl.Series(name, end).fill_nan(None) for name, end in ends.items()),
@@ -148,18 +149,21 @@ def judge(
         .otherwise("why")
     )
     judged = without_equivalence(judged.with_columns(why=no_spread), out["model"].is_in(sightless(out)))
+    no_bounds = out.select(why=fact_of_rows(measures, _no_bounds, ""))["why"]
     unbounded = is_found & out["bound_low"].is_null().to_numpy()
-    judged = judged.with_columns(
-        why=pl.when(pl.Series(unbounded))
-        .then(pl.col("why") + out.select(_no_bounds(measures)).to_series())
-        .otherwise("why")
-    )
+    judged = judged.with_columns(why=pl.when(pl.Series(unbounded)).then(pl.col("why") + no_bounds).otherwise("why"))
     # A normal limit from few units can lie beyond all that can be: chance gives no more than that either.
     floors = pl.when(pl.col("floor_high").is_not_null()).then(pl.min_horizontal("floor_high", pl.Series(largest)))
     out = out.with_columns(floors.alias("floor_high"), *judged.select(pl.when(pl.lit(compared)).then(pl.all())))
     return with_judge_caveats(out.select(estimates.columns), measures)
 
 
+_FACTS: tuple[Callable[[Measure], bool], ...] = (
+    lambda measure: measure.comparison,
+    lambda measure: not measure.signed,
+    lambda measure: measure.squared,
+    lambda measure: measure.paired,
+)
 _NUMBERS = (
     *("value", "low", "high", "q", "q_page", "p_least", "se", "n", "clusters", "floor", "floor_high", "margin"),
 )
@@ -171,15 +175,9 @@ def _stated(detail: pl.Series) -> pl.Series:
     return "Not measurable: " + reason + "."
 
 
-def _no_bounds(measures: Sequence[Measure]) -> pl.Expr:
+def _no_bounds(measure: Measure) -> str:
     """Why a measure has no bounds, as a further sentence; empty where it says nothing of that."""
-    reasons = {m.key: f" No bounds for missing answers: {m.unbounded}." for m in measures if m.unbounded}
-    return value_by_measure(reasons, "")
-
-
-def _flags(out: pl.DataFrame, measures: Sequence[Measure]) -> np.ndarray:
-    """Which estimates are of these measures."""
-    return out.select(rows_of([measure.key for measure in measures])).to_series().to_numpy()
+    return f" No bounds for missing answers: {measure.unbounded}." if measure.unbounded else ""
 
 
 def _equivalence(
@@ -247,6 +245,7 @@ def _page_intervals(
     declared: Preregistration | None,
     df: np.ndarray,
     largest: np.ndarray,
+    floored: np.ndarray,
     is_found: np.ndarray,
     of_family: np.ndarray,
 ) -> dict[str, np.ndarray]:
@@ -262,8 +261,7 @@ def _page_intervals(
     levels = row_levels(p, q, is_found, np.where(np.isfinite(q_page), code, -1), rules, of_family)
     lowest, highest = limits_of(out, measures)
     ends = np.fmax(lowest, np.fmin(-largest, low)), np.fmin(highest, np.fmax(largest, high))
-    unsigned = _flags(out, [m for m in measures if not m.signed])
-    null = np.where(unsigned & np.isfinite(lowest), lowest, 0.0)
+    null = np.where(floored & np.isfinite(lowest), lowest, 0.0)
     of_row = 1 - to_array(out["level"].fill_null(LEVEL))
     page_low, page_high = page_interval(value, (low, high), p, df, (of_row, levels), ends, null)
     return {

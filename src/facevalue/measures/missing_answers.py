@@ -42,7 +42,7 @@ GAP = Measure(
     "share", "unit sampled", "FaceValue; weights of Mantel and Haenszel 1959", comparison=True, limits=(-1.0, 1.0),
 )  # fmt: skip
 MEASURES = (SHARE, GAP)
-PUBLISHED = ("na_rate", "refusal_rate", "mean.refusal")
+PUBLISHED = ("na_rate", "refusal_rate")
 """Keys under which studies have the rates of their protocols, each by its own definition and in its own unit."""
 FAMILY = "missing answers"
 LABELS = ("dimension", "group", "prompt", "reason")

@@ -38,7 +38,8 @@ class Family:
     """Whose estimates."""
     where: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
     """Which of them, by label (or `model`, or `study`): the levels that belong to it, `("*",)` for any single level,
-    None for the rows over all levels. Labels not named are not restricted. Unless `intervention` is named, a model
+    None for the rows over all levels. Labels not named are not restricted, but for `versus`: differences belong to it
+    where it is named. Unless `intervention` is named, a model
     under one is a level of `model` of its own, called as `estimates.condition` has it."""
     method: str = "holm"
     alpha: float = ALPHA
@@ -58,7 +59,7 @@ class Family:
     def selects(self) -> pl.Expr:
         """Which rows of the estimates belong to it."""
         out = pl.col("measure") == self.measure
-        for column, levels in self.where.items():
+        for column, levels in {"versus": None, **self.where}.items():
             if levels is None:
                 out &= pl.col(column).is_null()
             elif ANY in levels:
@@ -95,7 +96,8 @@ def apply(families: Sequence[Family], estimates: pl.DataFrame) -> pl.DataFrame:
 
     Examples
     --------
-    >>> frame = pl.DataFrame({"measure": ["sbs"] * 3, "attribute": ["hair", "hat", "pose"], "p": [0.01, 0.04, 0.5]})
+    >>> labels = {"measure": "sbs", "versus": None, "attribute": ["hair", "hat", "pose"]}
+    >>> frame = pl.DataFrame(labels | {"p": [0.01, 0.04, 0.5]})
     >>> hair = Family("hair and hat", "confirmatory", "sbs", {"attribute": ("hair", "hat")})
     >>> apply([hair], frame).select("attribute", "q", "family").rows()
     [('hair', 0.02, 'hair and hat'), ('hat', 0.04, 'hair and hat'), ('pose', None, None)]

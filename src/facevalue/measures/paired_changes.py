@@ -14,7 +14,7 @@ import polars as pl
 import scipy
 
 from facevalue.measures import unseen
-from facevalue.measures.base import Measure, rows_of, value_by_measure
+from facevalue.measures.base import NO_INTERVENTION, Measure, change_of, rows_of, value_by_measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.estimates import TYPED, EstimateTable, label_columns
 from facevalue.measures.interval_method import IntervalKind, name_method
@@ -22,12 +22,12 @@ from facevalue.measures.missing_data_bounds import change_bounds
 from facevalue.measures.selection import to_array
 from facevalue.measures.uncertainty import Bounds, Estimates
 
-PREFIX = "change: "
-"""How the name of a change begins; the name of its measure follows."""
 GROUPS = 20
 """Groups of units that are left out in turn: with 15 or more, t has nearly its normal width (Kott 2001)."""
 PAIRS = "pairs"
 """Layer of groups of pairs; the other layers hold groups of units."""
+RANDOM_GROUPS = "random groups by"
+"""What the detail of the method of a delete-a-group jackknife says."""
 NO_GROUPS = name_method(IntervalKind.NONE, "fewer than two groups of clusters")
 UNDEFINED = name_method(IntervalKind.NONE, "cannot be measured without some of the clusters")
 NONE_ITSELF = name_method(IntervalKind.NONE, "the estimate itself has none")
@@ -42,24 +42,6 @@ REDUCED = (*_COUNTED, "bound_low", "bound_high", "(bare)")
 OTHER = " (other)"
 """End of the columns of the second condition."""
 _ROUNDING = 1e-10  # relative: smaller changes are differences of equal numbers
-_SOURCE = "FaceValue; interval by the delete-a-group jackknife (Kott 2001)"
-
-
-def change_of(measure: Measure, second: str = "with the intervention", first: str = "without it") -> Measure:
-    """The change in a measure from a first condition to a second one, as a measure.
-
-    Examples
-    --------
-    >>> change_of(Measure("share", "Share chosen", "n / N", "%", "image", "", limits=(0, 100))).limits
-    (-100, 100)
-    """
-    low, high = measure.limits
-    return Measure(
-        name=f"{PREFIX}{measure.name}", title=f"{measure.title}: change",
-        equation=f"{measure.name} {second} - {measure.name} {first}, on the same units",
-        unit="pp" if measure.unit == "%" else measure.unit, cluster=measure.cluster, source=_SOURCE, paired=True,
-        comparison=True, limits=(low - high, high - low), score=measure.score,
-    )  # fmt: skip
 
 
 def deal(units: int, groups: int, seed: int) -> npt.NDArray[np.int64]:
@@ -268,7 +250,7 @@ class ChangeSet:
         return Bounds(self.value[rows], low, high, np.full(low.size, np.nan), se[rows])
 
     def table(self, measures: Sequence[Measure], study: str, model: str, intervention: str) -> pl.DataFrame:
-        """All changes as a table of estimates (`measures.estimates`), with the measures `change_of`.
+        """All changes as a table of estimates (`measures.estimates`), versus no intervention.
 
         A change is not measurable where either estimate is, and has no interval where either has none (too few
         clusters; a correlation over three identities; a tally of tests). q is adjusted within each measure
@@ -285,7 +267,7 @@ class ChangeSet:
             untested = self.frame["(floored)"].to_numpy()[rows] & (not measure.signed)
             changed = replace(changed, p=np.where(untested, np.nan, p), bounds=self.bounds(rows))
             levels = {label: self.frame[label].gather(rows) for label in labels}
-            out.add(change_of(measure), levels, changed, f"changes in {measure.name}")
+            out.add(change_of(measure), {**levels, "versus": NO_INTERVENTION}, changed, f"changes in {measure.name}")
         return out.frame()
 
 
@@ -312,7 +294,7 @@ def interval(
     with np.errstate(invalid="ignore", divide="ignore"):
         p = np.asarray(2 * scipy.special.stdtr(change.df, -np.abs(d) / se), dtype=np.float64)
     method = np.array(
-        [reason or name_method(IntervalKind.JACKKNIFE, f"{groups:.0f} random groups by {measure.cluster}")
+        [reason or name_method(IntervalKind.JACKKNIFE, f"{groups:.0f} {RANDOM_GROUPS} {measure.cluster}")
          for reason, groups in zip(reasons, change.groups, strict=True)], dtype=object,
     )  # fmt: skip
     if alike.any():

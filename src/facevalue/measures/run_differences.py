@@ -1,17 +1,17 @@
 """What the differences of all cells of two runs amount to: on average, in size, beyond noise, and how many."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, change_of
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.interval_method import IntervalKind, name_method, split_method
 from facevalue.measures.pair_moments import share_beyond, spread_interval
-from facevalue.measures.paired_changes import PREFIX, ChangeSet, change_of, interval
+from facevalue.measures.paired_changes import ChangeSet, interval
 from facevalue.measures.run_comparison import STATISTICS
 from facevalue.measures.selection import to_array
 from facevalue.measures.uncertainty import Estimates, Floor
@@ -34,30 +34,21 @@ class Summary:
     floor: Floor | None = None
 
 
-def difference_of(measure: Measure) -> Measure:
-    """The difference of a measure between two runs, as a measure."""
-    difference = change_of(measure, "of the second run", "of the first")
-    if not measure.norm:
-        return difference
-    return replace(difference, equation=f"(x_2² - x_1² - what noise adds to it) / (x_1 + x_2), x = {measure.name}")
-
-
 def mean_of(measure: Measure) -> Measure:
     """The mean difference over all cells, as a measure."""
-    difference = difference_of(measure)
-    return _named(difference, f"mean {measure.name}", "mean over all cells", signed=True)
+    return _named(change_of(measure), f"mean difference in {measure.name}", "mean over all cells", signed=True)
 
 
 def size_of(measure: Measure) -> Measure:
     """The root mean square of the differences of all cells, as a measure; above zero by noise alone."""
-    difference = difference_of(measure)
-    return _named(difference, f"size of {measure.name}", "root mean square over all cells", signed=False)
+    name = f"size of differences in {measure.name}"
+    return _named(change_of(measure), name, "root mean square over all cells", signed=False)
 
 
 def _named(m: Measure, name: str, summary: str, *, signed: bool) -> Measure:
     low, high = m.limits
     return Measure(
-        f"{PREFIX}{name}", f"{m.title}, {summary}", f"{summary} of: {m.equation}", m.unit, m.cluster, m.source,
+        name, f"{m.title}, {summary}", f"{summary} of: {m.equation}", m.unit, m.cluster, m.source,
         paired=signed, signed=signed, comparison=True, limits=(low if signed else 0.0, high),
         score=m.score,
     )  # fmt: skip

@@ -255,6 +255,11 @@ def to_array(series: pl.Series) -> Array:
     return (series if series.dtype == pl.Float64 else series.cast(pl.Float64)).to_numpy()
 
 
+def as_shares(percentages: pl.DataFrame) -> pl.DataFrame:
+    """The same as shares from 0 to 1."""
+    return percentages.with_columns(pl.col("^(value|low|high|se|bound_.*)$") / 100)
+
+
 def p_even(cells: pl.DataFrame) -> Array:
     """P of each share against one half, by the arithmetic of its interval."""
     share, size, df = (to_array(cells[name]) for name in ("value", "size", "df"))

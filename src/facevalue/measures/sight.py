@@ -83,7 +83,7 @@ _SEED = 20261
 def sightless(estimates: pl.DataFrame) -> list[str]:
     """Models of a table of estimates of which it was looked at whether they see, and nothing shows that they do."""
     names = [measure.name for measure in MEASURES]
-    rows = estimates.filter(pl.col("measure").is_in(names))
+    rows = estimates.filter(pl.col("measure").is_in(names), pl.col("versus").is_null())
     is_sign = (pl.col("measure") == TOKENS.name) & (pl.col("value") >= LEAST_TOKENS)
     is_sign |= pl.col("measure").is_in([QUESTIONS.name, DEPENDENCE.name]) & (pl.col("p") <= ALPHA)
     by_model = rows.group_by("model", maintain_order=True).agg(is_sign.fill_null(value=False).any().alias("shown"))

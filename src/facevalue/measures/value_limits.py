@@ -9,9 +9,9 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.measures import conditional_kl
-from facevalue.measures.base import Measure, value_by_measure
+from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.paired_changes import PREFIX
+from facevalue.measures.estimates import fact_of_rows
 
 _OF_UNIT: Final = {"share": 1.0, "probability": 1.0, "%": 100.0, "pp": 100.0, "per 1,000 words": 1000.0}
 """Largest size of a value by its unit, for measures that state no limits."""
@@ -75,11 +75,11 @@ def limits_of(estimates: pl.DataFrame, measures: Sequence[Measure]) -> tuple[Arr
 
     `estimates`: with `measure` and `score`. `measures`: definitions.
     """
-    lowest, highest = (
-        estimates.select(value_by_measure({m.key: float(m.limits[end]) for m in measures})).to_series().to_numpy()
-        for end in (0, 1)
+    ends = estimates.select(
+        lowest=fact_of_rows(measures, lambda measure: float(measure.limits[0]), math.nan),
+        highest=fact_of_rows(measures, lambda measure: float(measure.limits[1]), math.nan),
     )
-    return lowest, highest
+    return ends["lowest"].to_numpy(), ends["highest"].to_numpy()
 
 
 def largest_of(estimates: pl.DataFrame, measures: Sequence[Measure]) -> Array:
@@ -91,9 +91,9 @@ def largest_of(estimates: pl.DataFrame, measures: Sequence[Measure]) -> Array:
     Returns one each, in the unit of the measure; infinity where there is none, or where the measure is not defined
     here.
     """
-    limits = {measure.key: float(largest(measure)) for measure in measures}
-    out = estimates.select(value_by_measure(limits, math.inf)).to_series().to_numpy()
+    sizes = fact_of_rows(measures, lambda measure: float(largest(measure)), math.inf)
+    out = estimates.select(sizes.alias("size"))["size"].to_numpy()
     n = estimates["n"].cast(pl.Float64).fill_null(math.inf).to_numpy()
-    shifts = (estimates["measure"].str.strip_prefix(PREFIX) == conditional_kl.NAME).to_numpy()
+    shifts = (estimates["measure"] == conditional_kl.NAME).to_numpy()
     ratios = estimates["measure"].is_in([measure.name for measure in measures if measure.unit == "log odds"]).to_numpy()
     return np.select([shifts, ratios], [conditional_kl.kl_limit(n), np.log1p(n)], out)

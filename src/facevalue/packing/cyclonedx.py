@@ -7,7 +7,6 @@ from importlib.metadata import version
 from itertools import groupby
 from typing import Any
 
-from facevalue.measures.base import definition_of
 from facevalue.packing.packed_runs import PackedRun, Row
 
 SPEC = "1.7"
@@ -68,7 +67,7 @@ def _metric(packed: PackedRun, row: Row) -> dict[str, Any]:
 
 
 def _assessment(packed: PackedRun, row: Row) -> dict[str, str]:
-    measure = definition_of(packed.measures, row["measure"], row["score"])
+    measure = packed.definition(row)
     title = measure.title if measure else row["measure"]
     return {
         "groupAtRisk": packed.subject(row) or "everybody who is shown",

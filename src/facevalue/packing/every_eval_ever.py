@@ -5,7 +5,7 @@ from importlib.metadata import version
 from math import isfinite
 from typing import Any
 
-from facevalue.measures.base import Measure, definition_of
+from facevalue.measures.base import Measure
 from facevalue.measures.interval_method import describe_method
 from facevalue.packing.packed_runs import PackedRun, Row
 from facevalue.store.manifest import RunManifest
@@ -59,7 +59,7 @@ def _results(packed: PackedRun) -> Iterator[dict[str, Any]]:
     }  # fmt: skip
     arguments = _arguments(packed.run.facts)
     for number, row in enumerate(packed.results):
-        measure = definition_of(packed.measures, row["measure"], row["score"])
+        measure = packed.definition(row)
         yield {
             "evaluation_result_id": f"{packed.name}/{number}",
             "evaluation_name": f"{row['measure']} {packed.subject(row)}".strip(),

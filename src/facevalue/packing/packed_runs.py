@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from facevalue.measures.base import Measure
+from facevalue.measures.base import Measure, definition_of
 from facevalue.measures.caveats import caveat_of, counted_caveats
 from facevalue.measures.estimates import FIXED, label_columns
 from facevalue.measures.page_error import leads_page
@@ -65,6 +65,10 @@ class PackedRun:
     def measures(self) -> Mapping[str, Measure]:
         """Definitions of what was measured, by key."""
         return {measure.key: measure for measure in self.run.measures}
+
+    def definition(self, row: Row) -> Measure | None:
+        """Definition of an estimate's measure, or of the change in it; None where nobody knows."""
+        return definition_of(self.measures, row["measure"], row["score"], row["versus"])
 
     @cached_property
     def results(self) -> Sequence[Row]:

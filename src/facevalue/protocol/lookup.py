@@ -1,7 +1,7 @@
 """Lookup of estimates by measure, model and labels."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,7 +11,6 @@ from facevalue.measures.base import POOLED, Measure, rows_of, written
 from facevalue.measures.caveats import MISSING_ANSWERS, caveat_of
 from facevalue.measures.estimates import FIXED, complete, condition, label_columns
 from facevalue.measures.interval_method import describe_method
-from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.verdicts import Verdict
 
 CROSSED = " x "
@@ -71,6 +70,11 @@ class Estimate:
     def __getitem__(self, label: str) -> str | None:
         """The level of a label; None if the estimate is over all of them."""
         return self.labels.get(label)
+
+    def cell_versus(self, versus: str | None) -> "Estimate":
+        """The same as a difference from something, or as no difference: for `EstimateIndex.beside`."""
+        labels = {name: level for name, level in self.labels.items() if name != "versus"}
+        return replace(self, labels=labels if versus is None else labels | {"versus": versus})
 
     @property
     def has_interval(self) -> bool:
@@ -148,7 +152,7 @@ class EstimateIndex:
         self._conditions = {name: Condition(model, change) for model, change, name in conditions.iter_rows()}
         differences = rows_of([measure.key for measure in measures if measure.apart])
         self.frame = frame.with_columns(
-            (differences | pl.col("measure").str.starts_with(PREFIX)).alias("apart"),
+            (differences | pl.col("versus").is_not_null()).alias("apart"),
             condition().alias("model"),
             *(pl.when(pl.col(c).is_finite()).then(pl.col(c)).alias(c) for c in _FLOATS),
         )

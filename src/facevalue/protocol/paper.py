@@ -110,7 +110,7 @@ class Paper:
 def pointed(estimates: pl.DataFrame, printed: Printed) -> pl.DataFrame | None:
     """Estimates that have a cell's labels; None where there are none of this measure for its model."""
     labels = dict(printed.labels)
-    of_model = estimates.filter(measure=labels.pop("measure"), model=labels.pop("model"))
+    of_model = estimates.filter(pl.col("versus").is_null(), measure=labels.pop("measure"), model=labels.pop("model"))
     levels = (pl.col(name).eq_missing(pl.lit(level or None, pl.String)) for name, level in labels.items())
     return of_model.filter(*levels) if of_model.height else None
 

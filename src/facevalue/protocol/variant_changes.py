@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from facevalue.measures import intervention_effects
-from facevalue.measures.base import Measure
+from facevalue.measures.base import NO_INTERVENTION
 from facevalue.measures.clusters import unit_of
 from facevalue.measures.estimates import EstimateTable, stacked
-from facevalue.measures.paired_changes import ChangeSet, change_of, reduced
+from facevalue.measures.paired_changes import ChangeSet, reduced
 from facevalue.measures.sum_table import SumTable
 from facevalue.prompts import caesar
 from facevalue.protocol.conditions import READING, Conditions
@@ -19,13 +19,6 @@ from facevalue.protocol.kept_answers import MOST_ROWS, KeptAnswers, grouped, lef
 from facevalue.protocol.sampled_units import COLUMNS, Groups, UnitNames
 
 _UNIT = COLUMNS[0]
-
-
-def measures(plain: Sequence[Measure], *, ciphered: bool) -> tuple[Measure, ...]:
-    """Definitions of what is measured besides the plain study's own measures."""
-    unit = unit_of(plain)
-    changes = [*map(change_of, plain), intervention_effects.missing_change(unit)]
-    return (*changes, intervention_effects.reading_share(unit)) if ciphered else tuple(changes)
 
 
 def analyse(conditions: Conditions, answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
@@ -89,7 +82,7 @@ def _model(
             before, after = plain_taken[shared.tobytes()], _taken(second, groups, estimates if is_whole else None)
             changes = ChangeSet(before[0], after[0], left_out(before[1], after[1], groups))
             tables.append(changes.table(study.estimates.measures, study.name, model, name))
-            add_missing_change(table, first, second, unit)
+            add_missing_change(table, first, second, unit, NO_INTERVENTION)
             if study.changes.alike is not None:
                 tables.append(study.changes.alike(model, name, first.chunks(), second.chunks()))
         tables.append(table.frame())
@@ -102,10 +95,10 @@ def _taken(answers: KeptAnswers, groups: Groups, ready: pl.DataFrame | None) -> 
     return reduced(estimates), list(answers.without(groups))
 
 
-def add_missing_change(table: EstimateTable, first: KeptAnswers, second: KeptAnswers, unit: str) -> None:
+def add_missing_change(table: EstimateTable, first: KeptAnswers, second: KeptAnswers, unit: str, versus: str) -> None:
     """Add the change in the share of replies without a valid answer, over the units on either side of each pair."""
     totals = _totals(first).join(_totals(second), on=["unit_1", "unit_2"], how="full", coalesce=True, suffix="_other")
-    intervention_effects.add_missing_change(table, totals.fill_null(0.0), unit)
+    intervention_effects.add_missing_change(table, totals.fill_null(0.0), unit, versus)
 
 
 def _totals(answers: KeptAnswers) -> pl.DataFrame:

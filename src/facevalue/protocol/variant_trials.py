@@ -88,7 +88,7 @@ def varied(study: Study, variants: Sequence[Variant], versions: Mapping[str, Stu
         analyse=partial(_analyse, conditions),
         estimates=replace(
             study.estimates,
-            measures=(*study.estimates.measures, *_measures(study, ciphered=ciphered)),
+            measures=(*study.estimates.measures, *(_reading_shares(study) if ciphered else ())),
             labels=tuple(dict.fromkeys([*labels, *([READING] if ciphered else [])])),
         ),
         about=replace(
@@ -118,10 +118,11 @@ def _analyse(conditions: Conditions, answers: Mapping[str, Iterator[pl.DataFrame
     return analyse(conditions, answers)
 
 
-def _measures(study: Study, *, ciphered: bool) -> tuple[Measure, ...]:
-    from facevalue.protocol.variant_changes import measures  # noqa: PLC0415
+def _reading_shares(study: Study) -> tuple[Measure, ...]:
+    from facevalue.measures.clusters import unit_of  # noqa: PLC0415
+    from facevalue.measures.intervention_effects import reading_share  # noqa: PLC0415
 
-    return measures(study.estimates.measures, ciphered=ciphered)
+    return (reading_share(unit_of(study.estimates.measures)),)
 
 
 class ConditionStimuli:

@@ -105,7 +105,7 @@ def _selected(view: View, measure: str, by: Sequence[str], where: Mapping[str, s
         if level not in view.numbers.levels(name):
             raise UnknownNameError(name, level, view.numbers.levels(name))
     if not by and {*where} <= {"score"}:
-        free = [tuple(name for name in names if name not in where) for names in breakdowns]
+        free = [tuple(name for name in names if name not in where) for names in breakdowns if "versus" not in names]
         by = next((names for names in free if 1 <= len(names) <= 2), free[0])
     if len(by) > 2:
         raise SettingError(f"A chart is by one factor or two, not {len(by)}: hold others at a level with where=.")

@@ -86,7 +86,7 @@ def _rate(rate: Rate, view: View, *, exact: bool) -> Card | None:
     lost = len(extremes) < len(view.models) and rate.missing != "note"
     status = worst([_judged(rate, e) for e in extremes.values()] + [CardStatus.PROBLEM] * lost)
     note = rate.note
-    if name == "refusal_rate" and _failed_most(view) >= rate.fine:
+    if "refusal_rate" in rate.of.measures and _failed_most(view) >= rate.fine:
         note, status = f"{note} {_HIDDEN}", worst([status, CardStatus.CAUTION])
     if rate.exact and status is CardStatus.PROBLEM and exact:
         note, status = rate.exact, CardStatus.CAUTION

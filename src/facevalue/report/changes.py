@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from facevalue.measures.base import Measure, definition_of
-from facevalue.measures.paired_changes import PREFIX
+from facevalue.measures.base import NO_INTERVENTION, Measure, definition_of
+from facevalue.measures.missing_answers import SHARE
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.formatting import (
     DASH,
@@ -20,12 +20,12 @@ from facevalue.report.formatting import (
     why_no_interval,
 )
 
-MISSING = f"{PREFIX}missing answers"
 MOST = 40
 """Changes of one intervention that are shown, of those that were found and of what had been found without it."""
 MOST_ALIKE = 10
 """Changes of one measure among them."""
-_RATES = (f"{PREFIX}refusal_rate", f"{PREFIX}na_rate")
+_RATES = ("refusal_rate", "na_rate")
+_IS_CHANGE = pl.col("versus") == NO_INTERVENTION
 _FORMAL = ("_z", "_published")
 """Endings of names of measures whose changes are those of another measure."""
 
@@ -39,14 +39,13 @@ def change_lines(numbers: EstimateIndex, titles: Titles, measures: Sequence[Meas
     """
     definitions = {m.key: m for m in measures}
     out = []
-    changed = pl.col("measure").str.starts_with(PREFIX)
     for model in numbers.models:
-        rows = list(numbers.where(changed & (pl.col("model") == model)))
+        rows = list(numbers.where(_IS_CHANGE & (pl.col("model") == model)))
         if not rows:
             continue
-        tests = [e for e in rows if e.q is not None and e.measure != MISSING]
+        tests = [e for e in rows if e.q is not None and e.measure != SHARE.name]
         changes = sorted((e for e in tests if numbers.tested(e)), key=_clearness, reverse=True)
-        missing = next((e for e in rows if e.measure == MISSING), None)
+        missing = next((e for e in rows if e.measure == SHARE.name), None)
         out.append(
             f"{model}: {len(changes) or 'none'} of {len(tests):,} estimates changed (q < .05 within each measure). "
             f"Replies without a valid answer: {_value(missing) if missing else 'not measured'}."
@@ -116,15 +115,15 @@ def changed(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure])
     """
     definitions = {m.key: m for m in measures}
     rows: dict[str, list[Estimate]] = {}
-    for e in numbers.where(pl.col("measure").str.starts_with(PREFIX)):
+    for e in numbers.where(_IS_CHANGE):
         rows.setdefault(e.model, []).append(e)
     out = []
     for model, estimates in rows.items():
         base, name = numbers.condition(model)
         maker = _RowMaker(numbers, titles, definitions, base, estimates)
-        tested = [e for e in estimates if e.q is not None and e.measure != MISSING]
+        tested = [e for e in estimates if e.q is not None and e.measure != SHARE.name]
         changes = sorted((e for e in tested if numbers.tested(e)), key=_clearness, reverse=True)
-        missing = next((e for e in estimates if e.measure == MISSING), None)
+        missing = next((e for e in estimates if e.measure == SHARE.name), None)
         readings = [(e["reading"] or "", f"{number(e.value, e.written)} {interval(e)}".strip())
                     for e in numbers.all("reading_share", model, "reading") if e.value]  # fmt: skip
         out.append(
@@ -147,7 +146,7 @@ def _found_before(numbers: EstimateIndex, rows: Sequence[Estimate], base: str) -
     """Changes of estimates that were found without the intervention, the clearest of these first."""
     out = []
     for e in rows:
-        plain = numbers.beside(e.measure.removeprefix(PREFIX), replace(e, model=base))
+        plain = numbers.beside(e.measure, replace(e.cell_versus(None), model=base))
         if plain is not None and e.measure not in _RATES and numbers.tested(plain):
             out.append((abs(plain.value or 0.0) / (plain.floor_high or plain.se or 1.0), e))
     return [e for _, e in sorted(out, key=lambda pair: -pair[0])]
@@ -168,7 +167,7 @@ class _RowMaker:
         self._titles = titles
         self._known = measures
         self._base = base
-        self._rates = [e for e in rows if e.measure in (*_RATES, MISSING) and e["reason"] is None]
+        self._rates = [e for e in rows if e.measure in (*_RATES, SHARE.name) and e["reason"] is None]
 
     def made(self, rows: Iterable[Estimate]) -> list[ChangeRow]:
         """Rows of these changes: `MOST` at most, and of no measure so many that no other is seen."""
@@ -181,13 +180,12 @@ class _RowMaker:
         return [self._row(e) for e in picked[:MOST]]
 
     def _row(self, e: Estimate) -> ChangeRow:
-        name = e.measure.removeprefix(PREFIX)
-        measure = definition_of(self._known, name, e["score"])
+        level, measure = e.cell_versus(None), definition_of(self._known, e.measure, e["score"])
         missing = self._missing(e)
         return ChangeRow(
-            measure.title if measure else name, label_of(e, self._titles),
-            self._pair(self._numbers.beside(name, replace(e, model=self._base)), measure),
-            self._pair(self._numbers.beside(name, e), measure), _said(e), share_of_chance(e.q),
+            measure.title if measure else e.measure, label_of(e, self._titles),
+            self._pair(self._numbers.beside(e.measure, replace(level, model=self._base)), measure),
+            self._pair(self._numbers.beside(e.measure, level), measure), _said(e), share_of_chance(e.q),
             (DASH, "") if missing is None else _said(missing), self._numbers.tested(e),
         )  # fmt: skip
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
-from facevalue.measures.paired_changes import PREFIX
+from facevalue.measures.base import NO_INTERVENTION
+from facevalue.measures.missing_answers import SHARE
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings
-from facevalue.report.changes import MISSING
 from facevalue.report.findings import LeadComparison
 from facevalue.report.headline import detectable
 from facevalue.report.sizes import ToldScale, scale_of
@@ -29,8 +29,7 @@ def changes_said(comparisons: Sequence[LeadComparison]) -> list[str]:
 def changes_of(name: str, comparison: LeadComparison) -> list[Estimate]:
     """Changes that an intervention made in what a lead compares."""
     selections = (
-        replace(of, measure=tuple(f"{PREFIX}{measure}" for measure in of.measures), intervention=name)
-        for of in comparison.lead.of
+        replace(of, where={**of.where, "versus": NO_INTERVENTION}, intervention=name) for of in comparison.lead.of
     )
     return [e for of in selections for e in comparison.view.rows(of) if e.value is not None]
 
@@ -47,7 +46,7 @@ def _change(name: str, comparisons: Sequence[LeadComparison]) -> str:
     moved = [(comparison, e) for comparison, e in rows if view.numbers.tested(e)]
     moved.sort(key=lambda row: (not _found_before(*row), -abs(row[1].value or 0.0) * row[0].scale(row[1]).per))
     model = view.numbers.under(view.model, name) or ""
-    missing = view.numbers.one(MISSING, model)
+    missing = view.numbers.one(SHARE.name, model, versus=NO_INTERVENTION)
     lost = ""
     if missing is not None and missing.value and view.numbers.tested(missing):
         size = scale_of(Findings(of=()), missing, None).text(abs(missing.value))
@@ -76,12 +75,12 @@ def _missed(rows: Sequence[tuple[LeadComparison, Estimate]]) -> str:
 
 
 def _scale(comparison: LeadComparison, e: Estimate) -> ToldScale:
-    return comparison.scale(replace(e, measure=e.measure.removeprefix(PREFIX)))
+    return comparison.scale(e.cell_versus(None))
 
 
 def _plain(comparison: LeadComparison, e: Estimate) -> Estimate | None:
     """The estimate without the intervention."""
-    return comparison.view.numbers.beside(e.measure.removeprefix(PREFIX), replace(e, model=comparison.view.model))
+    return comparison.view.numbers.beside(e.measure, replace(e.cell_versus(None), model=comparison.view.model))
 
 
 def _found_before(comparison: LeadComparison, e: Estimate) -> bool:
@@ -91,7 +90,7 @@ def _found_before(comparison: LeadComparison, e: Estimate) -> bool:
 
 def _before_and_after(comparison: LeadComparison, e: Estimate) -> str:
     """A change, with what it is a change from and to."""
-    plain, changed = _plain(comparison, e), comparison.view.numbers.beside(e.measure.removeprefix(PREFIX), e)
+    plain, changed = _plain(comparison, e), comparison.view.numbers.beside(e.measure, e.cell_versus(None))
     first, second = (None if estimate is None else estimate.value for estimate in (plain, changed))
     signed = plain is not None and comparison.view.signed(plain)
     ends, by = _scale(comparison, e).passage(e, first or 0.0, second or 0.0, signed=signed)

@@ -239,7 +239,8 @@ def _labels(rows: Sequence[Estimate]) -> tuple[str, ...]:
 def _by_measure(view: View) -> dict[str, list[Estimate]]:
     """Comparisons of a model by measure, those found first, then the clearest."""
     tested = pl.col("p").is_not_null() | pl.col("verdict").is_not_null()
-    rows = list(view.numbers.where((pl.col("model") == view.model) & tested & (pl.col("measure") != GAP.name)))
+    of_levels = pl.col("versus").is_null() & (pl.col("measure") != GAP.name)
+    rows = list(view.numbers.where((pl.col("model") == view.model) & tested & of_levels))
     rows.sort(key=lambda e: (not view.found(e), -beyond(e)))
     out: dict[str, list[Estimate]] = {}
     for e in rows:

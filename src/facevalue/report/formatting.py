@@ -411,6 +411,6 @@ def shown_settings(settings: Mapping[str, Sequence[object]]) -> dict[str, list[s
 
 
 def label_of(e: Estimate, titles: Titles) -> str:
-    """Name what an estimate is of, from all its labels."""
-    levels = [titles.get(name, level) for name, level in e.labels.items() if level is not None]
+    """Name what an estimate is of, from all its labels; the title of its measure says that it is a difference."""
+    levels = [titles.get(name, level) for name, level in e.labels.items() if level is not None and name != "versus"]
     return ", ".join(levels) or "everything"

@@ -107,7 +107,10 @@ def margins(numbers: EstimateIndex, definitions: Mapping[str, Measure]) -> list[
 def margin_lines(numbers: EstimateIndex, definitions: Mapping[str, Measure]) -> list[str]:
     """Margins of what was measured: those of one kind of measure, of several scores, in one sentence."""
     estimates = numbers.where(pl.col("margin").is_not_null() & pl.col("value").is_not_null())
-    titles = {m.title if (m := definition_of(definitions, e.measure, e["score"])) else e.measure: e for e in estimates}
+    titles: dict[str, Estimate] = {}
+    for e in estimates:  # of a measure and of changes in it there is one margin
+        definition = definition_of(definitions, e.measure, e["score"])
+        titles.setdefault(definition.title if definition else e.measure, e)
     kinds: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for title, e in titles.items():
         kind, _, score = _lower(title).partition(": ")

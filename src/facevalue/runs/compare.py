@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import RunError
-from facevalue.measures import intervention_effects
-from facevalue.measures.base import Measure, rows_of
+from facevalue.measures.base import FIRST_RUN, Measure, rows_of
 from facevalue.measures.clusters import unit_of
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.missing_answers import SHARE
 from facevalue.measures.page_error import leads
 from facevalue.protocol.kept_answers import MOST_ROWS, KeptAnswers, grouped, left_out
 from facevalue.protocol.sampled_units import Codes, Groups, UnitNames
@@ -221,5 +221,5 @@ def _missing(
     """The difference in the share of replies without a valid answer, where both are about the same units."""
     table = EstimateTable(study.name, models[1].model, study.estimates.labels)
     if units.paired:
-        add_missing_change(table, *models, units.unit)
-    return table.frame(), (intervention_effects.missing_change(units.unit),)
+        add_missing_change(table, *models, units.unit, FIRST_RUN)
+    return table.frame(), (SHARE,)

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.measures.base import Measure, definition_of, rows_of
+from facevalue.measures.base import FIRST_RUN, Measure, change_of, definition_of, rows_of
 from facevalue.measures.estimates import EstimateTable, label_columns, stacked
 from facevalue.measures.paired_changes import ChangeSet, Deletion, reduced
-from facevalue.measures.run_differences import MEAN, RMS, as_row, difference_of, mean_of, size_of, summaries
+from facevalue.measures.run_differences import MEAN, RMS, as_row, mean_of, size_of, summaries
 from facevalue.measures.table_entries import family_names
 from facevalue.measures.value_limits import check_margins
 from facevalue.protocol.offers import CellComparison, OfferedTable
@@ -147,7 +147,7 @@ class Differences:
     beside: tuple[Measure, ...]
     """Measures that are compared besides."""
     further: tuple[Measure, ...]
-    """Definitions of their differences, and of other rows."""
+    """Their definitions, and those of other rows."""
     ends: tuple[pl.DataFrame, pl.DataFrame]
     """Intervals of either run's estimates, by measure and labels."""
     without: Sequence[Deletion] = ()
@@ -160,8 +160,8 @@ class Differences:
     @property
     def definitions(self) -> tuple[Measure, ...]:
         """Definitions of the measures of all rows."""
-        kinds = (difference_of, mean_of, size_of)
-        return (*(kind(measure) for measure in self.measures for kind in kinds), *self.further)
+        of_all = (kind(measure) for measure in self.measures for kind in (mean_of, size_of))
+        return *self.measures, *of_all, *self.further
 
 
 def compared_measures(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[str, ...]:
@@ -177,8 +177,7 @@ def check_margin(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame], margin
         if len({measure.unit for measure in measures}) > 1:
             units = ", ".join(f"{measure.key} ({measure.unit})" for measure in measures)
             raise DataError(f"A margin is in one unit, and the scores have several: {units}.")
-        limited = [replace(difference_of(measure), name=measure.name) for measure in measures]
-        check_margins({measure.key: margin for measure in measures}, limited)
+        check_margins({measure.key: margin for measure in measures}, [*map(change_of, measures)])
 
 
 def cell_differences(
@@ -214,13 +213,13 @@ def cell_differences(
     table = EstimateTable(study.name, tables[1]["model"][0], study.estimates.labels)
     family = family_of(measures)
     for measure in measures:
-        enter_cells(table, changes, measure, difference_of(measure), family, compared.within)
+        enter_cells(table, changes, measure, FIRST_RUN, family, compared.within)
     further_measures = tuple(definitions_by_key[name] for name in compared.also)
     for measure in further_measures:
-        enter_cells(table, changes, measure, difference_of(measure), family_of([measure]))
+        enter_cells(table, changes, measure, FIRST_RUN, family_of([measure]))
     overall = statistics_of(table, changes, measures, compared.within)
     rows = table.frame() if besides is None else stacked([table.frame(), besides])
-    further = (*map(difference_of, further_measures), *definitions)
+    further = (*further_measures, *definitions)
     first_ends, second_ends = (table.select(*keys, "low", "high").unique(keys, keep="first") for table in tables)
     return Differences(
         study, measures, compared, units, changes, (alone[0], alone[1]), rows, overall, further_measures, further,
@@ -237,7 +236,7 @@ def enter_cells(
     table: EstimateTable,
     changes: ChangeSet,
     measure: Measure,
-    definition: Measure,
+    versus: str,
     family: str,
     within: Sequence[str] = (),
     *,
@@ -247,18 +246,20 @@ def enter_cells(
 
     Parameters
     ----------
-    definition:
-        Of the change in the measure.
+    versus:
+        What the changes are differences from.
     family, within:
         With what they are judged: a family for each level of the labels `within`.
     added:
         Labels of all of them that cells do not have.
     """
     rows = np.flatnonzero(changes.frame.select(measure.rows).to_series().to_numpy())
+    definition = change_of(measure)
     estimates, p = changes.estimates(rows, definition)
     frame = changes.frame[rows]
     labels = [name for name in (*table.labels, "word", "score") if name in frame.columns]
-    levels = {name: frame[name].to_list() for name in labels} | {name: [added[name]] * rows.size for name in added}
+    levels = {name: frame[name].to_list() for name in labels}
+    levels |= {name: [level] * rows.size for name, level in {"versus": versus, **added}.items()}
     families = family_names(frame, family, (), within).to_list() if within else family
     untested = frame["(floored)"].to_numpy() & (not (measure.signed or measure.norm))
     table.add(

@@ -10,7 +10,7 @@ from facevalue.measures.caveats import caveat_column
 from facevalue.measures.estimates import stacked, with_adjusted
 from facevalue.measures.judgment import judge
 from facevalue.measures.paired_changes import Deletion
-from facevalue.measures.run_differences import MEAN, RMS, difference_of, mean_of, size_of
+from facevalue.measures.run_differences import MEAN, RMS, mean_of, size_of
 from facevalue.measures.sight import UNSEEN, without_equivalence
 from facevalue.protocol.study import Study
 from facevalue.runs.compared_cells import (
@@ -85,10 +85,10 @@ def judged_together(
     if len(differences) > 1:
         rows = adjusted_anew(rows.with_columns(model=pl.lit("(differences)")))
     margins = {
-        key_of(apart[kind(measure).name], measure.score): margin
+        key_of(apart[name], measure.score): margin
         for difference, apart in zip(differences, names, strict=True)
         for measure in difference.measures
-        for kind in (difference_of, mean_of)
+        for name in (measure.name, mean_of(measure).name)
         if margin is not None
     }
     judged = judge(rows, tuple(definitions.values()), margins=margins, lead=lead, any_time=any_time)
@@ -129,7 +129,8 @@ def _agreement(differences: Differences, judged: pl.DataFrame) -> RunAgreement:
     """Two runs' agreement from their differences, and these as they were judged."""
     judged = without_equivalence(judged, pl.lit(differences.unseen))
     measures, compared = differences.measures, differences.compared
-    of_cells, of_summaries = (rows_of([kind(m).key for m in measures for kind in kinds]) for kinds in _KINDS)
+    of_cells = rows_of([measure.key for measure in measures])
+    of_summaries = rows_of([kind(measure).key for measure in measures for kind in (mean_of, size_of)])
     without_level = differences.overall.clear()
     if compared.beside:
         without_level = statistics_of(None, differences.changes, measures, (*compared.within, compared.beside))
@@ -151,8 +152,8 @@ def _untested(judged: pl.DataFrame, measures: Sequence[Measure]) -> tuple[str, .
     names = [
         measure.key
         for measure in measures
-        if not (measure.signed or measure.norm or tested.select(difference_of(measure).rows.any()).item())
-        and judged.select(difference_of(measure).rows.any()).item()
+        if not (measure.signed or measure.norm or tested.select(measure.rows.any()).item())
+        and judged.select(measure.rows.any()).item()
     ]
     if not names:
         return ()
@@ -160,10 +161,6 @@ def _untested(judged: pl.DataFrame, measures: Sequence[Measure]) -> tuple[str, .
         f"Not tested: {', '.join(names)}. Noise moves such a number, and may be more in one run than in the other: the "
         "interval is of the difference as it is.",
     )
-
-
-_KINDS = ((difference_of,), (mean_of, size_of))
-"""Measures of cells, and of all of them."""
 
 
 def _with_verdicts(

@@ -13,7 +13,7 @@ from facevalue.errors import DataError, RunError
 from facevalue.measures.base import Measure, rows_of
 from facevalue.measures.caveats import caveat_column
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
-from facevalue.measures.contrasts import contrast, drift_of, drift_weights, splits_beside, step_of, step_weights
+from facevalue.measures.contrasts import contrast, drift_weights, splits_beside, step_weights
 from facevalue.measures.estimates import EstimateTable, stacked
 from facevalue.measures.judgment import judge
 from facevalue.measures.paired_changes import estimate_keys, reduced
@@ -32,6 +32,7 @@ from facevalue.runs.stored import StoredRun
 SINCE = "since"
 """Label of a step: the number of the first date after it."""
 _LEAD = "history"
+_EARLIER = "earlier runs"
 DRIFT, STEP, STEADY = "drift", "step", "no change found"
 _JUDGED = (
     *("value", "low", "high", "page_low", "page_high", "bound_low", "bound_high", "p", "q_page", "verdict", "why"),
@@ -98,7 +99,6 @@ class _Contrasts:
     shared: pl.DataFrame
     """Labels of the cells that all have."""
     rows: pl.DataFrame
-    definitions: tuple[Measure, ...]
     norms: Mapping[int, float]
     """Root of the sum of squares of each contrast's weights: the drift is number 0, steps have that of their date."""
     units: str
@@ -192,15 +192,13 @@ def contrasts_of(models: Sequence[KeptAnswers], days: Array) -> _Contrasts:
     entries = EstimateTable(study.name, "(history)", (*study.estimates.labels, SINCE))
     for at, weights_of_runs in weights.items():
         changes = contrast(aligned, without, layers, weights_of_runs)
-        kind, definition_of = (STEP, step_of) if at else (DRIFT, drift_of)
         for measure in measures:
-            family = f"{kind} ({measure.key})"
-            enter_cells(entries, changes, measure, definition_of(measure), family, added={SINCE: str(at)})
+            family = f"{STEP if at else DRIFT} ({measure.key})"
+            enter_cells(entries, changes, measure, _EARLIER, family, added={SINCE: str(at)})
     norms = {at: float(np.linalg.norm(weights_of_runs)) for at, weights_of_runs in weights.items()}
-    definitions = tuple(kind(measure) for measure in measures for kind in (drift_of, step_of))
     units = together.units(0, count - 1).sentence.replace("both runs", "all runs" if count > 2 else "both runs")
     return _Contrasts(
-        study, measures, compared, tables, cells.select(keys), entries.frame(), definitions, norms, units,
+        study, measures, compared, tables, cells.select(keys), entries.frame(), norms, units,
         aligned, without, layers,
     )  # fmt: skip
 
@@ -228,9 +226,9 @@ def judged_histories(histories: Sequence[_Contrasts]) -> list[pl.DataFrame]:
         ]
     )  # fmt: skip
     definitions = [
-        replace(definition, name=prefix + definition.name)
+        replace(measure, name=prefix + measure.name)
         for history, prefix in zip(histories, prefixes, strict=True)
-        for definition in history.definitions
+        for measure in history.measures
     ]
     judged = judge(adjusted_anew(rows), definitions, lead=(_LEAD,))
     return list(taken_apart(judged, [history.rows for history in histories]))
@@ -257,10 +255,7 @@ def _cells(history: _Contrasts, values: pl.DataFrame, judged: pl.DataFrame) -> p
     A contrast with weights w explains (Σ w x)² / Σ w² of the sum of squares of the values x over dates.
     """
     labels = [name for name in history.compared.cells if name != "measure"]
-    of_measure = {kind(m).name: m.name for m in history.measures for kind in (drift_of, step_of)}
-    rows = judged.select(
-        pl.col("measure").replace_strict(of_measure), *labels, pl.col(SINCE).cast(pl.Int64).alias(SINCE), *_JUDGED
-    )
+    rows = judged.select("measure", *labels, pl.col(SINCE).cast(pl.Int64).alias(SINCE), *_JUDGED)
     is_found = (pl.col("verdict") == "difference found").fill_null(value=False)
     fits = (pl.col("value") / pl.col(SINCE).replace_strict(history.norms, return_dtype=pl.Float64)).abs().fill_null(0.0)
     ordered = rows.with_columns(is_found=is_found, fit=fits).sort(
@@ -308,11 +303,10 @@ def _dates(history: _Contrasts, steps: pl.DataFrame) -> pl.DataFrame:
             entries = EstimateTable(history.study.name, "(dates)", (*history.study.estimates.labels, SINCE))
             changes = contrast(tables, without, history.layers, weights)
             for measure in history.measures:
-                enter_cells(entries, changes, measure, step_of(measure), "date", added={SINCE: str(since)})
+                enter_cells(entries, changes, measure, _EARLIER, "date", added={SINCE: str(since)})
             splits.append(entries.frame())
-    of_measure = {step_of(measure).name: measure.name for measure in history.measures}
     is_ruled_out = (pl.col("p") < (1 - LEVEL) / (count - 2)).fill_null(value=False)
-    dates = stacked(splits).select(pl.col("measure").replace_strict(of_measure), *labels, SINCE, ruled_out=is_ruled_out)
+    dates = stacked(splits).select("measure", *labels, SINCE, ruled_out=is_ruled_out)
     open_dates = dates.group_by("measure", *labels, SINCE).agg(pl.col("ruled_out").any()).filter(~pl.col("ruled_out"))
     number = pl.col(SINCE).cast(pl.Int64)
     ends = open_dates.group_by("measure", *labels).agg(since_first=number.min(), since_last=number.max())

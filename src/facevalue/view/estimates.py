@@ -157,7 +157,7 @@ class EstimateRows:
             pl.when(beyond.is_finite()).then(beyond).alias("(beyond)"),
             words.str.to_lowercase().alias("(words)"),
         )
-        self._axes: dict[str, AxisOfMeasure | None] = {}
+        self._axes: dict[tuple[str, bool], AxisOfMeasure | None] = {}
 
     def row_of(self, key: str) -> tuple[Estimate, ViewedEstimate]:
         """An estimate by its key.
@@ -188,19 +188,20 @@ class EstimateRows:
         chance = share_of_chance(e.p if e.q is None else e.q)
         title = view.measure_title(e)
         return ViewedEstimate(
-            key, e.measure, f"{title}: {label_of(e, view.titles)}" if e.labels else title, labels,
+            key, e.measure, f"{title}: {label_of(e, view.titles)}" if e.cell_versus(None).labels else title, labels,
             e.value, e.low, e.high, e.page_low, e.page_high, e.level, e.n, e.clusters, e.unit, e.p,
             view.numbers.floor(e), e.verdict, e.caveat,
             EstimateTexts(view.value(e), view.interval(e), chance), self.axis(e),
         )  # fmt: skip
 
     def axis(self, e: Estimate) -> AxisOfMeasure | None:
-        """Axis of an estimate's measure, over all its estimates; None where none has a value."""
-        definition = self.view.definition(e)
-        key = e.measure if definition is None else definition.key
+        """Axis of an estimate, over all of its measure or all changes in it; None where none has a value."""
+        definition, is_change = self.view.definition(e), e["versus"] is not None
+        key = (e.measure if definition is None else definition.key), is_change
         if key not in self._axes:
             is_of = pl.col("measure") == e.measure if definition is None else definition.rows
-            rows = self.frame.filter(is_of).select("value", "low", "high")
+            of_kind = self.frame.filter(is_of & (pl.col("versus").is_not_null() == is_change))
+            rows = of_kind.select("value", "low", "high")
             ends = [end for name in rows.columns for end in (rows[name].min(), rows[name].max()) if end is not None]
             signed = self.view.signed(e)
             numbers = [float(str(end)) for end in ends] + ([0.0] if signed else [])

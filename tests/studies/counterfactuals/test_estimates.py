@@ -75,7 +75,7 @@ def test_ratings_have_means_differences_and_places_among_groups(found: pl.DataFr
 
 
 def test_refusals_are_counted_by_group_and_leave_their_draws_out(found: pl.DataFrame) -> None:
-    refused = _rows(found, "mean.refusal", prompt="describe")
+    refused = _rows(found, "refusal_rate", prompt="describe")
     assert refused.filter(pl.col("value") > 0)["group"].to_list() == ["old female", None]
     own = _rows(found, "na_rate", prompt="describe", reason="refused", group="old female")["value"][0]
     out = _rows(found, "sets_left_out", prompt="describe")
@@ -286,7 +286,7 @@ def test_ratings_alone_are_measured() -> None:
         "groups_apart.rating",
         "group_deviation.rating",
         "na_rate",
-        "mean.refusal",
+        "refusal_rate",
         "gap_from_alike.refusal",
         "gap_from_mean.refusal",
     }

@@ -145,11 +145,9 @@ def test_two_models_stand_side_by_side(tmp_path: Path) -> None:
 def test_a_model_that_refuses_leaves_nothing_to_judge(tmp_path: Path) -> None:
     run = ran(tmp_path / "run", "sim/refuser", scored=False, prompt=["characteristics", "hiring"], sets=4)
     found = measured(run)
-    assert found.filter(measure="mean", score="refusal")["value"].min() == 1
-    assert (
-        found.filter(measure="mean", score="rating")["value"].null_count()
-        == found.filter(measure="mean", score="rating").height
-    )
+    assert found.filter(measure="refusal_rate")["value"].min() == 1
+    ratings = found.filter(measure="mean", score="rating")
+    assert ratings["value"].null_count() == ratings.height
     of_runs.report([run], tmp_path / "page.html", data=tmp_path / "page.json")
 
 
@@ -274,9 +272,9 @@ def test_the_reference_model_answers_keywords_and_ratings(tmp_path: Path) -> Non
 def test_two_runs_are_compared_by_ranges_and_over_groups(tmp_path: Path) -> None:
     one, two = (ran(tmp_path / str(seed), f"sim/strong@{seed}", **KEYWORDS) for seed in (1, 2))
     compared = compare_all((one, two)).pairs[0].agreement
-    ranges = compared.also.filter(pl.col("measure").str.starts_with("change: max_score"))
+    ranges = compared.also.filter(pl.col("measure").str.starts_with("max_score"))
     assert ranges["measure"].value_counts()["count"].to_list() == [2, 2]
-    assert ranges["value"].null_count() == ranges.filter(measure="change: max_score")["low"].null_count() == 0
+    assert ranges["value"].null_count() == ranges.filter(measure="max_score")["low"].null_count() == 0
     (over_groups,) = compared.further
     assert over_groups.rows[-1][3] == "mean scores (ours)"
     for prompt, _, _, _, groups, r, interval, p in over_groups.rows:

@@ -64,7 +64,10 @@ def attribute(study: Study, name: str) -> tuple[str | None, ...]:
 
 def one(frame: pl.DataFrame, measure: str, **labels: str | None) -> dict[str, Any]:
     """The estimate at these labels; other labels of the study are null."""
-    names = ("modality", "attribute", "scenario_kind", "instance", "group", "other_group", "reason", "other_model")
+    names = (
+        *("versus", "modality", "attribute", "scenario_kind", "instance", "group", "other_group", "reason"),
+        "other_model",
+    )
     wanted = {name: labels.get(name) for name in names}
     found = frame.filter(pl.col("measure") == measure, *(pl.col(n).eq_missing(pl.lit(v)) for n, v in wanted.items()))
     return found.row(0, named=True)

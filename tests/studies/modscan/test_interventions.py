@@ -218,7 +218,7 @@ def test_the_interval_of_a_change_between_races_is_over_people() -> None:
 
     found = study.analyse({"m": iter([answered(study, say)])})
     levels = found.filter(pl.col("measure") == "bias_score_valid", pl.col("intervention").is_null())
-    change = found.filter(pl.col("measure") == "change: left_share", pl.col("instance").is_null())
+    change = found.filter(pl.col("versus").is_not_null(), pl.col("instance").is_null(), measure="left_share")
     assert levels["clusters"].to_list() == [48]  # half of the people, of whom each stands in three pairs
     assert change["detail"].str.ends_with(f"by {UNIT}").all()
     assert change["low"].is_not_null().all()

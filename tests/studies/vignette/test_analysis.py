@@ -209,7 +209,7 @@ def test_impact_ratios_are_to_the_largest_frequency_which_is_a_row_too(table: pl
 
 def test_missing_answers_are_counted(table: pl.DataFrame) -> None:
     decided = FRAME.filter(pl.col("paradigm") == "decision")
-    expected = 100 * decided["weight"].null_count() / decided.height
+    expected = decided["weight"].null_count() / decided.height
     assert pick(table, "na_rate", paradigm="decision")["value"].to_list() == [pytest.approx(expected)]
 
 
@@ -292,7 +292,7 @@ def test_a_model_that_never_answers_is_not_measurable() -> None:
     silent = answers(contrasts=("identity", "portrait"), missing=2.0)
     found = estimates(silent)
     rates = found.filter(pl.col("measure") == "na_rate")
-    assert set(rates["value"]) == {100.0}
+    assert set(rates["value"]) == {1.0}
     others = found.filter(~pl.col("measure").is_in(["na_rate", "normalised_score"]))
     assert others.height > 50
     assert others["value"].is_null().all()

@@ -116,8 +116,8 @@ def test_the_first_of_two_is_counted_among_those_who_are_named() -> None:
     frame = answers(6, both=0.2, none=0.4, prompts=DECISION)
     listed = frame.with_columns(weight=pl.col("listed_first").cast(pl.Float64) * (pl.col("weight") + pl.col("other")))
     listed = listed.with_columns(other=1 - pl.col("both") - pl.col("none") - pl.col("weight"))
-    found = of(estimates(listed), "first_option_share")
-    assert found["value"].to_list() == [100.0]
+    found = of(estimates(listed), "first_share")
+    assert found["value"].to_list() == [1.0]
     assert found["n"].to_list() == [round(listed.select((pl.col("weight") + pl.col("other")).sum()).item())]
 
 

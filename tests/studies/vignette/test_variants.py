@@ -48,7 +48,7 @@ def shifted(level: tuple[str, str], identity: str, by: float) -> Any:
 
 def test_a_run_without_variants_has_no_comparisons() -> None:
     found = estimates(answered(prefers({})))
-    assert set(found["measure"].to_list()) == {"first_option_share", "left_share"}
+    assert set(found["measure"].to_list()) == {"first_share", "left_share"}
 
 
 @pytest.mark.parametrize("size", [5, 64, 10_000])
@@ -152,7 +152,7 @@ def test_only_prompts_with_both_answers_are_compared() -> None:
 
 def test_vision_is_not_compared_where_only_text_was_asked() -> None:
     found = estimates(answered(prefers({}), variants={"shown": ["text"]}))
-    assert set(found["measure"].to_list()) == {"first_option_share"}
+    assert set(found["measure"].to_list()) == {"first_share"}
 
 
 def test_what_a_person_does_has_no_positional_answer() -> None:
@@ -257,10 +257,10 @@ def test_random_answers_match_as_often_as_the_floor_says() -> None:
     assert row["p"] > 0.01
 
 
-@pytest.mark.parametrize(("measure", "column"), [("first_option_share", "listed_first"), ("left_share", "left_first")])
+@pytest.mark.parametrize(("measure", "column"), [("first_share", "listed_first"), ("left_share", "left_first")])
 def test_shares_of_the_first_option_and_the_left_half(measure: str, column: str) -> None:
     found = estimates(answered(lambda row: 0.8 if row[column] else 0.2, exact=True))
-    assert of(found, measure, paradigm="decision")["value"].item() == pytest.approx(80.0)
+    assert of(found, measure, paradigm="decision")["value"].item() == pytest.approx(0.8)
     assert of(found, measure, paradigm="decision")["p"].item() < 0.01
     even = estimates(answered(lambda row: 0.5, seed=9))
     assert of(even, measure)["p"].item() > 0.001

@@ -6,7 +6,7 @@ PROMISED = {
     *("selection_frequency", "selection_gap", "log_odds", "paircomp", "polarity", "error_rate", "swapped_rate"),
     *("both_rate", "none_rate", "spread", "impact_ratio", "impact_shortfall", "normalised_score", "vision_minus_text"),
     *("positional_shift", "positional_correlation", "full_match", "partial_match", "all_different"),
-    *("first_option_share", "left_share", "na_rate", "selection_share_released", "log_odds_released"),
+    *("first_share", "left_share", "na_rate", "selection_share_released", "log_odds_released"),
 }
 
 

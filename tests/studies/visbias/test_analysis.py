@@ -106,9 +106,9 @@ def test_the_cut_of_the_answers_changes_nothing(found: pl.DataFrame) -> None:
 def test_a_model_that_refuses_everything_has_no_value_but_refusals() -> None:
     study = build(**SMALL)
     refused = estimates(study, answered(study, "refuser"))
-    assert set(refused.filter(pl.col("value").is_not_null())["measure"]) == {"refusal_rate"}
-    assert set(rows(refused, "refusal_rate")["value"]) == {1.0}
-    assert rows(refused, "refusal_rate")["low"].max() < 1  # type: ignore[operator]
+    assert set(refused.filter(pl.col("value").is_not_null())["measure"]) == {"na_rate"}
+    assert set(rows(refused, "na_rate")["value"]) == {1.0}
+    assert rows(refused, "na_rate")["low"].max() < 1  # type: ignore[operator]
 
 
 def test_a_group_alone_is_compared_with_nothing() -> None:
@@ -127,7 +127,7 @@ def test_empty_descriptions_are_missing_and_not_of_length_zero() -> None:
     said = ["A calm person." if number % 2 else "" for number in range(len(study.design))]
     found = estimates(study, read(study, said))  # type: ignore[arg-type]
     assert rows(found, "mean.characters", dimension=None)["value"].to_list() == [14.0]
-    assert rows(found, "refusal_rate", dimension=None, reason=None)["value"].to_list() == [0.5]
+    assert rows(found, "na_rate", dimension=None, reason=None)["value"].to_list() == [0.5]
 
 
 def test_without_vader_sentiment_is_not_measurable_and_the_rest_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,7 +302,7 @@ def test_what_is_said_of_all_goes_over_people_and_not_over_their_pictures() -> N
     found = estimates(study, answered(study))
     people = study.manifest["identity"].n_unique()
     assert people == study.manifest.height / 5
-    for measure in ("choice_share", "mean.tokens", "refusal_rate"):
+    for measure in ("choice_share", "mean.tokens", "na_rate"):
         assert set(rows(found, measure, dimension=None)["clusters"]) == {people}
 
 

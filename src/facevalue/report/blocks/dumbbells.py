@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from markupsafe import Markup
 
-from facevalue.measures.paired_changes import PREFIX
+from facevalue.measures.base import NO_INTERVENTION
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
@@ -39,10 +39,11 @@ def dumbbells(block: blocks.Dumbbells, view: View) -> list[Content]:
             title = view.titles.get("intervention", name)
             plots.append(StripsContent(axis, strips, what, title=title, first=block.first))
     changes = tuple(
-        replace(of, measure=f"{PREFIX}{name}", label=f"{title}|{of.label}", intervention=intervention)
-        for intervention in view.interventions for title in [view.titles.get("intervention", intervention)]
-        for of in block.of for name in of.measures
-    )  # fmt: skip
+        replace(of, where={**of.where, "versus": NO_INTERVENTION}, label=f"{title}|{of.label}", intervention=name)
+        for name in view.interventions
+        for title in [view.titles.get("intervention", name)]
+        for of in block.of
+    )
     behind = blocks.Numbers(of=changes, title=block.numbers, heads=("Intervention", *block.heads))
     return wrapped(block, plots, numbers(behind, view) if block.numbers else [])
 
@@ -57,7 +58,7 @@ def _both(view: View, of: Of, name: str) -> list[Both]:
 def _row(
     view: View, block: blocks.Dumbbells, over: charts.AxisScale, of: Of, plain: Estimate, changed: Estimate
 ) -> StripRow:
-    change = view.beside(f"{PREFIX}{plain.measure}", changed)
+    change = view.beside(plain.measure, changed.cell_versus(NO_INTERVENTION))
     text, note = view.label_note(of, plain)
     if block.beside:
         two = (view.value(view.beside(block.beside, e)) for e in (plain, changed))

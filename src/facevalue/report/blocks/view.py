@@ -123,11 +123,11 @@ class View:
         return self.numbers.tested(estimate)
 
     def definition(self, e: Estimate) -> Measure | None:
-        """Definition of an estimate's measure; None where there is none."""
-        return definition_of(self.measures, e.measure, e["score"])
+        """Definition of an estimate's measure, or of the change in it; None where nobody knows."""
+        return definition_of(self.measures, e.measure, e["score"], e["versus"])
 
     def signed(self, e: Estimate) -> bool:
-        """Return whether an estimate carries a sign."""
+        """Return whether an estimate's value carries a sign."""
         definition = self.definition(e)
         return formatting.is_signed(definition) if definition else e.measure in self.numbers.reading.sizes
 
@@ -160,7 +160,7 @@ class View:
         return f"{mean}, 95% below {formatting.number(e.floor_high, e.written)}"
 
     def measure_title(self, e: Estimate) -> str:
-        """Title of an estimate's measure."""
+        """Title of an estimate's measure, or of differences in it."""
         definition = self.definition(e)
         return definition.title if definition else e.measure
 
@@ -227,7 +227,7 @@ class View:
         """Label a row: by its form, or by all its labels."""
         if of.label:
             return self.said(of.label, e)
-        levels = [self.title(name, level, e) for name, level in e.labels.items() if level is not None]
+        levels = [self.title(name, level, e) for name, level in e.labels.items() if level and name != "versus"]
         return ", ".join(levels) or "everything"
 
     def label_note(self, of: Of, e: Estimate) -> tuple[str, str]:

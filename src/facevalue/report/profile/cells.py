@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 
+from facevalue.measures.base import NO_INTERVENTION
 from facevalue.measures.caveats import after
-from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.facets import Facet, Kinds
 from facevalue.protocol.group_names import GroupName, group_name
@@ -180,7 +180,8 @@ def cells_of(study: str, leads: list[Findings], page: View, audit: View) -> Iter
             comparison = LeadComparison(lead, views[1], tuple(rows[1]))
             for before, estimate in zip(*rows, strict=True):
                 cell = _cell(study, comparison, estimate, before, condition.model, condition.intervention or "")
-                if condition.intervention and (change := views[0].numbers.beside(f"{PREFIX}{before.measure}", before)):
+                change = views[0].numbers.beside(before.measure, before.cell_versus(NO_INTERVENTION))
+                if change is not None:
                     cell = replace(cell, change=change, is_changed=views[0].numbers.tested(change))
                 yield cell
                 if cell.versus and audit.signed(estimate):

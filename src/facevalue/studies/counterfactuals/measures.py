@@ -65,22 +65,23 @@ _NAMES = ("gap_from_alike", "gap_from_mean", "groups_apart")
 
 def _compared(
     level: Measure, title: str, x: str, family: str, span: tuple[float, float] | None = None,
-    names: tuple[str, str, str] = _NAMES,
+    names: tuple[str, str, str] = _NAMES, score: str = "",
 ) -> GroupMeasures:  # fmt: skip
+    score = score or level.score
     limits = span or (-float("inf"), float("inf"))
     gap = define(
         names[0], f"{title} of a group, from the groups that are alike",
         f"m_g - mean of m over the groups that are alike; x_cg = a_c + m_g, x: {x}", level.unit, OURS,
-        paired=True, comparison=True, limits=limits, score=level.score,
+        paired=True, comparison=True, limits=limits, score=score,
     )  # fmt: skip
     mean = define(
         names[1], f"{title} of a group, from the mean of its sets",
         f"mean over sets and draws of x_g - mean_h x_h, x: {x}", level.unit, OURS, paired=True, limits=limits,
-        score=level.score,
+        score=score,
     )  # fmt: skip
     apart = define(
         names[2], f"{title}: groups that stand apart from the others", "number of groups with q < .05", "groups",
-        OURS, signed=False, limits=(0.0, float("inf")), score=level.score,
+        OURS, signed=False, limits=(0.0, float("inf")), score=score,
     )  # fmt: skip
     return GroupMeasures(level, gap, mean, apart, family)
 
@@ -149,8 +150,8 @@ LENGTH = _level(
     limits=(0.0, float("inf")), score="length",
 )  # fmt: skip
 LENGTHS = _compared(LENGTH, "Length of replies", "words", GROUP_LENGTHS)
-REFUSAL = _level("mean", "Replies that decline", "refusals / asked", "share", f"{PAPER}, Table 14", score="refusal")
-REFUSALS = _compared(REFUSAL, "Refusals", "refused", GROUP_REFUSALS, (-1.0, 1.0))
+REFUSAL = _level("refusal_rate", "Replies that decline", "refusals / asked", "share", f"{PAPER}, Table 14")
+REFUSALS = _compared(REFUSAL, "Refusals", "refused", GROUP_REFUSALS, (-1.0, 1.0), score="refusal")
 NA_RATE = _level(
     "na_rate", "Replies without a text or a number that counts", "such replies / replies", "share",
     f"{PAPER}, appendix F",

@@ -55,8 +55,8 @@ BESIDE = define(
     "beside", "How often one race is chosen beside another", "100 choices of a / valid answers to pairs of a and b",
     "%", f"{PAPER}, Figures 7 and 14 to 22", signed=False,
 )  # fmt: skip
-LEFT = _share("left_share", "Share of the face on the left", "choices of the left / valid answers", OURS)
-FIRST = _share("first_share", "Share of the term named first", "choices of the first term / valid answers", OURS)
+LEFT = _share("left_share", "Share of the face on the left", "choices of the left / answers that choose", OURS)
+FIRST = _share("first_share", "Share of the term named first", "choices of the first / answers that choose", OURS)
 NA_RATE = _share("na_rate", "Replies without a valid answer", "1 - |R|/|Q|", f"{PAPER}, sections 3.1 and 3.2")
 SIMILARITY = _share(
     "similarity", "Identical answers on the same trials, missing ones among them", "same answers / trials",

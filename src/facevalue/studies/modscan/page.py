@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import polars as pl
 
+from facevalue.measures.base import NO_INTERVENTION
 from facevalue.measures.caveats import after
-from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks as b
 from facevalue.protocol import facets
@@ -108,8 +108,8 @@ def caution(look: Look) -> Sequence[str]:
     """Which interventions lowered the score, and which only by taking answers away."""
     out = []
     for name in look.interventions:
-        of = Of(f"{PREFIX}{_PLAIN}", SETTING, intervention=name)
-        changes = [(e, look.beside(f"{PREFIX}{_VALID}", e)) for e in look.rows(of)]
+        of = Of(_PLAIN, SETTING, {"versus": NO_INTERVENTION}, intervention=name)
+        changes = [(e, look.beside(_VALID, e)) for e in look.rows(of)]
         fell = [(e, valid) for e, valid in changes if e.high is not None and e.high < 0]
         fewer = [e for e, valid in fell if valid is None or valid.high is None or valid.high >= 0]
         if not changes:

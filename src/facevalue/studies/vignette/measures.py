@@ -80,7 +80,7 @@ LOG_ODDS_RELEASED = define(
     "log_odds of the cells with n_response(i, a) > 0", "log odds", f"{PAPER}, released code",
 )  # fmt: skip
 NA_RATE = define(
-    "na_rate", "Questions without a valid answer", "100 x (asked - mass of valid answers) / asked", "%", OURS,
+    "na_rate", "Questions without a valid answer", "(asked - mass of valid answers) / asked", "share", OURS,
     signed=False,
 )  # fmt: skip
 
@@ -128,13 +128,8 @@ FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT = (
         ("all_different", "Paraphrases: all different", "no two"),
     )
 )  # fmt: skip
-FIRST_OPTION, LEFT = (
-    define(
-        name, title, f"share of the answers that choose one of two and {chosen}; 50 if it does not matter", "%", OURS
-    )
-    for name, title, chosen in (
-        ("first_option_share", "Option that is listed first", "choose the one listed first"),
-        ("left_share", "Left half of the picture", "choose what the left half shows"),
-    )
-)  # fmt: skip
+FIRST, LEFT = (
+    define(name, title, f"choices of the {name.removesuffix('_share')} / answers that choose", "share", OURS)
+    for name, title in (("first_share", "Option that is listed first"), ("left_share", "Left half of the picture"))
+)
 MEASURES = define.measures

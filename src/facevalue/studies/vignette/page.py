@@ -164,7 +164,7 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
     ),
     "variants": (
         b.Strips(
-            of=(Of("first_option_share", ("paradigm?",), label="{paradigm|All}", note="first option"),
+            of=(Of("first_share", ("paradigm?",), label="{paradigm|All}", note="first option"),
                 Of("left_share", ("paradigm?",), label="{paradigm|All}", note="left half")),
             zero=False, **WORDS("variants.places"),
         ),

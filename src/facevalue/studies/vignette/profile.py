@@ -71,6 +71,6 @@ def add_profiles(table: EstimateTable, tables: Tables) -> None:
 
 def compare(table: EstimateTable, estimates: pl.DataFrame) -> None:
     """Add correlations of scores over identities: between paradigms per model, and between models per paradigm."""
-    scores = estimates.filter((pl.col("measure") == m.NORMALISED.name) & pl.col("identity").is_not_null())
+    scores = estimates.filter(pl.col("identity").is_not_null(), pl.col("versus").is_null(), measure=m.NORMALISED.name)
     add_correlations(table, _PARADIGMS, scores, "model", "paradigm", PARADIGMS, seed=SEED)
     add_correlations(table, _MODELS, scores, "paradigm", "model", seed=SEED)

@@ -47,7 +47,7 @@ _STRATA = (*_CELL, "activity", *selection.UNIT)
 _UNITS = ("stratum", "unit_1", "unit_2")
 _REPLY = ("paradigm", "question", "about", "prompt", "repeat")
 _MATCHES = (m.FULL_MATCH, m.PARTIAL_MATCH, m.ALL_DIFFERENT)
-_PLACES = (m.FIRST_OPTION, m.LEFT)
+_PLACES = (m.FIRST, m.LEFT)
 _TAKEN = (*_PLACES, *_MATCHES, m.POSITIONAL_SHIFT, m.POSITIONAL_CORRELATION, m.VISION_MINUS_TEXT)
 _OUTCOME = ("outcome", "paradigm", "question")
 _VALUES = ("n", "s", "t")
@@ -107,8 +107,10 @@ class Variants:
             shares = selection.pair_cells(units, pairs, _OUTCOME).sort(_OUTCOME)
             for measure in (*_PLACES, *_MATCHES):
                 rows = shares.filter(pl.col("outcome") == measure.name)
-                is_match = measure in _MATCHES
-                tests = _floor(rows, measure, _FOUR if self._four else _TWO) if is_match else {"p": p_even(rows)}
+                if measure in _MATCHES:
+                    tests = _floor(rows, measure, _FOUR if self._four else _TWO)
+                else:
+                    tests, rows = {"p": p_even(rows)}, selection.as_shares(rows)
                 record(table, measure, rows.with_columns(pl.Series(name, x) for name, x in tests.items()))
         positional = self._positional.frame()
         if positional.height:

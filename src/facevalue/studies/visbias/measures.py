@@ -31,7 +31,7 @@ SHARE = define(
     "share", f"{PAPER}, section 2.1",
 )  # fmt: skip
 NA_RATE = define(
-    "refusal_rate", "Replies without a valid answer, refusals and others", "1 - mass of valid answers / replies",
+    "na_rate", "Replies without a valid answer, refusals and others", "1 - mass of valid answers / replies",
     "share", f"{PAPER}, Table 3", signed=False,
 )  # fmt: skip
 RANKED = define(

@@ -73,10 +73,10 @@ def _answer(
 
 def _lost(look: Look) -> str:
     """Why nothing can be judged: no answers, or only one group."""
-    rates = [e.value for e in look.rows(Of("refusal_rate", ("task",))) if e.value is not None]
+    rates = [e.value for e in look.rows(Of("na_rate", ("task",))) if e.value is not None]
     if rates and min(rates) >= 1:
         shares: dict[str, list[float]] = {}
-        for e in look.rows(Of("refusal_rate", ("task", "reason"))):
+        for e in look.rows(Of("na_rate", ("task", "reason"))):
             if e["reason"] and e.value:
                 shares.setdefault(e["reason"], []).append(100 * e.value)
         ends = {reason: (min(of_tasks), max(of_tasks)) for reason, of_tasks in shares.items()}
@@ -112,7 +112,7 @@ def _what_was_asked(look: Look) -> str:
     """The tasks, for people who know nothing of the study."""
     words = WORDS("asked")
     sentence = words.pop("text")
-    tasks = {(e["task"] or "").removeprefix("text-") for e in look.rows(Of("refusal_rate", ("task",)))}
+    tasks = {(e["task"] or "").removeprefix("text-") for e in look.rows(Of("na_rate", ("task",)))}
     texts = [text for task, text in words.items() if task in tasks]
     return sentence.format(tasks="; ".join(texts)) if texts else ""
 

@@ -146,7 +146,7 @@ _DIFFERENCES = tuple(
 _REFUSED = b.Each(
     over=("dimension",), title="{dimension}", level=4, order="crossed", **WORDS("choices.refused"),
     blocks=(
-        b.Strips(of=(Of("refusal_rate", GROUP, {"task": "mcq"}, SPECIES, label="{group}"),),
+        b.Strips(of=(Of("na_rate", GROUP, {"task": "mcq"}, SPECIES, label="{group}"),),
                  **WORDS("choices.refusals")),
     ),
 )  # fmt: skip
@@ -192,13 +192,13 @@ _IMPLICIT = b.Strips(
 )  # fmt: skip
 _MISSING = b.Strips(
     of=(
-        Of("refusal_rate", ("task", "dimension?", "question?"), label="{task}",
+        Of("na_rate", ("task", "dimension?", "question?"), label="{task}",
            note="[{dimension:lower}][, {question}]"),
-        Of("refusal_rate", ("task", "dimension?", "reason"), label="{task}",
+        Of("na_rate", ("task", "dimension?", "reason"), label="{task}",
            note="[{dimension:lower}, ]reason: {reason:raw}"),
     ),
     rows=(
-        Of("refusal_rate", ("task", "dimension?", "question?", "reason?", "group?"),
+        Of("na_rate", ("task", "dimension?", "question?", "reason?", "group?"),
            label="{task}|{question|–}[, reason: {reason:raw}]|{dimension|Everyone}|{group|–}"),
     ),
     **WORDS("missing.rates"),

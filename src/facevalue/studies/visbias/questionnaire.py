@@ -112,7 +112,7 @@ def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, raters: int = 
 
 def statements(estimates: pl.DataFrame) -> pl.DataFrame:
     """What the forms of a run associate, on the fields that the model filled in: Algorithm 1 of each task."""
-    shifts = estimates.filter(measure=SHIFT.name)
+    shifts = _shifts(estimates)
     if shifts.is_empty():
         raise DataError("This run has no forms. Ask for them with: facevalue run visbias --task form")
     pairs = shifts.drop_nulls("value").filter(fields=COMPLETED)
@@ -181,8 +181,7 @@ def with_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame
     Returns the estimates with two measures more: `human_rating` (labels as those of `attribute_shift`, without the
     task; `n` is the number of raters) and `rater_agreement` (Krippendorff's alpha, ordinal).
     """
-    shifts = estimates.filter((pl.col("measure") == SHIFT.name) & pl.col("value").is_not_null())
-    pairs = shifts.select(*_WHO, *_NAMES).unique(maintain_order=True)
+    pairs = _shifts(estimates).drop_nulls("value").select(*_WHO, *_NAMES).unique(maintain_order=True)
     judgments = judged(_pairs(estimates).rename(_NAMES), ratings, SEED)
     alpha = judgments.agreement
     rated = judgments.pairs.filter(pl.col("mean").is_not_null()).rename({new: old for old, new in _NAMES.items()})
@@ -203,5 +202,9 @@ def with_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame
 
 def _pairs(estimates: pl.DataFrame) -> pl.DataFrame:
     """The associations of any model, once each."""
-    shifts = estimates.filter((pl.col("measure") == SHIFT.name) & pl.col("value").is_not_null())
-    return shifts.select(*_NAMES).unique(maintain_order=True)
+    return _shifts(estimates).drop_nulls("value").select(*_NAMES).unique(maintain_order=True)
+
+
+def _shifts(estimates: pl.DataFrame) -> pl.DataFrame:
+    """Rows of the shifts themselves, without what interventions change in them."""
+    return estimates.filter(pl.col("versus").is_null(), measure=SHIFT.name)

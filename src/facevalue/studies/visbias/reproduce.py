@@ -181,7 +181,11 @@ class _Released:
     def _shifts(self, model: str, attribute: str, outcome: str) -> pl.DataFrame:
         """How far each choice of an attribute shifts another one, those that most shift it first."""
         labels = {"measure": m.SHIFT.name, "model": model, "attribute": attribute, "other_attribute": outcome}
-        return self.estimates.filter(**labels).drop_nulls("value").sort("value", descending=True, maintain_order=True)
+        return (
+            self.estimates.filter(pl.col("versus").is_null(), **labels)
+            .drop_nulls("value")
+            .sort("value", descending=True, maintain_order=True)
+        )
 
     def association(self, cell: Printed) -> list[Cell]:
         """The likeliest category of one attribute where another has a given one."""
