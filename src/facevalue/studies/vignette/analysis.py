@@ -189,13 +189,13 @@ def _preference(sums: Sums, by: Sequence[str]) -> Cells:
     return labels, replace(estimates, p=np.where(is_choice, score_p(even.value, even.size, even.df), np.nan))
 
 
-def _percent(measure: Measure, sums: str, by: tuple[str, ...], where: pl.Expr, **facts: Any) -> DeclaredShare:
-    """Declare shares in percent of the rows of a table of sums that count."""
-    return where, SumEstimand(measure, sums, by, factor=100.0, **{"requests": "requests", **facts})
+def _declare(measure: Measure, sums: str, by: tuple[str, ...], where: pl.Expr, **facts: Any) -> DeclaredShare:
+    """Declare shares, in percent unless stated otherwise, of the rows of a table of sums that count."""
+    return where, SumEstimand(measure, sums, by, **{"factor": 100.0, "requests": "requests", **facts})
 
 
-_chosen = partial(_percent, m.SELECTION, "selected", tested="even", estimator=_preference)
-_wrong = partial(_percent, m.ERROR, s="wrong")
+_chosen = partial(_declare, m.SELECTION, "selected", tested="even", estimator=_preference)
+_wrong = partial(_declare, m.ERROR, s="wrong")
 CELLS = (
     _chosen(_CELL, _HEATMAP, family="identity x activity"),
     # Who is chosen doing what, man or woman: the rows of Tables 15-19
@@ -211,12 +211,12 @@ RATES = (
     _wrong("pictures", (*_PART, "activity"), _FACTS & ~_QUESTION),
     _wrong("selected", (*_PART, "identity"), _FACTS & ~_QUESTION),
     *(
-        _percent(measure, "wrong", (*_PART, "question", *more), pl.col("outcome") == name)
+        _declare(measure, "wrong", (*_PART, "question", *more), pl.col("outcome") == name)
         for name, measure in m.OUTCOMES.items()
         for more in ((), ("identity",))
     ),
     *(
-        _percent(m.NA_RATE, "missing", ("paradigm", "dimension", "identity"), x, requests="")
+        _declare(m.NA_RATE, "missing", ("paradigm", "dimension", "identity"), x, requests="", factor=1.0)
         for x in (~_PEOPLE, _PEOPLE)
     ),
 )
