@@ -117,7 +117,10 @@ class Sums:
             {name: to_array(frame[name]) for name in numbers if frame[name].dtype.is_numeric()},
             {name: coded(frame[name])[1] for name in units},
             {name: coded(frame[name]) for name in labels},
-            *(_named(frame[name]) if name in units else () for name in PEOPLE[:2]),
+            *(
+                (() if frame[name].dtype.is_numeric() else coded(frame[name])[0]) if name in units else ()
+                for name in PEOPLE[:2]
+            ),
         )
 
     def counting(self, **numbers: Array) -> "Sums":
@@ -147,11 +150,6 @@ def coded(column: pl.Series) -> tuple[tuple[str, ...], Codes]:
         text = text.cast(pl.Enum(text.drop_nulls().unique(maintain_order=True)))
     assert isinstance(text.dtype, pl.Enum)
     return tuple(text.dtype.categories), text.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-
-
-def _named(units: pl.Series) -> tuple[str, ...]:
-    """What units are called; nothing where they are numbers."""
-    return () if units.dtype.is_numeric() else coded(units)[0]
 
 
 Cells = tuple[Mapping[str, Sequence[Level]], Inference]

@@ -19,6 +19,7 @@ ONE_SIDED, UPPER = 0.05, 0.01
 """Tails of an interval of a spread: below, where it decides between a difference and none; and above."""
 _FARTHEST = 64.0  # times the observed spread
 _BLOCK = 2**21  # elements of one matrix of draws: bounds the work space at 16 MB
+_MANY = 100  # faces from which numbers are drawn for scenarios in place of faces
 _QUANTILES = 1024  # of chi-squared, from which factors of the errors are drawn
 
 
@@ -190,12 +191,12 @@ class _OwnErrors:
         self._widening = np.sqrt(df / (2 * scipy.special.gammaincinv(df / 2, places[:, None])))
         self._by_group = [
             (
-                np.flatnonzero(group == g), np.where(is_common[g], 0.0, own_scale[g]),
+                _root(residuals[group == g]), np.where(is_common[g], 0.0, own_scale[g]),
                 np.where(is_common[g], common_scale[g], 0.0), n[g] > 0,
             )
             for g in range(groups)
         ]  # fmt: skip
-        self._residuals, self._groups = residuals, groups
+        self._root_of_all, self._groups = _root(residuals), groups
         self.cost = groups * (group.size + scores.shape[1])
 
     def draw(self, rng: np.random.Generator, draws: int) -> Array:
@@ -206,13 +207,18 @@ class _OwnErrors:
         return errors, np.broadcast_to(self._observed, errors.shape)
 
     def _errors(self, rng: np.random.Generator, draws: int) -> Array:
-        out = np.empty((draws, self._groups, self._residuals.shape[1]))
-        for g, (members, own_scale, common_scale, is_seen) in enumerate(self._by_group):
-            errors = rng.standard_normal((draws, members.size)) @ self._residuals[members] * own_scale
+        out = np.empty((draws, self._groups, self._observed.shape[2]))
+        for g, (root, own_scale, common_scale, is_seen) in enumerate(self._by_group):
+            errors = rng.standard_normal((draws, len(root))) @ root * own_scale
             if common_scale.any():
-                errors += rng.standard_normal((draws, len(self._residuals))) @ self._residuals * common_scale
+                errors += rng.standard_normal((draws, len(self._root_of_all))) @ self._root_of_all * common_scale
             out[:, g] = np.where(is_seen, errors, np.nan)
         return _centred(out) * self._widening[rng.integers(_QUANTILES, size=draws), None, :]
+
+
+def _root(residuals: Array) -> Array:
+    """Matrix by which normal numbers become sums of faces' residuals: of many faces, as many rows as scenarios."""
+    return residuals if len(residuals) <= max(_MANY, residuals.shape[1]) else np.linalg.qr(residuals).R
 
 
 def _floor_and_interval(

@@ -118,7 +118,7 @@ def judge(
     column["se"] = trusted_error(column["value"], column["se"])
     if any_time:
         level = single_look_level(level, df, column["clusters"])
-    effect = minimum_detectable(column["se"], np.where(df > 0, df, np.nan), level)
+    effect = minimum_detectable(column["se"], np.where(compared & (df > 0), df, np.nan), level)
     squared = out["measure"].is_in([m.name for m in measures if m.squared]).to_numpy()
     floor = column["floor"], column["floor_high"]
     effect = np.where(squared, unsigned.detectable(*floor, level), effect)
