@@ -89,10 +89,12 @@ class Course:
         code = pl.col("(unit)").hash(2 * run_number)
         timed = timed.filter(pl.col("at").is_not_null() & (code % self._cells.one_of == 0))
         question = [name for name in self._question if name in answers.columns]
-        asked, each = groups(np.zeros(timed.height, np.int64), *(level_codes(timed[name]) for name in question))
+        asked, first_rows = groups(np.zeros(timed.height, np.int64), *(level_codes(timed[name]) for name in question))
         cell, first = groups(level_codes(timed["(unit)"]), asked)
-        named = pl.struct(*(pl.col(name).cast(pl.String) for name in question), pl.lit(run_number).alias("(part)"))
-        names = timed[each].select(named.hash(1).cast(pl.String).cast(pl.Categorical)).to_series()
+        question_key = pl.struct(
+            *(pl.col(name).cast(pl.String) for name in question), pl.lit(run_number).alias("(part)")
+        )
+        names = timed[first_rows].select(question_key.hash(1).cast(pl.String).cast(pl.Categorical)).to_series()
         cells = timed[first].select(code.alias("unit"), names[asked[first]].alias("question"))
         for name, outcome in self._outcomes.items():
             mass = pl.lit(1.0) if name == _MISSING else pl.col("mass").cast(pl.Float64)
@@ -234,9 +236,9 @@ def _waves(units: _Units) -> tuple[Estimates, np.ndarray]:
 def _entered(
     value: float, low: float, high: float, units: _Units, method: str, se: float, p: float
 ) -> tuple[Estimates, Array]:
-    how = np.array([method], dtype=object), np.array([se])
-    many = np.array([units.n]), np.array([units.time.size])
-    return Estimates(np.array([value]), np.array([low]), np.array([high]), *many, *how), np.array([p])
+    methods = np.array([method], dtype=object), np.array([se])
+    counts = np.array([units.n]), np.array([units.time.size])
+    return Estimates(np.array([value]), np.array([low]), np.array([high]), *counts, *methods), np.array([p])
 
 
 def _nothing(reason: str) -> tuple[Estimates, np.ndarray]:

@@ -5,7 +5,6 @@ Equations of StylisticBias, sections 4.4 and 5.1, and the tests of Table 11.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -120,21 +119,6 @@ def spreads(
     return Spreads(value, np.minimum(*lows), np.maximum(*highs), floor, np.full(value.shape, 1 / (1 + most_draws)))
 
 
-class _Noise(Protocol):
-    """Deviations of the groups' means that show what would be seen of groups that don't differ."""
-
-    cost: int
-    """Elements of one draw."""
-
-    def draw(self, rng: np.random.Generator, draws: int) -> Array:
-        """Deviations of so many draws, shape (draws, groups, scenarios)."""
-        ...
-
-    def with_differences(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array]:
-        """The same, and what is added for each observed difference that there is supposed to be."""
-        ...
-
-
 class _DealtLabels:
     """Noise of labels that are dealt out anew."""
 
@@ -222,7 +206,12 @@ def _root(residuals: Array) -> Array:
 
 
 def _floor_and_interval(
-    noise: _Noise, observed: Array, value: Array, rng: np.random.Generator, resamples: int, most_draws: int
+    noise: _DealtLabels | _OwnErrors,
+    observed: Array,
+    value: Array,
+    rng: np.random.Generator,
+    resamples: int,
+    most_draws: int,
 ) -> tuple[Floor, Array, Array]:
     """Floor and interval of spreads and their mean beside one kind of noise; parameters as in `spreads`."""
     sizes = _spread(observed)

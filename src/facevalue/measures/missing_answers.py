@@ -242,19 +242,19 @@ class _Excess:
         inside, _ = groups(block, column)
         share, first = groups(inside, group)
         sums = ((inside, replies), (inside, missing), (share, replies))
-        total, lost, of_group = (np.bincount(by, x)[by] for by, x in sums)
-        short, apart = missing - replies * lost / total, of_group * (total - of_group) / total
+        total, missing_total, of_group = (np.bincount(by, x)[by] for by, x in sums)
+        shortfall, products = missing - replies * missing_total / total, of_group * (total - of_group) / total
         row, of_row = groups(unit, group)
         excess, pair = np.zeros((2, of_row.size, len(prompts)))
-        excess[row, column], pair[row, column] = short, np.where(block > 0, apart, 0.0)
+        excess[row, column], pair[row, column] = shortfall, np.where(block > 0, products, 0.0)
         weight = np.zeros((len(names), len(prompts)))
-        np.add.at(weight, (group[first], column[first]), apart[first])
+        np.add.at(weight, (group[first], column[first]), products[first])
         asked = np.bincount(column, replies, len(prompts))
         if len(prompts) > 1:
             prompts = [*prompts, None]
             excess, pair, weight = (np.append(x, x.sum(axis=1, keepdims=True), axis=1) for x in (excess, pair, weight))
             asked = np.append(asked, asked.sum())
-        numbers = {"excess": short, "group_replies": of_group, "total": total}
+        numbers = {"excess": shortfall, "group_replies": of_group, "total": total}
         return cls(
             cells.with_columns(**{name: pl.Series(x) for name, x in numbers.items()}),
             cells["dimension"][0] if cells.height else "", reason, names, prompts, excess, pair, weight,
