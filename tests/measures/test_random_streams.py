@@ -13,7 +13,7 @@ from facevalue.measures import selection
 from facevalue.measures.drift import AT_ONCE, Course
 from facevalue.measures.missing_answers import MissingAnswers
 from facevalue.measures.missing_by import Grouped, MissingBy
-from facevalue.measures.sum_table import SumTable
+from facevalue.measures.sum_table import UnitTable
 
 seeds = st.integers(0, 2**32 - 1)
 START = datetime(2026, 1, 5, tzinfo=UTC)
@@ -101,13 +101,12 @@ def test_probabilities_that_all_came_at_one_time_say_nothing_of_drift() -> None:
 @given(seed=seeds, most=st.integers(2, 40))
 def test_which_units_are_left_out_of_a_table_of_too_many_does_not_depend_on_chunks(seed: int, most: int) -> None:
     rng = np.random.default_rng(seed)
-    rows = pl.DataFrame({"unit": rng.integers(0, 2**63, 200, dtype=np.uint64), "n": rng.random(200)})
+    rows = pl.DataFrame({"unit": rng.integers(0, 2**63, 200, dtype=np.uint64), "n": rng.random(200), "question": "a"})
 
     def table(chunks: list[pl.DataFrame]) -> tuple[pl.DataFrame, int]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("facevalue.measures.sum_table.MOST", most)
-            patch.setattr("facevalue.measures.sum_table.PILE", 10)
-            sums = SumTable(["unit"], ["n"], thinned=True)
+            sums = UnitTable(["question"], ["n"])
             for chunk in chunks:
                 sums.add(chunk)
             return sums.frame(), sums.one_of

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from facevalue.measures.sum_table import SumTable
+from facevalue.measures.sum_table import SumTable, UnitTable
 
 
 def rows(start: int) -> pl.DataFrame:
@@ -13,24 +13,38 @@ def rows(start: int) -> pl.DataFrame:
     return pl.DataFrame({"answer": answers, "unit": pl.Series(units, dtype=pl.UInt64), "n": [1.0] * 20})
 
 
-@pytest.mark.parametrize("thinned", [True, False])
+def expected() -> pl.DataFrame:
+    plain = pl.concat([rows(start).with_columns(pl.col("answer").cast(pl.String)) for start in range(10)])
+    return plain.group_by("answer", "unit").agg(pl.col("n").sum()).sort("answer", "unit")
+
+
 @pytest.mark.parametrize("pile", [1, 30, 1000])
-def test_sums_do_not_depend_on_how_many_rows_pile_up(monkeypatch: pytest.MonkeyPatch, pile: int, thinned: bool) -> None:
+def test_sums_do_not_depend_on_how_many_rows_pile_up(monkeypatch: pytest.MonkeyPatch, pile: int) -> None:
     monkeypatch.setattr("facevalue.measures.sum_table.PILE", pile)
-    table = SumTable(["answer", "unit"], ["n"], thinned=thinned)
+    table = SumTable(["answer", "unit"], ["n"])
     for start in range(10):
         table.add(rows(start))
-    plain = pl.concat([rows(start).with_columns(pl.col("answer").cast(pl.String)) for start in range(10)])
-    expected = plain.group_by("answer", "unit").agg(pl.col("n").sum()).sort("answer", "unit")
-    assert table.frame().sort("answer", "unit").equals(expected)
-    assert table.one_of == 1
+    assert table.frame().sort("answer", "unit").equals(expected())
 
 
-def test_only_a_table_of_more_cells_than_are_kept_loses_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    for most, whole in ((7, True), (6, False)):
-        monkeypatch.setattr("facevalue.measures.sum_table.MOST", most)
-        table = SumTable(["answer", "unit"], ["n"], thinned=True)
-        for start in range(10):
-            table.add(rows(start))
-        assert (table.frame().height == 7) is whole
-        assert (table.one_of == 1) is whole
+@pytest.mark.parametrize(("most", "one_of"), [(1000, 1), (7, 1), (6, 2), (2, 4)])
+@pytest.mark.parametrize("order", [range(10), range(9, -1, -1)])
+def test_units_are_left_out_where_there_are_too_many(
+    monkeypatch: pytest.MonkeyPatch, most: int, one_of: int, order: range
+) -> None:
+    monkeypatch.setattr("facevalue.measures.sum_table.MOST", most)
+    table = UnitTable(["answer"], ["n"])
+    for start in order:
+        table.add(rows(start))
+    frame = table.frame().with_columns(pl.col("answer").cast(pl.String))
+    assert table.one_of == one_of
+    assert frame.equals(expected().filter(pl.col("unit") % one_of == 0))
+    assert table.frame().height == frame.height
+
+
+def test_units_of_null_labels_come_last() -> None:
+    table = UnitTable(["answer"], ["n"])
+    table.add(rows(0).with_columns(answer=pl.lit(None, pl.String)))
+    table.add(rows(0))
+    assert table.frame()["answer"].unique(maintain_order=True).to_list() == ["no", "yes", None]
+    assert UnitTable(["answer"], ["n"]).frame().is_empty()

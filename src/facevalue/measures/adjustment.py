@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from facevalue.errors import UnknownNameError
 from facevalue.measures.cluster_bootstrap import Array
@@ -50,13 +49,14 @@ def adjust(p: Array, method: str) -> Array:
         raise ValueError("p-values lie between 0 and 1.")
     if values.size == 0:
         return out
+    order, rank = np.argsort(values, kind="stable"), np.arange(1, values.size + 1)
     if method == "holm":
-        order = np.argsort(values, kind="stable")
-        steps = np.maximum.accumulate(values[order] * np.arange(values.size, 0, -1))
-        adjusted = np.empty_like(values)
-        adjusted[order] = np.minimum(steps, 1.0)
+        steps = np.maximum.accumulate(values[order] * rank[::-1])
     else:
-        adjusted = scipy.stats.false_discovery_control(values, method="bh" if method == "bh" else "by")
+        factor = values.size / rank * (1.0 if method == "bh" else (1 / rank).sum())
+        steps = np.minimum.accumulate((values[order] * factor)[::-1])[::-1]
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(steps, 1.0)
     out[tested] = adjusted
     return out
 

@@ -135,9 +135,7 @@ def means(
     quick = only_values()
     p = None
     if level or quick:
-        spread = (
-            np.full(se.shape, np.nan) if quick else scipy.stats.t.ppf(0.5 + LEVEL / 2, np.maximum(groups - 1, 1)) * se
-        )
+        spread = (np.nan if quick else scipy.special.stdtrit(np.maximum(groups - 1, 1), 0.5 + LEVEL / 2)) * se
         low, high = value - spread, value + spread
     else:
         low, high, p = t_test(value, se, groups)
@@ -177,7 +175,7 @@ def means(
 def t_test(value: Array, se: Array, groups: npt.NDArray[np.int64]) -> tuple[Array, Array, Array]:
     """Interval and two-sided p-value by t with `groups` - 1 degrees of freedom: low, high, p."""
     df = np.maximum(groups - 1, 1)
-    spread = scipy.stats.t.ppf(0.5 + LEVEL / 2, df) * se
+    spread = scipy.special.stdtrit(df, 0.5 + LEVEL / 2) * se
     with np.errstate(invalid="ignore", divide="ignore"):
         return value - spread, value + spread, np.asarray(2 * scipy.special.stdtr(df, -np.abs(value / se)))
 
@@ -263,7 +261,7 @@ def jackknife(sums: Array, counts: Array, statistic: Statistic) -> tuple[Array, 
     squares = ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         se = np.sqrt(squares * (size - 1) / size)
-    spread = scipy.stats.t.ppf(0.5 + LEVEL / 2, size - 1) * se
+    spread = scipy.special.stdtrit(size - 1, 0.5 + LEVEL / 2) * se
     return value, np.maximum(value - spread, 0.0), value + spread, se
 
 

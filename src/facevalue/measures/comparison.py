@@ -187,8 +187,8 @@ def t_interval(samples: Sequence[Part]) -> Interval:
 def _student(value: Array, se: Array, df: Array) -> Interval:
     with np.errstate(invalid="ignore", divide="ignore"):
         t = np.where(se > 0, value / se, np.nan)
-        spread = np.where(se > 0, scipy.stats.t.ppf(0.5 + LEVEL / 2, df) * se, np.nan)
-    return Interval(value - spread, value + spread, np.asarray(2 * scipy.stats.t.sf(np.abs(t), df)))
+        spread = np.where(se > 0, scipy.special.stdtrit(df, 0.5 + LEVEL / 2) * se, np.nan)
+    return Interval(value - spread, value + spread, np.asarray(2 * scipy.special.stdtr(df, -np.abs(t))))
 
 
 def resampled(sums: Array, counts: Array, weights: Array) -> tuple[Array, Array]:

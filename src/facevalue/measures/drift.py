@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import scipy
 
@@ -11,7 +12,8 @@ from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
-from facevalue.measures.sum_table import PART, SumTable
+from facevalue.measures.shares import groups, level_codes
+from facevalue.measures.sum_table import PART, UnitTable
 from facevalue.measures.uncertainty import Estimates
 
 DRIFT = Measure(
@@ -48,6 +50,7 @@ UNTIMED = "these answers had been recorded before, and when each was given is no
 """Why nothing can be said."""
 _WAVES, _UNITS_EACH = 6, 4
 """Cosines that answers are fitted by, and units that there are for each at least."""
+_DECIMALS = 12  # of a time from 0 to 1: what differs by rounding alone is one time
 _UPPER = 0.99
 """Of the interval of a wavering, which is never below zero: below it ends where its test does."""
 _SUMS = ("n", "mass", "answer", "time")
@@ -70,26 +73,30 @@ class Course:
     def __init__(self, outcomes: Mapping[str, pl.Expr], question: Sequence[str]) -> None:
         self._outcomes = {**outcomes, UNANSWERED: 1 - pl.col("mass").fill_null(0.0)}
         self._question = list(question)
-        self._cells = SumTable(["outcome", "question", "unit"], _SUMS, thinned=True)
+        self._cells = UnitTable(["outcome", "question"], _SUMS)
 
     def take(self, answers: pl.DataFrame, unit: pl.Series, run_number: int = 0) -> None:
         """Take a chunk of answers with the column `at`, and the unit of each, of one of several parts of a run."""
-        question = [pl.col(name).cast(pl.String) for name in self._question if name in answers.columns]
-        keyed = answers.with_columns(
-            unit.hash(2 * run_number).alias("unit"),
-            pl.struct(*question, pl.lit(run_number).alias("(part)")).hash(1).alias("question"),
-            pl.col("at").cast(pl.Int64).cast(pl.Float64).alias("at"),
-        ).filter(pl.col("at").is_not_null())
+        timed = answers.with_columns(unit.alias("(unit)"), pl.col("at").cast(pl.Int64).cast(pl.Float64))
+        code = pl.col("(unit)").hash(2 * run_number)
+        timed = timed.filter(pl.col("at").is_not_null() & (code % self._cells.one_of == 0))
+        question = [name for name in self._question if name in answers.columns]
+        asked, first_rows = groups(np.zeros(timed.height, np.int64), *(level_codes(timed[name]) for name in question))
+        cell, first = groups(level_codes(timed["(unit)"]), asked)
+        question_key = pl.struct(
+            *(pl.col(name).cast(pl.String) for name in question), pl.lit(run_number).alias("(part)")
+        )
+        names = timed[first_rows].select(question_key.hash(1).cast(pl.String).cast(pl.Categorical)).to_series()
+        cells = timed[first].select(code.alias("unit"), names[asked[first]].alias("question"))
         for name, outcome in self._outcomes.items():
-            counted = pl.lit(1.0) if name == UNANSWERED else pl.col("mass")
-            rows = keyed.select("unit", "question", "at", outcome.cast(pl.Float64).alias("y"), counted.alias("m"))
-            rows = rows.filter(pl.col("y").is_not_null() & (pl.col("m") > 0))
-            self._cells.add(
-                rows.select(
-                    "unit", "question", pl.lit(name).alias("outcome"), n=pl.lit(1.0), mass="m",
-                    answer=pl.col("m") * pl.col("y"), time="at",
-                )
-            )  # fmt: skip
+            mass = pl.lit(1.0) if name == UNANSWERED else pl.col("mass").cast(pl.Float64)
+            rows = timed.select(outcome.cast(pl.Float64).alias("y"), mass.alias("m"), "at")
+            y, m, at = (rows[column].to_numpy() for column in ("y", "m", "at"))
+            valid = np.isfinite(y) & (m > 0)
+            y, m = np.where(valid, y, 0.0), np.where(valid, m, 0.0)
+            sums = dict(zip(_SUMS, (valid, m, m * y, valid * at), strict=True))
+            columns = {column: pl.Series(np.bincount(cell, x)) for column, x in sums.items()}
+            self._cells.add(cells.with_columns(outcome=pl.lit(name), **columns).filter(pl.col("n") > 0))
 
     def estimates(self, study: str, model: str) -> pl.DataFrame:
         """Drift and wavering of each outcome and of missing answers."""
@@ -130,31 +137,29 @@ def _by_unit(cells: pl.DataFrame) -> _Units | str:
     x_u = Σ m (t - t̄_q) / Σ m with the means of the question over all units. f: the units, less what the means of
     questions take up (for units that were all asked the same questions, one).
     """
-    when = cells.with_columns(pl.col("time") / pl.col("n"), y=pl.col("answer") / pl.col("mass"))
-    clock = when.group_by("time").agg(pl.col("n").sum()).sort("time")
-    clock = clock.with_columns(t=(pl.col("n").cum_sum() - pl.col("n") / 2) / pl.col("n").sum())
-    if clock.height < 2:
+    n, mass = cells["n"].to_numpy(), cells["mass"].to_numpy()
+    when, at = np.unique(cells["time"].to_numpy() / n, return_inverse=True)
+    if when.size < 2:
         return AT_ONCE
-    when = when.join(clock.select("time", "t"), on="time", maintain_order="left")
-    share = pl.col("mass") / pl.col("mass").sum().over("question")
-    centred = when.with_columns(
-        *((pl.col(c) - (share * pl.col(c)).sum().over("question")).alias(c) for c in ("t", "y")),
-        share=share,
-        clock=pl.col("t"),
-    )
-    weight = pl.col("mass") / pl.col("mass").sum()
-    units = centred.group_by("unit", maintain_order=True).agg(
-        x=(weight * pl.col("t")).sum(),
-        clock=(weight * pl.col("clock")).sum(),
-        r=(weight * pl.col("y")).sum(),
-        taken=(weight * pl.col("share")).sum(),
-        n=pl.col("n").sum(),
-    )
-    x, r = units["x"].to_numpy(), units["r"].to_numpy()
-    free = float((1 - units["taken"]).sum())
+    come = np.bincount(at, n)
+    clock = ((np.cumsum(come) - come / 2) / come.sum())[at]
+    unit = level_codes(cells["unit"].rank("dense")) - 1
+    question = level_codes(cells["question"])
+    share, weight = (mass / _sums(by, mass)[by] for by in (question, unit))
+
+    def centred(values: Array) -> Array:
+        """Mean over a unit's answers of what they differ by from the means of their questions."""
+        return _sums(unit, weight * (values - _sums(question, share * values)[question]))
+
+    x, r = centred(clock), centred(cells["answer"].to_numpy() / mass)
+    free = float((1 - _sums(unit, weight * share)).sum())
     if free < 2 or float(x @ x) < 1e-12:
-        return f"{FEW}: {units.height:,}"
-    return _Units(x, r, units["clock"].to_numpy(), free, int(units["n"].sum()))
+        return f"{FEW}: {x.size:,}"
+    return _Units(x, r, _sums(unit, weight * clock), free, int(n.sum()))
+
+
+def _sums(by: npt.NDArray[np.int64], values: Array) -> Array:
+    return np.bincount(by, values).astype(np.float64, copy=False)
 
 
 def _slope(units: _Units) -> tuple[Estimates, np.ndarray]:
@@ -176,14 +181,10 @@ def _slope(units: _Units) -> tuple[Estimates, np.ndarray]:
     if squares < 1e-24 * x.size:
         return _nothing(ALIKE)
     se = float(np.sqrt(squares / free / total))
-    reach = float(scipy.stats.t.ppf(0.5 + LEVEL / 2, free)) * se
-    estimates = Estimates(
-        np.array([value]), np.array([value - reach]), np.array([value + reach]),
-        np.array([units.n]), np.array([x.size]),
-        np.array([_LINE], dtype=object), np.array([se]),
-    )  # fmt: skip
-    estimates.value.clip(-1.0, 1.0, out=estimates.value)  # as its interval is: of few answers a line leads beyond
-    return estimates, np.array([2 * scipy.stats.t.sf(abs(value) / se, free)])
+    reach = float(scipy.special.stdtrit(free, 0.5 + LEVEL / 2)) * se
+    p = float(2 * scipy.special.stdtr(free, -abs(value) / se))
+    limits = value - reach, value + reach
+    return _entered(np.clip(value, -1.0, 1.0), *limits, units, _LINE, se, p)  # a line through few answers leads beyond
 
 
 def _waves(units: _Units) -> tuple[Estimates, np.ndarray]:
@@ -203,7 +204,7 @@ def _waves(units: _Units) -> tuple[Estimates, np.ndarray]:
     if many < 2:
         return _nothing(f"{FEW}: {units.clock.size:,}")
     size = units.clock.size
-    places = scipy.stats.rankdata(units.clock) / size
+    places = pl.Series(units.clock.round(_DECIMALS)).rank().to_numpy() / size
     waves = np.cos(np.pi * np.arange(1, many + 1) * (places[:, None] - 0.5 / size))
     waves, r = waves - waves.mean(axis=0), units.answer - units.answer.mean()
     fit = waves @ np.linalg.lstsq(waves, r, rcond=None)[0]
@@ -212,18 +213,22 @@ def _waves(units: _Units) -> tuple[Estimates, np.ndarray]:
     if rest < 1e-24:
         return _nothing(ALIKE)
     f = float(fit @ fit) / many / rest
-    p = float(scipy.stats.f.sf(f, many, free))
+    p = float(scipy.special.fdtrc(many, free, f))
     low, high = (
-        0.0 if scipy.stats.f.cdf(f, many, free) <= share else float(scipy.special.ncfdtrinc(many, free, share, f))
+        0.0 if scipy.special.fdtr(many, free, f) <= share else float(scipy.special.ncfdtrinc(many, free, share, f))
         for share in (LEVEL, 1 - _UPPER)
     )
     value = max(f - 1, 0.0) * many
     value, low, high = (min(float(np.sqrt(x * rest / size)), 1.0) for x in (value, low, max(high, value)))
-    estimates = Estimates(
-        np.array([value]), np.array([low]), np.array([high]), np.array([units.n]), np.array([size]),
-        np.array([_NONCENTRAL], dtype=object), np.array([np.nan]),
-    )  # fmt: skip
-    return estimates, np.array([p])
+    return _entered(value, low, high, units, _NONCENTRAL, np.nan, p)
+
+
+def _entered(
+    value: float, low: float, high: float, units: _Units, method: str, se: float, p: float
+) -> tuple[Estimates, Array]:
+    methods = np.array([method], dtype=object), np.array([se])
+    counts = np.array([units.n]), np.array([units.time.size])
+    return Estimates(np.array([value]), np.array([low]), np.array([high]), *counts, *methods), np.array([p])
 
 
 def _nothing(reason: str) -> tuple[Estimates, np.ndarray]:

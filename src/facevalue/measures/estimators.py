@@ -68,7 +68,10 @@ class Sums:
             {name: to_array(frame[name]) for name in numbers if frame[name].dtype.is_numeric()},
             {name: coded(frame[name])[1] for name in units},
             {name: coded(frame[name]) for name in labels},
-            *(_named(frame[name]) if name in units else () for name in PEOPLE[:2]),
+            *(
+                (() if frame[name].dtype.is_numeric() else coded(frame[name])[0]) if name in units else ()
+                for name in PEOPLE[:2]
+            ),
         )
 
     def counting(self, **numbers: Array) -> "Sums":

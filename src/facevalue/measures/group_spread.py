@@ -5,7 +5,6 @@ Equations of StylisticBias, sections 4.4 and 5.1, and the tests of Table 11.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ ONE_SIDED, UPPER = 0.05, 0.01
 """Tails of an interval of a spread: below, where it decides between a difference and none; and above."""
 _FARTHEST = 64.0  # times the observed spread
 _BLOCK = 2**21  # elements of one matrix of draws: bounds the work space at 16 MB
+_MANY = 100  # faces from which numbers are drawn for scenarios in place of faces
 _QUANTILES = 1024  # of chi-squared, from which factors of the errors are drawn
 
 
@@ -120,21 +120,6 @@ def spreads(
     return Spreads(value, np.minimum(*lows), np.maximum(*highs), floor, np.full(value.shape, 1 / (1 + most_draws)))
 
 
-class _Noise(Protocol):
-    """Deviations of the groups' means that show what would be seen of groups that don't differ."""
-
-    cost: int
-    """Elements of one draw."""
-
-    def draw(self, rng: np.random.Generator, draws: int) -> Array:
-        """Deviations of so many draws, shape (draws, groups, scenarios)."""
-        ...
-
-    def with_differences(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array]:
-        """The same, and what is added for each observed difference that there is supposed to be."""
-        ...
-
-
 class _DealtLabels:
     """Noise of labels that are dealt out anew."""
 
@@ -191,12 +176,12 @@ class _OwnErrors:
         self._widening = np.sqrt(df / (2 * scipy.special.gammaincinv(df / 2, places[:, None])))
         self._by_group = [
             (
-                np.flatnonzero(group == g), np.where(is_common[g], 0.0, own_scale[g]),
+                _root(residuals[group == g]), np.where(is_common[g], 0.0, own_scale[g]),
                 np.where(is_common[g], common_scale[g], 0.0), n[g] > 0,
             )
             for g in range(groups)
         ]  # fmt: skip
-        self._residuals, self._groups = residuals, groups
+        self._root_of_all, self._groups = _root(residuals), groups
         self.cost = groups * (group.size + scores.shape[1])
 
     def draw(self, rng: np.random.Generator, draws: int) -> Array:
@@ -207,17 +192,27 @@ class _OwnErrors:
         return errors, np.broadcast_to(self._observed, errors.shape)
 
     def _errors(self, rng: np.random.Generator, draws: int) -> Array:
-        out = np.empty((draws, self._groups, self._residuals.shape[1]))
-        for g, (members, own_scale, common_scale, is_seen) in enumerate(self._by_group):
-            errors = rng.standard_normal((draws, members.size)) @ self._residuals[members] * own_scale
+        out = np.empty((draws, self._groups, self._observed.shape[2]))
+        for g, (root, own_scale, common_scale, is_seen) in enumerate(self._by_group):
+            errors = rng.standard_normal((draws, len(root))) @ root * own_scale
             if common_scale.any():
-                errors += rng.standard_normal((draws, len(self._residuals))) @ self._residuals * common_scale
+                errors += rng.standard_normal((draws, len(self._root_of_all))) @ self._root_of_all * common_scale
             out[:, g] = np.where(is_seen, errors, np.nan)
         return _centred(out) * self._widening[rng.integers(_QUANTILES, size=draws), None, :]
 
 
+def _root(residuals: Array) -> Array:
+    """Matrix by which normal numbers become sums of faces' residuals: of many faces, as many rows as scenarios."""
+    return residuals if len(residuals) <= max(_MANY, residuals.shape[1]) else np.linalg.qr(residuals).R
+
+
 def _floor_and_interval(
-    noise: _Noise, observed: Array, value: Array, rng: np.random.Generator, resamples: int, most_draws: int
+    noise: _DealtLabels | _OwnErrors,
+    observed: Array,
+    value: Array,
+    rng: np.random.Generator,
+    resamples: int,
+    most_draws: int,
 ) -> tuple[Floor, Array, Array]:
     """Floor and interval of spreads and their mean beside one kind of noise; parameters as in `spreads`."""
     sizes = _spread(observed)

@@ -121,7 +121,7 @@ def judge(
     column["se"] = trusted_error(column["value"], column["se"])
     if any_time:
         level = single_look_level(level, df, column["clusters"])
-    effect = minimum_detectable(column["se"], np.where(df > 0, df, np.nan), level)
+    effect = minimum_detectable(column["se"], np.where(compared & (df > 0), df, np.nan), level)
     floor = column["floor"], column["floor_high"]
     effect = np.where(squared, unsigned.detectable(*floor, level), effect)
     unreachable = column["p_least"] > level  # not even the clearest effect would be found

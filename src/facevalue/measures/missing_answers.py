@@ -7,7 +7,6 @@ hides in the mean of all others or of all prompts.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +22,8 @@ from facevalue.measures.interval_method import IntervalKind, name_method
 from facevalue.measures.labels import Deals
 from facevalue.measures.missing_by import MissingBy
 from facevalue.measures.resampled import FIRST, Shuffled, by_shuffles
-from facevalue.measures.shares import unit_shares
-from facevalue.measures.sum_table import PART, SumTable
+from facevalue.measures.shares import groups, level_codes, unit_shares
+from facevalue.measures.sum_table import PART, UnitTable
 from facevalue.measures.terms import Terms, record
 from facevalue.measures.uncertainty import Estimates
 from facevalue.prompts.variants import PLAIN
@@ -47,8 +46,9 @@ PUBLISHED = ("na_rate", "refusal_rate")
 FAMILY = "missing answers"
 LABELS = ("dimension", "group", "prompt", "reason")
 """What estimates are broken down by: what groups differ in, which group, which prompt, and why there is no answer."""
-_KEYS = ("intervention", "dimension", "group", "prompt", "unit")
+_KEYS = ("intervention", "dimension", "group", "prompt")
 _SUMS = ("replies", "missing", "refused", "failed")
+_Reasons = Sequence[tuple[str | None, str]]
 _REASONS = ((None, "missing"), (NA.REFUSED.value, "refused"), (NA.ERROR.value, "failed"))
 """Reasons that are told apart, and the sums of them: all; declined by signal or in words; no reply came."""
 _SEED = 20260
@@ -74,7 +74,7 @@ class MissingAnswers:
     """
 
     by: MissingBy
-    _cells: SumTable = field(default_factory=lambda: SumTable(_KEYS, _SUMS, thinned=True))
+    _cells: UnitTable = field(default_factory=lambda: UnitTable(_KEYS, _SUMS))
     _names: dict[int, str] = field(default_factory=dict)
     """What units are called, by their hash; empty unless terms of estimates are kept."""
 
@@ -89,24 +89,27 @@ class MissingAnswers:
                 for reason, name in _REASONS
                 if reason
             ),
-            unit.hash().alias("(unit)"),
+            unit.alias("(unit)"),
         )
         if record() is not None:
             called = unit.cast(pl.String).str.replace(r"^[^\x1f]*\x1f", "")  # without the name of the column
-            self._call(rows["(unit)"], "stimulus " + called if unit.dtype.is_numeric() else called)
+            self._call(unit.hash(), "stimulus " + called if unit.dtype.is_numeric() else called)
         nobody = pl.lit(None, pl.String)
-        people = [who for groups in self.by.groups for who in groups.columns(answers.columns)]
-        keys = [(nobody, nobody, pl.col("(unit)")), *((of, group, whose.hash(1)) for of, group, whose in people)]
+        people = [person for grouped in self.by.groups for person in grouped.columns(answers.columns)]
         intervention = pl.col("intervention").cast(pl.String) if "intervention" in rows.columns else pl.lit(PLAIN)
         columns = {"prompt": self.by.question_name(rows.columns), "intervention": intervention}
-        used = sorted({name for e in (*columns.values(), *chain(*keys)) for name in e.meta.root_names()})
-        sums = rows.group_by(used).agg(pl.col(f"({name})").sum().alias(name) for name in _SUMS)
-        for dimension, group, whose in keys:
-            grouped = sums.filter(group.is_not_null()) if group.meta.root_names() else sums
-            self._cells.add(grouped.select(*_SUMS, **columns, dimension=dimension, group=group, unit=whose))
-        if record() is not None:
-            for _, _, whose in people:
-                self._call(sums.select(whose.hash(1)).to_series(), sums.select(whose).to_series())
+        codes: dict[str, npt.NDArray[np.int64]] = {}
+        for dimension, group, whose in [(nobody, nobody, pl.col("(unit)")), *people]:
+            labels, code = {**columns, "dimension": dimension, "group": group}, whose.hash(int(group is not nobody))
+            used = dict.fromkeys(name for e in (*labels.values(), whose) for name in e.meta.root_names())
+            codes |= {name: level_codes(rows[name]) for name in used if name not in codes}
+            cell, first = groups(*(codes[name] for name in used))
+            sums = {name: pl.Series(np.bincount(cell, rows[f"({name})"])) for name in _SUMS}
+            cells = rows[first].select(**labels, unit=code, name=whose, **sums)
+            cells = cells if group is nobody else cells.drop_nulls("group")
+            self._cells.add(cells)
+            if record() is not None and group is not nobody:
+                self._call(cells["unit"], cells["name"])
 
     def _call(self, codes: pl.Series, names: pl.Series) -> None:
         """Note what units are called."""
@@ -130,23 +133,21 @@ def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool, name
     """Shares of all, of prompts, of groups and of groups by prompt, and the gaps of these last two."""
     if cells["prompt"].n_unique() == 1:  # what was asked is all that was asked
         cells = cells.with_columns(prompt=pl.lit(None, pl.String))
-    for reason, column in _REASONS:
-        kind = cells.with_columns(missing=column)
-        if reason and not kind.select((pl.col("missing") > 0).any()).item():
-            continue
-        overall = kind.filter(pl.col("dimension").is_null())
-        _add_shares(table, overall, [], reason, names)
-        if overall["prompt"].n_unique() > 1:
-            _add_shares(table, overall.drop_nulls("prompt"), ["prompt"], reason, names)
-        grouped = kind.filter(pl.col("dimension").is_not_null())
-        _add_shares(table, grouped, ["dimension", "group"], reason, names)
-        short = grouped.filter((pl.col("missing").sum() > 0).over("dimension", "prompt"))
-        if grouped["prompt"].n_unique() > 1:
-            _add_shares(table, short.drop_nulls("prompt"), ["dimension", "group", "prompt"], reason, names)
+    cells = cells.with_columns(pl.col("unit").rank("dense").alias("(unit)"))
+    reasons = [(reason, column) for reason, column in _REASONS if reason is None or cells[column].sum() > 0]
+    overall, grouped = cells.filter(pl.col("dimension").is_null()), cells.drop_nulls("dimension")
+    _add_shares(table, overall, [], reasons, names)
+    _add_shares(table, grouped, ["dimension", "group"], reasons, names)
+    if cells["prompt"].n_unique() > 1:
+        _add_shares(table, overall.drop_nulls("prompt"), ["prompt"], reasons, names)
+        for reason, column in reasons:
+            short = grouped.drop_nulls("prompt").filter((pl.col(column).sum() > 0).over("dimension", "prompt"))
+            _add_shares(table, short, ["dimension", "group", "prompt"], [(reason, column)], names)
+    grouped = grouped.with_columns(pl.col("dimension", "group", "prompt").cast(pl.String))
     gaps = [
         (reason, rows)
         for reason, column in _REASONS
-        for rows in cells.with_columns(missing=column, all="missing").drop_nulls("dimension").partition_by("dimension")
+        for rows in grouped.with_columns(missing=column, all="missing").partition_by("dimension")
         if rows["missing"].sum() > 0 and rows["group"].n_unique() > 1 and (not reason or _apart(rows))
     ]
     compared = [_Excess.of(rows, reason) for reason, rows in gaps]
@@ -167,22 +168,23 @@ def _apart(of_reason: pl.DataFrame) -> bool:
 
 
 def _add_shares(
-    table: EstimateTable, cells: pl.DataFrame, by: list[str], reason: str | None, names: Mapping[int, str]
+    table: EstimateTable, cells: pl.DataFrame, by: list[str], reasons: _Reasons, names: Mapping[int, str]
 ) -> None:
     """Shares over units (`shares.unit_shares`)."""
     if not cells.height:
         return
-    units = cells.group_by([*by, "unit"]).agg(pl.col("replies", "missing").sum()).sort([*by, "unit"])
-    labels = units.select(by).unique(maintain_order=True)
-    cell = (
-        units.select(pl.struct(by).rle_id()).to_series().cast(pl.Int64)
-        if by
-        else pl.zeros(units.height, pl.Int64, eager=True)
-    )
-    replies, missing = (units[name].cast(pl.Float64).to_numpy() for name in ("replies", "missing"))
-    shares = unit_shares(cell.to_numpy(), max(labels.height, 1), np.arange(units.height), replies, missing)
-    levels = {**labels.to_dict(as_series=False), "reason": [reason] * shares.value.size}
-    table.add(SHARE, levels, replace(shares, terms=missing_terms.of_shares(units, by, names)))
+    cell, first = groups(np.zeros(cells.height, np.int64), *(level_codes(cells[name]) for name in by))
+    row, of_unit = groups(cell, level_codes(cells["(unit)"]))
+    labels, cell = cells[first].select(by).to_dict(as_series=False), cell[of_unit]
+    replies = np.bincount(row, cells["replies"]).astype(np.float64)
+    for reason, column in reasons:
+        missing = np.bincount(row, cells[column]).astype(np.float64)
+        shares = unit_shares(cell, first.size, np.arange(cell.size), replies, missing)
+        if record() is not None:
+            sums = {"replies": pl.Series(replies), "missing": pl.Series(missing)}
+            units = cells[of_unit].select(*by, "unit").with_columns(**sums)
+            shares = replace(shares, terms=missing_terms.of_shares(units, by, names))
+        table.add(SHARE, {**labels, "reason": [reason] * first.size}, shares)
 
 
 @dataclass(frozen=True)
@@ -215,48 +217,37 @@ class _Excess:
     def of(cls, cells: pl.DataFrame, reason: str | None) -> "_Excess":
         """Expected is what the unit's replies have together, or, of units of one group, what all these have."""
         several = (pl.col("group").n_unique() > 1).over("unit")
-        cells = cells.with_columns(
-            block=pl.when(several).then(pl.col("unit").rank("dense").cast(pl.Int64)).otherwise(0)
+        number = pl.col("unit").rank("dense").cast(pl.Int64)
+        cells = cells.with_columns(number.alias("number"), block=pl.when(several).then(number).otherwise(0))
+        names, prompts = (cells[name].unique().sort(nulls_last=True).to_list() for name in ("group", "prompt"))
+        levels = {name: pl.Enum(cells[name].unique().drop_nulls().sort()) for name in ("group", "prompt")}
+        group, column = (level_codes(cells[name].cast(levels[name])) for name in levels)
+        column = column % max(len(prompts), 1)  # null is the last
+        unit, block, missing, replies = (cells[name].to_numpy() for name in ("number", "block", "missing", "replies"))
+        inside, _ = groups(block, column)
+        share, first = groups(inside, group)
+        sums = ((inside, replies), (inside, missing), (share, replies))
+        total, missing_total, of_group = (np.bincount(by, x)[by] for by, x in sums)
+        shortfall, products = missing - replies * missing_total / total, of_group * (total - of_group) / total
+        row, of_row = groups(unit, group)
+        excess, pair = np.zeros((2, of_row.size, len(prompts)))
+        excess[row, column], pair[row, column] = shortfall, np.where(block > 0, products, 0.0)
+        weight = np.zeros((len(names), len(prompts)))
+        np.add.at(weight, (group[first], column[first]), products[first])
+        asked = np.bincount(column, replies, len(prompts))[None]
+        lacks = np.flatnonzero(np.bincount(column, missing, len(prompts)) > 0)
+        together = [] if lacks.size < 2 else [None]  # prompts that lack nothing count in all together alone
+        excess, pair, weight, asked = (
+            np.append(x[:, lacks], x.sum(axis=1, keepdims=True)[:, : len(together)], axis=1)
+            for x in (excess, pair, weight, asked)
         )
-        inside = ["block", "prompt"]
-        total, lost = (pl.col(name).sum().over(inside) for name in ("replies", "missing"))
-        cells = cells.with_columns(
-            excess=pl.col("missing") - pl.col("replies") * lost / total,
-            group_replies=pl.col("replies").sum().over(*inside, "group"), total=total,
-        )  # fmt: skip
-        groups = cells["group"].unique().sort().to_list()
-        lacks = (pl.col("missing").sum() > 0).over("prompt")
-        prompts = cells.filter(lacks)["prompt"].unique().sort(nulls_last=True).to_list()
-        elements = cells.select("unit", "group", "block").unique().sort("unit", "group")
-        row = cells.join(elements.with_row_index("row"), on=["unit", "group"], how="left", maintain_order="left")["row"]
-        column = _places(cells["prompt"], prompts)
-        excess = np.zeros((elements.height, len(prompts) + 1))
-        np.add.at(excess, (row.to_numpy(), column), cells["excess"].to_numpy())
-        share = cells.unique([*inside, "group"], maintain_order=True).with_columns(
-            w=pl.col("group_replies") * (pl.col("total") - pl.col("group_replies")) / pl.col("total")
-        )
-        pair = np.zeros(excess.shape)
-        of_group, of_block = (cells[name].to_numpy() for name in ("group_replies", "total"))
-        have_block = (cells["block"] > 0).to_numpy()
-        pair[row.to_numpy()[have_block], column[have_block]] = (of_group * (of_block - of_group) / of_block)[have_block]
-        weight, place = np.zeros((len(groups), len(prompts) + 1)), {name: at for at, name in enumerate(groups)}
-        at = share["group"].replace_strict(place).to_numpy(), _places(share["prompt"], prompts)
-        np.add.at(weight, at, share["w"].to_numpy())
-        replies = np.bincount(column, weights=cells["replies"].to_numpy(), minlength=len(prompts) + 1)
-        for of_prompts in (excess, pair, weight, replies[None]):  # those that lack nothing count in all together alone
-            of_prompts[:, -1] = of_prompts.sum(axis=1)
-        if len(prompts) > 1:
-            prompts = [*prompts, None]
-        else:
-            excess, pair, weight, replies = excess[:, :-1], pair[:, :-1], weight[:, :-1], replies[:-1]
-        label = elements["group"].replace_strict(place).to_numpy().astype(np.int64)
-        block = (elements["block"].rank("dense").cast(pl.Int64) - 1).to_numpy()
-        unit = (elements["unit"].rank("dense").cast(pl.Int64) - 1).to_numpy()
-        crossed = bool(cells.select((pl.col("block") > 0).any()).item())
-        dimension = cells["dimension"][0] if cells.height else ""
+        prompts = [*(prompts[at] for at in lacks.tolist()), *together]
+        numbers = {"excess": shortfall, "group_replies": of_group, "total": total}
         return cls(
-            cells, dimension, reason, groups, prompts, excess, pair, weight, replies.astype(np.int64), label, block,
-            Deals(label, unit), int(unit.max(initial=-1)) + 1, crossed,
+            cells.with_columns(**{name: pl.Series(x) for name, x in numbers.items()}),
+            cells["dimension"][0] if cells.height else "", reason, names, prompts, excess, pair, weight,
+            asked[0].astype(np.int64), group[of_row], np.unique(block[of_row], return_inverse=True)[1],
+            Deals(group[of_row], unit[of_row] - 1), int(unit.max(initial=0)), bool((block > 0).any()),
         )  # fmt: skip
 
     @property
@@ -341,11 +332,6 @@ class _Excess:
         shape = (many * groups, items)
         of_group = scipy.sparse.csc_array((np.ones(places.size), places, many * np.arange(items + 1)), shape=shape)
         return (of_group @ self.excess).reshape(many, groups, -1)
-
-
-def _places(names: pl.Series, levels: Sequence[str | None]) -> npt.NDArray[np.int64]:
-    """Place of each name among levels; behind them for one that is none."""
-    return names.replace_strict(levels, range(len(levels)), default=len(levels), return_dtype=pl.Int64).to_numpy()
 
 
 def _by(place: npt.NDArray[np.int64], values: Array, places: int = 0) -> Array:

@@ -255,10 +255,11 @@ def spread_bounds(bounds: Sequence[Bounds]) -> Bounds:
     smallest = _root(np.where(k > 1, np.nansum(apart**2, axis=0), np.nan), k)
     middle = (low + high) / 2
     largest = np.full(smallest.shape, np.nan)
+    cuts = np.arange(len(bounds))[:, None]
     for width in (high - low, low - high):
         rank = np.argsort(np.lexsort((width, middle), axis=0), axis=0)
-        for cut in range(len(bounds)):
-            largest = np.fmax(largest, _deviation(np.where(rank >= cut, high, low)))
+        ends = np.where(rank[:, None] >= cuts, high[:, None], low[:, None])  # shape (groups, cuts, estimates)
+        largest = np.fmax(largest, np.fmax.reduce(_deviation(ends), axis=0))
     return Bounds(_deviation(values), smallest, np.fmax(largest, smallest), *_worst(bounds))
 
 

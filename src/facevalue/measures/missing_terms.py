@@ -14,15 +14,13 @@ _PARTS = 3
 """Of a gap on a prompt: units in several groups; of units in one group alone, those of the group, and of the others."""
 
 
-def of_shares(units: pl.DataFrame, by: Sequence[str], names: Mapping[int, str]) -> Terms | None:
-    """Terms of shares, in the order of their labels; None where nobody asked.
+def of_shares(units: pl.DataFrame, by: Sequence[str], names: Mapping[int, str]) -> Terms:
+    """Terms of shares, in the order of their labels.
 
-    `units`: `by`, `unit`, `replies` and `missing`, a row each. `names`: of units, by their number.
+    `units`: `by`, `unit`, `replies` and `missing`, a row each, in the order of `by` and `unit`. `names`: of units, by
+    their number.
     """
-    if record() is None:
-        return None
-    ordered = units.sort([*by, "unit"])
-    cells = ordered.partition_by(by, maintain_order=True) if by else [ordered]
+    cells = units.partition_by(by, maintain_order=True) if by else [units]
     out = []
     for cell in cells:
         missing, replies = (cell[name].cast(pl.Float64).to_numpy()[:, None] for name in ("missing", "replies"))

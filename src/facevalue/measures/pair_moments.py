@@ -94,7 +94,8 @@ class Scenes:
     def freed(self) -> Array:
         """The answers had nobody been preferred: differences between identities taken out, their scatter kept."""
         residual, everyone = self._residuals
-        scenes = np.array([np.unique(self.scene[self.stratum == h]).size for h in self.stratum])
+        _, first = np.unique(self.scene, return_index=True)  # each is of one stratum
+        scenes = np.bincount(self.stratum[first])[self.stratum]
         wider = np.sqrt(scenes / np.maximum(scenes - 1, 1))[:, None]
         return everyone * self.n + wider * residual
 

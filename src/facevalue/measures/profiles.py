@@ -108,7 +108,7 @@ def correlations(first: Array, second: Array, seed: int, resamples: int = cluste
     have_both = np.isfinite(first) & np.isfinite(second)
     x, y = np.asarray(first, dtype=np.float64)[have_both], np.asarray(second, dtype=np.float64)[have_both]
     size = int(have_both.sum())
-    pairs = [(x, y), (scipy.stats.rankdata(x), scipy.stats.rankdata(y))] if size else []
+    pairs = [(x, y), tuple(pl.Series(scores).rank().to_numpy() for scores in (x, y))] if size else []
     value, low, high, se = (np.full(2, np.nan) for _ in range(4))
     for i, (a, b) in enumerate(pairs):
         if np.ptp(a) <= 1e-12 * np.abs(a).max() or np.ptp(b) <= 1e-12 * np.abs(b).max():

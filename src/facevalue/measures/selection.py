@@ -15,7 +15,17 @@ import polars as pl
 from facevalue.measures import dyads
 from facevalue.measures.cluster_bootstrap import Array, only_values
 from facevalue.measures.proportions import score_p
-from facevalue.measures.shares import FEWEST, NOTHING, TOO_FEW, WILSON, Codes, of_variance, unit_shares
+from facevalue.measures.shares import (
+    FEWEST,
+    NOTHING,
+    TOO_FEW,
+    WILSON,
+    Codes,
+    groups,
+    level_codes,
+    of_variance,
+    unit_shares,
+)
 
 SUMS = ("n", "s", "requests")
 ENDS = ("s_least", "s_most")
@@ -146,20 +156,14 @@ def numbered(frame: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, Code
     >>> labels["group"].to_list(), cell.tolist()
     (['f', 'm'], [0, 1, 0])
     """
-    rows = frame.select(*by, _row=pl.int_range(pl.len(), dtype=pl.UInt32))
-    groups = rows.group_by(by, maintain_order=True).agg("_row")
-    cell = np.empty(frame.height, dtype=np.int64)
-    row = groups["_row"].explode(empty_as_null=False).to_numpy()
-    cell[row] = np.repeat(np.arange(groups.height), groups["_row"].list.len().to_numpy())
-    return groups.drop("_row").with_row_index(CELL), cell
+    group, first = groups(*(level_codes(frame[name]) for name in by))
+    order = np.argsort(first)
+    return frame[first[order]].select(by).with_row_index(CELL), np.argsort(order)[group]
 
 
 def _codes(frame: pl.DataFrame, name: str) -> Codes:
     """Levels of a column as numbers, -1 for null; of one that is not there, -1."""
-    if name not in frame.columns:
-        return np.full(frame.height, -1)
-    column = frame[name].cast(pl.String).cast(pl.Categorical).to_physical()
-    return column.cast(pl.Int64).fill_null(-1).to_numpy()
+    return level_codes(frame[name]) if name in frame.columns else np.full(frame.height, -1)
 
 
 def _unevenness(cell: Codes, cells: int, activity: Codes, n: Array) -> Array:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.interval_method import IntervalKind, name_method
@@ -147,7 +148,7 @@ def mean_share(cell: Codes, cells: int, n: Array, s: Array, inner: Codes | None 
     >>> mean_share(np.zeros(3, int), 2, np.array([9.0, 1.0, 0.0]), np.array([9.0, 0.0, 0.0]), np.arange(3)).tolist()
     [0.5, nan]
     """
-    level, first = _groups(cell, np.zeros_like(cell) if inner is None else inner)
+    level, first = groups(cell, np.zeros_like(cell) if inner is None else inner)
     total = np.bincount(level, n)
     seen = total > NOTHING
     rates = np.divide(np.bincount(level, s), total, out=np.zeros(total.size), where=seen)
@@ -173,16 +174,16 @@ def unit_variance(
     order = _order((cell, stratum, unit, inner), n, *sums)  # sums are the same in any order of the rows
     cell, unit, stratum, inner = (code[order] for code in (cell, unit, stratum, inner))
     n = n[order]
-    level, first = _groups(cell, inner)
+    level, first = groups(cell, inner)
     levels = np.bincount(cell[first], minlength=cells)
     weight = 1 / (np.bincount(level, n)[level] * levels[cell])
-    row, first = _groups(cell, stratum, unit)
+    row, first = groups(cell, stratum, unit)
     w, added = np.bincount(row, n * weight), [np.bincount(row, s[order] * weight) for s in sums]
     spans = np.bincount(row, (np.diff(inner, prepend=-2) != 0) | (np.diff(row, prepend=-1) != 0)) > 1
     cell, stratum, inner = cell[first], stratum[first], inner[first]
     coarse, alone = (_has_lonely(cell, cells, *codes) for codes in ((stratum,), (stratum, inner)))
     alone |= np.bincount(cell, spans, cells) > 0
-    layer, first = _groups(cell, np.where(coarse[cell], 0, stratum), np.where(alone[cell], 0, inner))
+    layer, first = groups(cell, np.where(coarse[cell], 0, stratum), np.where(alone[cell], 0, inner))
     owner, size = cell[first], first.size
     units, w1, w2, w4 = (np.bincount(layer, x, size) for x in (None, w, w**2, (w * w) ** 2))
     variances = []
@@ -229,18 +230,30 @@ def _order(codes: Sequence[Codes], *numbers: Array) -> Codes | slice:
     return slice(None) if (np.diff(joint) > 0).all() else np.lexsort((*numbers, joint))
 
 
-def _groups(*codes: Codes) -> tuple[Codes, Codes]:
+def level_codes(column: pl.Series) -> Codes:
+    """Levels of a column as numbers, -1 for null; whole numbers are their own."""
+    numbered = column if column.dtype.is_integer() or column.dtype == pl.Enum else column.cast(pl.Categorical)
+    return numbered.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+
+
+def groups(*codes: Codes) -> tuple[Codes, Codes]:
     """Number of each row's group, from 0, in the order of the codes, and the first row of each group."""
     joint = _joint(codes)
     steps = np.diff(joint)
     if (steps >= 0).all():
         new = np.concatenate([np.ones(min(joint.size, 1), bool), steps > 0])
         return np.cumsum(new) - 1, np.flatnonzero(new)
-    _, first, group = np.unique(joint, return_index=True, return_inverse=True)
-    return group, first
+    lowest = int(joint.min())
+    if int(joint.max()) - lowest > 4 * joint.size:
+        _, first, group = np.unique(joint, return_index=True, return_inverse=True)
+        return group, first
+    joint = joint - lowest
+    first = np.full(int(joint.max()) + 1, -1)
+    first[joint[::-1]] = np.arange(joint.size)[::-1]
+    return (np.cumsum(first >= 0) - 1)[joint], first[first >= 0]
 
 
 def _has_lonely(cell: Codes, cells: int, *codes: Codes) -> npt.NDArray[np.bool_]:
     """Whether each cell has a group of one row."""
-    group, _ = _groups(cell, *codes)
+    group, _ = groups(cell, *codes)
     return np.bincount(cell, np.bincount(group)[group] < 2, cells) > 0

@@ -148,7 +148,7 @@ def cohens_d_interval(d: Array, n: npt.NDArray[np.int64]) -> tuple[Array, Array]
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         se = np.sqrt(1.0 / n + d**2 / (2.0 * (n - 1)))
-        spread = scipy.stats.t.ppf(0.5 + cluster_bootstrap.LEVEL / 2, np.maximum(n - 1, 1)) * se
+        spread = scipy.special.stdtrit(np.maximum(n - 1, 1), 0.5 + cluster_bootstrap.LEVEL / 2) * se
     return d - spread, d + spread
 
 

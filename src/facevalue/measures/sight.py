@@ -171,8 +171,8 @@ def _questions(answered: int, right: int) -> tuple[Estimates, Array]:
     if not answered:
         return _nothing("nothing was asked before the run")
     tail = (1 - LEVEL) / 2
-    low = scipy.stats.beta.ppf(tail, right, answered - right + 1) if right else 0.0
-    high = scipy.stats.beta.ppf(1 - tail, right + 1, answered - right) if right < answered else 1.0
+    low = float(scipy.special.betaincinv(right, answered - right + 1, tail)) if right else 0.0
+    high = float(scipy.special.betaincinv(right + 1, answered - right, 1 - tail)) if right < answered else 1.0
     return _one_estimate(right / answered, answered, _EXACT, (low, high), chance_of(answered, right))
 
 
@@ -184,7 +184,7 @@ def chance_of(answered: int, right: int) -> float:
     >>> round(chance_of(10, 7), 4), chance_of(10, 0)
     (0.0035, 1.0)
     """
-    return float(scipy.stats.binom.sf(right - 1, answered, CHANCE))
+    return float(scipy.special.betainc(right, answered - right + 1, CHANCE)) if right else 1.0
 
 
 def _added_tokens(rows: pl.DataFrame) -> float | None:

@@ -45,7 +45,7 @@ def ratios(sums: Array, counts: Array, seed: int, *, level: bool = False, larges
     if not at.size or means.se is None:
         return replace(means, n=n)
     se, df = _jackknifed(means.value[at], sums[:, at], counts[:, at])
-    reach = scipy.stats.t.ppf(0.5 + LEVEL / 2, df) * se
+    reach = scipy.special.stdtrit(df, 0.5 + LEVEL / 2) * se
     arrays = {name: getattr(means, name).copy() for name in ("low", "high", "se", "method")}
     arrays["low"][at], arrays["high"][at] = means.value[at] - reach, means.value[at] + reach
     arrays["se"][at], arrays["method"][at] = se, METHOD

@@ -47,7 +47,7 @@ def group_name(dimension: str, group: str) -> GroupName:
     words = re.split(r"\s+(?:[x×]\s+)?", group.strip())
     for at in range(1, len(words)):
         ends = " ".join(words[:at]), " ".join(words[at:])
-        if _is_level(second, ends[1]):
+        if _plain(ends[1]) in _table()[1].get(second, {}):
             return GroupName(CROSS.join(crossed), CROSS.join((_level(first, ends[0]), _level(second, ends[1]))))
     return GroupName(CROSS.join(crossed), group.strip())
 
@@ -68,10 +68,6 @@ def _crossed(dimension: str) -> tuple[str, ...]:
 def _level(dimension: str, group: str) -> str:
     unlisted = group.strip().lower() if dimension == _CUE else group.strip()
     return _table()[1].get(dimension, {}).get(_plain(group), unlisted)
-
-
-def _is_level(dimension: str, group: str) -> bool:
-    return _plain(group) in _table()[1].get(dimension, {})
 
 
 def _plain(name: str) -> str:

@@ -144,7 +144,7 @@ def _of_model(page_comparisons: PageComparisons, model: str) -> Headline:
     more = (
         *_margins(comparisons),
         *_unmeasured(page, view, comparisons),
-        *_control(page, view),
+        *([] if page.control is None else control_of(page.control, view)),
         *_cautions(page, view),
     )
     if not comparisons and not hurt:
@@ -229,10 +229,6 @@ def _unmeasured(page: Page, view: View, comparisons: Sequence[LeadComparison]) -
     total = sum(len(rows_of(lead, view)) for lead in leading(page, view))
     left = total - sum(len(comparison.rows) for comparison in comparisons)
     return [f"{left:,} more could not be measured."] if left else []
-
-
-def _control(page: Page, view: View) -> list[str]:
-    return [] if page.control is None else control_of(page.control, view)
 
 
 def _cautions(page: Page, view: View) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ def by_model(runs: Sequence[StoredRun]) -> Parts:
     for run in runs:
         _check_same(run, first, (*first.study.planned.parts, *first.study.reading.read_by))
         runs_by_part = out.setdefault(run.model, {})
-        levels = _part(run)
+        levels = _levels(run, run.study.planned.parts[0]) if run.study.planned.parts else ()
         for other_part, already in runs_by_part.items():
             if not levels or not other_part or set(levels) & set(other_part):
                 _refuse_twice(run, already, set(levels) & set(other_part))
@@ -63,11 +63,6 @@ def by_model(runs: Sequence[StoredRun]) -> Parts:
                 folders = f"{run.folder} and {same.folder}"
                 raise RunError(f"{folders} asked about different samples: compare models on the same pictures.")
     return {model: [runs_by_part[levels] for levels in reference] for model, runs_by_part in out.items()}
-
-
-def _part(run: StoredRun) -> tuple[str, ...]:
-    """Levels of the study's first setting for parts that the run asks; empty for all of them."""
-    return _levels(run, run.study.planned.parts[0]) if run.study.planned.parts else ()
 
 
 def _levels(run: StoredRun, setting: str) -> tuple[str, ...]:

@@ -38,7 +38,8 @@ def _settings(run: StoredRun) -> Iterator[tuple[str, Any]]:
     for name, value in run.study.options.items():
         if name not in (INTERVENTIONS, STUDY_TEXT):
             yield name, value
-    yield "interventions", _interventions(facts.options)
+    options: Mapping[str, Any] = facts.options
+    yield "interventions", [str(json.loads(text)["name"]) for text in options.get(INTERVENTIONS, ())]
     yield "sample", facts.sample
     yield "sample seed", facts.seed
     yield "version", run.study.version
@@ -51,8 +52,3 @@ def _settings(run: StoredRun) -> Iterator[tuple[str, Any]]:
             yield "seeds", list(facts.seeds)
     for name, setting in facts.model_settings.items():
         yield f"model's {name}", setting
-
-
-def _interventions(options: Mapping[str, Any]) -> list[str]:
-    """Names of what was done to the requests."""
-    return [str(json.loads(text)["name"]) for text in options.get(INTERVENTIONS, ())]

@@ -56,7 +56,9 @@ class UnitWorker:
         self._pictures = TemporaryDirectory(prefix="facevalue-")  # removed with the worker, however that ends
         self._study = study or _built(job, self._objects, Path(self._pictures.name))
         self._own = model is None
-        self._model = model or _loaded(job, self._study)
+        self._model = model or (
+            load(job.model, job.model_options) if job.making is None else job.making.model(self._study, job.url)
+        )
         self._node = socket.gethostname()
         self._notes: list[str] = []
         self._check = ReplyCheck(self._model, self._notes.append)
@@ -230,11 +232,6 @@ class LocalWorkers:
     def close(self, *, now: bool = False) -> None:
         """Let go of the model."""
         self._worker.close()
-
-
-def _loaded(job: Job, study: Study) -> Model:
-    """The model of a job."""
-    return load(job.model, job.model_options) if job.making is None else job.making.model(study, job.url)
 
 
 def _built(job: Job, objects: Objects, pictures: Path) -> Study:

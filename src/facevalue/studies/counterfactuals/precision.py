@@ -29,7 +29,12 @@ def precision(design: Design) -> Precision | None:
     .74 to .84 of 200 simulated audits.
     """
     blocks = [block for block in design.blocks if block.constants["task"] == RATING]
-    cells = [(block, prompt) for block in blocks for prompt in _prompts(block)]
+    cells = [
+        (block, prompt)
+        for block in blocks
+        for prompt in map(str, block.prompt[0].columns()[0].values)
+        if prompt != SALARY  # ratings lead
+    ]
     if not cells or not min(_whole_sets(block) for block in blocks):
         return None
     fewest = min(blocks, key=_whole_sets)
@@ -48,11 +53,6 @@ def precision(design: Design) -> Precision | None:
         largest=9.0,
         unplanned=UNPLANNED,
     )
-
-
-def _prompts(block: Block) -> list[str]:
-    """Prompts of a block whose ratings lead: all but the salary."""
-    return [str(name) for name in block.prompt[0].columns()[0].values if name != SALARY]
 
 
 def _groups(block: Block) -> int:

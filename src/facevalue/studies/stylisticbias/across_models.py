@@ -197,7 +197,7 @@ class _Row:
     ) -> None:
         """Add an estimate whose interval is symmetric in the statistic, and shown `back` on the measure's scale."""
         value, se, df = self.sides.jackknife(statistic)
-        reach = float(scipy.stats.t.ppf(0.5 + LEVEL / 2, df)) * se
+        reach = float(scipy.special.stdtrit(df, 0.5 + LEVEL / 2)) * se
         is_finite = np.isfinite(reach)
         ends = [float(back(end)) for end in (value - reach, value + reach)] if is_finite else []
         self.add(measure, float(back(value)), _BY_FACES if is_finite else _UNKNOWN, ends)
