@@ -6,12 +6,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from facevalue.measures.uncertainty import Estimates
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from facevalue.measures.uncertainty import Estimates
     from facevalue.protocol.calibration import Calibration
     from facevalue.protocol.making import Making
     from facevalue.protocol.printed_plans import PrintedPlan
