@@ -22,8 +22,7 @@ from facevalue.annotations import scores
 from facevalue.annotations.scorers import LexicalHostility
 from facevalue.annotations.scoring import score_texts
 from facevalue.design import Design
-from facevalue.measures.set_ranges import summary
-from facevalue.measures.set_tails import tail_shares
+from facevalue.measures.set_ranges import range_summary, tail_shares
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.shards import read_shards
 from facevalue.stimuli.social_counterfactuals import SUBSETS
@@ -226,7 +225,7 @@ def scores_measured() -> tuple[float, int]:
     for shape in shapes:
         scores = rng.beta(0.3, 6.0, shape)
         start = perf_counter()
-        summary(scores, 0, QUANTILES)
+        range_summary(scores, 0, QUANTILES)
         tail_shares(scores, 0)
         took, size = took + perf_counter() - start, size + scores.size
     return took, size

@@ -8,7 +8,9 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks._harness import Result, at_most, finish, fresh, peak_mb
-from facevalue.measures import cluster_bootstrap, comparison, interval_method
+from facevalue.measures.cluster_bootstrap import Array, cluster_means, cluster_sums
+from facevalue.measures.group_means import Codes, compare_groups
+from facevalue.measures.intervals import STUDENTISED_BOOTSTRAP
 from facevalue.measures.uncertainty import Estimates
 
 ANSWERS, CLUSTERS, CELLS, RESAMPLES = 5_000_000, 500, 10_000, 2_000
@@ -16,7 +18,7 @@ CORES = 2
 SECONDS, MEGABYTES = 60, 4_000
 
 
-def answers() -> tuple[cluster_bootstrap.Array, comparison.Codes, comparison.Codes]:
+def answers() -> tuple[Array, Codes, Codes]:
     """Answers of people who differ, one in twenty missing, with person and cell of each."""
     rng = np.random.default_rng(1)
     cluster = rng.integers(0, CLUSTERS, ANSWERS)
@@ -32,15 +34,15 @@ def work(what: str) -> tuple[float, float, float, float]:
     values, cluster, cell = answers()
     group = np.arange(CLUSTERS) % 2
     start = perf_counter()
-    sums, counts = cluster_bootstrap.cluster_sums(values, cluster, cell, CLUSTERS, CELLS)
+    sums, counts = cluster_sums(values, cluster, cell, CLUSTERS, CELLS)
     gathered = perf_counter()
     estimates: Estimates
     if what == "means":
-        estimates = cluster_bootstrap.means(sums, counts, seed=0, resamples=RESAMPLES)
+        estimates = cluster_means(sums, counts, seed=0, resamples=RESAMPLES)
     else:
-        estimates = comparison.compare(sums, counts, group, seed=0, resamples=RESAMPLES)
+        estimates = compare_groups(sums, counts, group, seed=0, resamples=RESAMPLES)
     end = perf_counter()
-    assert set(estimates.method) == {interval_method.BOOTSTRAP}
+    assert set(estimates.method) == {STUDENTISED_BOOTSTRAP}
     return gathered - start, end - gathered, peak_mb(), float(np.isfinite(estimates.low).mean())
 
 

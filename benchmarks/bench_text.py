@@ -14,7 +14,8 @@ from benchmarks._harness import Result, at_most, finish, fresh, peak_mb
 from facevalue.annotations import lexicon, sentiment, tokens, vader
 from facevalue.annotations.counts import WordCounter
 from facevalue.annotations.tokens import Tokeniser
-from facevalue.measures import marked_words, word_rates
+from facevalue.measures.marked_words import published_words, strict_words
+from facevalue.measures.word_rates import rate_differences, text_sums, word_rate
 
 IMAGES, EACH, WORDS = 700, 16, 100
 RACES, GENDERS, OCCUPATIONS = 5, 2, 7
@@ -96,19 +97,19 @@ def full_size() -> list[tuple[str, float]]:
     took("words by image, two ways", start)
     start = perf_counter()
     for column in ("race", "gender"):
-        marked_words.published(published.counts(), images[column].to_list(), f"{column} 0")
+        published_words(published.counts(), images[column].to_list(), f"{column} 0")
     took("marked words as published", start)
     start = perf_counter()
     for column in ("race", "gender"):
-        marked_words.strict(strict.counts(), images[column].to_list(), f"{column} 0", strata=strata)
+        strict_words(strict.counts(), images[column].to_list(), f"{column} 0", strata=strata)
     took("marked words, 1,000 permutations", start)
     start = perf_counter()
     for column in ("race", "gender"):
         placed = per_text.with_columns(group=column, unit="image")
         for values, per in ((list(entries.lists), "tokens"), (["characters", "length", *sentiment.SCORES], "")):
-            sums = word_rates.text_sums(placed, {name: name for name in values}, per)
-            word_rates.rate(sums)
-            word_rates.difference(sums)
+            sums = text_sums(placed, {name: name for name in values}, per)
+            word_rate(sums)
+            rate_differences(sums)
     took("rates, lengths and sentiment by group", start)
     return times
 
@@ -128,9 +129,9 @@ def streamed(texts: int) -> tuple[float, float]:
     start = perf_counter()
     per_text = pl.concat(labels).hstack(pl.concat(parts))
     placed = per_text.with_columns(group="race", unit="image")
-    word_rates.rate(word_rates.text_sums(placed, {name: name for name in entries.lists}, "tokens"))
+    word_rate(text_sums(placed, {name: name for name in entries.lists}, "tokens"))
     races = pl.concat(labels).unique("image", maintain_order=True)["race"].to_list()
-    marked_words.strict(counter.counts(), races, "race 0", resamples=200)
+    strict_words(counter.counts(), races, "race 0", resamples=200)
     return spent + perf_counter() - start, peak_mb()
 
 

@@ -12,11 +12,10 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from facevalue.measures.base import Measure
-from facevalue.measures.caveats import JUDGE, caveat_of
-from facevalue.measures.judge_caveats import with_judge_caveats
-from facevalue.measures.judge_checks import moved
-from facevalue.measures.proportions import wilson
+from facevalue.measures.caveats import JUDGE_CAVEAT, caveat_of
+from facevalue.measures.definitions import Measure
+from facevalue.measures.judges import moved_share, with_judge_caveats
+from facevalue.measures.proportions import wilson_interval
 from facevalue.measures.verdicts import FOUND
 
 OUT = Path(__file__).parent.parent / "docs" / "results" / "biased-judges.csv"
@@ -40,7 +39,7 @@ def repetition(bias: float, noise: float, difference: float, rng: np.random.Gene
     test = stats.ttest_ind(means[0], means[1], equal_var=False)
     ends = test.confidence_interval(0.95)
     at = rng.permutation(cold.size)[:AUDITED]
-    share, floor = moved(before.ravel()[at], after.ravel()[at], again.ravel()[at])
+    share, floor = moved_share(before.ravel()[at], after.ravel()[at], again.ravel()[at])
     rows = [
         {"measure": "gap", "score": "tone_warm", "model": "m", "value": float(means[0].mean() - means[1].mean()),
          "why": FOUND, "page_low": float(ends.low), "page_high": float(ends.high),
@@ -51,7 +50,7 @@ def repetition(bias: float, noise: float, difference: float, rng: np.random.Gene
     table = pl.DataFrame(rows, schema={name: pl.String if name in _COLUMNS[:4] else pl.Float64 for name in _COLUMNS})
     row = with_judge_caveats(table, MEASURES).row(0, named=True)
     is_found = row["verdict"] == "difference found"
-    return is_found, is_found and caveat_of(row["why"]) == JUDGE
+    return is_found, is_found and caveat_of(row["why"]) == JUDGE_CAVEAT
 
 
 def main() -> None:
@@ -64,7 +63,7 @@ def main() -> None:
         rng = np.random.default_rng([20260, number])
         runs = np.array([repetition(bias, noise, difference, rng) for _ in range(REPETITIONS)])
         bare = (runs[:, 0] & ~runs[:, 1]).mean()
-        low, high = wilson(np.array([bare]), [REPETITIONS], [REPETITIONS - 1])
+        low, high = wilson_interval(np.array([bare]), [REPETITIONS], [REPETITIONS - 1])
         out.append({
             "cold texts about one group called warm": bias, "answers changed at random": noise,
             "true difference": difference, "audits": REPETITIONS, "found": runs[:, 0].mean(),

@@ -23,9 +23,16 @@ import numpy.typing as npt
 import polars as pl
 from scipy import special, stats
 
-from facevalue.measures import cluster_bootstrap, comparison, interval_method
-from facevalue.measures.cluster_bootstrap import LEVEL, RESAMPLES, Array
-from facevalue.measures.comparison import Interval
+from facevalue.measures.cluster_bootstrap import LEVEL, RESAMPLES, Array, bootstrap_weights, cell_means, wilcoxon_p
+from facevalue.measures.group_means import (
+    GroupSums,
+    Interval,
+    difference_of_means,
+    resample_means,
+    studentised_interval,
+    t_interval,
+)
+from facevalue.measures.intervals import STUDENTISED_BOOTSTRAP, T_OVER_MEANS, WELCH_OVER_MEANS, method_for
 
 CLUSTERS = (5, 10, 30, 100, 500)
 DESIGNS = ("paired", "two groups", "two groups, 1:5", "one group")
@@ -39,7 +46,7 @@ MOST_UNEQUAL = 100
 PROMPTS, ANSWERS, MISSING = 10, 2, 0.05  # answers to each prompt: the two orders of its options
 T, WELCH = "t over cluster means", "Welch t over cluster means"
 BOOTSTRAP = "studentised cluster bootstrap"
-_NAMES = {interval_method.T: T, interval_method.WELCH: WELCH, interval_method.BOOTSTRAP: BOOTSTRAP}
+_NAMES = {T_OVER_MEANS: T, WELCH_OVER_MEANS: WELCH, STUDENTISED_BOOTSTRAP: BOOTSTRAP}
 """What the methods of the product are called here."""
 NAIVE = "answers as independent"
 PERCENTILE = "percentile cluster bootstrap"
@@ -121,7 +128,7 @@ class Sample:
         return Sample(self.sums[:, repetitions], self.counts[:, repetitions], self.squares[:, repetitions])
 
     @property
-    def part(self) -> comparison.Part:
+    def part(self) -> GroupSums:
         """What `comparison` takes."""
         return self.sums, self.counts
 
@@ -196,7 +203,7 @@ def _count(answers: Flags) -> Array:
 
 def naive(samples: Sequence[Sample]) -> Interval:
     """Take every answer (or paired difference of answers) for independent, with the normal distribution."""
-    value = comparison.difference([sample.part for sample in samples])
+    value = difference_of_means([sample.part for sample in samples])
     variance = np.zeros(value.shape)
     for sample in samples:
         n = sample.counts.sum(axis=0)
@@ -213,7 +220,7 @@ def gee(samples: Sequence[Sample]) -> Interval:
     Each cluster's residual is divided by 1 - n_i / Σ n, its leverage (Mancl and DeRouen 2001); in closed form, because
     no covariate varies within a cluster. A test holds it against statsmodels' `cov_type="bias_reduced"`.
     """
-    value = comparison.difference([sample.part for sample in samples])
+    value = difference_of_means([sample.part for sample in samples])
     variance = np.zeros(value.shape)
     for sample in samples:
         n = sample.counts.sum(axis=0)
@@ -233,19 +240,14 @@ def bootstraps(samples: Sequence[Sample], resamples: int, rng: np.random.Generat
     """Percentile, BCa and studentised intervals, all from the same resamples of each repetition."""
     parts = [sample.part for sample in samples]
     seeds = rng.integers(2**32, size=len(parts))
-    weights = [
-        cluster_bootstrap.bootstrap_weights(len(part[0]), resamples, int(seed))
-        for part, seed in zip(parts, seeds, strict=True)
-    ]
-    out = {BOOTSTRAP: comparison.studentised(parts, weights)}
-    value = comparison.difference(parts)
+    weights = [bootstrap_weights(len(part[0]), resamples, int(seed)) for part, seed in zip(parts, seeds, strict=True)]
+    out = {BOOTSTRAP: studentised_interval(parts, weights)}
+    value = difference_of_means(parts)
     boot = np.zeros((resamples, value.size))
     third, second = np.zeros(value.shape), np.zeros(value.shape)
     for sign, (sums, counts), drawn in zip((-1, 1)[-len(parts) :], parts, weights, strict=True):
-        boot += sign * cluster_bootstrap.ratio(drawn @ sums, drawn @ counts)
-        influence = (
-            sign * (sums - cluster_bootstrap.ratio(sums.sum(axis=0), counts.sum(axis=0)) * counts) / counts.sum(axis=0)
-        )
+        boot += sign * cell_means(drawn @ sums, drawn @ counts)
+        influence = sign * (sums - cell_means(sums.sum(axis=0), counts.sum(axis=0)) * counts) / counts.sum(axis=0)
         third += (influence**3).sum(axis=0)
         second += (influence**2).sum(axis=0)
     below = (np.mean(boot < value, axis=0) + np.mean(boot <= value, axis=0)) / 2
@@ -301,7 +303,7 @@ def permutation_p(sums: Array, counts: Array, group: Codes, seed: int, resamples
         for start in range(0, cells.size, step):
             here = cells[start : start + step]
             s, c = sums[np.ix_(seen, here)], counts[np.ix_(seen, here)]
-            s = s - cluster_bootstrap.ratio(s.sum(axis=0), c.sum(axis=0)) * c
+            s = s - cell_means(s.sum(axis=0), c.sum(axis=0)) * c
             scale = np.sqrt((s**2).sum(axis=0))
             s = s * (c.sum(axis=0) / np.where(scale > 0, scale, 1.0))  # means near 1, whatever the unit
             t = np.abs(_studentised_difference(s, c, deals))  # the first is how the labels lie
@@ -325,7 +327,7 @@ def _relabelings(labels: Codes, seed: int, resamples: int) -> Array:
 
 
 def _studentised_difference(sums: Array, counts: Array, deals: Array) -> Array:
-    one, zero = comparison.resampled(sums, counts, deals), comparison.resampled(sums, counts, 1 - deals)
+    one, zero = resample_means(sums, counts, deals), resample_means(sums, counts, 1 - deals)
     gap, se = one[0] - zero[0], np.sqrt(one[1] + zero[1])
     apart = np.abs(gap) > 1e-12
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -350,7 +352,7 @@ def methods(samples: list[Sample], design: str, how: Repetitions, rng: np.random
     """Intervals and p-values of each method, for as many repetitions as it gets."""
     parts = [sample.part for sample in samples]
     t = WELCH if len(samples) > 1 else T
-    out = {NAIVE: naive(samples), t: comparison.t_interval(parts), GEE: gee(samples)}
+    out = {NAIVE: naive(samples), t: t_interval(parts), GEE: gee(samples)}
     booted: dict[str, list[Interval]] = {}
     for block in _blocks(how.bootstrap):
         for name, interval in bootstraps([sample[block] for sample in samples], how.resamples, rng).items():
@@ -360,7 +362,7 @@ def methods(samples: list[Sample], design: str, how: Repetitions, rng: np.random
         blocks = [sign_flip(samples[0][block], how.resamples, rng) for block in _blocks(how.permutation)]
         out[SIGN_FLIP] = _only_p(np.concatenate(blocks))
         few = samples[0][slice(0, how.permutation)]
-        out[WILCOXON] = _only_p(cluster_bootstrap.wilcoxon(few.sums, few.counts))
+        out[WILCOXON] = _only_p(wilcoxon_p(few.sums, few.counts))
     elif len(samples) > 1:
         sums, counts = (np.concatenate([getattr(sample, name) for sample in samples]) for name in ("sums", "counts"))
         group = np.repeat([0, 1], [len(sample.sums) for sample in samples])
@@ -374,7 +376,7 @@ def methods(samples: list[Sample], design: str, how: Repetitions, rng: np.random
 
 def chosen(design: str, clusters: int) -> str:
     """Which method the product takes."""
-    return _NAMES[interval_method.method_for(clusters, paired=design == "paired", level=design == "one group")]
+    return _NAMES[method_for(clusters, paired=design == "paired", level=design == "one group")]
 
 
 def _share(hits: Flags) -> tuple[float, float]:

@@ -25,11 +25,11 @@ from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.repetitions import TABLE, audits_of
 from facevalue.calibration.runner import EFFECTS, NOTHING
 from facevalue.design import Order
-from facevalue.measures.any_time import LEAST_UNITS, any_time_p
+from facevalue.measures.family_tests import LEAST_UNITS, any_time_p
 from facevalue.measures.judgment import judge
-from facevalue.measures.page_error import leads
+from facevalue.measures.multitest import leading_families
 from facevalue.measures.power import POWER, clusters_needed
-from facevalue.measures.proportions import wilson
+from facevalue.measures.proportions import wilson_interval
 from facevalue.measures.verdicts import Verdict
 from facevalue.runs.stopping import Looks, StopRule
 
@@ -71,7 +71,7 @@ def looked_at(audits: Audits, condition: PlantedCondition, number: int) -> dict[
         for way, any_time in (("any time", True), ("each look", False)):
             judged = judge(estimates, study.estimates.measures, None, None, study.estimates.lead, any_time=any_time)
             tested = judged.filter(pl.col("q").is_not_null() & pl.col("family").is_not_null())
-            leading = tested.filter(leads(pl.col("family"), study.estimates.lead, tested))
+            leading = tested.filter(leading_families(pl.col("family"), study.estimates.lead, tested))
             if (leading["verdict"] == Verdict.DIFFERENCE).any():
                 first[way] = min(first[way], share)
                 if share == 1.0 and not any_time:
@@ -87,7 +87,7 @@ def of_studies(audits: int, kept: Path) -> pl.DataFrame:
             looked = pl.DataFrame(list(audited(study, condition, audits, kept)))
             for way in ("any time", "each look", "one look"):
                 hits = int((looked[way] < NEVER).sum())
-                low, high = wilson(hits / audits, audits, np.inf)
+                low, high = wilson_interval(hits / audits, audits, np.inf)
                 rows.append(
                     {
                         "study": study, "planted": condition.name, "way": way, "units": looked["units"][0],

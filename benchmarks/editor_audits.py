@@ -26,7 +26,7 @@ from scipy import stats
 import facevalue
 from facevalue.generators.base import NULL_EDIT, PictureRequest
 from facevalue.generators.planted import DRIFT, LIGHTEN, REFUSE, SHIFT, ZOOM, PlantedEditor
-from facevalue.measures.proportions import wilson
+from facevalue.measures.proportions import wilson_interval
 from facevalue.models import load
 from facevalue.models.base import Model
 from facevalue.protocol.making import PicturePlan
@@ -289,7 +289,7 @@ def table(audits: Mapping[Audit, pl.DataFrame]) -> pl.DataFrame:
         pl.len().alias("audits"), pl.col("found").mean(), pl.col("wrong").mean().alias("wrong sign"),
         pl.col("value").mean().alias("mean estimate"), pl.col("simple").mean().alias("found by t"),
     )  # fmt: skip
-    low, high = wilson(shares["found"], shares["audits"], np.full(shares.height, np.inf))
+    low, high = wilson_interval(shares["found"], shares["audits"], np.full(shares.height, np.inf))
     return shares.with_columns(pl.Series("found low", low), pl.Series("found high", high)).with_columns(
         pl.col(pl.Float64).round(4)
     )

@@ -22,7 +22,7 @@ from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.repetitions import audits_of
 from facevalue.calibration.shares import clopper_pearson
 from facevalue.csv_text import csv_bytes
-from facevalue.measures.base import Measure
+from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.judgment import judge
 from facevalue.protocol.study import Study

@@ -23,9 +23,10 @@ import polars as pl
 from facevalue import __version__, studies
 from facevalue.calibration.promises import ALPHA
 from facevalue.errors import ModelError
-from facevalue.measures import adjustment, cluster_bootstrap, shift
-from facevalue.measures.page_error import LEAD_SHARE
-from facevalue.measures.slicing import Slicing
+from facevalue.measures.cells import Slicing
+from facevalue.measures.cluster_bootstrap import cell_means, cluster_means
+from facevalue.measures.multitest import LEAD_SHARE, adjust_p
+from facevalue.measures.shift import ShiftCells, shift_cells
 from facevalue.models.base import Model
 from facevalue.models.reference import adapter
 from facevalue.models.reference.truth import PlantedEffects
@@ -109,10 +110,10 @@ class Population:
         """Shift of each picture from its base, shape (pictures, items); zero for a base."""
         return np.asarray(scores - scores[self.sets.base[self.sets.identity]])
 
-    def cells(self, delta: Array, pictures: Codes, person: Codes, people: int) -> shift.Cells:
+    def cells(self, delta: Array, pictures: Codes, person: Codes, people: int) -> ShiftCells:
         """Shifts of pictures added up by person and cue."""
         codes = Slicing(self.cues.codes[pictures], self.cues.labels)
-        return shift.cells(delta, person, codes, Slicing.whole(delta.shape[1]), people)
+        return shift_cells(delta, person, codes, Slicing.whole(delta.shape[1]), people)
 
     def expected(self, scores: Array, counts: dict[str, int]) -> Array:
         """Mean shift of each cue to be expected of so many people of each gender, drawn at random from these.
@@ -124,7 +125,7 @@ class Population:
         weights = np.zeros(people)
         for gender, number in counts.items():
             weights[self.members[gender]] = number / len(self.members[gender])
-        return cluster_bootstrap.ratio(weights @ cells.sums, weights @ cells.counts)
+        return cell_means(weights @ cells.sums, weights @ cells.counts)
 
     def effects(self) -> pl.DataFrame:
         """Planted and learned mean shifts over all of these people, by cue and item."""
@@ -163,9 +164,9 @@ class Population:
                 scores = favourable.sum(axis=2) / valid.sum(axis=2)  # without a valid answer NaN, which does not count
             base = np.flatnonzero(self.cues.codes[pictures] < 0)
             cells = self.cells(scores - scores[base[person]], pictures, person, size)
-            estimates = cluster_bootstrap.means(cells.sums, cells.counts, SHIFT_SEED, largest=1.0)
+            estimates = cluster_means(cells.sums, cells.counts, SHIFT_SEED, largest=1.0)
             assert estimates.p is not None
-            q = adjustment.adjust(estimates.p, "bh")
+            q = adjust_p(estimates.p, "bh")
             yield pl.DataFrame(dict(self.cues.labels)).with_columns(
                 planted=planted, true=learned, value=estimates.value, low=estimates.low, high=estimates.high,
                 q=q, found=np.nan_to_num(q, nan=1.0) < LEAD_SHARE * ALPHA,

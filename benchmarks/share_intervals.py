@@ -6,12 +6,12 @@ Units answer with chances of their own, from a beta distribution around the shar
 correlated (0: units are alike; 1: each says the same throughout). All weigh the same (36 answers), or unlike
 (log-normal, SD .7), or one in five has 120 answers and all others 12. With strata, two parts of the sample have shares
 .7 above and below on the logit scale. Rules side by side: t with G - 1 degrees of freedom (G less the number of
-strata), with Satterthwaite's (`measures.shares`), and the jackknife with Kish's number of units. The share that an
+strata), with Satterthwaite's (`measures.proportions`), and the jackknife with Kish's number of units. The share that an
 interval should hold is that of the units' own weights.
 
 Pairs: all pairs of units (with strata, of units of one stratum) give four answers each, with the chance base + sd
 (a_i + a_j) on the logit scale, a of units standard normal. Rules: the sum over units on either side with G/(G - 1) and
-t with G - 1 degrees of freedom, as VIGNETTE had it, and `measures.dyads`, with strata and without. The share is that of
+t with G - 1 degrees of freedom, as VIGNETTE had it, and `measures.pairs`, with strata and without. The share is that of
 all pairs that there could be.
 """
 
@@ -24,10 +24,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from facevalue.measures import dyads
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.proportions import effective_size, wilson
-from facevalue.measures.shares import FEWEST, Codes, unit_shares
+from facevalue.measures.pairs import pair_shares
+from facevalue.measures.proportions import FEWEST_UNITS, Codes, effective_size, unit_shares, wilson_interval
 
 UNITS = (2, 3, 4, 5, 8, 12, 20, 30)
 SHARES = (0.02, 0.1, 0.3, 0.5)
@@ -98,9 +97,9 @@ def of_units(samples: int) -> Iterator[dict[str, object]]:
             "correlation": correlation,
         }  # fmt: skip
         for rule, (variance, df) in variances(s, n, strata).items():
-            low, high = wilson(value, effective_size(value, np.sqrt(variance), np.full(samples, units)), df)
+            low, high = wilson_interval(value, effective_size(value, np.sqrt(variance), np.full(samples, units)), df)
             row |= {f"held: {rule}": held(low, high, truth), f"width: {rule}": float(np.mean(high - low))}
-        if units >= FEWEST:
+        if units >= FEWEST_UNITS:
             cell, unit = (code.ravel() for code in np.indices(n.shape))
             shares = unit_shares(cell, samples, unit, n.ravel(), s.ravel(), stratum=np.tile(strata, samples))
             assert held(shares.low, shares.high, truth) == row["held: Satterthwaite"], row
@@ -125,13 +124,13 @@ def of_pairs(samples: int) -> Iterator[dict[str, object]]:
         hits = rng.binomial(4, chance) / 4
         cell, pair = (code.ravel() for code in np.indices(hits.shape))
         sides, one = (first[pair], second[pair]), np.ones(pair.size)
-        whole, apart = (dyads.shares(hits.ravel(), one, sides, cell, samples, x) for x in (None, stratum[pair]))
+        whole, apart = (pair_shares(hits.ravel(), one, sides, cell, samples, x) for x in (None, stratum[pair]))
         error = hits - hits.mean(axis=1, keepdims=True)
         side = (np.arange(units) == first[:, None]).astype(float) + (np.arange(units) == second[:, None])
         squares, alone = ((error @ side) ** 2).sum(axis=1) * units / (units - 1), (error**2).sum(axis=1)
         se = np.sqrt(np.maximum(squares - alone, alone)) / first.size
         value = hits.mean(axis=1)
-        low, high = wilson(value, effective_size(value, se, np.full(samples, units)), units - 1)
+        low, high = wilson_interval(value, effective_size(value, se, np.full(samples, units)), units - 1)
         ends = {
             "either side": (low, high),
             "dyadic": (whole.low, whole.high),

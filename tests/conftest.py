@@ -61,4 +61,4 @@ def few_groups(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     A test marked `all_groups` is of the intervals themselves, or shows what users see.
     """
     if request.node.get_closest_marker("all_groups") is None:
-        monkeypatch.setattr("facevalue.protocol.kept_answers.GROUPS", 4)
+        monkeypatch.setattr("facevalue.protocol.kept_answers.JACKKNIFE_GROUPS", 4)

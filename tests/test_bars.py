@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import facevalue
-from facevalue.measures.interval_method import IntervalKind
+from facevalue.measures.intervals import IntervalKind
 from tests.golden.cases import GOLDEN
 
 PACKAGE = Path(facevalue.__file__).parent

@@ -74,6 +74,8 @@ def test_design_names_each_module_of_the_layer() -> None:
     assert not [module for module in sorted(modules) if not re.search(rf"[`/]{module}`", page)]
 
 
-@pytest.mark.parametrize("named", ["Intervention", "nothing", "measures.profiles.pattern", "protocol.gone.pattern"])
+@pytest.mark.parametrize(
+    "named", ["Intervention", "nothing", "measures.profiles.profile_pattern", "protocol.gone.pattern"]
+)
 def test_names_are_told_from_what_is_gone(named: str) -> None:
-    assert is_name(f"facevalue.{named}") == (named in ("Intervention", "measures.profiles.pattern"))
+    assert is_name(f"facevalue.{named}") == (named in ("Intervention", "measures.profiles.profile_pattern"))

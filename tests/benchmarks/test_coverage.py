@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 from benchmarks import coverage
 from benchmarks.coverage import CLUSTERS, DESIGNS, PROMISED, SETTINGS, Repetitions, Sample
-from facevalue.measures import comparison
+from facevalue.measures.group_means import difference_of_means
 
 DOCS = Path(__file__).parents[2] / "docs"
 FEW = Repetitions(cheap=300, bootstrap=60, permutation=60, resamples=200)
@@ -24,7 +24,7 @@ def committed() -> pl.DataFrame:
 @pytest.mark.parametrize("design", DESIGNS)
 def test_the_truth_is_the_mean_of_a_large_population(design: str) -> None:
     samples = coverage.simulate(MIDDLING, design, 20_000, 0.5, 2, np.random.default_rng(1))
-    for found in comparison.difference([sample.part for sample in samples]):
+    for found in difference_of_means([sample.part for sample in samples]):
         assert found == pytest.approx(coverage.truth(MIDDLING, design, 0.5), abs=0.008)
 
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from facevalue import studies
-from facevalue.measures.missing_answers import PUBLISHED
+from facevalue.measures.missing_answers import PUBLISHED_RATES
 from facevalue.report import Album, Example
 from facevalue.report.sections import page_of
 from facevalue.report.stored import examples, view_of
@@ -210,7 +210,7 @@ def test_rates_that_differ_between_studies_name_the_one_that_does_not(facevalue:
 @pytest.mark.parametrize("name", ["vignette", "stylisticbias", "modscan", "visbias", "counterfactuals"])
 def test_the_documentation_has_each_study_s_own_rate_of_missing_answers(name: str) -> None:
     listed = (Path(__file__).parents[2] / "docs/explanation/inference.md").read_text().splitlines()
-    rates = [one for one in studies.build(name, {}).estimates.measures if one.name in PUBLISHED]
+    rates = [one for one in studies.build(name, {}).estimates.measures if one.name in PUBLISHED_RATES]
     assert rates
     for one in rates:
         line = f", `{one.name}` ({one.unit}): {one.title}; {one.equation}"

@@ -18,7 +18,7 @@ from rich.console import Console
 from facevalue.cli import compare as command
 from facevalue.cli import main
 from facevalue.cli.compare import text
-from facevalue.measures.estimates import schema
+from facevalue.measures.estimates import estimate_schema
 from facevalue.runs.comparison import ComparedPair, RunComparison
 from facevalue.studies.vignette import COMPARED
 from facevalue.studies.vignette.measures import LABELS
@@ -61,7 +61,7 @@ def estimates(activities: int = 2, shift: float = 0.0, **more: Any) -> pl.DataFr
         for who in ("black", "asian")
         for k in range(activities)
     ]  # fmt: skip
-    return pl.DataFrame(rows, schema=schema(LABELS), strict=False)
+    return pl.DataFrame(rows, schema=estimate_schema(LABELS), strict=False)
 
 
 @pytest.fixture

@@ -58,8 +58,8 @@ class Judging:
 @pytest.fixture
 def asked(facevalue: Command, ran: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> Command:
     """A run with forms, some of whose texts no rule sorts."""
-    monkeypatch.setattr("facevalue.measures.conditional_kl.FIRST", 50)
-    monkeypatch.setattr("facevalue.measures.conditional_kl.MOST", 50)
+    monkeypatch.setattr("facevalue.measures.conditional_kl.FIRST_SHUFFLES", 50)
+    monkeypatch.setattr("facevalue.measures.conditional_kl.MOST_FORM_SHUFFLES", 50)
     ran("visbias", "--task", "form", "--forms", "6", "--model", "sim/default")
     path = next(Path(RUN, "responses").glob("*.parquet"))
     told = pl.read_parquet(path).with_columns(

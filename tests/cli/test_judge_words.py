@@ -10,7 +10,7 @@ import pytest
 from facevalue import studies
 from facevalue.answers.listed_words import Flagged
 from facevalue.errors import ModelError
-from facevalue.measures.estimates import complete
+from facevalue.measures.estimates import complete_columns
 from facevalue.models.base import Capabilities
 from facevalue.protocol.offers import Extras
 from facevalue.protocol.word_lists import JudgedWords, WordList
@@ -59,7 +59,7 @@ def _beside(estimates: pl.DataFrame, said: Callable[[WordList], Flagged | None])
     found = pl.DataFrame(rows, schema=["group", "word", "value"], orient="row").with_columns(
         measure=pl.lit("word_flag"), model=pl.lit(estimates["model"][0]), study=pl.lit("stylisticbias")
     )
-    return complete(found, ["group"]) if rows else estimates.clear()
+    return complete_columns(found, ["group"]) if rows else estimates.clear()
 
 
 @pytest.fixture

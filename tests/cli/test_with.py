@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.measures.base import NO_INTERVENTION
+from facevalue.measures.definitions import NO_INTERVENTION
 from tests.cli.conftest import Command
 
 SMALL = ("--faces", "6", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")

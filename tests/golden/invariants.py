@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from facevalue.measures.interval_method import IntervalKind
+from facevalue.measures.intervals import IntervalKind
 
 ROUNDING = 1e-9
 _V, _LOW, _HIGH, _P, _LEAST = (pl.col(name) for name in ("value", "low", "high", "p", "p_least"))

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.measures.estimates import stacked
+from facevalue.measures.estimates import stack_estimates
 from facevalue.runs import course
 from facevalue.runs.course import Followed
 from facevalue.runs.stored import SAID, ReplyTally, StoredRun
@@ -34,7 +34,7 @@ def estimates(run: StoredRun, chunks: Sequence[pl.DataFrame], monkeypatch: pytes
     monkeypatch.setattr(course, "answers", chunked)
     seen = Followed.of([run])
     analysed = run.study.analyse({run.model: seen.passing(run, ReplyTally())})
-    return stacked([analysed, *seen.estimates(run.study.name, run.model)])
+    return stack_estimates([analysed, *seen.estimates(run.study.name, run.model)])
 
 
 def cut(answers: pl.DataFrame, seed: int) -> list[pl.DataFrame]:

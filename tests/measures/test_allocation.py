@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.measures.allocation import DetectionCurve, allocate, shares_of_budget
+from facevalue.measures.power import DetectionCurve, allocate_budget, shares_of_budget
 
 
 def curve_of(costs: list[int], effects: list[float]) -> DetectionCurve:
@@ -28,7 +28,7 @@ def worst_of(split: tuple[int, ...], all_curves: list[DetectionCurve]) -> list[f
 
 @given(st.lists(curves(), min_size=1, max_size=4), st.integers(1, 200))
 def test_no_other_split_detects_more(all_curves: list[DetectionCurve], budget: int) -> None:
-    numbers = allocate(all_curves, budget).sizes
+    numbers = allocate_budget(all_curves, budget).sizes
     sizes = [(curve, at) for curve, at in zip(all_curves, numbers, strict=True) if at is not None]
     assert sum(curve.costs[at] for curve, at in sizes) <= budget
     assert all(np.isfinite(curve.effects[at]) for curve, at in sizes)
@@ -49,16 +49,16 @@ def test_no_other_split_detects_more(all_curves: list[DetectionCurve], budget: i
 def test_a_study_that_can_detect_no_less_leaves_the_rest_to_the_others() -> None:
     stuck = curve_of([10, 1000], [0.6, 0.6])
     endless = DetectionCurve(np.array([10.0, 100.0, 1_000.0]), np.array([0.5, 0.2, 0.06]))
-    assert allocate([stuck, endless], 1_100).sizes == (0, 2)
+    assert allocate_budget([stuck, endless], 1_100).sizes == (0, 2)
 
 
 def test_a_budget_too_small_for_all_reaches_those_that_are_cheapest_to_bring_to_a_verdict() -> None:
     cheap, dear = curve_of([10, 50], [0.5, 0.3]), curve_of([100], [0.2])
     never = curve_of([5, 5], [np.nan, np.nan])
-    assert allocate([cheap, dear, never], 70).sizes == (1, None, None)
-    assert allocate([cheap, dear, never], 9) == allocate([cheap, dear, never], 1)
-    assert allocate([cheap, dear, never], 9).fewest == 10
-    assert allocate([never], 100).fewest == np.inf
+    assert allocate_budget([cheap, dear, never], 70).sizes == (1, None, None)
+    assert allocate_budget([cheap, dear, never], 9) == allocate_budget([cheap, dear, never], 1)
+    assert allocate_budget([cheap, dear, never], 9).fewest == 10
+    assert allocate_budget([never], 100).fewest == np.inf
 
 
 def test_equal_shares_pass_on_what_small_studies_leave() -> None:

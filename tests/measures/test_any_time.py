@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from facevalue.measures.any_time import (
+from facevalue.measures.definitions import Measure
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.family_tests import (
+    AT_ANY_TIME,
     LEAST_UNITS,
-    METHOD,
     any_time_critical,
     any_time_p,
     at_any_time,
     single_look_level,
 )
-from facevalue.measures.base import Measure
-from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judgment import judge
 from facevalue.measures.uncertainty import Estimates
 from facevalue.measures.verdicts import Verdict
@@ -114,7 +114,7 @@ def test_the_verdict_can_be_read_off_the_interval_of_the_page() -> None:
     clear = (judged["page_low"] > 0) | (judged["page_high"] < 0)
     assert clear.to_list() == (judged["verdict"] == Verdict.DIFFERENCE).to_list()
     assert clear.to_list() == [False, False, True, True]  # 3.2 would do at a single look
-    assert judged["detail"].str.ends_with(METHOD).all()
+    assert judged["detail"].str.ends_with(AT_ANY_TIME).all()
 
 
 def test_what_could_have_been_missed_is_more_than_at_a_single_look() -> None:

@@ -4,9 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.measures.adjustment import thresholds
-from facevalue.measures.audit_level import audit_families, family_shares
-from facevalue.measures.page_error import LEAD_SHARE
+from facevalue.measures.multitest import LEAD_SHARE, audit_families, family_shares, p_thresholds
 
 ALPHA = 0.05
 
@@ -18,7 +16,7 @@ def every(size: int) -> np.ndarray:
 def test_pages_of_one_family_each_are_judged_by_holm() -> None:
     p = np.array([0.001, 0.02, 0.012, 0.6])
     shares = family_shares(p, np.arange(4), every(4), ALPHA)
-    assert shares * ALPHA == pytest.approx(thresholds(p, "holm", ALPHA))
+    assert shares * ALPHA == pytest.approx(p_thresholds(p, "holm", ALPHA))
 
 
 def test_a_page_with_many_families_costs_a_page_with_one_nothing() -> None:

@@ -5,7 +5,7 @@ import pytest
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.cohen import cohen_kappa
+from facevalue.measures.rater_agreement import cohen_kappa
 
 
 def two_raters(items: int, share: float, agree: float, seed: int) -> Array:

@@ -12,14 +12,23 @@ from hypothesis.extra.numpy import arrays
 
 from facevalue.answers.categories import words
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import conditional_kl as f
+from facevalue.measures.conditional_kl import (
+    KL_THRESHOLD,
+    PRIORS,
+    Forms,
+    Smoothing,
+    gather_forms,
+    kl_divergence,
+    kl_limit,
+    shift_graph,
+)
 from facevalue.studies.visbias.form_tables import attributes
 from tests.reference import reference
 
 TWO = [("a", ("x", "y")), ("b", ("u", "v", "w"))]
 
 
-def released_forms() -> f.Forms:
+def released_forms() -> Forms:
     """GPT-4o's 400 forms; which fields were pre-filled is not released."""
     own = {key: a for a in attributes("released") for key in (a.title, *a.keys)}
     rows = [
@@ -29,20 +38,20 @@ def released_forms() -> f.Forms:
         if key in own
     ]
     frame = pl.DataFrame(rows, schema=["form", "attribute", "categories"], orient="row")
-    return f.gather(frame, [(a.name, a.categories.names) for a in attributes("released")])
+    return gather_forms(frame, [(a.name, a.categories.names) for a in attributes("released")])
 
 
-def drawn(forms: int, seed: int, attributes: int = 2, choices: int = 3) -> f.Forms:
+def drawn(forms: int, seed: int, attributes: int = 2, choices: int = 3) -> Forms:
     """Forms whose attributes have nothing to do with each other."""
     rng = np.random.default_rng(seed)
     weights = tuple(np.eye(choices)[rng.integers(0, choices, forms)] for _ in range(attributes))
     names = tuple(f"a{i}" for i in range(attributes))
     labels = tuple(tuple(f"{n}{c}" for c in range(choices)) for n in names)
-    return f.Forms(names, labels, weights, np.zeros((forms, attributes), dtype=np.bool_))
+    return Forms(names, labels, weights, np.zeros((forms, attributes), dtype=np.bool_))
 
 
 def test_the_associations_that_the_paper_names_do_show() -> None:
-    found = f.graph(released_forms(), seed=1, resamples=300)
+    found = shift_graph(released_forms(), seed=1, resamples=300)
     buddhism = found.filter(attribute="religion", choice="Buddhism", outcome="race").row(0, named=True)
     creative = found.filter(attribute="occupation", choice="Creative roles", outcome="personality type")
     assert buddhism["likely"] == "Asian"
@@ -57,8 +66,8 @@ def test_the_associations_that_the_paper_names_do_show() -> None:
 def test_the_published_count_depends_on_what_the_paper_leaves_open() -> None:
     forms = released_forms()
     graphs = {
-        (prior, amount): f.graph(forms, 1, smoothing=f.Smoothing(amount, prior), resamples=1)
-        for prior in f.PRIORS
+        (prior, amount): shift_graph(forms, 1, smoothing=Smoothing(amount, prior), resamples=1)
+        for prior in PRIORS
         for amount in (1e-10, 8.0)
     }
     counts = [graph["above"].sum() for graph in graphs.values()]
@@ -66,13 +75,13 @@ def test_the_published_count_depends_on_what_the_paper_leaves_open() -> None:
     assert min(counts) < 10
     assert max(counts) > 1000
     # Table 9 prints a KL of 20.99, which takes next to no smoothing: with one pseudo-form none can pass ln 401.
-    largest = graphs[f.Smoothing(1e-10).prior, 1e-10]["value"].max()
+    largest = graphs[Smoothing(1e-10).prior, 1e-10]["value"].max()
     assert isinstance(largest, float)
     assert largest > 20
 
 
 def test_no_shift_of_the_unspecified_is_ever_counted() -> None:
-    found = f.graph(released_forms(), seed=1, resamples=1)
+    found = shift_graph(released_forms(), seed=1, resamples=1)
     assert not set(found["choice"]) & {"Others", "Unspecified"}
     assert not set(found["likely"]) & {"Others", "Unspecified"}
 
@@ -85,9 +94,9 @@ def test_400_forms_of_20_attributes_take_a_few_seconds() -> None:
     names = tuple(f"a{i}" for i in range(20))
     weights = tuple(np.eye(k)[rng.integers(0, k, 400)] for k in sizes)
     labels = tuple(tuple(f"{n}-{c}" for c in range(k)) for n, k in zip(names, sizes, strict=True))
-    forms = f.Forms(names, labels, weights, rng.random((400, 20)) < 0.25)
+    forms = Forms(names, labels, weights, rng.random((400, 20)) < 0.25)
     start = time.perf_counter()
-    found = f.graph(forms, seed=1)
+    found = shift_graph(forms, seed=1)
     assert time.perf_counter() - start < 20  # about 2 s; the rest is for busy machines
     assert found.height == 128 * 19
     # Nothing goes with anything: 5% pass the 95th percentile; 2,432 dependent tests, so within 2 points.
@@ -99,16 +108,16 @@ def test_400_forms_of_20_attributes_take_a_few_seconds() -> None:
 counts = arrays(np.float64, st.integers(2, 8), elements=st.integers(0, 30).map(float))
 
 
-@given(counts, st.data(), st.floats(0.01, 10), st.sampled_from(f.PRIORS))
+@given(counts, st.data(), st.floats(0.01, 10), st.sampled_from(PRIORS))
 def test_kl_is_never_negative_and_bounded(
     base: np.ndarray[tuple[int], np.dtype[np.float64]], data: st.DataObject, amount: float, prior: str
 ) -> None:
     condition = np.array([data.draw(st.integers(0, int(n))) for n in base], dtype=np.float64)
-    value = f.kl(base, condition, f.Smoothing(amount, prior)).item()
+    value = kl_divergence(base, condition, Smoothing(amount, prior)).item()
     if condition.sum() == 0:
         assert np.isnan(value)
         return
-    assert 0 <= value <= f.kl_limit(condition.sum(), len(base), f.Smoothing(amount, prior)) + 1e-9
+    assert 0 <= value <= kl_limit(condition.sum(), len(base), Smoothing(amount, prior)) + 1e-9
 
 
 def test_intervals_hold_a_shift_that_few_forms_show() -> None:
@@ -116,7 +125,7 @@ def test_intervals_hold_a_shift_that_few_forms_show() -> None:
     rng, held = np.random.default_rng(5), []
     there, elsewhere = np.array([0.7, 0.1, 0.1, 0.1]), np.array([0.1, 0.3, 0.3, 0.3])
     every = (2 * there + 38 * elsewhere) / 40
-    true = f.kl(1e6 * every, 1e6 * there).item()
+    true = kl_divergence(1e6 * every, 1e6 * there).item()
     for seed in range(60):
         outcome = np.concatenate([rng.choice(4, 2, p=there), rng.choice(4, 38, p=elsewhere)])
         fields = [
@@ -124,15 +133,15 @@ def test_intervals_hold_a_shift_that_few_forms_show() -> None:
             for form in range(40)
             for name, choice in (("a", "x" if form < 2 else "y"), ("b", "klmn"[outcome[form]]))
         ]
-        forms = f.gather(pl.DataFrame(fields), [("a", ["x", "y"]), ("b", ["k", "l", "m", "n"])])
-        row = f.graph(forms, seed=seed, resamples=200).filter(choice="x").row(0, named=True)
+        forms = gather_forms(pl.DataFrame(fields), [("a", ["x", "y"]), ("b", ["k", "l", "m", "n"])])
+        row = shift_graph(forms, seed=seed, resamples=200).filter(choice="x").row(0, named=True)
         held.append(row["low"] <= true <= row["high"])
     assert np.mean(held) > 0.85
 
 
 def test_no_interval_reaches_beyond_what_so_few_forms_can_give() -> None:
-    found = f.graph(drawn(12, seed=3), seed=1, resamples=5)
-    most = f.kl_limit(found["n"].to_numpy())
+    found = shift_graph(drawn(12, seed=3), seed=1, resamples=5)
+    most = kl_limit(found["n"].to_numpy())
     assert (found["high"].drop_nulls().to_numpy() <= most[found["high"].is_not_null().to_numpy()]).all()
     assert (found["high"].drop_nulls() >= found["value"].filter(found["high"].is_not_null())).all()
 
@@ -141,14 +150,14 @@ def test_no_interval_reaches_beyond_what_so_few_forms_can_give() -> None:
 def test_a_condition_like_all_forms_shifts_nothing(
     base: np.ndarray[tuple[int], np.dtype[np.float64]], share: float
 ) -> None:
-    assert f.kl(base, base * share).item() == pytest.approx(0, abs=1e-9)
+    assert kl_divergence(base, base * share).item() == pytest.approx(0, abs=1e-9)
 
 
 def test_add_half_would_flag_two_forms_that_agree_with_all_others() -> None:
     base, condition = np.zeros(16), np.zeros(16)
     base[0], condition[0] = 400, 2
-    assert f.kl(base, condition, f.Smoothing(8.0, "uniform")) > f.THRESHOLD
-    assert f.kl(base, condition) == 0
+    assert kl_divergence(base, condition, Smoothing(8.0, "uniform")) > KL_THRESHOLD
+    assert kl_divergence(base, condition) == 0
 
 
 @given(st.lists(st.tuples(st.sampled_from("xy"), st.sampled_from("uvw")), min_size=2, max_size=30))
@@ -158,7 +167,7 @@ def test_values_are_those_of_the_algorithm_step_by_step(rows: list[tuple[str, st
         schema=["form", "attribute", "categories"],
         orient="row",
     )
-    found = f.graph(f.gather(frame, TWO), seed=1, resamples=5)
+    found = shift_graph(gather_forms(frame, TWO), seed=1, resamples=5)
     by_hand = {}
     for i, (name, choices) in enumerate(TWO):
         other, others = TWO[1 - i]
@@ -181,9 +190,9 @@ def test_a_form_meets_the_condition_of_each_choice_and_has_one_vote() -> None:
             "categories": [["x", "y"], ["u"], ["x"], ["u", "v"], ["y"], ["w"]],
         }
     )
-    forms = f.gather(frame, TWO)
+    forms = gather_forms(frame, TWO)
     assert forms.weights[1].tolist() == [[1, 0, 0], [0.5, 0.5, 0], [0, 0, 1]]
-    found = f.graph(forms, seed=1, resamples=5)
+    found = shift_graph(forms, seed=1, resamples=5)
     x = found.filter(attribute="a", choice="x", outcome="b").row(0, named=True)
     assert (x["n"], x["total"], x["likely"], x["likely_share"]) == (2, 3, "u", 0.75)
     assert found.filter(attribute="a", choice="y")["n"].to_list() == [2]
@@ -193,11 +202,11 @@ def test_fields_filled_in_beforehand_are_neither_condition_nor_outcome() -> None
     forms = drawn(100, seed=2)
     half = np.zeros((100, 2), dtype=np.bool_)
     half[:50, 0] = True
-    known = f.Forms(forms.attributes, forms.choices, forms.weights, half)
-    completed = f.graph(known, seed=1, resamples=5)
+    known = Forms(forms.attributes, forms.choices, forms.weights, half)
+    completed = shift_graph(known, seed=1, resamples=5)
     assert completed.filter(attribute="a0")["n"].sum() == 50
     assert completed.filter(outcome="a0")["total"].unique().to_list() == [50]
-    given = f.graph(known, seed=1, resamples=5, conditions="prefilled")
+    given = shift_graph(known, seed=1, resamples=5, conditions="prefilled")
     assert given.filter(attribute="a0")["n"].sum() == 50
     assert given.filter(attribute="a1").height == 0
 
@@ -210,17 +219,17 @@ def test_conditions_with_one_form_are_dropped() -> None:
             "categories": [["x"], ["u"], ["x"], ["v"], ["y"], ["u"]],
         }
     )
-    forms = f.gather(frame, TWO)
-    assert "y" not in f.graph(forms, seed=1, resamples=5)["choice"]
+    forms = gather_forms(frame, TWO)
+    assert "y" not in shift_graph(forms, seed=1, resamples=5)["choice"]
 
 
 def test_missing_fields_and_the_unspecified_class_count_nowhere() -> None:
     frame = pl.DataFrame(
         {"form": [1, 1, 2, 3], "attribute": ["a", "b", "a", "a"], "categories": [["x"], ["Unspecified"], ["x"], None]}
     )
-    forms = f.gather(frame, TWO)
+    forms = gather_forms(frame, TWO)
     assert [w.sum() for w in forms.weights] == [2, 0]
-    found = f.graph(forms, seed=1, resamples=5)
+    found = shift_graph(forms, seed=1, resamples=5)
     assert found.height == 0
     assert {"value", "low", "high", "n", "p", "q", "floor", "above"} <= set(found.columns)
 
@@ -229,8 +238,8 @@ def test_a_planted_association_is_found_and_nothing_else() -> None:
     forms = drawn(400, seed=3, attributes=4, choices=4)
     tied = forms.weights[1].copy()
     tied[:280] = forms.weights[0][:280]
-    planted = f.Forms(forms.attributes, forms.choices, (forms.weights[0], tied, *forms.weights[2:]), forms.prefilled)
-    found = f.graph(planted, seed=1)
+    planted = Forms(forms.attributes, forms.choices, (forms.weights[0], tied, *forms.weights[2:]), forms.prefilled)
+    found = shift_graph(planted, seed=1)
     sure = found.filter(pl.col("q") < 0.05)
     assert {tuple(row) for row in sure.select("attribute", "outcome").rows()} == {("a0", "a1"), ("a1", "a0")}
     assert sure.height == 8
@@ -242,11 +251,11 @@ def test_one_association_among_hundreds_of_pairs_is_found() -> None:
     sizes = (5, 6, 7, 8, 6, 9, 7, 4)
     said = [rng.choice(size, size=200, p=rng.dirichlet(np.full(size, 3.0))) for size in sizes]
     said[1] = said[0] % 6
-    forms = f.Forms(
+    forms = Forms(
         tuple(f"a{at}" for at in range(8)), tuple(tuple(f"c{k}" for k in range(size)) for size in sizes),
         tuple(np.eye(size)[own] for own, size in zip(said, sizes, strict=True)), np.zeros((200, 8), dtype=bool),
     )  # fmt: skip
-    found = f.graph(forms, seed=1)
+    found = shift_graph(forms, seed=1)
     assert found.height > 300
     assert found["p_least"][0] * found.height < 0.001
     shown = found.filter(pl.col("q") < 0.01)
@@ -263,20 +272,20 @@ def test_forms_without_associations_show_none() -> None:
         sizes = (3, 5, 8)
         weights = tuple(np.eye(k)[rng.choice(k, size=80, p=rng.dirichlet(np.ones(k)))] for k in sizes)
         names = tuple(tuple(f"c{k}" for k in range(size)) for size in sizes)
-        forms = f.Forms(("a", "b", "c"), names, weights, rng.random((80, 3)) < 0.2)
-        hits += (f.graph(forms, seed, resamples=300)["q"] < 0.05).any()
+        forms = Forms(("a", "b", "c"), names, weights, rng.random((80, 3)) < 0.2)
+        hits += (shift_graph(forms, seed, resamples=300)["q"] < 0.05).any()
     assert hits <= 7
 
 
 def test_bad_input_is_named() -> None:
     frame = pl.DataFrame({"form": [1, 1], "attribute": ["a", "a"], "categories": [["x"], ["y"]]})
     with pytest.raises(DataError, match="'a' twice"):
-        f.gather(frame, TWO)
+        gather_forms(frame, TWO)
     with pytest.raises(UnknownNameError, match="form"):
-        f.gather(frame.rename({"form": "sheet"}), TWO)
+        gather_forms(frame.rename({"form": "sheet"}), TWO)
     with pytest.raises(UnknownNameError, match="prior"):
-        f.Smoothing(1.0, "flat")
+        Smoothing(1.0, "flat")
     with pytest.raises(DataError, match="positive"):
-        f.Smoothing(0.0)
+        Smoothing(0.0)
     with pytest.raises(UnknownNameError, match="completed"):
-        f.graph(drawn(5, 1), seed=1, conditions="complete")
+        shift_graph(drawn(5, 1), seed=1, conditions="complete")

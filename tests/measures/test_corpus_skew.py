@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from facevalue.measures.corpus_skew import corpus_skew
+from facevalue.measures.group_shares import corpus_skew
 
 TABLE_7 = {"pilot": (38, 25, 0.1032), "chef": (34, 24, 0.0862), "nurse": (43, 104, 0.2075), "housekeeper": (0, 8, 0.5)}
 

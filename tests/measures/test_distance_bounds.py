@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from facevalue.measures.distance_bounds import js_bounds, kl_bounds, share_ranges
-from facevalue.measures.divergence import js
+from facevalue.measures.distances import js_bounds, kl_bounds, share_ranges
+from facevalue.measures.divergence import js_divergence
 
 SEEDS = st.integers(0, 100_000)
 
@@ -38,7 +38,7 @@ def test_no_votes_that_are_missing_lead_outside_the_bounds(seed: int) -> None:
     shares = one / one.sum(), other / other.sum()
     first = (other + shares[0]) / (other.sum() + 1)
     for bounds, values, measured in (
-        (js_bounds(js(*shares), *ranges), js(p, q), js(*shares)),
+        (js_bounds(js_divergence(*shares), *ranges), js_divergence(p, q), js_divergence(*shares)),
         (kl_bounds(kl(shares[0], first), ranges[0], smoothed), kl(p, smooth), kl(shares[0], first)),
     ):
         assert bounds.low - 1e-9 <= min(values.min(), measured)
@@ -51,7 +51,7 @@ def test_without_missing_votes_the_bounds_are_the_distance(seed: int) -> None:
     counts = rng.integers(0, 9, (2, 3, 4)) + 1.0
     p, q = counts / counts.sum(axis=-1, keepdims=True)
     ranges = [share_ranges(x, np.zeros(3)) for x in counts]
-    for bounds in (kl_bounds(kl(p, q), *ranges), js_bounds(js(p, q), *ranges)):
+    for bounds in (kl_bounds(kl(p, q), *ranges), js_bounds(js_divergence(p, q), *ranges)):
         np.testing.assert_allclose([bounds.low, bounds.high], [bounds.value] * 2, atol=1e-12)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import jensenshannon
 
-from facevalue.measures import divergence as d
+from facevalue.measures.divergence import ChoiceGroups, Choices, choices_of, divergence_from_mean, group_divergences
 from facevalue.measures.uncertainty import Estimates
 from tests.floors import floor_of
 from tests.reference import reference
@@ -21,21 +21,21 @@ QUESTIONS = {"income": 6, "education": 4, "politics": 4, "religion": 4}
 ROWS = {"Female": "female", "Male": "male", "Asian": "asian", "Black": "black", "Latine": "latino"}
 
 
-def divergence(choices: d.Choices, seed: int, resamples: int | None = None) -> Estimates:
+def divergence(choices: Choices, seed: int, resamples: int | None = None) -> Estimates:
     """Of one set of groups, everybody somebody else."""
-    return d.divergences([d.ChoiceGroups(choices)], seed, resamples)[0]
+    return group_divergences([ChoiceGroups(choices)], seed, resamples)[0]
 
 
 def gathered(
     frame: pl.DataFrame, *factors: str, questions: Sequence[str] = tuple(QUESTIONS)
-) -> tuple[d.Choices, list[str]]:
+) -> tuple[Choices, list[str]]:
     """Choices of groups, and their names, from rows with the number of what was chosen, or weights."""
     choice, options = pl.col("choice"), [f"option {at}" for at in range(6)]
     weighed = frame["choice"].dtype == pl.List
     weights = [(choice.list.get(at, null_on_oob=True) if weighed else choice == at) for at in range(6)]
     columns = [weight.cast(pl.Float64).alias(name) for weight, name in zip(weights, options, strict=True)]
     rows = frame.select("question", *columns, unit="image", group=pl.concat_str(factors, separator=" "))
-    return d.choices_of(rows, questions, options), rows["group"].unique().sort().to_list()
+    return choices_of(rows, questions, options), rows["group"].unique().sort().to_list()
 
 
 def released_answers() -> pl.DataFrame:
@@ -74,7 +74,7 @@ def test_every_cell_of_table_5_follows_from_the_released_answers() -> None:
             own = answers.filter(pl.col("model") == model)
             choices, groups = gathered(own, factor)
             counts = np.einsum("ig,iqc->qgc", choices.member, choices.weights)
-            for name, row in zip(QUESTIONS, d.jsd(counts), strict=True):
+            for name, row in zip(QUESTIONS, divergence_from_mean(counts), strict=True):
                 found |= {(f"{model}/{name}", g): float(v) for g, v in zip(groups, row, strict=True)}
     assert len(cells) == 56
     for cell in cells:
@@ -117,7 +117,7 @@ counts = arrays(np.float64, st.tuples(st.integers(2, 6), st.integers(1, 5)), ele
 @given(counts)
 def test_divergence_is_that_of_scipy(table: np.ndarray[Any, Any]) -> None:
     known = table.sum(axis=1) > 0
-    found = d.jsd(table)
+    found = divergence_from_mean(table)
     assert (np.isnan(found) == (~known | (known.sum() < 2))).all()
     if known.sum() < 2:
         return
@@ -128,11 +128,11 @@ def test_divergence_is_that_of_scipy(table: np.ndarray[Any, Any]) -> None:
 
 @given(counts, st.floats(0.1, 50))
 def test_divergence_is_bounded_and_depends_on_shares_alone(table: np.ndarray[Any, Any], scale: float) -> None:
-    found = d.jsd(table)
+    found = divergence_from_mean(table)
     inside = found[np.isfinite(found)]
     assert ((inside >= 0) & (inside <= 1000 * np.log(2) + 1e-9)).all()
-    assert d.jsd(table * scale) == pytest.approx(found, nan_ok=True, abs=1e-9)
-    assert d.jsd(table[::-1])[::-1] == pytest.approx(found, nan_ok=True, abs=1e-9)
+    assert divergence_from_mean(table * scale) == pytest.approx(found, nan_ok=True, abs=1e-9)
+    assert divergence_from_mean(table[::-1])[::-1] == pytest.approx(found, nan_ok=True, abs=1e-9)
 
 
 def test_probabilities_count_like_the_answers_they_predict() -> None:
@@ -159,11 +159,11 @@ def test_probabilities_count_like_the_answers_they_predict() -> None:
     assert values[0] == pytest.approx(values[1])
 
 
-def planted(groups: int, items: int, seed: int) -> d.Choices:
+def planted(groups: int, items: int, seed: int) -> Choices:
     """No effect at all: every item answers by the same distribution."""
     rng = np.random.default_rng(seed)
     weights = rng.multinomial(1, [0.5, 0.3, 0.2], size=(items, 1)).astype(np.float64)
-    return d.Choices(weights, np.ones((items, 1)), np.arange(items) % groups, groups)
+    return Choices(weights, np.ones((items, 1)), np.arange(items) % groups, groups)
 
 
 def test_without_an_effect_p_is_small_as_often_as_it_says() -> None:
@@ -190,4 +190,4 @@ def test_only_refusals_are_not_measurable() -> None:
 @pytest.mark.parametrize("weights", [[[[-1.0]]], [[[np.nan]]], [[[2.0]]]])
 def test_impossible_weights_are_refused(weights: list[Any]) -> None:
     with pytest.raises(ValueError, match=r"Weights|answered"):
-        d.Choices(np.array(weights), np.ones((1, 1)), np.zeros(1, dtype=np.int64), 1)
+        Choices(np.array(weights), np.ones((1, 1)), np.zeros(1, dtype=np.int64), 1)

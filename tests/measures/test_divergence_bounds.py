@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from facevalue.measures.divergence import Choices, jsd
-from facevalue.measures.divergence_bounds import divergence_bounds
+from facevalue.measures.divergence import Choices, divergence_bounds, divergence_from_mean
 
 
 def gathered(counts: np.ndarray, missing: np.ndarray) -> Choices:
@@ -23,7 +22,7 @@ def test_no_way_to_fill_in_the_missing_answers_leads_outside(seed: int) -> None:
     filled *= counts.sum(axis=0) > 0
     with np.errstate(invalid="ignore"):
         filled = np.nan_to_num(filled / filled.sum(axis=2, keepdims=True), nan=1 / choices)
-    values = jsd(counts + missing[:, None] * filled)
+    values = divergence_from_mean(counts + missing[:, None] * filled)
     assert (bounds.low - 0.01 <= values.min(axis=0)).all()
     assert (values.max(axis=0) <= bounds.high + 0.01).all()
     assert (bounds.low <= bounds.value).all()
@@ -34,7 +33,7 @@ def test_a_group_that_refused_most_could_have_said_what_the_others_said() -> Non
     low = divergence_bounds(gathered(counts, np.array([24.0, 0.0, 0.0]))).low
     assert low[0] == pytest.approx(0.0, abs=0.05)
     whole = divergence_bounds(gathered(counts, np.zeros(3)))
-    assert whole.low.tolist() == whole.high.tolist() == jsd(counts).tolist()
+    assert whole.low.tolist() == whole.high.tolist() == divergence_from_mean(counts).tolist()
 
 
 def test_a_group_without_any_answer_has_no_value_and_nobody_asked_no_bounds() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.measures.drift import UNTIMED, Course
+from facevalue.measures.instrument import UNTIMED, Course
 from tests.measure_keys import by_key
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
@@ -107,7 +107,7 @@ def test_requests_that_failed_are_missing_answers_that_drift() -> None:
 
 
 def test_many_cells_are_thinned_by_whole_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("facevalue.measures.sum_table.MOST", 500)
+    monkeypatch.setattr("facevalue.measures.estimators.MOST_ROWS", 500)
     made = answers(200, 10, 0.8, seed=5).sort("at")
     found = rows(*(made[start : start + 100] for start in range(0, made.height, 100)))["drift"]
     assert 5 < found["clusters"] < 60  # type: ignore[operator]

@@ -8,9 +8,8 @@ import polars as pl
 import pytest
 from scipy import special, stats
 
-from facevalue.measures.dyads import shares, tail_df
-from facevalue.measures.proportions import wilson
-from facevalue.measures.shares import Shares
+from facevalue.measures.pairs import pair_shares, tail_df
+from facevalue.measures.proportions import Shares, wilson_interval
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results" / "share-intervals.csv"
 Codes = npt.NDArray[np.int64]
@@ -38,7 +37,7 @@ def audits(
         hits.append(above.astype(float))
         cell.append(np.full(pairs, at))
     joined = [np.concatenate(parts) for parts in (first, second, hits, cell)]
-    return shares(joined[2], np.ones(joined[2].size), (joined[0], joined[1]), joined[3], repetitions)
+    return pair_shares(joined[2], np.ones(joined[2].size), (joined[0], joined[1]), joined[3], repetitions)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +60,7 @@ def test_pairs_of_a_mere_yes_or_no_are_tested_as_exactly_as_signs(pairs: int) ->
     hits = (np.arange(pairs)[:, None] < count).astype(float).T.ravel()
     people = np.tile(np.arange(pairs), pairs + 1)
     cell = np.repeat(count, pairs)
-    found = shares(hits, np.ones(hits.size), (people, pairs + people), cell, pairs + 1)
+    found = pair_shares(hits, np.ones(hits.size), (people, pairs + people), cell, pairs + 1)
     exact = np.array([stats.binomtest(int(k), pairs).pvalue for k in count])
     chance = stats.binom.pmf(count, pairs, 0.5)
     for level in (0.05, 0.005, 0.0005):
@@ -73,7 +72,7 @@ def test_pairs_of_a_mere_yes_or_no_are_tested_as_exactly_as_signs(pairs: int) ->
 def test_graded_pairs_are_tested_by_t() -> None:
     rng = np.random.default_rng(2)
     hits = 0.5 + 0.05 * rng.normal(size=12)
-    found = shares(hits, np.ones(12), (np.arange(12), 12 + np.arange(12)), np.zeros(12, np.int64), 1)
+    found = pair_shares(hits, np.ones(12), (np.arange(12), 12 + np.arange(12)), np.zeros(12, np.int64), 1)
     assert found.p_against(0.5).item() == pytest.approx(stats.ttest_1samp(hits, 0.5).pvalue, rel=0.25)
 
 
@@ -93,8 +92,10 @@ def test_p_is_small_exactly_where_the_interval_leaves_the_null_out() -> None:
 
 def test_pairs_that_share_nobody_are_what_they_were() -> None:
     hits = np.array([1.0] * 21 + [0.0] * 49)
-    found = shares(hits, np.ones(70), (np.arange(70), 70 + np.arange(70)), np.zeros(70, dtype=np.int64), 1)
-    low, high = wilson(found.value, np.array([69 * 69 / 70]), tail_df(np.array([69.0]), np.array([69 * 69 / 70])))
+    found = pair_shares(hits, np.ones(70), (np.arange(70), 70 + np.arange(70)), np.zeros(70, dtype=np.int64), 1)
+    low, high = wilson_interval(
+        found.value, np.array([69 * 69 / 70]), tail_df(np.array([69.0]), np.array([69 * 69 / 70]))
+    )
     assert found.units is not None
     assert found.units.item() == pytest.approx(70)
     assert (found.clusters.item(), found.n.item()) == (70, 70)
@@ -103,16 +104,16 @@ def test_pairs_that_share_nobody_are_what_they_were() -> None:
 
 
 def test_one_person_in_all_pairs_has_no_interval_and_two_pictures_of_one_are_one() -> None:
-    hub = shares(np.ones(9), np.ones(9), (np.zeros(9, np.int64), 1 + np.arange(9)), np.zeros(9, np.int64), 1)
+    hub = pair_shares(np.ones(9), np.ones(9), (np.zeros(9, np.int64), 1 + np.arange(9)), np.zeros(9, np.int64), 1)
     assert hub.value.item() == 1
     assert hub.p_against(0.5).item() > 0.05
-    alone = shares(np.array([1.0, 0, 1]), np.ones(3), (np.zeros(3, np.int64),) * 2, np.zeros(3, np.int64), 1)
+    alone = pair_shares(np.array([1.0, 0, 1]), np.ones(3), (np.zeros(3, np.int64),) * 2, np.zeros(3, np.int64), 1)
     assert np.isnan(alone.low).all()
     assert alone.method.item().startswith("none: ")
 
 
 def test_cells_without_pairs_are_not_measurable() -> None:
-    found = shares(np.ones(2), np.array([1.0, 0.0]), (np.array([0, 1]), np.array([2, 3])), np.array([0, 1]), 3)
+    found = pair_shares(np.ones(2), np.array([1.0, 0.0]), (np.array([0, 1]), np.array([2, 3])), np.array([0, 1]), 3)
     assert np.isnan(found.value[1:]).all()
     assert found.n.tolist() == [1, 0, 0]
 
@@ -123,7 +124,7 @@ def test_strata_that_differ_do_not_widen_the_interval() -> None:
     first, second = first[within], second[within]
     stratum, noise = first // 12, np.random.default_rng(4).normal(size=first.size)
     hits, none = np.where(stratum == 0, 0.2, 0.8) + 0.02 * noise, np.zeros(first.size, np.int64)
-    whole, apart = (shares(hits, np.ones(hits.size), (first, second), none, 1, x) for x in (None, stratum))
+    whole, apart = (pair_shares(hits, np.ones(hits.size), (first, second), none, 1, x) for x in (None, stratum))
     assert apart.value.item() == whole.value.item()
     assert apart.se.item() < 0.1 * whole.se.item()
 

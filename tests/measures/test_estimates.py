@@ -7,11 +7,19 @@ import polars as pl
 import pytest
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.base import NO_INTERVENTION, Measure
-from facevalue.measures.estimates import FIXED, TYPED, EstimateTable, condition, label_columns, schema, stacked
+from facevalue.measures.definitions import NO_INTERVENTION, Measure
+from facevalue.measures.estimates import (
+    FIXED_COLUMNS,
+    TYPED_LABELS,
+    EstimateTable,
+    condition,
+    estimate_schema,
+    label_columns,
+    stack_estimates,
+)
+from facevalue.measures.families import Family, apply_families
 from facevalue.measures.judgment import judge
-from facevalue.measures.multiple_testing import Family, apply
-from facevalue.measures.paired_changes import ChangeSet, Deletion, reduced
+from facevalue.measures.paired_changes import ChangeSet, Deletion, reduce_estimates
 from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.protocol.page import Page
@@ -43,9 +51,9 @@ def described(values: list[float] | None = None, model: str = "m", intervention:
 
 def test_every_table_has_the_fixed_columns_the_typed_labels_and_the_declared_ones_in_order() -> None:
     frame = described()
-    assert frame.schema == pl.Schema(schema(["descriptor"]))
-    assert label_columns(frame) == [*TYPED, "descriptor"]
-    assert set(frame.columns) == {*FIXED, *TYPED, "descriptor"}
+    assert frame.schema == pl.Schema(estimate_schema(["descriptor"]))
+    assert label_columns(frame) == [*TYPED_LABELS, "descriptor"]
+    assert set(frame.columns) == {*FIXED_COLUMNS, *TYPED_LABELS, "descriptor"}
     assert EstimateTable("mine", "m", ["descriptor"]).frame().schema == frame.schema
 
 
@@ -79,7 +87,7 @@ def test_typed_labels_are_there_without_being_declared() -> None:
     table = EstimateTable("mine", "m", intervention="cipher")
     table.add(GAP, {"word": ["calm", "calm", None], "score": ["toxicity", None, None]}, found([1.0, 2.0, 3.0]))
     table.add(GAP, {"model": ["a"], "other_model": ["b"]}, found([4.0]))
-    rows = table.frame().select("model", *TYPED).rows()
+    rows = table.frame().select("model", *TYPED_LABELS).rows()
     assert rows == [
         ("m", "cipher", None, None, "calm", "toxicity"),
         ("m", "cipher", None, None, "calm", None),
@@ -91,23 +99,23 @@ def test_typed_labels_are_there_without_being_declared() -> None:
 def test_tables_with_other_labels_stand_below_each_other() -> None:
     other = EstimateTable("mine", "m", ["reading"])
     other.add(GAP, {"reading": ["plain"]}, found([1.0]))
-    both = stacked([described(), other.frame()])
-    assert both.columns == list(schema(["descriptor", "reading"]))
+    both = stack_estimates([described(), other.frame()])
+    assert both.columns == list(estimate_schema(["descriptor", "reading"]))
     assert both["descriptor"].to_list() == [*DESCRIPTORS, None]
 
 
 def test_a_studys_own_label_tells_rows_apart_in_families_and_verdicts() -> None:
     family = Family("the old", "confirmatory", "gap", {"descriptor": ("old",)})
-    assert apply([family], described())["family"].to_list() == ["the old", "descriptors"]
+    assert apply_families([family], described())["family"].to_list() == ["the old", "descriptors"]
     with pytest.raises(UnknownNameError, match="Did you mean 'descriptor'"):
-        apply([Family("f", "confirmatory", "gap", {"descriptors": ("old",)})], described())
+        apply_families([Family("f", "confirmatory", "gap", {"descriptors": ("old",)})], described())
     judged = judge(described(), [GAP])
     assert judged["verdict"].to_list() == ["difference found", "inconclusive"]
     assert judged["descriptor"].to_list() == DESCRIPTORS
 
 
 def test_a_studys_own_label_tells_rows_apart_in_intervention_effects() -> None:
-    plain, other = (reduced(described(values)) for values in ([1.0, 2.0], [4.0, 10.0]))
+    plain, other = (reduce_estimates(described(values)) for values in ([1.0, 2.0], [4.0, 10.0]))
     without = [Deletion("units 3", plain.with_columns(pl.col("value") + d), other) for d in (0.1, -0.1, 0.2)]
     moved = ChangeSet(plain, other, without).table([GAP], "mine", "m", "cipher")
     rows = moved.select("measure", "versus", "intervention", "descriptor", "value").rows()
@@ -137,7 +145,7 @@ def test_a_model_under_an_intervention_is_a_level_of_its_own_unless_the_family_n
     table = pl.concat([described(), described(intervention="cipher")])
 
     def chosen(**where: tuple[str, ...] | None) -> list[tuple[str, str | None]]:
-        judged = apply([Family("f", "confirmatory", "gap", where)], table)
+        judged = apply_families([Family("f", "confirmatory", "gap", where)], table)
         return judged.filter(family="f").select("model", "intervention").unique(maintain_order=True).rows()
 
     assert chosen() == [("m", None), ("m", "cipher")]

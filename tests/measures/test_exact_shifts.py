@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from facevalue.measures.conditional_kl import Forms, graph, kl
-from facevalue.measures.exact_shifts import category_p, exact_p, least_p
+from facevalue.measures.conditional_kl import Forms, category_p, exact_p, kl_divergence, least_p, shift_graph
 
 
 @pytest.mark.parametrize(("categories", "n"), [(2, 3), (2, 40), (4, 12), (16, 25), (16, 120)])
@@ -13,7 +12,7 @@ def test_p_is_how_often_forms_drawn_at_random_shift_as_far(categories: int, n: i
     rng = np.random.default_rng([categories, n])
     base = rng.multinomial(400, rng.dirichlet(np.full(categories, 1.5))).astype(float)
     drawn = rng.multivariate_hypergeometric(base.astype(int), n, size=20_000, method="marginals").astype(float)
-    values = kl(base, drawn)
+    values = kl_divergence(base, drawn)
     for at in np.argsort(values)[[10_000, 18_000, 19_800]]:
         share = np.mean(values >= values[at] - 1e-9)
         assert exact_p(base, drawn[at]) == pytest.approx(share, rel=0.15, abs=0.002)
@@ -52,7 +51,7 @@ def test_one_shift_among_two_thousand_pairs_is_found_though_shuffles_are_far_few
     weights = tuple(np.eye(8)[code] for code in codes)
     names = tuple(f"field {at}" for at in range(16))
     forms = Forms(names, (tuple("abcdefgh"),) * 16, weights, np.zeros((300, 16), dtype=bool))
-    found = graph(forms, 0, resamples=200)
+    found = shift_graph(forms, 0, resamples=200)
     assert found.height > 1900
     first = found.filter(attribute="field 0", choice="a", outcome="field 1").row(0, named=True)
     assert first["likely"] == "d"

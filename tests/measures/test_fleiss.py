@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from facevalue.errors import DataError
-from facevalue.measures.fleiss import as_rater, drawn_by_score, fleiss_kappa
+from facevalue.measures.rater_agreement import as_rater, drawn_by_score, fleiss_kappa
 
 # Ten items, fourteen raters, five categories: how many chose each (a textbook example; kappa .210).
 _COUNTS = [

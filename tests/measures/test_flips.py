@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 
-from facevalue.measures.flips import Flips, flips
+from facevalue.measures.answer_matches import Flips, answer_flips
 
 BASE, VARIED = np.array([0]), np.array([1])
 
 
 def of_replies(base: list[float], varied: list[float]) -> Flips:
     answers = np.array([[[base]], [[varied]]], dtype=np.float64)
-    return flips(answers, np.where(np.isfinite(answers), 1.0, 0.0), np.ones_like(answers, dtype=bool), BASE, VARIED)
+    return answer_flips(
+        answers, np.where(np.isfinite(answers), 1.0, 0.0), np.ones_like(answers, dtype=bool), BASE, VARIED
+    )
 
 
 def test_rate_and_floor_count_pairs_of_different_replies() -> None:
@@ -27,7 +29,7 @@ def test_beyond_is_the_squared_difference_on_average_and_zero_without_one() -> N
     rng = np.random.default_rng(0)
     for p, q in ((0.5, 0.5), (0.2, 0.7)):
         answers = (rng.random((2, 40_000, 1, 3)) < np.array([p, q])[:, None, None, None]).astype(float)
-        out = flips(answers, np.ones_like(answers), answers >= 0, BASE, VARIED)
+        out = answer_flips(answers, np.ones_like(answers), answers >= 0, BASE, VARIED)
         assert out.beyond.mean() == pytest.approx((p - q) ** 2, abs=0.01)
 
 
@@ -55,6 +57,6 @@ def test_missing_replies_are_left_out_and_counted() -> None:
 
 def test_pictures_without_a_base_have_no_flips() -> None:
     answers = np.array([[[[1.0, 0.0]]], [[[1.0, 0.0]]]])
-    out = flips(answers, np.ones_like(answers), answers >= 0, np.array([-1]), VARIED)
+    out = answer_flips(answers, np.ones_like(answers), answers >= 0, np.array([-1]), VARIED)
     assert np.isnan(out.rate.item())
     assert out.asked.item() == 0

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facevalue.measures.conditional_kl import Forms, graph, kl
-from facevalue.measures.form_bounds import form_bounds
+from facevalue.measures.conditional_kl import Forms, form_bounds, kl_divergence, shift_graph
 
 NAMES, CHOICES = ("a", "b", "c"), (("a1", "a2"), ("b1", "b2", "b3"), ("c1", "c2"))
 
@@ -26,7 +25,7 @@ def shift(whole: np.ndarray, given: np.ndarray, row: dict[str, str], conditions:
     outcome = (whole[:, j] >= 0) & ~given[:, j]
     met = outcome & counted & (whole[:, i] == CHOICES[i].index(row["choice"]))
     base, condition = (np.bincount(whole[of, j], minlength=len(CHOICES[j])) for of in (outcome, met))
-    return float(kl(base.astype(float), condition.astype(float)))
+    return float(kl_divergence(base.astype(float), condition.astype(float)))
 
 
 @settings(max_examples=10)
@@ -40,7 +39,7 @@ def test_no_way_to_fill_in_fields_and_forms_leads_outside(seed: int, conditions:
     gone[size:] = True
     seen = np.where(gone, -1, whole)
     answered = forms(seen[:size], given[:size], lost)
-    shifts = graph(answered, 0, conditions=conditions, resamples=1).head(4)
+    shifts = shift_graph(answered, 0, conditions=conditions, resamples=1).head(4)
     bounds = form_bounds(answered, shifts, conditions)
     assert (bounds.low <= bounds.value).all()
     assert (bounds.value <= bounds.high).all()
@@ -56,7 +55,7 @@ def test_without_anything_missing_the_bounds_are_the_shift_and_one_form_of_many_
     values = np.stack([np.repeat([0, 1], 50), np.repeat([0, 1], 50), np.tile([0, 1], 50)], axis=1)
     none = np.zeros(values.shape, dtype=np.bool_)
     whole, short = forms(values, none), forms(values, none, lost=1)
-    shifts = graph(whole, 0, resamples=50)
+    shifts = shift_graph(whole, 0, resamples=50)
     bounds = form_bounds(whole, shifts, "completed")
     np.testing.assert_allclose([bounds.low, bounds.high], [bounds.value] * 2, atol=1e-12)
     clear = shifts["value"].to_numpy() > 1
@@ -72,7 +71,7 @@ def test_withheld_outcomes_could_have_been_as_everywhere() -> None:
     withheld = (values[:, 0] == 0) & (values[:, 1] == 0) & (rng.random(400) < 0.9)
     seen = np.where(withheld[:, None] & (np.arange(3) == 1), -1, values)
     answered = forms(seen, np.zeros(seen.shape, dtype=np.bool_))
-    shifts = graph(answered, 0, resamples=200)
+    shifts = shift_graph(answered, 0, resamples=200)
     found = form_bounds(answered, shifts, "completed")
     is_shown = (shifts["value"] > shifts["floor_high"]).to_numpy() & (shifts["attribute"] == "a").to_numpy()
     assert is_shown.any()

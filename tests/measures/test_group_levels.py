@@ -5,9 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import Array, values_only
-from facevalue.measures.group_levels import METHOD, group_levels
+from facevalue.measures.cluster_bootstrap import Array, cluster_means, values_only
+from facevalue.measures.group_means import SKEWED_T, group_levels
 from facevalue.measures.uncertainty import Estimates
 
 SETS, GROUPS, DRAWS = 20, 10, 3
@@ -49,11 +48,11 @@ def test_symmetric_values_have_the_interval_of_t() -> None:
     sums = np.concatenate([half, -half])
     ours, plain = (
         group_levels(sums, np.ones((16, 3)), 0),
-        cluster_bootstrap.means(sums, np.ones((16, 3)), 0, level=True),
+        cluster_means(sums, np.ones((16, 3)), 0, level=True),
     )
     np.testing.assert_allclose(ours.low, plain.low)
     np.testing.assert_allclose(ours.high, plain.high)
-    assert set(ours.method) == {METHOD}
+    assert set(ours.method) == {SKEWED_T}
 
 
 def test_a_group_without_any_rare_score_borrows_the_spread_of_the_others() -> None:
@@ -73,4 +72,4 @@ def test_many_units_and_values_alone_and_no_spread_are_left_as_they_are() -> Non
 
 
 def _means(sums: Array, counts: Array, seed: int) -> Estimates:
-    return cluster_bootstrap.means(sums, counts, seed, level=True)
+    return cluster_means(sums, counts, seed, level=True)

@@ -6,8 +6,8 @@ import pytest
 
 from facevalue.errors import UnknownNameError
 from facevalue.measures.group_shares import group_shares
-from facevalue.measures.interval_method import split_method
-from facevalue.measures.shares import TOO_FEW
+from facevalue.measures.intervals import split_method
+from facevalue.measures.proportions import TOO_FEW_UNITS
 
 
 def things(units: int, each: int, share: float, seed: int) -> pl.DataFrame:
@@ -30,7 +30,7 @@ def test_one_unit_has_no_interval_and_no_group_is_all() -> None:
     together = group_shares(rows, "flag", [], "unit")
     assert together.columns == ["share", "low", "high", "n", "units", "method", "detail"]
     assert together.select("share", "n").rows() == [(pytest.approx(2 / 3), 3)]
-    assert together.select("method", "detail").rows() == [split_method(TOO_FEW)]
+    assert together.select("method", "detail").rows() == [split_method(TOO_FEW_UNITS)]
 
 
 def test_nothing_known_is_no_group() -> None:

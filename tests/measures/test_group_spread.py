@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy
 
-from facevalue.measures.group_spread import Spreads, spreads
+from facevalue.measures.group_spread import Spreads, group_spreads
 
 UNLIKE = (6, 12, 30)
 
@@ -16,17 +16,17 @@ def audited(sizes: tuple[int, ...], sds: tuple[float, ...], seed: int, apart: fl
     group = np.repeat(np.arange(len(sizes)), sizes)
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=(len(group), 1)) * np.repeat(sds, sizes)[:, None] + apart * (group == 0)[:, None]
-    return spreads(scores, group, len(sizes), seed, resamples=199, most_draws=199)
+    return group_spreads(scores, group, len(sizes), seed, resamples=199, most_draws=199)
 
 
 @pytest.mark.parametrize("scale", [0, 1e-100, 1e-155, 1e-300, 5e-324])
 def test_a_scenario_almost_without_differences_makes_no_warning_and_leaves_the_others(scale: float) -> None:
     scores = np.random.default_rng(0).normal(size=(40, 3))
     groups = np.arange(40) % 2
-    still = spreads(scores * [1, 0, 1], groups, 2, seed=1)
+    still = group_spreads(scores * [1, 0, 1], groups, 2, seed=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        tiny = spreads(scores * [1, scale, 1], groups, 2, seed=1)
+        tiny = group_spreads(scores * [1, scale, 1], groups, 2, seed=1)
     np.testing.assert_allclose(tiny.value, still.value, atol=1e-90)
     np.testing.assert_allclose(tiny.high[[0, 2, 3]], still.high[[0, 2, 3]])
 
@@ -48,7 +48,7 @@ def test_a_few_that_happen_to_be_alike_are_taken_to_vary_as_all_do() -> None:
     for seed in range(150):
         rng = np.random.default_rng(seed)
         shares = rng.binomial(4, 1 / (1 + np.exp(-0.86 * unlike * rng.normal(size=23)))) / 4
-        found.append(spreads(shares[:, None], group, 3, seed, resamples=199, most_draws=199).low[0] > 0)
+        found.append(group_spreads(shares[:, None], group, 3, seed, resamples=199, most_draws=199).low[0] > 0)
     assert np.mean(found) < 0.08
 
 
@@ -58,7 +58,7 @@ def test_two_groups_have_the_p_value_of_welch_where_the_small_one_varies_more() 
         np.random.default_rng(3).normal(size=(30, 1)) * np.where(group == 0, 3, 1)[:, None]
         + 2.5 * (group == 0)[:, None]
     )
-    found = spreads(scores, group, 2, seed=0, resamples=20_000, most_draws=20_000)
+    found = group_spreads(scores, group, 2, seed=0, resamples=20_000, most_draws=20_000)
     welch = scipy.stats.ttest_ind(scores[group == 0, 0], scores[group == 1, 0], equal_var=False).pvalue
     assert found.floor.p[0] == pytest.approx(welch, rel=0.05)
 

@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.measures.identical_answers import SUMS, chance_agreement, identical_answers, repeat_agreement
-from facevalue.measures.paired_changes import GROUPS
+from facevalue.measures.answer_matches import IDENTICAL_SUMS, chance_agreement, identical_answers, repeat_agreement
+from facevalue.measures.paired_changes import JACKKNIFE_GROUPS
 from facevalue.protocol.sampled_units import COLUMNS, Groups
 from facevalue.runs.answer_flips import _add, _drawn
 
@@ -23,8 +23,8 @@ def rows_of(rng: np.random.Generator, first: np.ndarray, second: np.ndarray) -> 
 
 
 def beyond(rows: pl.DataFrame) -> tuple[float, float, float]:
-    groups = Groups([np.stack([np.arange(UNITS)] * 2, axis=1)], GROUPS, 1, np.arange(UNITS))
-    sums = [dict.fromkeys(SUMS, 0.0) for _ in range(1 + len(groups.layers))]
+    groups = Groups([np.stack([np.arange(UNITS)] * 2, axis=1)], JACKKNIFE_GROUPS, 1, np.arange(UNITS))
+    sums = [dict.fromkeys(IDENTICAL_SUMS, 0.0) for _ in range(1 + len(groups.layers))]
     _add(sums, rows, _drawn(rows, exact=False), groups)
     taken = identical_answers(sums, [layer for layer, _ in groups.layers], UNITS, "person").beyond
     return float(taken.value[0]), float(taken.low[0]), float(taken.high[0])

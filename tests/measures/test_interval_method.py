@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from facevalue.errors import UnknownNameError
-from facevalue.measures.base import Measure
+from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.interval_method import (
+from facevalue.measures.intervals import (
     IntervalKind,
     describe_method,
     name_method,

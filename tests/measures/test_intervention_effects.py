@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.measures.base import NO_INTERVENTION
+from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.intervention_effects import add_missing_change
-from facevalue.measures.missing_answers import SHARE
+from facevalue.measures.missing_answers import MISSING_SHARE
+from facevalue.measures.paired_changes import add_missing_change
 
 Asked = tuple[np.ndarray, np.ndarray]  # replies, and those without a valid answer, by cluster
 
@@ -20,7 +20,7 @@ def missing(plain: Asked, other: Asked, pairs: tuple[np.ndarray, np.ndarray] | N
     out = EstimateTable("s", "m", intervention="x")
     add_missing_change(out, totals, "face", NO_INTERVENTION)
     row = out.frame().row(0, named=True)
-    assert (row["measure"], row["versus"], row["unit"]) == (SHARE.name, NO_INTERVENTION, "share")
+    assert (row["measure"], row["versus"], row["unit"]) == (MISSING_SHARE.name, NO_INTERVENTION, "share")
     return row
 
 

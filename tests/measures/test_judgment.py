@@ -8,20 +8,28 @@ import pytest
 from scipy import stats
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.base import NO_INTERVENTION, Measure
-from facevalue.measures.conditional_kl import NAME
-from facevalue.measures.estimates import schema
-from facevalue.measures.intervention_effects import degrees_of_freedom
+from facevalue.measures.conditional_kl import ATTRIBUTE_SHIFT
+from facevalue.measures.definitions import NO_INTERVENTION, Measure
+from facevalue.measures.estimates import estimate_schema
+from facevalue.measures.families import parse_preregistration
 from facevalue.measures.judgment import judge
-from facevalue.measures.paired_changes import RANDOM_GROUPS
+from facevalue.measures.paired_changes import RANDOM_GROUPS, degrees_of_freedom
 from facevalue.measures.power import minimum_detectable
-from facevalue.measures.preregistration import parse_preregistration
 
 SBS = Measure("sbs", "shift", "mean", "probability", "identity", "FaceValue", paired=True, comparison=True)
 VS = Measure("vs", "spread", "sd", "probability", "identity", "FaceValue", signed=False, comparison=True)
-SCHEMA = schema(["attribute", "variation", "scenario", "dimension", "group"])
+SCHEMA = estimate_schema(["attribute", "variation", "scenario", "dimension", "group"])
 KL = Measure(
-    NAME, "shift", "kl", "nat", "form", "", signed=False, comparison=True, squared=True, limits=(0.0, float("inf"))
+    ATTRIBUTE_SHIFT,
+    "shift",
+    "kl",
+    "nat",
+    "form",
+    "",
+    signed=False,
+    comparison=True,
+    squared=True,
+    limits=(0.0, float("inf")),
 )
 RATE = Measure("na_rate", "missing", "share", "share", "identity", "FaceValue")
 MEASURES = (SBS, VS, RATE)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.limit_outcomes import DecidedCells, LimitOutcome, MeasuredCells, outcomes
+from facevalue.measures.verdicts import DecidedCells, LimitOutcome, MeasuredCells, decide_limits
 
 NONE = np.nan
 
@@ -29,7 +29,7 @@ def measured(
 def decided(value: float, se: float, limit: float = 0.2, cells: int = 1, **more: float) -> DecidedCells:
     """One cell of a gate of so many."""
     one = measured(np.array([value]), np.array([se]), **more)  # type: ignore[arg-type]
-    return outcomes(one, np.array([-limit]), np.array([limit]), 0.05 / cells)
+    return decide_limits(one, np.array([-limit]), np.array([limit]), 0.05 / cells)
 
 
 def test_intervals_decide_and_not_values() -> None:
@@ -84,7 +84,7 @@ def gates(true: float, cells: int, audits: int, seed: int, units: int = 40) -> l
         faces = true + 0.2 * rng.standard_normal((units, 1)) + 0.3 * rng.standard_normal((units, cells))
         means, errors = faces.mean(axis=0), faces.std(axis=0, ddof=1) / np.sqrt(units)
         limit = np.full(cells, 0.2)
-        out.append(set(outcomes(measured(means, errors, units), -limit, limit, 0.05 / cells).outcome))
+        out.append(set(decide_limits(measured(means, errors, units), -limit, limit, 0.05 / cells).outcome))
     return out
 
 
@@ -111,4 +111,4 @@ def test_gates_fail_and_pass_where_they_should() -> None:
 def test_units_that_would_tell_follow_the_side_that_faces_the_limit() -> None:
     """A range whose interval is long above its value needs more units than its standard error says."""
     cells = replace(measured(np.array([0.16]), np.array([0.01])), high=np.array([0.3]))
-    assert outcomes(cells, np.array([-np.inf]), np.array([0.2]), 0.05).units[0] > 240
+    assert decide_limits(cells, np.array([-np.inf]), np.array([0.2]), 0.05).units[0] > 240

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from facevalue.measures.adjustment import adjust
-from facevalue.measures.cluster_bootstrap import Array, ratio, values_only
+from facevalue.measures.cluster_bootstrap import Array, cell_means, values_only
 from facevalue.measures.majority import Contrasts, from_majority, group_effects, replies_of
-from facevalue.measures.set_tails import from_set_mean
+from facevalue.measures.multitest import adjust_p
+from facevalue.measures.set_ranges import from_set_mean
 
 Drawn = Callable[[np.random.Generator, Array], Array]
 SETS, DRAWS, AUDITS = 24, 3, 60
@@ -98,11 +98,11 @@ def test_however_many_are_affected_they_are_found_as_by_t_and_intervals_hold(dra
     for _ in range(5 * AUDITS):
         values = draw(rng, effect)
         found = from_majority(values, seed=0)
-        apart = ratio(np.nansum(values, axis=2), np.isfinite(values).sum(axis=2))
+        apart = cell_means(np.nansum(values, axis=2), np.isfinite(values).sum(axis=2))
         apart -= np.nanmean(apart, axis=1, keepdims=True)
         p = np.asarray(stats.ttest_1samp(apart, 0, nan_policy="omit").pvalue)
         ours.append(found.q < 0.05)
-        theirs.append(adjust(p, "holm") < 0.05)
+        theirs.append(adjust_p(p, "holm") < 0.05)
         holds.append((found.estimates.low <= effect) & (effect <= found.estimates.high))
     named, named_by_t = np.array(ours), np.array(theirs)
     assert named[:, affected:].any(axis=1).mean() <= 0.09  # .05, of 300 audits

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from facevalue.measures import missing_answers
+from facevalue.measures.cells import Grouped, MissingBy, Person
 from facevalue.measures.judgment import judge
-from facevalue.measures.missing_answers import MEASURES, MissingAnswers
-from facevalue.measures.missing_by import Grouped, MissingBy, Person
+from facevalue.measures.missing_answers import MISSING_MEASURES, MissingAnswers
 
 BY = MissingBy((Grouped.of("group", "person"),), ("question",))
 GROUPS = tuple("abcdefghij")
@@ -52,7 +52,7 @@ def page(*answers: pl.DataFrame, by: MissingBy = BY) -> pl.DataFrame:
     seen = MissingAnswers(by)
     for chunk in answers:
         seen.take(chunk, chunk["person"])
-    return judge(seen.estimates("s", "m"), MEASURES)
+    return judge(seen.estimates("s", "m"), MISSING_MEASURES)
 
 
 def found(table: pl.DataFrame) -> pl.DataFrame:
@@ -170,7 +170,7 @@ def test_of_two_people_in_one_picture_both_count() -> None:
     sides = tuple(Person((f"g_{k}",), ("set",)) for k in (1, 2))
     seen = MissingAnswers(MissingBy((Grouped("kind", sides),)))
     seen.take(frame, frame["set"])
-    table = judge(seen.estimates("s", "m"), MEASURES)
+    table = judge(seen.estimates("s", "m"), MISSING_MEASURES)
     worst = found(table).sort("value", descending=True)
     assert worst["group"][0] == "2"
     assert (worst.filter(pl.col("group") != "2")["value"] < 0).all()
@@ -186,7 +186,7 @@ def test_groups_that_are_always_shown_together_cannot_differ() -> None:
     sides = tuple(Person((f"g_{k}",), ("set",)) for k in (1, 2))
     seen = MissingAnswers(MissingBy((Grouped("gender", sides),)))
     seen.take(frame, frame["set"])
-    assert found(judge(seen.estimates("s", "m"), MEASURES)).is_empty()
+    assert found(judge(seen.estimates("s", "m"), MISSING_MEASURES)).is_empty()
 
 
 def test_conditions_are_apart_and_chunks_add_up() -> None:

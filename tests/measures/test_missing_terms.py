@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facevalue.measures import terms
+from facevalue.measures.cells import Grouped, MissingBy
 from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.missing_answers import MissingAnswers
-from facevalue.measures.missing_by import Grouped, MissingBy
-from facevalue.measures.terms import TermRecord, terms_kept
+from facevalue.measures.terms import TermRecord, term_record, terms_kept
 
 BY = MissingBy((Grouped.of("group", "person"),), ("question",))
 
@@ -73,7 +72,7 @@ def test_units_have_the_names_of_people_and_each_estimate_has_sums() -> None:
 
 
 def test_gaps_for_which_there_is_no_room_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("facevalue.measures.missing_terms.MOST_BYTES", 500)
+    monkeypatch.setattr("facevalue.measures.missing_answers.MOST_BYTES", 500)
     _, record = taken(drawn(1))
     assert record.is_full
     assert {measure for measure, *_ in record.terms} == {"missing_share"}
@@ -82,5 +81,5 @@ def test_gaps_for_which_there_is_no_room_have_none(monkeypatch: pytest.MonkeyPat
 def test_no_names_are_kept_unless_somebody_asks() -> None:
     missing = MissingAnswers(BY)
     missing.take(drawn(1), drawn(1)["person"])
-    assert terms.record() is None
+    assert term_record() is None
     assert not missing._names

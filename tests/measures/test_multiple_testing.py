@@ -12,10 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
-from facevalue.measures import multiple_testing
-from facevalue.measures.adjustment import adjust
-from facevalue.measures.multiple_testing import Family, apply
-from facevalue.measures.preregistration import MAX_BYTES, parse_preregistration, read_preregistration
+from facevalue.measures.families import (
+    ANY_LABEL,
+    MAX_BYTES,
+    Family,
+    apply_families,
+    parse_preregistration,
+    read_preregistration,
+)
+from facevalue.measures.multitest import adjust_p
 
 Array = npt.NDArray[np.float64]
 
@@ -28,7 +33,7 @@ def test_adjustment_agrees_with_statsmodels_and_leaves_nan_out(p: list[float], m
 
     values = np.array(p, dtype=np.float64)
     tested = ~np.isnan(values)
-    q = adjust(values, method[0])
+    q = adjust_p(values, method[0])
     assert np.isnan(q[~tested]).all()
     if tested.any():
         with patch("gc.collect"):  # which it calls each time, and which is slow where much is loaded
@@ -38,9 +43,9 @@ def test_adjustment_agrees_with_statsmodels_and_leaves_nan_out(p: list[float], m
 
 def test_adjustment_refuses_what_is_no_p_value() -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
-        adjust(np.array([0.1, 1.5]), "holm")
+        adjust_p(np.array([0.1, 1.5]), "holm")
     with pytest.raises(UnknownNameError, match="Did you mean 'holm'"):
-        adjust(np.array([0.1]), "holmes")
+        adjust_p(np.array([0.1]), "holmes")
 
 
 # Families of a table of estimates
@@ -60,8 +65,8 @@ def table() -> pl.DataFrame:
 
 def test_families_are_judged_each_for_itself() -> None:
     declared = Family("overall", "confirmatory", "sbs", {"scenario": None})
-    besides = Family("by scenario", "exploratory", "sbs", {"scenario": (multiple_testing.ANY,)}, method="bh")
-    out = apply([besides, declared], table())
+    besides = Family("by scenario", "exploratory", "sbs", {"scenario": (ANY_LABEL,)}, method="bh")
+    out = apply_families([besides, declared], table())
     assert out["q"].to_list() == [0.02, 0.04, 0.2, None, 0.5]
     assert out["family"].to_list() == ["overall", "overall", "by scenario", "by scenario", "Table 11"]
     assert out["kind"].to_list() == ["confirmatory", "confirmatory", "exploratory", "exploratory", None]
@@ -70,18 +75,20 @@ def test_families_are_judged_each_for_itself() -> None:
 
 def test_what_was_declared_is_not_explored_again() -> None:
     declared = Family("hair", "confirmatory", "sbs", {"attribute": ("hair",), "scenario": None})
-    out = apply([Family("all shifts", "exploratory", "sbs", method="bh"), declared], table())
+    out = apply_families([Family("all shifts", "exploratory", "sbs", method="bh"), declared], table())
     assert out["family"].to_list()[:3] == ["hair", "all shifts", "all shifts"]
     assert out["q"].to_list()[:3] == pytest.approx([0.01, 0.08, 0.2])
 
 
 def test_a_family_whose_tests_were_all_impossible_has_no_q() -> None:
-    out = apply([Family("hat", "confirmatory", "sbs", {"attribute": ("hat",), "scenario": ("hiring",)})], table())
+    out = apply_families(
+        [Family("hat", "confirmatory", "sbs", {"attribute": ("hat",), "scenario": ("hiring",)})], table()
+    )
     assert out.filter(pl.col("family") == "hat")["q"].to_list() == [None]
 
 
 def test_no_families_change_nothing() -> None:
-    out = apply([], table())
+    out = apply_families([], table())
     assert out.drop("kind").equals(table())
     assert out["kind"].null_count() == out.height
 
@@ -105,16 +112,16 @@ def test_no_families_change_nothing() -> None:
 )
 def test_a_family_that_names_nothing_says_what_there_is(family: Family, says: str) -> None:
     with pytest.raises(FaceValueError) as error:
-        apply([family], table())
+        apply_families([family], table())
     assert says in str(error.value)
 
 
 def test_a_test_belongs_to_one_family_of_a_kind() -> None:
     twice = [Family("a", "confirmatory", "sbs"), Family("b", "confirmatory", "sbs", {"attribute": ("hair",)})]
     with pytest.raises(DataError, match="'a' and 'b' share tests"):
-        apply(twice, table())
+        apply_families(twice, table())
     with pytest.raises(DataError, match="Two families have the name 'a'"):
-        apply([twice[0], twice[0]], table())
+        apply_families([twice[0], twice[0]], table())
 
 
 def test_a_family_is_never_half_built() -> None:
@@ -225,7 +232,7 @@ def test_any_name_that_was_declared_holds_to_the_end() -> None:
             "p": [0.01, 0.02, 0.03],
         }
     )
-    out = apply(declared.families, frame)
+    out = apply_families(declared.families, frame)
     assert out["q"].to_list() == pytest.approx([0.02, 0.02, 0.03])
 
 
@@ -234,6 +241,6 @@ def test_changes_belong_to_a_family_that_names_them_alone() -> None:
     both = pl.concat([table(), changes], how="vertical_relaxed")
     levels = Family("levels", "confirmatory", "sbs", {"scenario": None})
     own = Family("changes", "confirmatory", "sbs", {"scenario": None, "versus": ("no intervention",)})
-    out = apply([levels, own], both)
+    out = apply_families([levels, own], both)
     assert out.filter(family="levels")["versus"].null_count() == out.filter(family="levels").height == 2
     assert out.filter(family="changes")["versus"].to_list() == ["no intervention"] * 2

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.measures.adjustment import adjust
-from facevalue.measures.page_error import LEAD_SHARE, leads, page_levels
+from facevalue.measures.multitest import LEAD_SHARE, adjust_p, leading_families, page_levels
 
 ALPHA = 0.05
 
@@ -18,7 +17,7 @@ def page(rng: np.random.Generator, effects: list[float], tests: int = 20) -> tup
     from scipy.special import ndtr
 
     p = 2 * ndtr(-np.abs(z))
-    return np.concatenate([adjust(row, "bh") for row in p]), np.repeat(np.arange(len(effects)), tests)
+    return np.concatenate([adjust_p(row, "bh") for row in p]), np.repeat(np.arange(len(effects)), tests)
 
 
 @pytest.mark.slow
@@ -76,6 +75,6 @@ def test_what_is_found_has_a_q_below_the_level_it_was_planned_with(q: list[float
 
 def test_the_first_name_that_was_tested_leads() -> None:
     tested = pl.DataFrame({"family": ["stereotypes (age)", "stereotypes (race)", "stereotypes by term", "spread"]})
-    found = tested.select(leads(pl.col("family"), ("decisions", "stereotypes"), tested))["family"].to_list()
+    found = tested.select(leading_families(pl.col("family"), ("decisions", "stereotypes"), tested))["family"].to_list()
     assert found == [True, True, False, False]
-    assert not tested.select(leads(pl.col("family"), ("none",), tested))["family"].any()
+    assert not tested.select(leading_families(pl.col("family"), ("none",), tested))["family"].any()

@@ -7,35 +7,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from facevalue.measures.adjustment import METHODS, adjust, thresholds
-from facevalue.measures.base import Measure
-from facevalue.measures.estimates import schema
-from facevalue.measures.judgment import judge
-from facevalue.measures.page_interval import row_levels
-from facevalue.measures.preregistration import parse_preregistration
+from facevalue.measures.definitions import Measure
+from facevalue.measures.estimates import estimate_schema
+from facevalue.measures.families import parse_preregistration
+from facevalue.measures.judgment import judge, row_levels
+from facevalue.measures.multitest import ADJUSTMENTS, adjust_p, p_thresholds
 
 ALPHA = 0.05
 SHIFT = Measure("shift", "shift", "mean", "probability", "face", "", paired=True, comparison=True, limits=(-1.0, 1.0))
 SPREAD = Measure("spread", "spread", "sd", "probability", "face", "", signed=False, comparison=True, limits=(0.0, 1.0))
-SCHEMA = schema(["cue"])
+SCHEMA = estimate_schema(["cue"])
 
 
-@given(st.integers(0, 2**32), st.integers(1, 14), st.sampled_from(METHODS))
+@given(st.integers(0, 2**32), st.integers(1, 14), st.sampled_from(ADJUSTMENTS))
 def test_a_test_is_found_below_its_threshold_and_not_above(seed: int, tests: int, method: str) -> None:
     """Each p in turn is moved to either side of its threshold, the others staying where they are."""
     rng = np.random.default_rng(seed)
     p = rng.random(tests) ** rng.integers(1, 6)
-    edges = thresholds(p, method, ALPHA)
+    edges = p_thresholds(p, method, ALPHA)
     for i, edge in enumerate(edges):
         for moved, found in ((edge * (1 - 1e-6), True), (min(edge * (1 + 1e-6), 1.0), False)):
             others = p.copy()
             others[i] = moved
-            assert (adjust(others, method)[i] < ALPHA) == found
+            assert (adjust_p(others, method)[i] < ALPHA) == found
 
 
 def test_a_missing_p_is_no_test_and_has_no_threshold() -> None:
-    assert np.isnan(thresholds(np.array([np.nan]), "holm", ALPHA)).all()
-    assert thresholds(np.array([0.02, np.nan]), "holm", ALPHA)[0] == ALPHA
+    assert np.isnan(p_thresholds(np.array([np.nan]), "holm", ALPHA)).all()
+    assert p_thresholds(np.array([0.02, np.nan]), "holm", ALPHA)[0] == ALPHA
 
 
 def t_rows(
@@ -65,7 +64,7 @@ def t_rows(
                 "floor_high": abs(mean) * (0.9 if clear else 1.1),
             }
         rows.append(row | {"se": se, "n": 10 * faces, "clusters": faces, "level": 0.95, "unit": "probability"})
-    q = adjust(np.array([row["p"] for row in rows], dtype=float), "bh")
+    q = adjust_p(np.array([row["p"] for row in rows], dtype=float), "bh")
     return [row | {"q": float(own)} for row, own in zip(rows, q, strict=True)]
 
 
@@ -117,7 +116,7 @@ def test_for_t_it_is_the_interval_of_t_at_the_level_of_the_page() -> None:
 def test_where_the_largest_of_all_shuffles_decides_it_agrees_as_well() -> None:
     """q is twice the smaller of Benjamini-Hochberg's and of max-T's, which is no step of p."""
     p = np.array([0.0004, 0.0006, 0.02, 0.4])
-    q = np.minimum(2 * np.fmin(adjust(p, "bh"), [0.002, 0.03, 0.01, 0.9]), 1.0)
+    q = np.minimum(2 * np.fmin(adjust_p(p, "bh"), [0.002, 0.03, 0.01, 0.9]), 1.0)
     rows = t_rows(np.random.default_rng(3), "words", [0.3] * 4, 12, "shift")
     rows = [row | {"p": float(a), "q": float(b)} for row, a, b in zip(rows, p, q, strict=True)]
     judged = agree(judge(table(rows), (SHIFT,)))

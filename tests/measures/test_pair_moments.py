@@ -3,9 +3,18 @@
 import numpy as np
 import pytest
 
-from facevalue.measures import pair_moments
 from facevalue.measures.impact import impact_ratios, shortfalls
-from facevalue.measures.pair_moments import Scenes
+from facevalue.measures.pair_moments import (
+    MOST_NULL_DRAWS,
+    Scenes,
+    crossed_correlation,
+    draw_frequencies,
+    frequency_spread,
+    selection_spread,
+    share_beyond,
+    spread_error,
+    spread_interval,
+)
 
 
 def scenes(
@@ -44,12 +53,12 @@ def test_equal_identities_have_a_small_p_and_a_low_limit_above_zero_as_rarely_as
     small = above = beyond = 0
     for seed in range(200):
         one = scenes(6, 12, 0.6, seed, people=people)
-        value = float(pair_moments.spread(selected(one)))
-        null = pair_moments.spread(one.dealt(one.s, 200, seed))
-        p = float(pair_moments.share_beyond(null, value))
+        value = float(frequency_spread(selected(one)))
+        null = frequency_spread(one.dealt(one.s, 200, seed))
+        p = float(share_beyond(null, value))
         small += int(p < 0.05)
-        freed = pair_moments.spread(one.dealt(one.freed, 200, seed + 1000))
-        above += int(pair_moments.spread_interval(value, freed, 6, 50, p)[0] > 0)
+        freed = frequency_spread(one.dealt(one.freed, 200, seed + 1000))
+        above += int(spread_interval(value, freed, 6, 50, p)[0] > 0)
         beyond += int(value > np.quantile(freed, 0.95))
     assert small <= 21
     assert above == small
@@ -60,22 +69,22 @@ def test_floors_do_not_grow_with_the_effect() -> None:
     """The same pictures with and without differences between identities have the same noise beside them."""
     effects = np.linspace(-0.7, 0.7, 8)
     plain, large = scenes(8, 40, 0.5, 3), scenes(8, 40, 0.5, 3, effects)
-    floors = [pair_moments.spread(one.dealt(one.freed, 300, 1)).mean() for one in (plain, large)]
+    floors = [frequency_spread(one.dealt(one.freed, 300, 1)).mean() for one in (plain, large)]
     assert floors[1] == pytest.approx(floors[0], rel=0.15)
-    raw = pair_moments.spread(large.dealt(large.s, 300, 1)).mean()
+    raw = frequency_spread(large.dealt(large.s, 300, 1)).mean()
     assert raw > 1.2 * floors[0]  # dealt with their differences, they would hide behind themselves
 
 
 def test_spread_intervals_hold_a_planted_spread() -> None:
     effects = np.linspace(-0.4, 0.4, 8)
-    truth = float(pair_moments.spread(selected(scenes(8, 20_000, 0.5, 1, effects))))
+    truth = float(frequency_spread(selected(scenes(8, 20_000, 0.5, 1, effects))))
     held = 0
     for seed in range(150):
         one = scenes(8, 25, 0.5, seed + 10, effects)
-        null = pair_moments.spread(one.dealt(one.freed, 200, seed))
-        value = float(pair_moments.spread(selected(one)))
-        p = float(pair_moments.share_beyond(pair_moments.spread(one.dealt(one.s, 200, seed)), value))
-        low, high = pair_moments.spread_interval(value, null, 8, 168, p)
+        null = frequency_spread(one.dealt(one.freed, 200, seed))
+        value = float(frequency_spread(selected(one)))
+        p = float(share_beyond(frequency_spread(one.dealt(one.s, 200, seed)), value))
+        low, high = spread_interval(value, null, 8, 168, p)
         held += low <= truth <= high
     assert held >= 135  # .95 of 150 is 142; 99.9% lie at or above 133
 
@@ -85,44 +94,44 @@ def test_spread_intervals_of_few_scenes_hold_zero(identities: int, count: int) -
     held = 0
     for seed in range(150):
         one = scenes(identities, count, 0.5, seed)
-        null = pair_moments.spread(one.dealt(one.freed, 200, seed))
+        null = frequency_spread(one.dealt(one.freed, 200, seed))
         df = (identities - 1) * (count - 1)
-        value = float(pair_moments.spread(selected(one)))
-        p = float(pair_moments.share_beyond(pair_moments.spread(one.dealt(one.s, 200, seed + 1000)), value))
-        held += pair_moments.spread_interval(value, null, identities, df, p)[0] == 0
+        value = float(frequency_spread(selected(one)))
+        p = float(share_beyond(frequency_spread(one.dealt(one.s, 200, seed + 1000)), value))
+        held += spread_interval(value, null, identities, df, p)[0] == 0
     assert held >= 133  # zero can only be missed below: .95 of 150 is 142; 99.9% lie at or above 133
 
 
 def test_spread_has_an_error_and_nothing_where_there_is_nothing_to_compare() -> None:
-    assert pair_moments.spread_error(np.array([49.0, 51.0]), np.array([5.0, 5.0]), np.eye(2)) == pytest.approx(5.0)
-    assert np.isnan(pair_moments.spread_error(np.array([50.0, 50.0]), np.ones(2), np.eye(2)))
-    alone = pair_moments.spread_of(np.array([50.0]), np.ones(1), np.eye(1), 5, None, 0)
+    assert spread_error(np.array([49.0, 51.0]), np.array([5.0, 5.0]), np.eye(2)) == pytest.approx(5.0)
+    assert np.isnan(spread_error(np.array([50.0, 50.0]), np.ones(2), np.eye(2)))
+    alone = selection_spread(np.array([50.0]), np.ones(1), np.eye(1), 5, None, 0)
     assert np.isnan(alone.value)
     assert np.isnan(alone.p)
 
 
 def test_no_p_is_smaller_than_so_few_scenes_can_give() -> None:
     one = scenes(2, 4, 0.0, 1, np.array([3.0, -3.0]))
-    found = pair_moments.spread_of(selected(one), errors(one), one.related, 3, one, 0)
+    found = selection_spread(selected(one), errors(one), one.related, 3, one, 0)
     assert found.p == found.p_least == pytest.approx(1 / 8)
     many = scenes(6, 12, 0.0, 1, np.linspace(-3, 3, 6))
-    found = pair_moments.spread_of(selected(many), errors(many), many.related, 11, many, 0)
-    assert found.p == found.p_least == pytest.approx(1 / (1 + pair_moments.MOST))
+    found = selection_spread(selected(many), errors(many), many.related, 11, many, 0)
+    assert found.p == found.p_least == pytest.approx(1 / (1 + MOST_NULL_DRAWS))
 
 
 def test_two_identities_share_all_their_pairs() -> None:
     np.testing.assert_allclose(scenes(2, 9, 0.5).related, [[1, -1], [-1, 1]])
     ends = np.array([0, 1]), np.array([1, 0])
-    related = pair_moments.crossed_correlation(*ends, np.array([7.0, 7.0]), np.array([2.0, 2.0]))
+    related = crossed_correlation(*ends, np.array([7.0, 7.0]), np.array([2.0, 2.0]))
     np.testing.assert_allclose(related, [[1, -1], [-1, 1]])
 
 
 def test_draws_have_the_errors_they_are_made_from() -> None:
     related = np.array([[1.0, -0.5, -0.5], [-0.5, 1.0, -0.5], [-0.5, -0.5, 1.0]])
-    found = pair_moments.drawn(np.array([1.0, 2.0, 3.0]), related, 1e6, 20_000, seed=2)
+    found = draw_frequencies(np.array([1.0, 2.0, 3.0]), related, 1e6, 20_000, seed=2)
     assert found.std(axis=0) == pytest.approx([1.0, 2.0, 3.0], rel=0.03)
     assert np.abs(np.corrcoef(found.T) - related).max() < 0.03
-    wider = pair_moments.drawn(np.array([1.0, 2.0, 3.0]), related, 4, 20_000, seed=2)
+    wider = draw_frequencies(np.array([1.0, 2.0, 3.0]), related, 4, 20_000, seed=2)
     assert (wider.std(axis=0) > 1.2 * found.std(axis=0)).all()
 
 

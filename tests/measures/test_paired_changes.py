@@ -7,12 +7,21 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.measures import paired_changes
-from facevalue.measures.base import Measure, change_of
 from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.definitions import Measure, change_of
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.interval_method import NOT_MEASURABLE, IntervalKind, T, split_method
-from facevalue.measures.paired_changes import PAIRS, ChangeSet, Deletion, deal, reduced
+from facevalue.measures.intervals import NOT_MEASURABLE, T_OVER_MEANS, IntervalKind, split_method
+from facevalue.measures.paired_changes import (
+    ALL_ALIKE,
+    JACKKNIFE_GROUPS,
+    NO_VARIANCE,
+    NONE_ITSELF,
+    PAIRS,
+    ChangeSet,
+    Deletion,
+    deal_units,
+    reduce_estimates,
+)
 from facevalue.measures.uncertainty import Estimates, Floor
 
 pytestmark = pytest.mark.all_groups
@@ -28,18 +37,18 @@ def table(values: Array, keep: Array | None = None, measure: Measure = SHARE) ->
     with np.errstate(invalid="ignore", divide="ignore"):
         value = np.where(n > 0, np.nansum(values, axis=0) / n, np.nan)
     width = np.where(n > 1, 1.0, np.nan)  # any interval: the jackknife looks only whether there is one
-    found = Estimates(value, value - width, value + width, n, n, np.full(n.size, T, dtype=object))
+    found = Estimates(value, value - width, value + width, n, n, np.full(n.size, T_OVER_MEANS, dtype=object))
     out = EstimateTable("s", "m", ["scenario"])
     floor = None
     if not measure.signed:
         floor = Floor(found.value, found.value, np.full(found.value.size, np.nan))
     out.add(measure, {"scenario": [f"c{i:04}" for i in range(values.shape[1])]}, replace(found, floor=floor))
-    return reduced(out.frame())
+    return reduce_estimates(out.frame())
 
 
-def compared(plain: Array, other: Array, measure: Measure = SHARE, groups: int = paired_changes.GROUPS) -> pl.DataFrame:
+def compared(plain: Array, other: Array, measure: Measure = SHARE, groups: int = JACKKNIFE_GROUPS) -> pl.DataFrame:
     """Changes of every cell's mean, both conditions having the same clusters."""
-    group = deal(len(plain), groups, seed=3)
+    group = deal_units(len(plain), groups, seed=3)
 
     def without() -> Iterator[Deletion]:
         for g in range(int(group.max()) + 1):
@@ -112,8 +121,8 @@ def test_there_is_no_interval_where_nothing_varies_or_a_group_holds_all() -> Non
     assert found["value"].is_null().to_list() == [False, False, True]
     assert found["low"].null_count() == found["p"].null_count() == 2
     assert found.select("method", "detail").rows() == [
-        split_method(paired_changes.ALL_ALIKE),
-        split_method(paired_changes.NONE_ITSELF),
+        split_method(ALL_ALIKE),
+        split_method(NONE_ITSELF),
         (IntervalKind.NONE, NOT_MEASURABLE),
     ]
 
@@ -131,11 +140,11 @@ def test_what_only_the_plain_condition_measured_is_not_measurable() -> None:
 
 
 def test_groups_are_equal_random_and_always_the_same() -> None:
-    group = deal(107, 20, seed=1)
+    group = deal_units(107, 20, seed=1)
     assert set(np.bincount(group).tolist()) == {5, 6}
-    assert (group == deal(107, 20, seed=1)).all()
-    assert (group != deal(107, 20, seed=2)).any()
-    assert sorted(deal(3, 20, seed=1).tolist()) == [0, 1, 2]
+    assert (group == deal_units(107, 20, seed=1)).all()
+    assert (group != deal_units(107, 20, seed=2)).any()
+    assert sorted(deal_units(3, 20, seed=1).tolist()) == [0, 1, 2]
 
 
 def test_a_change_has_the_units_and_limits_of_a_difference() -> None:
@@ -149,12 +158,12 @@ def test_the_same_change_of_all_units_is_no_certainty_and_says_so() -> None:
     found = compared(plain, plain + 1.0).row(0, named=True)
     assert found["low"] < 0 < found["value"] < found["high"] <= 100
     assert found["p"] > 0.05
-    assert (found["method"], found["detail"]) == split_method(paired_changes.ALL_ALIKE)
+    assert (found["method"], found["detail"]) == split_method(ALL_ALIKE)
     whole = compared(np.zeros((6, 1)), np.full((6, 1), 100.0)).row(0, named=True)
     assert whole["p"] == pytest.approx(2 / 2**6)
     unlimited = Measure("share", "Share", "n / N", "%", "face", "")
     varied = compared(plain, plain + 1.0, unlimited).row(0, named=True)
-    assert (varied["method"], varied["detail"]) == split_method(paired_changes.NO_VARIANCE)
+    assert (varied["method"], varied["detail"]) == split_method(NO_VARIANCE)
 
 
 def of_pairs(rng: np.random.Generator, people: int, liked: float, cells: int = 300) -> pl.DataFrame:
@@ -163,7 +172,7 @@ def of_pairs(rng: np.random.Generator, people: int, liked: float, cells: int = 3
     person = rng.normal(0.0, liked, (people, cells))
     moved = person[one] + person[two] + rng.normal(0.0, 1.0, (one.size, cells))
     plain = rng.normal(0.0, 5.0, (one.size, 1)) + np.zeros_like(moved)
-    groups, pairs = deal(people, 20, 1), deal(one.size, 20, 2)
+    groups, pairs = deal_units(people, 20, 1), deal_units(one.size, 20, 2)
 
     def without() -> Iterator[Deletion]:
         for layer, number, member in (("units 3", groups, (one, two)), (PAIRS, pairs, None)):
@@ -186,7 +195,7 @@ def test_two_conditions_of_different_units_are_each_taken_with_their_own() -> No
     first, second = rng.normal(50, 5, (12, 1500)), rng.normal(50, 10, (30, 1500))
 
     def without() -> Iterator[Deletion]:
-        for layer, group in (("units 1", deal(12, 20, 1)), ("units 2", deal(30, 20, 1))):
+        for layer, group in (("units 1", deal_units(12, 20, 1)), ("units 2", deal_units(30, 20, 1))):
             for g in range(int(group.max()) + 1):
                 sides = [table(side, group != g if layer[-1] == name else None)
                          for name, side in (("1", first), ("2", second))]  # fmt: skip

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facevalue.measures import selection
-from facevalue.measures.drift import AT_ONCE, Course
+from facevalue.measures.cells import Grouped, MissingBy
+from facevalue.measures.estimators import UnitTable
+from facevalue.measures.instrument import AT_ONCE, Course
 from facevalue.measures.missing_answers import MissingAnswers
-from facevalue.measures.missing_by import Grouped, MissingBy
-from facevalue.measures.sum_table import UnitTable
+from facevalue.measures.pairs import pair_cells, pair_sides, selection_frequencies
 
 seeds = st.integers(0, 2**32 - 1)
 START = datetime(2026, 1, 5, tzinfo=UTC)
@@ -105,7 +105,7 @@ def test_which_units_are_left_out_of_a_table_of_too_many_does_not_depend_on_chun
 
     def table(chunks: list[pl.DataFrame]) -> tuple[pl.DataFrame, int]:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("facevalue.measures.sum_table.MOST", most)
+            patch.setattr("facevalue.measures.estimators.MOST_ROWS", most)
             sums = UnitTable(["question"], ["n"])
             for chunk in chunks:
                 sums.add(chunk)
@@ -132,7 +132,7 @@ def pairs(rng: np.random.Generator) -> pl.DataFrame:
 @given(seed=seeds)
 def test_selection_frequencies_are_means_over_activities_of_the_share_that_chose(seed: int) -> None:
     rows = pairs(np.random.default_rng(seed)).with_columns(unit="unit_1")
-    for row in selection.cells(rows, ["who"]).iter_rows(named=True):
+    for row in selection_frequencies(rows, ["who"]).iter_rows(named=True):
         of_cell = rows.filter(who=row["who"])
         shares = {}
         for (activity,), part in of_cell.group_by("activity"):
@@ -153,10 +153,8 @@ def test_selection_frequencies_are_means_over_activities_of_the_share_that_chose
 @given(seed=seeds)
 def test_shares_of_pairs_are_those_of_all_answers_over_the_units_on_either_side(seed: int) -> None:
     rows = pairs(np.random.default_rng(seed))
-    sums, moments = selection.sides(rows, ["who"])
-    found: dict[str, dict[str, Any]] = {
-        row["who"]: row for row in selection.pair_cells(sums, moments, ["who"]).to_dicts()
-    }
+    sums, moments = pair_sides(rows, ["who"])
+    found: dict[str, dict[str, Any]] = {row["who"]: row for row in pair_cells(sums, moments, ["who"]).to_dicts()}
     for (who,), of_cell in rows.group_by("who"):
         row, answered = found[str(who)], of_cell.filter(pl.col("n") > 0)
         n, s = answered["n"].to_numpy().sum(), answered["s"].to_numpy().sum()

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from facevalue.measures.estimators import PEOPLE, Sums, pair_share
-from facevalue.measures.proportions import wilson
-from facevalue.measures.ranked_pairs import outcomes, ranked_above
+from facevalue.measures.estimators import PEOPLE_KEYS, Sums, share_over_pairs
+from facevalue.measures.pair_comparison import ranked_above, ranking_outcomes
+from facevalue.measures.proportions import wilson_interval
 from facevalue.measures.uncertainty import Estimates
 from tests.reference import reference
 
@@ -24,17 +24,17 @@ answers = st.lists(st.tuples(*[st.sampled_from([YES, NO, 0.25, NA])] * 2), min_s
 
 def pairs(first: Answers, second: Answers) -> pl.DataFrame:
     """Pairs that share nobody, with what their answers say."""
-    people = {name: [f"{name} {at}" for at in range(len(first))] for name in PEOPLE}
+    people = {name: [f"{name} {at}" for at in range(len(first))] for name in PEOPLE_KEYS}
     frame = pl.DataFrame(
         {**people, "yes": first, "negation": second}, schema_overrides=dict.fromkeys(("yes", "negation"), pl.Float64)
     )
-    return frame.with_columns(pl.col(PEOPLE).cast(pl.Enum(list(chain(*people.values())))), counted=1.0).with_columns(
-        outcomes("yes", "negation")
-    )
+    return frame.with_columns(
+        pl.col(PEOPLE_KEYS).cast(pl.Enum(list(chain(*people.values())))), counted=1.0
+    ).with_columns(ranking_outcomes("yes", "negation"))
 
 
 def share(frame: pl.DataFrame, hits: str, size: str = "complete") -> Estimates:
-    return pair_share(Sums.of(frame.select(*PEOPLE, s=hits, n=size), (), PEOPLE))[1]
+    return share_over_pairs(Sums.of(frame.select(*PEOPLE_KEYS, s=hits, n=size), (), PEOPLE_KEYS))[1]
 
 
 def test_every_cell_of_table_6_follows_from_the_released_counts() -> None:
@@ -97,8 +97,8 @@ def test_which_question_came_first_matters_to_who_is_above_alone(
 
 def test_missing_answers_move_a_ranking_no_further_than_its_bounds() -> None:
     frame = pairs([YES, YES, NO, YES, NA], [NO, NO, YES, NA, YES])
-    sums = frame.select(*PEOPLE, s="first", n="ranked", up="open_1", down="open_2")
-    _, above = ranked_above(Sums.of(sums, (), PEOPLE))
+    sums = frame.select(*PEOPLE_KEYS, s="first", n="ranked", up="open_1", down="open_2")
+    _, above = ranked_above(Sums.of(sums, (), PEOPLE_KEYS))
     assert above.bounds is not None
     assert above.p is not None
     assert above.value.tolist() == pytest.approx([2 / 3 - 0.5])
@@ -110,4 +110,4 @@ def test_missing_answers_move_a_ranking_no_further_than_its_bounds() -> None:
 def test_interval_is_that_of_statsmodels(hits: int, n: int) -> None:
     hits = min(hits, n)
     expected = proportion_confint(hits, n, method="wilson")
-    assert [end.item() for end in wilson(hits / n, n, np.inf)] == pytest.approx(expected, abs=1e-12)
+    assert [end.item() for end in wilson_interval(hits / n, n, np.inf)] == pytest.approx(expected, abs=1e-12)

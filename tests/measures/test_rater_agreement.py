@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from facevalue.errors import UnknownNameError
-from facevalue.measures.rater_agreement import METRICS, alpha, mean_ratings
+from facevalue.measures.rater_agreement import METRICS, krippendorff_alpha, mean_ratings
 
 NA = float("nan")
 # Krippendorff (2011), section C: four observers, twelve units, seven values missing.
@@ -28,7 +28,7 @@ ratings = arrays(
     ("metric", "value"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)]
 )
 def test_the_published_example(metric: str, value: float) -> None:
-    found = alpha(PUBLISHED, seed=1, metric=metric)
+    found = krippendorff_alpha(PUBLISHED, seed=1, metric=metric)
     assert found.value.item() == pytest.approx(value, abs=5e-4)
     assert (found.n.item(), found.clusters.item()) == (40, 11)  # the twelfth unit has one rating
     assert found.low.item() < found.value.item() < found.high.item() <= 1
@@ -37,16 +37,16 @@ def test_the_published_example(metric: str, value: float) -> None:
 def test_full_agreement_is_one_and_no_variation_is_not_measurable() -> None:
     same = np.tile(np.arange(1.0, 6), (3, 1))
     for metric in METRICS:
-        assert alpha(same, seed=1, metric=metric).value.item() == pytest.approx(1)
+        assert krippendorff_alpha(same, seed=1, metric=metric).value.item() == pytest.approx(1)
     for nothing in (np.full((3, 5), 2.0), np.full((3, 5), NA), np.array([[1.0, NA], [NA, 2.0]])):
-        assert np.isnan(alpha(nothing, seed=1).value).all()
-    one_item = alpha(np.array([[1.0, np.nan], [2.0, 1.0]]), 0)
+        assert np.isnan(krippendorff_alpha(nothing, seed=1).value).all()
+    one_item = krippendorff_alpha(np.array([[1.0, np.nan], [2.0, 1.0]]), 0)
     assert one_item.method[0] == "none: not measurable: one item alone has two ratings"
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_agreement_on_few_items_is_not_certain(metric: str) -> None:
-    found = alpha(np.tile([1.0, 2, 1, 2, 2, 1, 1, 2], (2, 1)), seed=1, metric=metric)
+    found = krippendorff_alpha(np.tile([1.0, 2, 1, 2, 2, 1, 1, 2], (2, 1)), seed=1, metric=metric)
     assert found.low.item() < 0.6
     assert found.value.item() == found.high.item() == 1
 
@@ -58,14 +58,16 @@ def test_intervals_hold_the_agreement_of_raters_who_seldom_differ(right: float, 
     truth, held = 1 - 4 * right * (1 - right), []
     for _ in range(100):
         category = rng.random(size) < 0.5
-        found = alpha((category ^ (rng.random((2, size)) > right)).astype(np.float64), seed=1, metric="nominal")
+        found = krippendorff_alpha(
+            (category ^ (rng.random((2, size)) > right)).astype(np.float64), seed=1, metric="nominal"
+        )
         held.append(bool(found.low[0] <= truth <= found.high[0]) or bool(np.isnan(found.value[0])))
         assert np.isnan(found.value[0]) or -1 <= found.low[0] <= found.value[0] <= found.high[0] <= 1
     assert sum(held) >= 89
 
 
 def test_raters_who_know_nothing_of_each_other_agree_as_by_chance() -> None:
-    found = alpha(np.random.default_rng(1).integers(1, 6, (3, 2000)).astype(np.float64), seed=1)
+    found = krippendorff_alpha(np.random.default_rng(1).integers(1, 6, (3, 2000)).astype(np.float64), seed=1)
     assert found.value.item() == pytest.approx(0, abs=0.04)  # standard error about 0.013
     assert found.low.item() < 0 < found.high.item()
 
@@ -74,9 +76,9 @@ def test_raters_who_know_nothing_of_each_other_agree_as_by_chance() -> None:
 def test_alpha_depends_neither_on_the_order_of_raters_nor_of_items(
     table: np.ndarray[tuple[int, int], np.dtype[np.float64]], metric: str
 ) -> None:
-    value = alpha(table, seed=1, metric=metric).value
-    assert alpha(table[::-1], seed=1, metric=metric).value == pytest.approx(value, nan_ok=True)
-    assert alpha(table[:, ::-1], seed=1, metric=metric).value == pytest.approx(value, nan_ok=True)
+    value = krippendorff_alpha(table, seed=1, metric=metric).value
+    assert krippendorff_alpha(table[::-1], seed=1, metric=metric).value == pytest.approx(value, nan_ok=True)
+    assert krippendorff_alpha(table[:, ::-1], seed=1, metric=metric).value == pytest.approx(value, nan_ok=True)
     assert np.isnan(value).all() or value.item() <= 1 + 1e-12
 
 
@@ -85,8 +87,8 @@ def test_alpha_of_intervals_has_no_unit_and_of_ranks_no_scale(
     table: np.ndarray[tuple[int, int], np.dtype[np.float64]], scale: float, shift: float
 ) -> None:
     for metric, changed in (("interval", table * scale + shift), ("ordinal", np.exp(table))):
-        value = alpha(table, seed=1, metric=metric).value
-        assert alpha(changed, seed=1, metric=metric).value == pytest.approx(value, nan_ok=True, abs=1e-6)
+        value = krippendorff_alpha(table, seed=1, metric=metric).value
+        assert krippendorff_alpha(changed, seed=1, metric=metric).value == pytest.approx(value, nan_ok=True, abs=1e-6)
 
 
 def test_means_flag_from_three_upwards_and_only_with_enough_raters() -> None:
@@ -105,8 +107,8 @@ def test_bad_ratings_are_refused() -> None:
     with pytest.raises(ValueError, match="shape"):
         mean_ratings(np.array([3.0]), seed=1)
     with pytest.raises(ValueError, match="shape"):
-        alpha(np.array([3.0]), seed=1)
+        krippendorff_alpha(np.array([3.0]), seed=1)
     with pytest.raises(ValueError, match="not negative"):
-        alpha(np.array([[-1.0], [1.0]]), seed=1, metric="ratio")
+        krippendorff_alpha(np.array([[-1.0], [1.0]]), seed=1, metric="ratio")
     with pytest.raises(UnknownNameError, match="ordinal"):
-        alpha(PUBLISHED, seed=1, metric="ordinl")
+        krippendorff_alpha(PUBLISHED, seed=1, metric="ordinl")

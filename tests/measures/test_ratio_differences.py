@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from facevalue.measures.cluster_bootstrap import values_only
-from facevalue.measures.ratio_differences import ratio_differences
+from facevalue.measures.group_means import ratio_differences
 from facevalue.measures.uncertainty import Estimates
 
 AUDITS = 2000

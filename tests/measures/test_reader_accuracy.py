@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from facevalue.measures.rater_agreement import all_agreements, alpha
-from facevalue.measures.reader_accuracy import reader_accuracy
+from facevalue.measures.judges import reader_accuracy
+from facevalue.measures.rater_agreement import all_agreements, krippendorff_alpha
 
 
 def test_each_kind_counts_by_its_size() -> None:
@@ -53,9 +53,10 @@ def test_where_no_error_was_seen_recall_is_not_certain() -> None:
 
 
 def test_agreement_without_variation_says_why_it_is_unknown() -> None:
-    assert alpha(np.ones((2, 5)), 1).method[0] == "none: not measurable: all ratings are the same"
+    assert krippendorff_alpha(np.ones((2, 5)), 1).method[0] == "none: not measurable: all ratings are the same"
     assert (
-        alpha(np.array([[1.0, np.nan], [np.nan, 2.0]]), 1).method[0] == "none: not measurable: no item has two ratings"
+        krippendorff_alpha(np.array([[1.0, np.nan], [np.nan, 2.0]]), 1).method[0]
+        == "none: not measurable: no item has two ratings"
     )
     assert list(all_agreements(np.ones((3, 4)), 1)) == ["Krippendorff's alpha", "Fleiss' kappa"]
     assert all("not measurable" in estimate.method[0] for estimate in all_agreements(np.ones((2, 4)), 1).values())

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from facevalue.measures import cluster_bootstrap, redealt
-from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.cluster_bootstrap import Array, wilcoxon_p
+from facevalue.measures.shift import REDEALT_BASE, average_shifts
 from facevalue.measures.uncertainty import Estimates
 
 
@@ -24,7 +24,7 @@ def judged(pictures: Array, columns: np.ndarray | None = None) -> Estimates:
     belongs = (columns[:, None] == np.arange(columns.max() + 1)).astype(float)
     sums, counts = np.nansum(delta, axis=1) @ belongs, np.isfinite(delta).sum(axis=1) @ belongs
     variation = np.tile(np.arange(-1, size - 1), (faces, 1))
-    return redealt.averages(sums, counts, pictures, variation, columns, 1.0)
+    return average_shifts(sums, counts, pictures, variation, columns, 1.0)
 
 
 def level(found: Estimates) -> float:
@@ -46,7 +46,7 @@ def test_a_test_of_symmetry_finds_them_to_differ_the_more_surely_the_more_faces_
     for faces in (20, 60):
         pictures = scores(rng, faces, 33, 100, 0.01, 2.0)
         shifts = (pictures[:, 1:] - pictures[:, :1]).sum(axis=1)
-        found.append(np.mean(cluster_bootstrap.wilcoxon(shifts, np.full(shifts.shape, 32.0)) < 0.05))
+        found.append(np.mean(wilcoxon_p(shifts, np.full(shifts.shape, 32.0)) < 0.05))
     assert 0.3 < found[0] < found[1]
 
 
@@ -59,7 +59,7 @@ def test_the_interval_is_what_dealing_at_random_gives() -> None:
     rest = (rest - rest.mean(axis=1, keepdims=True)) * np.sqrt(30 / 29)
     drawn = sum(-rest[f][rng.integers(0, 20, 100_000)] * 20 for f in range(30)) / (30 * 19)
     low, high = found.value - np.quantile(drawn, [0.975, 0.025], axis=0)
-    alone = found.method == redealt.METHOD
+    alone = found.method == REDEALT_BASE
     assert alone.any()
     assert found.low[alone] == pytest.approx(low[alone], abs=0.002)
     assert found.high[alone] == pytest.approx(high[alone], abs=0.002)

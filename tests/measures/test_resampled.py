@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from facevalue.measures.cluster_bootstrap import Array, values_only
-from facevalue.measures.labels import Deals
-from facevalue.measures.resampled import LONE, MOST, by_shuffles
+from facevalue.measures.resampled import LONE_EFFECT, MOST_SHUFFLES, Deals, by_shuffles
 
 
 def normal(tests: int, seed: int) -> tuple[Array, np.random.Generator]:
@@ -18,9 +17,9 @@ def test_one_effect_among_two_thousand_tests_is_found() -> None:
     observed, rng = normal(2000, 1)
     observed[7] = 7.0
     found = by_shuffles(observed, lambda size: rng.normal(size=(size, 2000)), signed=True)
-    assert found.shuffles == MOST
+    assert found.shuffles == MOST_SHUFFLES
     assert np.flatnonzero(found.q < 0.001).tolist() == [7]
-    assert found.p_least[0] * 2000 == pytest.approx(1 / LONE / (1 + MOST))
+    assert found.p_least[0] * 2000 == pytest.approx(1 / LONE_EFFECT / (1 + MOST_SHUFFLES))
 
 
 @pytest.mark.parametrize("signed", [True, False])
@@ -42,7 +41,7 @@ def test_families_without_effect_find_something_one_time_in_twenty(signed: bool)
 def test_shuffling_stops_where_it_promises_nothing() -> None:
     observed, rng = normal(20, 4)
     found = by_shuffles(observed, lambda size: rng.normal(size=(size, 20)), signed=True)
-    assert found.shuffles < MOST
+    assert found.shuffles < MOST_SHUFFLES
     assert found.q.min() > 0.05
 
 

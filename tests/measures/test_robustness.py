@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from facevalue.measures.robustness import chance, match_rates
+from facevalue.measures.answer_matches import chance_match_rates, match_rates
 
 
 @pytest.mark.parametrize("options", [2, 3, 4])
@@ -59,4 +59,4 @@ def test_what_are_no_shares_of_three_wordings_is_refused() -> None:
 
 
 def test_chance_of_right_and_wrong_with_four_options() -> None:
-    assert [float(x) for x in chance([0.25, 0.75])] == [28 / 64, 36 / 64, 0.0]
+    assert [float(x) for x in chance_match_rates([0.25, 0.75])] == [28 / 64, 36 / 64, 0.0]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.paired_changes import ChangeSet, Deletion, deal
-from facevalue.measures.run_differences import BALANCED, LARGEST, MEAN, RMS, SIZE, Summary, summaries
+from facevalue.measures.paired_changes import ChangeSet, Deletion, deal_units
+from facevalue.measures.run_comparison import BALANCED_CELLS, LARGEST, MEAN, RMS, SIZE, Summary, difference_summaries
 from tests.measures.test_paired_changes import SHARE, table
 
 pytestmark = pytest.mark.all_groups
@@ -15,14 +15,14 @@ pytestmark = pytest.mark.all_groups
 
 def summarised(first: Array, second: Array) -> dict[str, Summary]:
     """Statistics of the differences of all cells, columns, over units, rows."""
-    group = deal(len(first), 20, seed=3)
+    group = deal_units(len(first), 20, seed=3)
 
     def without() -> Iterator[Deletion]:
         for g in range(int(group.max()) + 1):
             yield Deletion("units 3", table(first, group != g), table(second, group != g))
 
     changes = ChangeSet(table(first), table(second), without())
-    return {one.name: one for one in summaries(changes, np.arange(first.shape[1]), SHARE)}
+    return {one.name: one for one in difference_summaries(changes, np.arange(first.shape[1]), SHARE)}
 
 
 def shifts(rng: np.random.Generator, units: int, cells: int = 12) -> Array:
@@ -58,7 +58,7 @@ def test_cells_that_add_up_to_one_total_differ_by_nothing_on_average() -> None:
     first, second = (np.hstack([one, 100 - one]) for one in (first, second))
     mean = summarised(first, second)[MEAN]
     assert mean.estimate.value[0] == 0.0
-    assert mean.estimate.method[0].endswith(BALANCED)
+    assert mean.estimate.method[0].endswith(BALANCED_CELLS)
     assert np.isnan(mean.p)
 
 

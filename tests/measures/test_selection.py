@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.measures.selection import add, cells, moments, pair_cells
-from facevalue.measures.shares import FEWEST
+from facevalue.measures.pairs import add_sums, pair_cells, selection_frequencies, sum_moments
+from facevalue.measures.proportions import FEWEST_UNITS
 
 Picture = tuple[str, float, float]
 """Activity, n and s of a picture."""
@@ -26,7 +26,7 @@ def frame(pictures: list[Picture], unit: list[str] | None = None, stratum: str =
 
 
 def selected(pictures: list[Picture], unit: list[str] | None = None) -> dict[str, Any]:
-    return cells(frame(pictures, unit), ["who"]).row(0, named=True)
+    return selection_frequencies(frame(pictures, unit), ["who"]).row(0, named=True)
 
 
 def by_hand(pictures: list[Picture]) -> tuple[float, float]:
@@ -69,7 +69,7 @@ def test_a_person_in_several_pictures_is_one() -> None:
     assert (found["clusters"], found["df"]) == (4, 3)
     assert found["se"] == pytest.approx(100 * (variance(rates.values()) / 4) ** 0.5)
     women = frame([(a, n, n) for a, n, _ in pictures], list(rates) * 3, "female")
-    both = cells(pl.concat([frame(pictures, list(rates) * 3), women]), ["who"]).row(0, named=True)
+    both = selection_frequencies(pl.concat([frame(pictures, list(rates) * 3), women]), ["who"]).row(0, named=True)
     assert (both["clusters"], both["df"]) == (8, 6)
     assert both["se"] == pytest.approx(found["se"] / 2)
 
@@ -77,7 +77,7 @@ def test_a_person_in_several_pictures_is_one() -> None:
 def test_pairs_of_two_activities_have_their_variance_from_the_identitys_own_pictures() -> None:
     asked = frame([("a", 4.0, 2.0), ("b", 4.0, 3.0)]).with_columns(unit=pl.lit(None, pl.String))
     own = frame([("", 2.0, 1.0), ("", 3.0, 1.5), ("", 3.0, 2.5)]).drop("activity")
-    found = cells(asked, ["who"], own).row(0, named=True)
+    found = selection_frequencies(asked, ["who"], own).row(0, named=True)
     assert (found["clusters"], found["value"]) == (3, 62.5)
     errors = [1.0 - 2 * 0.625, 1.5 - 3 * 0.625, 2.5 - 3 * 0.625]
     assert found["se"] == pytest.approx(100 * (1.5 * sum(e**2 for e in errors)) ** 0.5 / 8)
@@ -92,15 +92,15 @@ def test_pictures_that_stand_beside_several_of_anothers_widen_its_interval() -> 
     pairs = pl.DataFrame(rows, schema=["identity", "other_identity", "unit", "s"], orient="row").with_columns(
         n=pl.lit(1.0), requests=pl.lit(1.0), stratum=pl.lit("male"), activity=pl.lit("cooking")
     )
-    partners = moments(pairs, ["identity", "other_identity"])
-    found = cells(pairs, ["identity"], None, partners)
+    partners = sum_moments(pairs, ["identity", "other_identity"])
+    found = selection_frequencies(pairs, ["identity"], None, partners)
     expected = 100 * ((u.var(ddof=1) + v.var(ddof=1)) / 30) ** 0.5
     assert found["se"].to_list() == [pytest.approx(expected, rel=0.05)] * 2
-    assert cells(pairs, ["identity"])["se"].max() < 0.9 * expected
+    assert selection_frequencies(pairs, ["identity"])["se"].max() < 0.9 * expected
 
 
 def test_what_was_asked_and_never_answered_is_not_measurable_and_not_zero() -> None:
-    found = cells(frame([("a", 0.0, 0.0)]).with_columns(requests=1.0), ["who"]).row(0, named=True)
+    found = selection_frequencies(frame([("a", 0.0, 0.0)]).with_columns(requests=1.0), ["who"]).row(0, named=True)
     assert found["value"] is None
     assert (found["n"], found["clusters"]) == (0, 0)
     assert (found["bound_low"], found["bound_high"]) == (0.0, 100.0)
@@ -117,8 +117,8 @@ def test_questions_about_one_pair_are_not_put_together() -> None:
     rows = frame([("a", 1.0, 0.0)])
     both = pl.concat([rows.with_columns(question=pl.lit(q)) for q in ("struggle", "dislike")])
     with pytest.raises(ValueError, match="name `question` in `by`"):
-        cells(both, ["who"])
-    assert cells(both, ["who", "question"]).height == 2
+        selection_frequencies(both, ["who"])
+    assert selection_frequencies(both, ["who", "question"]).height == 2
 
 
 answered = st.floats(0.5, 6).flatmap(lambda n: st.tuples(st.sampled_from("abc"), st.just(n), st.floats(0, n)))
@@ -128,7 +128,7 @@ answered = st.floats(0.5, 6).flatmap(lambda n: st.tuples(st.sampled_from("abc"),
 def test_values_and_limits_are_percentages_and_hold_each_other(pictures: list[Picture]) -> None:
     found = selected(pictures)
     assert -1e-9 <= found["value"] <= 100 + 1e-9
-    assert (found["low"] is None) == (len(pictures) < FEWEST)
+    assert (found["low"] is None) == (len(pictures) < FEWEST_UNITS)
     if found["low"] is not None:
         assert -1e-9 <= found["low"] <= found["value"] + 1e-9
         assert found["value"] - 1e-9 <= found["high"] <= 100 + 1e-9
@@ -139,7 +139,7 @@ def test_values_and_limits_are_percentages_and_hold_each_other(pictures: list[Pi
 def test_the_two_of_a_pair_add_up_to_a_hundred(pictures: list[Picture]) -> None:
     one = frame(pictures)
     both = (one, one.with_columns(s=pl.col("n") - pl.col("s")))
-    first, second = (cells(x, ["who"]).row(0, named=True) for x in both)
+    first, second = (selection_frequencies(x, ["who"]).row(0, named=True) for x in both)
     assert first["value"] + second["value"] == pytest.approx(100)
     if first["low"] is not None:
         assert first["low"] + second["high"] == pytest.approx(100, abs=1e-5)
@@ -148,10 +148,10 @@ def test_the_two_of_a_pair_add_up_to_a_hundred(pictures: list[Picture]) -> None:
 @given(st.lists(answered, min_size=2, max_size=25), st.integers(1, 24))
 def test_moments_of_different_pairs_add_up(pairs: list[Picture], cut: int) -> None:
     by = ["who", "activity"]
-    parts = [moments(frame(part), by) for part in (pairs[:cut], pairs[cut:]) if part]
-    whole = moments(frame(pairs), by)
+    parts = [sum_moments(frame(part), by) for part in (pairs[:cut], pairs[cut:]) if part]
+    whole = sum_moments(frame(pairs), by)
     numbers = whole.columns[2:]
-    together = add(pl.concat(parts), by, numbers).select(whole.columns).sort(by)
+    together = add_sums(pl.concat(parts), by, numbers).select(whole.columns).sort(by)
     np.testing.assert_allclose(together.drop(by).to_numpy(), whole.sort(by).drop(by).to_numpy(), rtol=1e-9)
 
 
@@ -160,7 +160,7 @@ def test_shares_of_pairs_vary_with_the_pictures_on_either_side() -> None:
     rows = pl.DataFrame({"unit_1": ["hub"] * 6, "unit_2": list("abcdef"), "s": [1.0, 1, 1, 1, 0, 1]})
     rows = rows.with_columns(n=pl.lit(1.0), requests=pl.lit(1.0), stratum=pl.lit(""), what=pl.lit("x"))
     units = pl.concat([rows.with_columns(unit=side) for side in ("unit_1", "unit_2")], how="diagonal")
-    pairs = moments(rows.with_columns(pair=True), ["what", "stratum", "pair"])
+    pairs = sum_moments(rows.with_columns(pair=True), ["what", "stratum", "pair"])
     found = pair_cells(units, pairs, ["what"]).row(0, named=True)
     assert (found["value"], found["clusters"]) == (pytest.approx(500 / 6), 7)
     errors = np.array([1, 1, 1, 1, 0, 1]) - 5 / 6
@@ -186,7 +186,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(layout: list[int], share:
             "requests": np.ones(size * pictures),
         }
     ).with_columns(stratum=pl.lit("male"))
-    found = cells(rows, ["sample"])
+    found = selection_frequencies(rows, ["sample"])
     covered = ((found["low"] <= 100 * share) & (found["high"] >= 100 * share)).mean()
     assert isinstance(covered, float)
     assert covered >= (0.90 if share == 0.02 else 0.92)

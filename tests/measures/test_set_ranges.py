@@ -8,8 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facevalue.measures.cluster_bootstrap import Array, values_only
-from facevalue.measures.set_ranges import SHUFFLED, set_quantiles, set_ranges, summary, summary_bounds
-from facevalue.measures.set_tails import from_set_mean, group_quantiles, tail_credits, tail_shares
+from facevalue.measures.set_ranges import (
+    SHUFFLED,
+    from_set_mean,
+    group_quantiles,
+    range_summary,
+    set_quantiles,
+    set_ranges,
+    summary_bounds,
+    tail_credits,
+    tail_shares,
+)
 from tests.floors import floor_of
 
 Draw = Callable[[np.random.Generator, tuple[int, int, int]], Array]
@@ -39,7 +48,7 @@ KINDS = {"normal": _normal, "rare": _rare, "sets differ": _sets_differ, "skewed"
 @pytest.mark.parametrize("kind", KINDS)
 def test_sets_of_alike_images_lie_at_the_floor_whatever_the_distribution(kind: str, images: int) -> None:
     rng = np.random.default_rng(images)
-    found = [summary(KINDS[kind](rng, (400, images, 3)), 0) for _ in range(3)]
+    found = [range_summary(KINDS[kind](rng, (400, images, 3)), 0) for _ in range(3)]
     value, floor = (np.mean([getattr(one, name)[0] for one in parts]) for name, parts in (
         ("value", [one.mean for one in found]), ("mean", [floor_of(one.mean) for one in found]),
     ))  # fmt: skip
@@ -50,7 +59,7 @@ def test_sets_of_alike_images_lie_at_the_floor_whatever_the_distribution(kind: s
 
 def test_the_floor_grows_with_the_number_of_images() -> None:
     rng = np.random.default_rng(1)
-    floors = [floor_of(summary(rng.normal(size=(300, images, 3)), 0).mean).mean[0] for images in (10, 12, 30)]
+    floors = [floor_of(range_summary(rng.normal(size=(300, images, 3)), 0).mean).mean[0] for images in (10, 12, 30)]
     assert floors == pytest.approx([3.08, 3.26, 4.08], abs=0.05)  # expected ranges of normal samples
 
 
@@ -60,7 +69,7 @@ def test_the_floor_grows_with_the_number_of_images() -> None:
 def test_alike_images_are_above_their_floor_in_one_case_of_twenty(kind: str, sets: int) -> None:
     rng = np.random.default_rng(sets)
     times = 40
-    floors = [floor_of(summary(KINDS[kind](rng, (sets, 10, 3)), 0).mean) for _ in range(times)]
+    floors = [floor_of(range_summary(KINDS[kind](rng, (sets, 10, 3)), 0).mean) for _ in range(times)]
     hits = sum(floor.p[0] < 0.05 for floor in floors)
     assert hits <= 7  # eight or more of 40 at 5% are 1 in 1,000
 
@@ -69,7 +78,7 @@ def test_alike_images_are_above_their_floor_in_one_case_of_twenty(kind: str, set
 def test_one_image_that_is_scored_otherwise_is_found(sets: int) -> None:
     scores = np.random.default_rng(3).normal(size=(sets, 10, 3))
     scores[:, 4] += 1.5
-    found = summary(scores, 0)
+    found = range_summary(scores, 0)
     assert floor_of(found.mean).mean[0] == pytest.approx(3.08, abs=0.15)  # the floor does not rise with the effect
     assert found.mean.value[0] > floor_of(found.mean).high[0]
     assert floor_of(found.mean).p[0] < 0.01
@@ -77,28 +86,28 @@ def test_one_image_that_is_scored_otherwise_is_found(sets: int) -> None:
 
 def test_replies_that_never_differ_have_a_floor_of_zero() -> None:
     scores = np.repeat(np.random.default_rng(1).normal(size=(50, 10, 1)), 3, axis=2)
-    found = summary(scores, 0)
+    found = range_summary(scores, 0)
     assert floor_of(found.mean).mean[0] == 0
     assert floor_of(found.tail).mean.max() == 0
     assert found.mean.value[0] > 2
 
 
 def test_with_one_draw_the_floor_is_not_measurable() -> None:
-    found = summary(np.random.default_rng(1).normal(size=(50, 10, 1)), 0)
+    found = range_summary(np.random.default_rng(1).normal(size=(50, 10, 1)), 0)
     assert np.isfinite(found.mean.value).all()
     assert found.mean.floor is not None
     assert np.isnan(found.mean.floor.mean).all()
 
 
 def test_equal_scores_have_no_range_and_no_test() -> None:
-    found = summary(np.full((20, 4, 3), 0.3), 0)
+    found = range_summary(np.full((20, 4, 3), 0.3), 0)
     assert (found.mean.value[0], floor_of(found.mean).mean[0]) == (0, 0)
     assert np.isnan(floor_of(found.mean).p[0])
 
 
 @pytest.mark.parametrize("shape", [(5, 1, 3), (1, 4, 3), (0, 4, 3)])
 def test_few_images_or_sets_are_no_error(shape: tuple[int, int, int]) -> None:
-    found = summary(np.random.default_rng(1).normal(size=shape), 0)
+    found = range_summary(np.random.default_rng(1).normal(size=shape), 0)
     assert np.isfinite(found.mean.value[0]) == (shape == (1, 4, 3))
     assert np.isnan(found.mean.low[0])
     assert np.isnan(found.tail.low[0])
@@ -109,7 +118,7 @@ def test_a_draw_in_which_an_image_has_no_score_is_left_out() -> None:
     scores = np.random.default_rng(1).random((30, 4, 3))
     scores[0, 1, 0] = scores[3, 2, 1] = np.nan
     scores[7] = np.nan  # not asked at all
-    found = summary(scores, 0)
+    found = range_summary(scores, 0)
     assert (found.mean.n[0], found.mean.clusters[0]) == (30 * 3 - 2 - 3, 29)
     assert np.isfinite(floor_of(found.mean).p[0])
 
@@ -120,7 +129,7 @@ _SCORES = st.integers(0, 2**32 - 1).map(lambda seed: np.random.default_rng(seed)
 @settings(max_examples=15, deadline=None)
 @given(_SCORES, st.floats(-5, 5))
 def test_a_constant_added_to_all_scores_leaves_ranges_and_floor(scores: Array, constant: float) -> None:
-    one, other = summary(scores, 0), summary(scores + constant, 0)
+    one, other = range_summary(scores, 0), range_summary(scores + constant, 0)
     for first, second in ((one.mean, other.mean), (one.tail, other.tail)):
         np.testing.assert_allclose(second.value, first.value, atol=1e-9)
         np.testing.assert_allclose(floor_of(second).mean, floor_of(first).mean, atol=1e-9)
@@ -166,9 +175,9 @@ def test_labels_by_chance_give_few_findings() -> None:
 
 def test_values_alone_are_the_same_values() -> None:
     scores = np.random.default_rng(2).random((60, 6, 3))
-    whole = summary(scores, 0), tail_shares(scores, 0)[0], from_set_mean(scores)
+    whole = range_summary(scores, 0), tail_shares(scores, 0)[0], from_set_mean(scores)
     with values_only():
-        bare = summary(scores, 0), tail_shares(scores, 0)[0], from_set_mean(scores)
+        bare = range_summary(scores, 0), tail_shares(scores, 0)[0], from_set_mean(scores)
     assert bare[0].mean.value == whole[0].mean.value
     np.testing.assert_array_equal(bare[1].value, whole[1].value)
     np.testing.assert_array_equal(bare[2].value, whole[2].value)
@@ -202,7 +211,7 @@ def test_intervals_of_tails_hold_the_true_quantile(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_level_holds_for_few_and_many_sets(kind: str, sets: int) -> None:
     rng = np.random.default_rng(sets)
-    p = np.array([floor_of(summary(KINDS[kind](rng, (sets, 12, 3)), 0).mean).p[0] for _ in range(200)])
+    p = np.array([floor_of(range_summary(KINDS[kind](rng, (sets, 12, 3)), 0).mean).p[0] for _ in range(200)])
     assert np.nanmean(p < 0.05) <= 0.09
 
 
@@ -237,7 +246,7 @@ def test_the_interval_of_a_mean_range_begins_at_zero_exactly_where_nothing_is_fo
     held = 0
     for _ in range(12):
         own = apart * rng.normal(size=(sets, 5, 1))
-        found = summary(own + rng.normal(size=(sets, 5, 3)), seed=1)
+        found = range_summary(own + rng.normal(size=(sets, 5, 3)), seed=1)
         low, value, high = (x.item() for x in (found.mean.low, found.mean.value, found.mean.high))
         assert (low > 0) == (floor_of(found.mean).p.item() < 0.05)
         assert 0 <= low <= value <= high

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from facevalue.measures.cluster_bootstrap import Array, values_only
-from facevalue.measures.set_spread import group_deviation
+from facevalue.measures.majority import group_deviation
 from tests.floors import floor_of
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.measures.shares import FEWEST, Shares, unit_shares
+from facevalue.measures.proportions import FEWEST_UNITS, Shares, unit_shares
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results" / "share-intervals.csv"
 NAMES = ("value", "low", "high", "se", "df", "n", "clusters", "size", "variance")
@@ -64,8 +64,8 @@ def test_a_unit_that_outweighs_all_others_leaves_one_degree_of_freedom() -> None
 @pytest.mark.parametrize("units", [1, 2, 3])
 def test_intervals_begin_with_three_units(units: int) -> None:
     few = unit_shares(np.zeros(units, np.int64), 1, np.arange(units), np.ones(units), np.full(units, 0.5))
-    assert np.isfinite(few.low.item()) == np.isfinite(few.se.item()) == (units >= FEWEST)
-    assert few.method.item().startswith("none") == (units < FEWEST)
+    assert np.isfinite(few.low.item()) == np.isfinite(few.se.item()) == (units >= FEWEST_UNITS)
+    assert few.method.item().startswith("none") == (units < FEWEST_UNITS)
 
 
 def test_strata_that_differ_do_not_widen_the_interval() -> None:
@@ -86,7 +86,7 @@ def test_bounds_are_those_of_all_missing_answers_at_either_end() -> None:
 
 
 def test_the_rule_that_is_used_holds_more_often_than_the_others() -> None:
-    table = pl.read_csv(RESULTS).filter((pl.col("over") == "units") & (pl.col("units") >= FEWEST))
+    table = pl.read_csv(RESULTS).filter((pl.col("over") == "units") & (pl.col("units") >= FEWEST_UNITS))
     below = {name: (table[name] < 0.93).sum() for name in table.columns if name.startswith("held: ")}
     assert below["held: Satterthwaite"] == min(
         below[f"held: {x}"] for x in ("G - 1", "Satterthwaite", "jackknife, Kish")

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from facevalue.measures import shift_findings
-from facevalue.measures.group_findings import by_question, share
+from facevalue.measures.findings import finding_bounds, finding_share, question_findings, shift_findings, shift_p
 from facevalue.measures.uncertainty import Bounds
 from tests.floors import floor_of
 
@@ -28,21 +27,21 @@ def moments(shifts: np.ndarray) -> list[np.ndarray]:
 
 def test_p_is_that_of_the_paired_t_test() -> None:
     shifts = drawn(1, 5)
-    assert shift_findings.moved(*moments(shifts)) == pytest.approx(stats.ttest_1samp(shifts, 0).pvalue)
+    assert shift_p(*moments(shifts)) == pytest.approx(stats.ttest_1samp(shifts, 0).pvalue)
 
 
 def test_who_all_move_alike_are_a_finding_and_who_do_not_move_are_none() -> None:
-    p = shift_findings.moved(*moments(np.column_stack([np.ones(8), np.zeros(8), np.r_[1.0, np.zeros(7)]])))
+    p = shift_p(*moments(np.column_stack([np.ones(8), np.zeros(8), np.r_[1.0, np.zeros(7)]])))
     assert p[0] == pytest.approx(2 / 2**8)
     assert p[1] == 1
     assert p[2] > 0.05
-    assert np.isnan(shift_findings.moved(*moments(np.ones((1, 1)))))[0]
+    assert np.isnan(shift_p(*moments(np.ones((1, 1)))))[0]
 
 
 def test_any_wording_is_enough() -> None:
     shifts = drawn(2, 10, 0.6)
     questions = EACH // 2
-    found = shift_findings.findings(shifts, questions, [np.arange(10)], 0)
+    found = shift_findings(shifts, questions, [np.arange(10)], 0)
     hits = np.asarray(stats.ttest_1samp(shifts, 0).pvalue).reshape(10, 2) < 0.05
     assert found.value[0] == pytest.approx(hits.any(axis=1).mean())
     assert found.n.tolist() == [10]
@@ -52,11 +51,11 @@ def test_any_wording_is_enough() -> None:
 @pytest.mark.parametrize(("moved", "least"), [(0, 0), (6, 15), (20, 50)])
 def test_the_null_keeps_its_level_and_intervals_hold_the_share_of_such_samples(moved: int, least: int) -> None:
     expected = np.mean(
-        [share(by_question(shift_findings.moved(*moments(drawn(9_000 + s, moved)))[None], EACH)) for s in range(300)]
+        [finding_share(question_findings(shift_p(*moments(drawn(9_000 + s, moved)))[None], EACH)) for s in range(300)]
     )
     held, called = 0, 0
     for seed in range(60):
-        shares = shift_findings.findings(drawn(seed, moved), EACH, ALL, seed)
+        shares = shift_findings(drawn(seed, moved), EACH, ALL, seed)
         held += bool(shares.low[0] <= expected <= shares.high[0])
         called += bool(floor_of(shares).p[0] < 0.05)
     assert held >= 54
@@ -70,7 +69,7 @@ def test_bounds_hold_the_share_and_widen_with_what_is_missing() -> None:
     for gap in (0.0, 0.2):
         none = np.zeros(QUESTIONS)
         ends = Bounds(means, means - gap, means + gap, none + gap, none)
-        bounds = shift_findings.finding_bounds(shifts, ends, EACH, ALL)
-        value = shift_findings.findings(shifts, EACH, ALL, 0).value[0]
+        bounds = finding_bounds(shifts, ends, EACH, ALL)
+        value = shift_findings(shifts, EACH, ALL, 0).value[0]
         assert bounds.low[0] <= value <= bounds.high[0]
         assert (bounds.high[0] - bounds.low[0] > 0) == (gap > 0)

@@ -6,7 +6,7 @@ import pytest
 import scipy
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.source_comparison import correlation, correlation_p, pearson
+from facevalue.measures.run_comparison import correlation_p, pearson_correlation, source_correlation
 
 
 def _table(values: np.ndarray, se: float = 0.1) -> pl.DataFrame:
@@ -19,7 +19,7 @@ def test_correlation_is_that_of_scipy() -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(size=52)
     y = x + rng.normal(size=52)
-    found, p = correlation(_table(x), _table(y), "max_score", ["group"])
+    found, p = source_correlation(_table(x), _table(y), "max_score", ["group"])
     expected = scipy.stats.pearsonr(x, y)
     assert (found.value[0], p) == pytest.approx((expected.statistic, expected.pvalue))
     interval = expected.confidence_interval()
@@ -39,14 +39,14 @@ def test_intervals_hold_the_correlation() -> None:
     held = 0
     for _ in range(400):
         x = rng.normal(size=52)
-        found, _ = pearson(x, 0.6 * x + 0.8 * rng.normal(size=52))
+        found, _ = pearson_correlation(x, 0.6 * x + 0.8 * rng.normal(size=52))
         held += found.low[0] <= 0.6 <= found.high[0]
     assert 0.92 <= held / 400 <= 0.98
 
 
 def test_too_few_or_equal_cells_are_not_measurable() -> None:
     for one, other in ((np.arange(3.0), np.arange(3.0)), (np.ones(9), np.arange(9.0))):
-        found, p = pearson(one, other)
+        found, p = pearson_correlation(one, other)
         assert np.isnan([found.value[0], p]).all()
         assert found.method[0].startswith("none: not measurable: ")
 
@@ -54,6 +54,6 @@ def test_too_few_or_equal_cells_are_not_measurable() -> None:
 def test_tables_without_the_measure_or_a_common_cell_are_errors() -> None:
     table = _table(np.arange(5.0))
     with pytest.raises(UnknownNameError, match="max_scores"):
-        correlation(table, table, "max_scores", ["group"])
+        source_correlation(table, table, "max_scores", ["group"])
     with pytest.raises(DataError, match="no cell in common"):
-        correlation(table, table.with_columns(group=pl.col("group") + "!"), "max_score", ["group"])
+        source_correlation(table, table.with_columns(group=pl.col("group") + "!"), "max_score", ["group"])

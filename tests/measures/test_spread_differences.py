@@ -5,8 +5,8 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from facevalue.measures.base import Measure, change_of
-from facevalue.measures.paired_changes import GROUPS, ChangeSet, Deletion, deal
+from facevalue.measures.definitions import Measure, change_of
+from facevalue.measures.paired_changes import JACKKNIFE_GROUPS, ChangeSet, Deletion, deal_units
 
 pytestmark = pytest.mark.all_groups
 
@@ -41,10 +41,10 @@ def changes(scores: Array, group: npt.NDArray[np.int64]) -> ChangeSet:
             "clusters": n, "bound_low": None, "bound_high": None, "(bare)": False, "(floored)": True,
         }, schema_overrides={"bound_low": pl.Float64, "bound_high": pl.Float64})  # fmt: skip
 
-    dealt = deal(units, GROUPS, 1)
+    dealt = deal_units(units, JACKKNIFE_GROUPS, 1)
     whole = spread(scores, group)
     without = []
-    for left in range(min(GROUPS, units)):
+    for left in range(min(JACKKNIFE_GROUPS, units)):
         rest = dealt != left
         values = spread(scores[..., rest], group[rest])
         without.append(Deletion("units 3", *(table(values[run], int(rest.sum())) for run in (0, 1))))

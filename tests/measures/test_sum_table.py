@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from facevalue.measures.sum_table import SumTable, UnitTable
+from facevalue.measures.estimators import SumTable, UnitTable
 
 
 def rows(start: int) -> pl.DataFrame:
@@ -20,7 +20,7 @@ def expected() -> pl.DataFrame:
 
 @pytest.mark.parametrize("pile", [1, 30, 1000])
 def test_sums_do_not_depend_on_how_many_rows_pile_up(monkeypatch: pytest.MonkeyPatch, pile: int) -> None:
-    monkeypatch.setattr("facevalue.measures.sum_table.PILE", pile)
+    monkeypatch.setattr("facevalue.measures.estimators.PILE_ROWS", pile)
     table = SumTable(["answer", "unit"], ["n"])
     for start in range(10):
         table.add(rows(start))
@@ -32,7 +32,7 @@ def test_sums_do_not_depend_on_how_many_rows_pile_up(monkeypatch: pytest.MonkeyP
 def test_units_are_left_out_where_there_are_too_many(
     monkeypatch: pytest.MonkeyPatch, most: int, one_of: int, order: range
 ) -> None:
-    monkeypatch.setattr("facevalue.measures.sum_table.MOST", most)
+    monkeypatch.setattr("facevalue.measures.estimators.MOST_ROWS", most)
     table = UnitTable(["answer"], ["n"])
     for start in order:
         table.add(rows(start))

@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.measures import cluster_bootstrap, comparison, dyads
-from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import means, values_only
+from facevalue.measures.cluster_bootstrap import cluster_means, values_only
+from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import shares
+from facevalue.measures.estimators import column_shares
+from facevalue.measures.group_means import compare_groups
+from facevalue.measures.pairs import pair_shares
 from facevalue.measures.terms import terms_kept
 from facevalue.measures.uncertainty import Estimates
 
@@ -24,8 +25,8 @@ def drawn(seed: int, units: int = 7, cells: int = 3) -> tuple[np.ndarray, np.nda
 
 def test_nothing_is_kept_unless_somebody_asks() -> None:
     sums, counts = drawn(1)
-    assert means(sums, counts, 0).terms is None
-    assert comparison.compare(sums, counts, np.arange(7) % 2, 0).terms is None
+    assert cluster_means(sums, counts, 0).terms is None
+    assert compare_groups(sums, counts, np.arange(7) % 2, 0).terms is None
 
 
 @given(st.integers(0, 10_000))
@@ -34,17 +35,14 @@ def test_values_and_leaving_out_follow_from_the_sums(seed: int) -> None:
     group = np.arange(7) % 2
     with values_only(), terms_kept():
         estimates = [
-            means(sums, counts, 0),
-            shares(sums, counts),
-            comparison.compare(sums, counts, group, 0),
+            cluster_means(sums, counts, 0),
+            column_shares(sums, counts),
+            compare_groups(sums, counts, group, 0),
         ]
         without: list[list[Estimates]] = [
-            [means(np.delete(sums, u, 0), np.delete(counts, u, 0), 0) for u in range(7)],
-            [shares(np.delete(sums, u, 0), np.delete(counts, u, 0)) for u in range(7)],
-            [
-                comparison.compare(np.delete(sums, u, 0), np.delete(counts, u, 0), np.delete(group, u), 0)
-                for u in range(7)
-            ],
+            [cluster_means(np.delete(sums, u, 0), np.delete(counts, u, 0), 0) for u in range(7)],
+            [column_shares(np.delete(sums, u, 0), np.delete(counts, u, 0)) for u in range(7)],
+            [compare_groups(np.delete(sums, u, 0), np.delete(counts, u, 0), np.delete(group, u), 0) for u in range(7)],
         ]
         for whole, fewer in zip(estimates, without, strict=True):
             assert whole.terms is not None
@@ -63,21 +61,21 @@ def test_pairs_are_among_those_of_both_people(seed: int) -> None:
     weight = random.integers(0, 3, 12).astype(float)
     hits = weight * random.random(12)
     with values_only(), terms_kept():
-        whole = dyads.shares(hits, weight, (first, second), cell, 2)
+        whole = pair_shares(hits, weight, (first, second), cell, 2)
         assert whole.terms is not None
         for number, term in enumerate(whole.terms):
             assert term is not None
             assert term.value() == pytest.approx(whole.value[number], abs=1e-12, nan_ok=True)
             for person in range(int(max(first[weight > 0].max(), second[weight > 0].max())) + 1):
                 stays = (first != person) & (second != person)
-                fewer = dyads.shares(hits[stays], weight[stays], (first[stays], second[stays]), cell[stays], 2)
+                fewer = pair_shares(hits[stays], weight[stays], (first[stays], second[stays]), cell[stays], 2)
                 assert term.without_each()[person] == pytest.approx(fewer.value[number], abs=1e-9, nan_ok=True)
 
 
 def test_what_is_done_to_estimates_is_done_to_their_terms() -> None:
     sums, counts = drawn(3)
     with values_only(), terms_kept():
-        estimates = means(sums, counts, 0)
+        estimates = cluster_means(sums, counts, 0)
         tested = Estimates.concatenate([estimates, estimates.at(slice(0, 2))]).less(0.5).times(100.0)
         terms = tested.terms
         assert terms is not None
@@ -97,13 +95,13 @@ def test_a_record_knows_estimates_by_their_labels_and_stops_where_there_is_no_ro
     with values_only(), terms_kept() as record:
         table = EstimateTable("study", "m", ["group"])
         table.unit_names = [f"unit {u}" for u in range(7)]
-        table.add(GAP, labels, means(sums, counts, 0))
+        table.add(GAP, labels, cluster_means(sums, counts, 0))
         of_a = record.terms["gap", None, frozenset({("group", "a")})]
         assert of_a.of.names[3] == "unit 3"
         assert ("gap", None, frozenset()) in record.terms
-        table.add(GAP, {"group": ["a"]}, cluster_bootstrap.means(sums[:, :1] + 1, counts[:, :1], 0))
+        table.add(GAP, {"group": ["a"]}, cluster_means(sums[:, :1] + 1, counts[:, :1], 0))
         assert record.terms["gap", None, frozenset({("group", "a")})] is of_a
         monkeypatch.setattr("facevalue.measures.terms.MOST_BYTES", record.bytes)
-        table.add(GAP, {"group": ["c"]}, cluster_bootstrap.means(sums[:, :1], counts[:, :1], 0))
+        table.add(GAP, {"group": ["c"]}, cluster_means(sums[:, :1], counts[:, :1], 0))
         assert record.is_full
         assert len(record.terms) == 3

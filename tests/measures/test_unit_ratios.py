@@ -6,10 +6,9 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.estimators import shares
-from facevalue.measures.unit_ratios import METHOD, ratios
+from facevalue.measures.cluster_bootstrap import Array, cluster_means
+from facevalue.measures.estimators import column_shares
+from facevalue.measures.group_means import JACKKNIFE_OVER_UNITS, unit_ratios
 
 SUMS = st.lists(st.floats(-1, 1), min_size=3, max_size=12).filter(lambda values: np.std(values) > 0.05)
 
@@ -17,8 +16,8 @@ SUMS = st.lists(st.floats(-1, 1), min_size=3, max_size=12).filter(lambda values:
 @given(SUMS, st.integers(1, 9))
 def test_units_of_one_size_are_t_over_their_means(values: list[float], size: int) -> None:
     sums, counts = size * np.array(values)[:, None], np.full((len(values), 1), float(size))
-    ratio, mean = ratios(sums, counts, 0), cluster_bootstrap.means(sums, counts, 0)
-    assert ratio.method[0] == METHOD
+    ratio, mean = unit_ratios(sums, counts, 0), cluster_means(sums, counts, 0)
+    assert ratio.method[0] == JACKKNIFE_OVER_UNITS
     for name in ("value", "low", "high", "se", "p"):
         assert getattr(ratio, name) == pytest.approx(getattr(mean, name), rel=1e-9, abs=1e-12)
 
@@ -27,7 +26,7 @@ def test_units_of_one_size_are_t_over_their_means(values: list[float], size: int
 def test_its_standard_error_is_the_jackknifes(values: list[float], data: st.DataObject) -> None:
     counts = np.array(data.draw(st.lists(st.integers(1, 9), min_size=len(values), max_size=len(values))), dtype=float)
     sums = np.array(values) * counts
-    ratio = ratios(sums[:, None], counts[:, None], 0)
+    ratio = unit_ratios(sums[:, None], counts[:, None], 0)
     without = (sums.sum() - sums) / (counts.sum() - counts)
     groups = len(values)
     expected = np.sqrt((groups - 1) / groups * ((without - ratio.value) ** 2).sum())
@@ -41,10 +40,10 @@ def test_its_standard_error_is_the_jackknifes(values: list[float], data: st.Data
 
 def test_units_without_any_answer_that_counts_are_none() -> None:
     sums, counts = np.array([[1.0], [0.0], [-1.0], [2.0]]), np.array([[2.0], [0.0], [2.0], [2.0]])
-    ratio = ratios(sums, counts, 0)
+    ratio = unit_ratios(sums, counts, 0)
     assert ratio.clusters[0] == 3
     assert ratio.n[0] == 6
-    assert np.isnan(ratios(np.zeros((3, 1)), np.zeros((3, 1)), 0).value[0])
+    assert np.isnan(unit_ratios(np.zeros((3, 1)), np.zeros((3, 1)), 0).value[0])
 
 
 def test_preferences_in_sets_of_unlike_numbers_of_pairs_keep_their_level() -> None:
@@ -54,7 +53,7 @@ def test_preferences_in_sets_of_unlike_numbers_of_pairs_keep_their_level() -> No
     logit = rng.normal(0, 0.5, (10, audits))
     sums = np.asarray(rng.binomial(2 * pairs[:, None], 1 / (1 + np.exp(-logit))) - 1.0 * pairs[:, None], np.float64)
     counts = np.repeat(2.0 * pairs[:, None], audits, axis=1)
-    linear, jackknife = (method(sums, counts, 0, largest=0.5) for method in (cluster_bootstrap.means, ratios))
+    linear, jackknife = (method(sums, counts, 0, largest=0.5) for method in (cluster_means, unit_ratios))
     assert linear.p is not None
     assert jackknife.p is not None
     assert np.mean(linear.p < 0.05) > 0.075
@@ -75,8 +74,8 @@ def drawn_shares(share: float, units: int, sizes: tuple[int, int], audits: int =
 @pytest.mark.parametrize(("units", "sizes"), [(10, (5, 5)), (10, (2, 15)), (40, (5, 5)), (40, (2, 15))])
 def test_intervals_of_shares_hold_the_truth_also_near_0_and_1(share: float, units: int, sizes: tuple[int, int]) -> None:
     sums, counts = drawn_shares(share, units, sizes)
-    of_shares = shares(sums, counts)
-    former = cluster_bootstrap.means(sums, counts, 0, resamples=200, level=True)
+    of_shares = column_shares(sums, counts)
+    former = cluster_means(sums, counts, 0, resamples=200, level=True)
     held, held_before = (np.mean((e.low <= share) & (e.high >= share)) for e in (of_shares, former))
     assert held >= 0.925
     assert held <= 0.995 or sizes[0] != sizes[1]
@@ -88,6 +87,6 @@ def test_intervals_of_shares_hold_the_truth_also_near_0_and_1(share: float, unit
 
 
 def test_a_share_of_one_unit_has_no_interval() -> None:
-    alone = shares(np.array([[1.0], [0.0]]), np.array([[2.0], [0.0]]))
+    alone = column_shares(np.array([[1.0], [0.0]]), np.array([[2.0], [0.0]]))
     assert (alone.value[0], alone.clusters[0]) == (0.5, 1)
     assert np.isnan([alone.low[0], alone.high[0]]).all()

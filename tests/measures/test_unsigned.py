@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from facevalue.measures import divergence as d
-from facevalue.measures import unsigned
 from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.distances import detectable_distance, distance_interval, noise_of_floor
+from facevalue.measures.divergence import ChoiceGroups, Choices, group_divergences, js_divergence
 from facevalue.measures.uncertainty import Floor
 from tests.floors import floor_of
 
@@ -19,10 +19,10 @@ def tilted(shares: Array, groups: int, sd: float, seed: int = 1) -> Array:
     return np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
 
 
-def drawn(shares: Array, items: int, rng: np.random.Generator) -> d.Choices:
+def drawn(shares: Array, items: int, rng: np.random.Generator) -> Choices:
     """Answers about so many images of each group, one each."""
     weights = np.concatenate([rng.multinomial(1, own, size=items) for own in shares])[:, None, :].astype(np.float64)
-    return d.Choices(weights, np.ones(weights.shape[:2]), np.repeat(np.arange(len(shares)), items), len(shares))
+    return Choices(weights, np.ones(weights.shape[:2]), np.repeat(np.arange(len(shares)), items), len(shares))
 
 
 @pytest.mark.parametrize(("groups", "items"), [(5, 28), (2, 70)])
@@ -32,10 +32,10 @@ def test_intervals_of_divergences_cover_at_140_images(groups: int, items: int, s
     """Jackknife intervals of the same audits hold the true divergence in .73 to .95 of cases."""
     rng = np.random.default_rng(items)
     true = tilted(shares, groups, sd)
-    truth = 1000 * d.js(true, true.mean(axis=0)[None, :])
+    truth = 1000 * js_divergence(true, true.mean(axis=0)[None, :])
     held, agrees = [], []
     for audit in range(160):
-        found = d.divergences([d.ChoiceGroups(drawn(true, items, rng))], audit, 400)[0]
+        found = group_divergences([ChoiceGroups(drawn(true, items, rng))], audit, 400)[0]
         held.append((found.low <= truth + 1e-9) & (truth <= found.high))
         agrees.append((found.low > 0) == (floor_of(found).p < 0.05))
     assert np.all(agrees)
@@ -44,31 +44,31 @@ def test_intervals_of_divergences_cover_at_140_images(groups: int, items: int, s
 
 def test_what_would_be_found_is_found() -> None:
     rng, found = np.random.default_rng(4), 0
-    null = d.divergences([d.ChoiceGroups(drawn(tilted(FEW, 2, 0.0), 100, rng))], 1)[0]
+    null = group_divergences([ChoiceGroups(drawn(tilted(FEW, 2, 0.0), 100, rng))], 1)[0]
     floor = floor_of(null)
-    reach = unsigned.detectable(floor.mean[0], floor.high[0], 0.05).item()
+    reach = detectable_distance(floor.mean[0], floor.high[0], 0.05).item()
     scale = np.linspace(0, 2, 4001)[:, None, None] * np.array([[0.3, -0.2, 0.1, -0.2], [-0.3, 0.2, -0.1, 0.2]])
     true = np.exp(np.log(FEW) + scale)
     true /= true.sum(axis=2, keepdims=True)
-    at = np.abs(1000 * d.js(true[:, 0], true.mean(axis=1)) - reach).argmin()
+    at = np.abs(1000 * js_divergence(true[:, 0], true.mean(axis=1)) - reach).argmin()
     for audit in range(200):
-        shifted = d.divergences([d.ChoiceGroups(drawn(true[at], 100, rng))], audit, 199)[0]
+        shifted = group_divergences([ChoiceGroups(drawn(true[at], 100, rng))], audit, 199)[0]
         found += int(floor_of(shifted).p[0] < 0.05)
     assert 0.7 < found / 200 < 0.9
 
 
 def test_a_floor_of_nothing_says_nothing() -> None:
     none = Floor(np.array([0.0, np.nan]), np.array([0.0, np.nan]), np.array([1.0, np.nan]))
-    low, high = unsigned.interval(np.array([0.0, np.nan]), none)
+    low, high = distance_interval(np.array([0.0, np.nan]), none)
     assert np.isnan(low).all()
     assert np.isnan(high).all()
-    assert np.isnan(unsigned.detectable(0.0, 0.0, 0.05))
+    assert np.isnan(detectable_distance(0.0, 0.0, 0.05))
 
 
 def test_noise_has_the_mean_and_the_percentile_it_was_given() -> None:
     rng = np.random.default_rng(0)
     for df in (1.0, 4.0, 30.0):
         sample = 2.5 * rng.chisquare(df, 200_000)
-        law = unsigned.noise(sample.mean(), np.quantile(sample, 0.95))
+        law = noise_of_floor(sample.mean(), np.quantile(sample, 0.95))
         assert law.scale.item() == pytest.approx(2.5, rel=0.06)
         assert law.df.item() == pytest.approx(df, rel=0.06)

@@ -9,9 +9,16 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facevalue.measures.adjustment import adjust
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.word_association import Presence, _included, association, label_tests, least, selected_limits
+from facevalue.measures.multitest import adjust_p
+from facevalue.measures.word_association import (
+    Presence,
+    _included,
+    association_scores,
+    label_tests,
+    least_scores,
+    selected_limits,
+)
 
 _COUNTS = st.integers(0, 2**32 - 1).map(lambda seed: np.random.default_rng(seed).poisson(3, (4, 6)).astype(float))
 
@@ -33,20 +40,20 @@ def test_scores_are_the_difference_of_two_pointwise_mutual_informations(counts: 
     with np.errstate(divide="ignore", invalid="ignore"):
         of_group = np.log2(counts * whole / (total * sizes[:, None]))
         of_others = np.log2((total - counts) * whole / (total * (whole - sizes)[:, None]))
-        np.testing.assert_allclose(association(counts, sizes)[counts > 0], (of_group - of_others)[counts > 0])
+        np.testing.assert_allclose(association_scores(counts, sizes)[counts > 0], (of_group - of_others)[counts > 0])
 
 
 @given(_COUNTS, st.integers(2, 5))
 def test_doubled_texts_leave_scores(counts: Array, times: int) -> None:
     sizes = counts.sum(axis=1) + 5
-    np.testing.assert_allclose(association(times * counts, times * sizes), association(counts, sizes))
+    np.testing.assert_allclose(association_scores(times * counts, times * sizes), association_scores(counts, sizes))
 
 
 def test_words_that_no_other_group_has_have_a_lower_bound_as_from_one_occurrence() -> None:
     counts, sizes = np.array([[12.0], [0.0]]), np.array([100.0, 300.0])
-    assert np.isinf(association(counts, sizes)[0, 0])
-    once = association(np.array([[12.0], [1.0]]), sizes)[0, 0]
-    assert least(counts, sizes)[0, 0] == pytest.approx(once)
+    assert np.isinf(association_scores(counts, sizes)[0, 0])
+    once = association_scores(np.array([[12.0], [1.0]]), sizes)[0, 0]
+    assert least_scores(counts, sizes)[0, 0] == pytest.approx(once)
 
 
 def _exact(seen: int, odds: list[float]) -> float:
@@ -94,7 +101,7 @@ def test_a_planted_word_tops_its_group_and_no_other() -> None:
     has = rng.random((60, 6, 50)) < 0.1
     has[:, 2, 7] |= rng.random(60) < 0.5
     p = label_tests(_sets(has))
-    q = adjust(p.ravel(), "bh").reshape(p.shape)
+    q = adjust_p(p.ravel(), "bh").reshape(p.shape)
     assert np.argwhere(q < 0.01).tolist() == [[2, 7]]
     assert p[2].argmin() == 7
 
@@ -117,7 +124,7 @@ def test_few_findings_are_false_where_nothing_differs() -> None:
     for _ in range(60):
         rates = rng.gamma(0.5, 0.1, 100)
         p = label_tests(_sets(rng.random((40, 5, 100)) < rates))
-        found += bool((adjust(p.ravel(), "bh") < 0.05).any())
+        found += bool((adjust_p(p.ravel(), "bh") < 0.05).any())
     assert found <= 8  # 60 at 5% at most: nine or more are 1 in 500
 
 
@@ -131,8 +138,8 @@ def test_longer_texts_have_more_words_of_all_kinds_and_none_is_found(scene: bool
         lengths[:, 0] *= 3
         rates = rng.gamma(0.5, 1 / 300, (1, 1, 120)) * (rng.gamma(0.3, 1 / 0.3, (40, 1, 120)) if scene else 1.0)
         has = rng.random((40, 6, 120)) < -np.expm1(-rates * lengths[:, :, None])
-        found += bool((adjust(label_tests(_sets(has, lengths)).ravel(), "bh") < 0.05).any())
-        unadjusted += bool((adjust(label_tests(_sets(has)).ravel(), "bh") < 0.05).any())
+        found += bool((adjust_p(label_tests(_sets(has, lengths)).ravel(), "bh") < 0.05).any())
+        unadjusted += bool((adjust_p(label_tests(_sets(has)).ravel(), "bh") < 0.05).any())
     assert found <= 4
     assert unadjusted >= 20, "without lengths words are found in nearly all"
 

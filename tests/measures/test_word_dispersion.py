@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from facevalue.measures.word_association import Occurrences, association, standard_errors
+from facevalue.measures.word_association import Occurrences, association_scores, standard_errors
 
 
 def _error(times: np.ndarray) -> float:
@@ -32,7 +32,7 @@ def test_it_is_the_scatter_of_the_score(spread: float) -> None:
     for _ in range(300):
         rate = 2 * (1 - spread / 4 + spread * (rng.random((150, 3)) < 0.25))
         times = rng.poisson(rate * np.array([2.0, 1.0, 1.0]))
-        scores.append(association(times.sum(axis=0)[:, None].astype(float), np.full(3, 1e6))[0, 0])
+        scores.append(association_scores(times.sum(axis=0)[:, None].astype(float), np.full(3, 1e6))[0, 0])
         errors.append(_error(times))
     assert np.mean(errors) == pytest.approx(np.std(scores), rel=0.15)
 
@@ -45,7 +45,7 @@ def test_without_sets_images_scatter_by_themselves() -> None:
         tokens, squares, images = (
             np.array([[float(of(own).sum())] for own in groups]) for of in (np.abs, np.square, np.sign)
         )
-        scores.append(association(tokens, np.full(2, 1e6))[0, 0])
+        scores.append(association_scores(tokens, np.full(2, 1e6))[0, 0])
         found = Occurrences(tokens, squares, np.zeros((2, 1)), images)
         errors.append(standard_errors(found, np.full(2, 200.0))[0, 0])
     assert np.mean(errors) == pytest.approx(np.std(scores), rel=0.15)

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facevalue.measures.word_association import Presence, association
-from facevalue.measures.word_limits import listed_limits
+from facevalue.measures.word_association import Presence, association_scores, listed_limits
 
 
 def texts(
@@ -36,7 +35,7 @@ def test_intervals_of_listed_words_hold_the_true_ratio_of_rates(in_sets: bool) -
         rates = np.tile(rng.gamma(0.7, 1 / 150, 120), (4, 1))
         rates[0, :20] *= 2 ** rng.uniform(0.5, 3, 20)
         presence, tokens = texts(rates, 40, rng, in_sets=in_sets)
-        score = association(tokens.astype(float), presence.lengths.sum(axis=0))
+        score = association_scores(tokens.astype(float), presence.lengths.sum(axis=0))
         chosen = (score >= 1) & (tokens >= 10) & np.isfinite(score)
         if not chosen.any():
             continue

@@ -11,21 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError
-from facevalue.measures import cluster_bootstrap
-from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import values_only
+from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import Cells, Sums
+from facevalue.measures.estimators import CellEstimates, Sums
 from facevalue.measures.judgment import judge
 from facevalue.measures.uncertainty import unbounded
 from facevalue.measures.verdicts import FOUND
-from facevalue.measures.word_rates import GROUP, LIST, RIVAL, difference, rate, text_sums
+from facevalue.measures.word_rates import GROUP_LABEL, RIVAL_LABEL, WORD_LIST, rate_differences, text_sums, word_rate
 
 
 def sums_of(frame: pl.DataFrame, columns: Sequence[str], unit: str, per: str = "") -> Sums:
     return text_sums(frame.with_columns(pl.col(unit).alias("unit")), {name: name for name in columns}, per)
 
 
-def framed(cells: Cells) -> pl.DataFrame:
+def framed(cells: CellEstimates) -> pl.DataFrame:
     """Cells as a frame; NaN is null."""
     labels, e = cells
     bounds = e.bounds or unbounded(e.value)
@@ -37,13 +37,13 @@ def framed(cells: Cells) -> pl.DataFrame:
 
 
 def by_group(frame: pl.DataFrame, columns: Sequence[str], unit: str = "image", per: str = "") -> pl.DataFrame:
-    return framed(rate(sums_of(frame, columns, unit, per)))
+    return framed(word_rate(sums_of(frame, columns, unit, per)))
 
 
 def differences(
     frame: pl.DataFrame, columns: Sequence[str], unit: str = "image", per: str = "", **more: Any
 ) -> pl.DataFrame:
-    return framed(difference(sums_of(frame, columns, unit, per), **more))
+    return framed(rate_differences(sums_of(frame, columns, unit, per), **more))
 
 
 def texts(seed: int, images: int = 40, each: int = 4) -> pl.DataFrame:
@@ -95,7 +95,7 @@ def test_texts_as_their_own_clusters_would_look_too_certain() -> None:
 
 def test_means_of_several_values_come_together() -> None:
     found = by_group(texts(3), ["tokens", "score"])
-    assert found.select(LIST, GROUP).rows() == [
+    assert found.select(WORD_LIST, GROUP_LABEL).rows() == [
         ("tokens", "black"), ("tokens", "white"), ("score", "black"), ("score", "white"),
     ]  # fmt: skip
 
@@ -139,7 +139,7 @@ def test_differences_are_those_of_the_rates() -> None:
     value = dict(zip(rates["group"], rates["value"], strict=True))
     found = differences(frame, ["hits"], per="tokens")
     row = found.row(0, named=True)
-    assert (row[GROUP], row[RIVAL], found.height) == ("white", "black", 1)
+    assert (row[GROUP_LABEL], row[RIVAL_LABEL], found.height) == ("white", "black", 1)
     assert row["value"] == pytest.approx(value["white"] - value["black"])
     assert row["low"] < row["value"] < row["high"]
     assert 0 < row["p"] <= 1
@@ -148,7 +148,7 @@ def test_differences_are_those_of_the_rates() -> None:
 def test_all_pairs_are_compared_without_a_reference() -> None:
     frame = texts(5).with_columns(group=(pl.col("image") % 3).cast(pl.String))
     found = differences(frame, ["score"])
-    assert found.select(GROUP, RIVAL).rows() == [("1", "0"), ("2", "0"), ("2", "1")]
+    assert found.select(GROUP_LABEL, RIVAL_LABEL).rows() == [("1", "0"), ("2", "0"), ("2", "1")]
 
 
 def test_no_difference_is_found_one_time_in_twenty() -> None:
@@ -180,7 +180,7 @@ def test_no_texts_that_are_missing_lead_outside_the_bounds(seed: int, per: str) 
         one = whole.with_columns(
             pl.when(lost).then(pl.Series(x)).otherwise(name).alias(name) for name, x in filled.items()
         )
-        with cluster_bootstrap.values_only():
+        with values_only():
             got = differences(one, [value], per=per)["value"][0]
         assert row["bound_low"] - 1e-9 <= got <= row["bound_high"] + 1e-9
     free = differences(seen, [value], per=per)
@@ -199,9 +199,9 @@ def test_texts_withheld_by_what_they_say_are_not_found_without_an_unless() -> No
         frame = pl.DataFrame(
             {"image": np.arange(80), "group": group, "score": pl.Series(np.where(lost, np.nan, score))}
         )
-        labels, tested = difference(sums_of(frame, ["score"], "image"), poles=(0, 1))
+        labels, tested = rate_differences(sums_of(frame, ["score"], "image"), poles=(0, 1))
         table = EstimateTable("s", "m", ["group"])
-        table.add(gap, {"group": labels[GROUP]}, tested, "f")
+        table.add(gap, {"group": labels[GROUP_LABEL]}, tested, "f")
         page = judge(table.frame(), [gap]).filter(verdict="difference found")
         found += page.height
         sure += page.filter(~pl.col("why").str.contains("unless")).height
@@ -212,9 +212,9 @@ def test_texts_withheld_by_what_they_say_are_not_found_without_an_unless() -> No
 def test_a_finding_that_cannot_have_bounds_says_so() -> None:
     why = "a length has no limit"
     length = Measure("length", "Length", "a - b", "words", "image", "", comparison=True, unbounded=why)
-    labels, tested = difference(sums_of(texts(1), ["tokens"], "image"))
+    labels, tested = rate_differences(sums_of(texts(1), ["tokens"], "image"))
     table = EstimateTable("s", "m", ["group"])
-    table.add(length, {"group": labels[GROUP]}, replace(tested, p=np.array([1e-9])), "f")
+    table.add(length, {"group": labels[GROUP_LABEL]}, replace(tested, p=np.array([1e-9])), "f")
     for measure, ending in ((length, f" No bounds for missing answers: {why}."), (replace(length, unbounded=""), "")):
         page = judge(table.frame(), [measure])
         assert page["verdict"].to_list() == ["difference found"]
@@ -223,9 +223,9 @@ def test_a_finding_that_cannot_have_bounds_says_so() -> None:
 
 def test_only_what_is_found_says_that_it_has_no_bounds() -> None:
     length = Measure("length", "Length", "a - b", "words", "image", "", comparison=True, unbounded="no limit")
-    labels, tested = difference(sums_of(texts(1), ["tokens"], "image"))
+    labels, tested = rate_differences(sums_of(texts(1), ["tokens"], "image"))
     table = EstimateTable("s", "m", ["group", "part"])
     for part, p in (("found", 1e-9), ("open", 0.9)):
-        table.add(length, {"group": labels[GROUP], "part": part}, replace(tested, p=np.array([p])), "f")
+        table.add(length, {"group": labels[GROUP_LABEL], "part": part}, replace(tested, p=np.array([p])), "f")
     page = judge(table.frame(), [length]).select("part", pl.col("why").str.contains("No bounds"))
     assert dict(page.iter_rows()) == {"found": True, "open": False}

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.measures import cluster_bootstrap, comparison, missing_data_bounds
-from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.cluster_bootstrap import Array, cluster_means
+from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.family_tests import worst_p
+from facevalue.measures.group_means import compare_groups
 from facevalue.measures.judgment import judge
-from facevalue.measures.missing_data_bounds import Replies
+from facevalue.measures.missing_data_bounds import Replies, phi_bounds, range_bounds, shift_bounds, spread_bounds
 from facevalue.measures.uncertainty import Bounds
-from facevalue.measures.worst_case import worst_p
 
 GAP = Measure("gap", "Gap", "a - b", "share", "identity", "", comparison=True, limits=(-1, 1))
 PREFERENCE = Measure("preference", "Share less one half", "s - 1/2", "share", "image", "", comparison=True)
@@ -45,8 +45,8 @@ def audit(rng: np.random.Generator, tell: npt.NDArray[np.bool_], share: float, u
     asked = np.full(yes.shape, float(replies))
     sums, valid = yes - lost, asked - lost
     one, two = ([x * (group == g)[:, None] for x in (sums, valid, asked)] for g in (0, 1))
-    bounds = missing_data_bounds.shift_bounds(Replies(*one), Replies(*two), paired=False)
-    found = comparison.compare(sums, valid, group, 0)
+    bounds = shift_bounds(Replies(*one), Replies(*two), paired=False)
+    found = compare_groups(sums, valid, group, 0)
     table = EstimateTable("s", "m", ["question"])
     table.add(
         GAP, {"question": [f"q{i}" for i in range(cells)]}, replace(found, p=found.p, bounds=bounds), family="gaps"
@@ -76,8 +76,8 @@ def test_few_balanced_missing_answers_leave_findings_as_they_are() -> None:
         lost = rng.binomial(20, 0.01, size=asked.shape)
         yes = rng.binomial((asked - lost).astype(int), 0.4 + 0.2 * group[:, None]).astype(np.float64)
         one, two = ([x * (group == g)[:, None] for x in (yes, asked - lost, asked)] for g in (0, 1))
-        bounds = missing_data_bounds.shift_bounds(Replies(*one), Replies(*two), paired=False)
-        found = comparison.compare(yes, asked - lost, group, 0)
+        bounds = shift_bounds(Replies(*one), Replies(*two), paired=False)
+        found = compare_groups(yes, asked - lost, group, 0)
         table = EstimateTable("s", "m", ["question"])
         table.add(GAP, {"question": list("abcde")}, replace(found, p=found.p, bounds=bounds), family="gaps")
         page = judge(table.frame(), [GAP]).filter(verdict="difference found")
@@ -95,8 +95,8 @@ def test_a_model_by_chance_that_refuses_most_choices_of_women_is_not_found_to_pr
         men = rng.binomial(1, 0.5, size=(pictures, cells)).astype(np.float64)
         valid = np.where(men == 1, 1.0, rng.random(men.shape) > 0.85)
         asked = np.ones(men.shape)
-        bounds = missing_data_bounds.phi_bounds(Replies(men * valid, valid, asked)).less(0.5)
-        found = cluster_bootstrap.means((men - 0.5) * valid, valid, 0, largest=0.5)
+        bounds = phi_bounds(Replies(men * valid, valid, asked)).less(0.5)
+        found = cluster_means((men - 0.5) * valid, valid, 0, largest=0.5)
         table = EstimateTable("s", "m", ["instance"])
         labels = {"instance": [str(i) for i in range(cells)]}
         table.add(PREFERENCE, labels, replace(found, p=found.p, bounds=bounds), family="gaps from chance")
@@ -114,7 +114,7 @@ def made(low: Array, high: Array) -> list[Bounds]:
 def test_ranges_and_spreads_lie_within_their_bounds_and_reach_the_lower_end(seed: int) -> None:
     rng = np.random.default_rng(seed)
     ends = np.sort(rng.random((2, 4, 3)), axis=0)
-    spread, span = (f(made(*ends)) for f in (missing_data_bounds.spread_bounds, missing_data_bounds.range_bounds))
+    spread, span = (f(made(*ends)) for f in (spread_bounds, range_bounds))
     means = ends[0] + rng.random((500, 4, 3)) * (ends[1] - ends[0])
     sd, width = means.std(axis=1, ddof=1), np.ptp(means, axis=1)
     assert (spread.low <= sd.min(axis=0) + 1e-9).all()
@@ -130,6 +130,6 @@ def test_ranges_and_spreads_lie_within_their_bounds_and_reach_the_lower_end(seed
 
 def test_a_group_without_answers_asked_counts_in_no_range() -> None:
     ends = np.array([[[0.2], [np.nan], [0.6]], [[0.3], [np.nan], [0.7]]])
-    span = missing_data_bounds.range_bounds(made(*ends))
+    span = range_bounds(made(*ends))
     assert span.low.round(9).tolist() == [0.3]
     assert span.high.round(9).tolist() == [0.5]

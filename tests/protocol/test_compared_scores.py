@@ -11,10 +11,10 @@ from PIL import Image
 
 import facevalue as fv
 from facevalue.errors import DataError
-from facevalue.measures.base import Measure
-from facevalue.measures.estimates import schema
-from facevalue.measures.judge_measures import JUDGED_BY
-from facevalue.measures.paired_changes import Deletion, reduced
+from facevalue.measures.definitions import Measure
+from facevalue.measures.estimates import estimate_schema
+from facevalue.measures.judges import JUDGED_BY
+from facevalue.measures.paired_changes import Deletion, reduce_estimates
 from facevalue.models.base import Capabilities
 from facevalue.protocol.offers import CellComparison
 from facevalue.runs.comparable import deepest
@@ -228,7 +228,7 @@ def table(values: np.ndarray, n: int = 400) -> pl.DataFrame:
          "low": 0.0, "value": float(values[score, cue]), "se": 0.02, "n": n, "clusters": 40}
         for score in range(10) for cue in range(3)
     ]  # fmt: skip
-    return pl.DataFrame(rows, schema=schema(("cue",)), strict=False)
+    return pl.DataFrame(rows, schema=estimate_schema(("cue",)), strict=False)
 
 
 def found_anything(rng: np.random.Generator, effect: float = 0.0) -> bool:
@@ -236,8 +236,8 @@ def found_anything(rng: np.random.Generator, effect: float = 0.0) -> bool:
     common = rng.normal(0, 0.2, (GROUPS, 1, 1))
     groups = common + rng.normal(0, 0.2, (GROUPS, 10, 3)) + effect * (np.arange(10) == 0)[:, None]
     without = (
-        Deletion("units 3", reduced(table(np.zeros((10, 3)), 380)),
-                 reduced(table((groups.sum(axis=0) - group) / (GROUPS - 1), 380)))
+        Deletion("units 3", reduce_estimates(table(np.zeros((10, 3)), 380)),
+                 reduce_estimates(table((groups.sum(axis=0) - group) / (GROUPS - 1), 380)))
         for group in groups
     )  # fmt: skip
     tables = table(np.zeros((10, 3))), table(groups.mean(axis=0))

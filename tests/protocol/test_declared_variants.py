@@ -8,7 +8,7 @@ import pytest
 
 from facevalue.calibration.repetitions import audits_of
 from facevalue.errors import DataError, FaceValueError
-from facevalue.measures.base import NO_INTERVENTION
+from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.models.registry import load
 from facevalue.protocol import Ask, Portraits, Protocol, Variant, choice, yes_or_no
 from facevalue.protocol.variant_files import builtin

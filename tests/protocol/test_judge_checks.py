@@ -10,7 +10,7 @@ import pytest
 import facevalue as fv
 from facevalue.annotations.group_swaps import GroupWords
 from facevalue.errors import FaceValueError, RunError
-from facevalue.measures.judge_checks import agreement, moved
+from facevalue.measures.judges import judge_agreement, moved_share
 from facevalue.report.of_runs import report
 from facevalue.runs import people
 from facevalue.runs.joined import estimate
@@ -142,18 +142,18 @@ def test_a_judge_that_is_moved_is_told_from_one_that_is_not() -> None:
     rng = np.random.default_rng(1)
     before = rng.integers(0, 3, 100).astype(float)
     noisy = np.where(rng.random((2, 100)) < 0.1, (before + 1) % 3, before)
-    biased, beyond = moved(before, np.where(rng.random(100) < 0.6, 0.0, before), noisy[0])
-    alike, floor = moved(before, noisy[1], noisy[0])
+    biased, beyond = moved_share(before, np.where(rng.random(100) < 0.6, 0.0, before), noisy[0])
+    alike, floor = moved_share(before, noisy[1], noisy[0])
     assert biased.low[0] > alike.value[0]
     assert beyond.p[0] < 0.001 < 0.05 < floor.p[0]
     assert floor.mean[0] == pytest.approx(0.1, abs=0.08)
-    nothing, _ = moved(np.full(3, np.nan), np.zeros(3), np.zeros(3))
+    nothing, _ = moved_share(np.full(3, np.nan), np.zeros(3), np.zeros(3))
     assert np.isnan(nothing.value[0])
     assert "not measurable" in nothing.method[0]
 
 
 def test_one_rater_has_no_agreement_with_others() -> None:
-    checks = agreement(np.array([0.0, 1.0, np.nan]), np.array([[0.0, 1.0, 1.0]]), "nominal", 0)
+    checks = judge_agreement(np.array([0.0, 1.0, np.nan]), np.array([[0.0, 1.0, 1.0]]), "nominal", 0)
     assert set(checks) == {"judge_alpha", "judge_agreement"}
     assert checks["judge_agreement"].clusters[0] == 2
 

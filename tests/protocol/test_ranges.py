@@ -8,7 +8,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import FaceValueError
-from facevalue.measures.set_ranges import summary
+from facevalue.measures.set_ranges import range_summary
 from facevalue.protocol import Ask, Protocol, Rows, Study, choice, rating
 from facevalue.statistics import Estimand, Range
 from tests.floors import floor_of
@@ -112,12 +112,12 @@ def test_a_set_is_one_cluster_however_many_questions_it_was_asked() -> None:
     rng = np.random.default_rng(1)
     one = rng.normal(size=(200, 3, 4))
     twice = np.repeat(one, 2, axis=0)
-    alone, together = summary(one, 0), summary(twice, 0, clusters=np.repeat(np.arange(200), 2))
+    alone, together = range_summary(one, 0), range_summary(twice, 0, clusters=np.repeat(np.arange(200), 2))
     assert together.mean.clusters[0] == alone.mean.clusters[0] == 200
     for field in ("value", "low", "high"):
         assert getattr(together.mean, field)[0] == pytest.approx(getattr(alone.mean, field)[0], abs=0.01)
     assert floor_of(together.mean).high[0] == pytest.approx(floor_of(alone.mean).high[0])
-    assert floor_of(summary(one, 0, clusters=np.arange(200)).mean).p[0] == floor_of(alone.mean).p[0]
+    assert floor_of(range_summary(one, 0, clusters=np.arange(200)).mean).p[0] == floor_of(alone.mean).p[0]
 
 
 def test_missing_answers_widen_the_bounds_and_leave_sets_out() -> None:

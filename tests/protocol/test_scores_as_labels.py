@@ -6,7 +6,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import DataError, FaceValueError
-from facevalue.measures.preregistration import parse_preregistration
+from facevalue.measures.families import parse_preregistration
 from facevalue.protocol.look import Of
 
 STUDY = """

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from facevalue.errors import DataError
-from facevalue.measures.power import detectable
-from facevalue.measures.set_ranges import summary
+from facevalue.measures.power import detectable_mean
+from facevalue.measures.set_ranges import range_summary
 from facevalue.protocol.study import Study
 from facevalue.runs.power import Detection, detection
 from facevalue.statistics.power import beyond_chance
@@ -64,13 +64,13 @@ def test_a_range_of_the_size_that_is_planned_for_is_found_in_four_of_five_audits
         for _ in range(audits):
             chance = np.full((sets, 5, 1), 0.4)
             chance[:, 0] += shift
-            ranges = summary((rng.random((sets, 5, 4)) < chance).astype(float), seed=0)
+            ranges = range_summary((rng.random((sets, 5, 4)) < chance).astype(float), seed=0)
             values.append(ranges.mean.value[0] - floor_of(ranges.mean).mean[0])
             found.append(floor_of(ranges.mean).p[0] < 0.02)
         return float(np.mean(values)), float(np.mean(found))
 
     null = (rng.random((400, 5, 4)) < 0.4).astype(float)
-    planned = float(detectable(beyond_chance(null, np.arange(400)), sets, 0.04))
+    planned = float(detectable_mean(beyond_chance(null, np.arange(400)), sets, 0.04))
     shift = next(step for step in np.arange(0.05, 0.6, 0.05) if excess(step, 20)[0] > planned)
     assert excess(shift, 40)[1] > 0.7
     assert excess(shift / 3, 40)[1] < 0.6

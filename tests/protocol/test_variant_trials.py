@@ -13,8 +13,8 @@ import pytest
 from facevalue import studies
 from facevalue.answers import NA_DTYPE
 from facevalue.errors import DataError
-from facevalue.measures import cluster_bootstrap
-from facevalue.measures.base import NO_INTERVENTION, Measure
+from facevalue.measures.cluster_bootstrap import cluster_means, cluster_sums
+from facevalue.measures.definitions import NO_INTERVENTION, Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.prompts import caesar
 from facevalue.prompts.variants import Variant
@@ -45,9 +45,9 @@ def averaged(faces: int = 30, prompts: int = 3) -> Study:
             face = rows["face"].to_physical().to_numpy().astype(np.int64)
             scenario = rows["scenario"].to_physical().to_numpy().astype(np.int64)
             weights = 100 * rows["weight"].fill_null(np.nan).to_numpy()
-            sums, counts = cluster_bootstrap.cluster_sums(weights, face, scenario, faces, prompts)
+            sums, counts = cluster_sums(weights, face, scenario, faces, prompts)
             table = EstimateTable("tiny", model, ["scenario"])
-            table.add(SHARE, {"scenario": [f"s{i}" for i in range(prompts)]}, cluster_bootstrap.means(sums, counts, 1))
+            table.add(SHARE, {"scenario": [f"s{i}" for i in range(prompts)]}, cluster_means(sums, counts, 1))
             parts.append(table.frame())
         return pl.concat(parts)
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from PIL import Image
 
-from facevalue.measures.estimates import schema
+from facevalue.measures.estimates import estimate_schema
 from facevalue.measures.verdicts import FOUND_UNLESS
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.protocol.page import Page
@@ -36,7 +36,7 @@ CUES = {
     ("fashion_style", "worn-distressed"): -0.166,
 }
 SCENARIOS = {"competent": 0.02, "trustworthy": -0.01, "wealthy": 0.05, "peaceful": 0.001}
-SCHEMA = schema(LABELS)
+SCHEMA = estimate_schema(LABELS)
 GROUPS = {"gender": ("male", "female"), "age": ("elderly", "young", "middle-aged")}
 FLOOR = 0.02
 POOLED = "(all models)"

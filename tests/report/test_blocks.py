@@ -14,8 +14,8 @@ from rich.console import Console
 
 from facevalue import report
 from facevalue.errors import DataError
-from facevalue.measures.base import Measure
-from facevalue.measures.estimates import complete
+from facevalue.measures.definitions import Measure
+from facevalue.measures.estimates import complete_columns
 from facevalue.protocol.blocks import (
     Agreement,
     Block,
@@ -103,7 +103,7 @@ def row(measure: str, value: float | None, **labels: str) -> dict[str, object]:
 
 def table(*rows: dict[str, object]) -> pl.DataFrame:
     """Estimates that may be broken down by hair, group and dimension."""
-    return complete(pl.DataFrame(list(rows), infer_schema_length=None), ("hair", "group", "dimension"))
+    return complete_columns(pl.DataFrame(list(rows), infer_schema_length=None), ("hair", "group", "dimension"))
 
 
 def some(hair: str = "blond", group: str = "old") -> list[dict[str, object]]:
@@ -242,12 +242,12 @@ def test_a_block_of_what_is_not_taken_is_refused(of: Of, said: str) -> None:
 def test_pages_of_published_studies_show_what_is_measured(name: str) -> None:
     from importlib import import_module
 
-    from facevalue.measures.estimates import TYPED
+    from facevalue.measures.estimates import TYPED_LABELS
     from facevalue.report.sections import page_of
 
     measures = import_module(f"facevalue.studies.{name}.measures")
     page = page_of(name)
-    check_page(page, measures.MEASURES, (*measures.LABELS, *TYPED, "model"))
+    check_page(page, measures.MEASURES, (*measures.LABELS, *TYPED_LABELS, "model"))
     assert len(list(selections(page.sections))) > 20
 
 

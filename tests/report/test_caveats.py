@@ -27,7 +27,7 @@ from facevalue.limits import gated
 from facevalue.limits.declared import stated_limits
 from facevalue.limits.markdown import markdown
 from facevalue.limits.wording import explained
-from facevalue.measures.caveats import MISSING_ANSWERS, caveat_of, with_caveat
+from facevalue.measures.caveats import MISSING_CAVEAT, caveat_of, with_caveat
 from facevalue.measures.verdicts import FOUND, SHOWN
 from facevalue.packing.contents import _readme
 from facevalue.packing.cyclonedx import cyclonedx
@@ -98,7 +98,7 @@ def measured(runs: list[StoredRun]) -> Measured:
 @pytest.fixture(scope="module")
 def compared(runs: list[StoredRun]) -> RunComparison:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("facevalue.protocol.kept_answers.GROUPS", 4)
+        patch.setattr("facevalue.protocol.kept_answers.JACKKNIFE_GROUPS", 4)
         return compare_all(runs)
 
 
@@ -306,13 +306,13 @@ def test_comparisons_tell_it_in_words_tables_and_json(
 
 
 def test_a_caveat_of_all_that_was_found_stands_in_the_title(measured: Measured) -> None:
-    page = built(measured.data(planted(measured.estimates, [UNSURE], MISSING_ANSWERS)))
+    page = built(measured.data(planted(measured.estimates, [UNSURE], MISSING_CAVEAT)))
     answer = page.answer
-    assert answer.title == f"difference found, {MISSING_ANSWERS}"
-    assert page_json(page)["headline"]["caveat"] == MISSING_ANSWERS
+    assert answer.title == f"difference found, {MISSING_CAVEAT}"
+    assert page_json(page)["headline"]["caveat"] == MISSING_CAVEAT
     assert "surely" not in answer.sentence
     shown = StudyAnswer("a", "A", "", "", answer.verdict.value, answer.sentence, caveat=answer.caveat)
-    assert shown.heading == f"Difference found, {MISSING_ANSWERS}"
-    mixed = built(measured.data(planted(measured.estimates, [UNSURE, SURE], MISSING_ANSWERS)))
+    assert shown.heading == f"Difference found, {MISSING_CAVEAT}"
+    mixed = built(measured.data(planted(measured.estimates, [UNSURE, SURE], MISSING_CAVEAT)))
     assert mixed.answer.title == "difference found"
     assert not any("Enough to act" in step.text or "Confirm" in step.text for step in page.steps)

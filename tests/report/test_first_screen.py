@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from facevalue import report
-from facevalue.measures.base import NO_INTERVENTION
+from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.report import charts
 from facevalue.report.built import built
 from facevalue.report.data import AskedQuestion

@@ -8,16 +8,16 @@ import polars as pl
 import pytest
 
 from facevalue import report
-from facevalue.measures.base import Measure
-from facevalue.measures.caveats import MISSING_ANSWERS
-from facevalue.measures.multiple_testing import Family
+from facevalue.measures.caveats import MISSING_CAVEAT
+from facevalue.measures.definitions import Measure
+from facevalue.measures.families import Family
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.judged import margin_lines
 from tests.report import made
 
 NEW = ("se", "kind", "mde", "margin", "declared", "verdict", "why", "bound_low", "bound_high")
 HASH = "ab" * 32
-UNLESS = f"difference found, {MISSING_ANSWERS}"
+UNLESS = f"difference found, {MISSING_CAVEAT}"
 
 
 def plain(html: str) -> str:

@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from facevalue.measures.cells import Grouped, MissingBy
 from facevalue.measures.judgment import judge
-from facevalue.measures.missing_answers import MEASURES, MissingAnswers
-from facevalue.measures.missing_by import Grouped, MissingBy
+from facevalue.measures.missing_answers import MISSING_MEASURES, MissingAnswers
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.blocks.view import View
 from facevalue.report.findings import without_answer
@@ -26,7 +26,11 @@ def viewed(*declined: float) -> View:
     }).with_columns(pl.col("na").replace({"none": None}))  # fmt: skip
     seen = MissingAnswers(MissingBy((Grouped.of("group", "person"),), ("prompt",)))
     seen.take(answers, answers["person"])
-    return View(EstimateIndex(judge(seen.estimates("s", "m"), MEASURES), ["m"], measures=MEASURES), Titles(), MEASURES)
+    return View(
+        EstimateIndex(judge(seen.estimates("s", "m"), MISSING_MEASURES), ["m"], measures=MISSING_MEASURES),
+        Titles(),
+        MISSING_MEASURES,
+    )
 
 
 @pytest.mark.parametrize(("declined", "told"), [((0.05, 0.6), "group 1"), ((0.6, 0.05), "group 0")])

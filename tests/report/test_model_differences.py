@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import facevalue as fv
-from facevalue.measures.adjustment import adjust
+from facevalue.measures.multitest import adjust_p
 from facevalue.report.of_runs import report
 
 MODELS = ("sim/null@1", "sim/strong", "sim/null@2", "sim/refuser")
@@ -19,7 +19,7 @@ MODELS = ("sim/null@1", "sim/strong", "sim/null@2", "sim/refuser")
 def few_groups() -> Iterator[None]:
     """For the page as for what it is held against."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("facevalue.protocol.kept_answers.GROUPS", 4)
+        patch.setattr("facevalue.protocol.kept_answers.JACKKNIFE_GROUPS", 4)
         yield
 
 
@@ -53,7 +53,7 @@ def test_differences_are_those_of_compare_judged_together(
         for name in ("low", "high", "p"):
             assert [cell[name] for cell in pair["cells"]] == pytest.approx(alone.cells[name].to_list())
     cells = [cell for pair in pairs for cell in pair["cells"]]
-    together = adjust(np.array([cell["p"] for cell in cells]), "bh")
+    together = adjust_p(np.array([cell["p"] for cell in cells]), "bh")
     assert [cell["q"] for cell in cells] == pytest.approx(together.tolist())
     for cell in cells:
         assert (cell["verdict"] == "difference found") == (cell["page_low"] > 0 or cell["page_high"] < 0)

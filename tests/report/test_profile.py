@@ -14,7 +14,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import RunError, SettingError
-from facevalue.measures.base import NO_INTERVENTION
+from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.protocol.facets import Kinds
 from facevalue.protocol.group_names import GroupName
 from facevalue.protocol.lookup import Condition, Estimate

@@ -3,9 +3,9 @@
 import numpy as np
 import polars as pl
 
+from facevalue.measures.cells import Grouped, MissingBy
 from facevalue.measures.judgment import judge
-from facevalue.measures.missing_answers import MEASURES, MissingAnswers
-from facevalue.measures.missing_by import Grouped, MissingBy
+from facevalue.measures.missing_answers import MISSING_MEASURES, MissingAnswers
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.blocks.view import View
 from facevalue.report.checks import Card, CardStatus
@@ -29,8 +29,8 @@ def viewed(rate: float, more: float, size: float = 1.0) -> View:
     }).with_columns(pl.col("na").replace({"none": None}))  # fmt: skip
     seen = MissingAnswers(MissingBy((Grouped.of("group", "set"),), ("prompt",)))
     seen.take(answers, answers["set"])
-    judged = judge(seen.estimates("s", "m"), MEASURES).with_columns(pl.col("value") * size)
-    return View(EstimateIndex(judged, ["m"], measures=MEASURES), Titles(), MEASURES)
+    judged = judge(seen.estimates("s", "m"), MISSING_MEASURES).with_columns(pl.col("value") * size)
+    return View(EstimateIndex(judged, ["m"], measures=MISSING_MEASURES), Titles(), MISSING_MEASURES)
 
 
 def card(view: View) -> Card:
@@ -69,4 +69,4 @@ def test_where_nothing_is_missing_there_is_no_section() -> None:
 
 def test_tables_of_earlier_versions_have_no_card() -> None:
     none = viewed(0.0, 0.0).numbers.part("missing_gap", "m")
-    assert missing_card(View(EstimateIndex(none, ["m"]), Titles(), MEASURES)) == []
+    assert missing_card(View(EstimateIndex(none, ["m"]), Titles(), MISSING_MEASURES)) == []

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from facevalue import report
 from facevalue.errors import DataError
-from facevalue.measures.base import NO_INTERVENTION
-from facevalue.measures.estimates import schema
+from facevalue.measures.definitions import NO_INTERVENTION
+from facevalue.measures.estimates import estimate_schema
 from facevalue.protocol.blocks import Distribution
 from facevalue.protocol.contents import Links
 from facevalue.protocol.lookup import EstimateIndex
@@ -106,7 +106,7 @@ def changes() -> list[dict[str, object]]:
 
 def frame(of: list[dict[str, object]] | None = None) -> pl.DataFrame:
     """A table of estimates."""
-    return pl.DataFrame(rows() if of is None else of, schema=schema(LABELS))
+    return pl.DataFrame(rows() if of is None else of, schema=estimate_schema(LABELS))
 
 
 def example(**levels: object) -> report.PairExample:

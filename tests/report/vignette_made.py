@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from facevalue.measures.base import Measure
-from facevalue.measures.estimates import schema
+from facevalue.measures.definitions import Measure
+from facevalue.measures.estimates import estimate_schema
 from facevalue.report import DataStatement, PairExample, PromptExample, ReportData, StudyFacts
 from facevalue.stimuli.base import Kind
 from facevalue.studies.vignette.measures import LABELS
@@ -32,7 +32,7 @@ MEASURES = tuple(
     )
     for name, unit in UNITS.items()
 )  # fmt: skip
-COLUMNS = schema(LABELS)
+COLUMNS = estimate_schema(LABELS)
 TRAITS = {
     "sociability": ("friendly-unfriendly", "warm-cold"),
     "morality": ("honest-dishonest", "fair-unfair"),

@@ -8,8 +8,8 @@ from typing import cast
 import numpy as np
 import polars as pl
 
-from facevalue.measures.base import Measure
-from facevalue.measures.paired_changes import Deletion, reduced
+from facevalue.measures.definitions import Measure
+from facevalue.measures.paired_changes import Deletion, reduce_estimates
 from facevalue.protocol.offers import CellComparison, Extras
 from facevalue.protocol.study import About, Estimated, Study
 from facevalue.runs.compared_cells import RunAgreement, SharedUnits
@@ -48,7 +48,7 @@ def without_groups(first: pl.DataFrame, second: pl.DataFrame, seed: int = 0) -> 
     for move in moves:
         values = pl.Series(second["value"].to_numpy() + move).fill_nan(None)
         left = second.with_columns(values.alias("value"), n=pl.col("n") - 1)
-        yield Deletion("units 3", reduced(first), reduced(left))
+        yield Deletion("units 3", reduce_estimates(first), reduce_estimates(left))
 
 
 def compared_tables(

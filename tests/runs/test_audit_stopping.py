@@ -9,7 +9,7 @@ import pytest
 import facevalue as fv
 from facevalue.api.calls import own_model
 from facevalue.errors import RunError, SettingError
-from facevalue.measures.any_time import METHOD
+from facevalue.measures.family_tests import AT_ANY_TIME
 from facevalue.runs import stopping
 from facevalue.runs.audit import ModelAudit
 from facevalue.runs.audit_folder import read_audit
@@ -66,7 +66,7 @@ def test_each_study_stops_by_the_rule_and_what_is_saved_is_said(studies: list[st
         assert facts.stop_when == RULE
         assert facts.counts.requests - facts.counts.ok == saved[name][0]
         gaps = run.estimates().filter(measure="gap").filter(pl.col("p").is_not_null())
-        assert gaps["detail"].str.ends_with(METHOD).all()
+        assert gaps["detail"].str.ends_with(AT_ANY_TIME).all()
     page = audit.report.path.read_text()
     assert f"{audit.report.saved:,} requests of the plan were not asked" in page
     assert "Enough is known: no interval is wider than" in page

@@ -8,7 +8,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import DataError
-from facevalue.measures.base import FIRST_RUN, NO_INTERVENTION, change_of
+from facevalue.measures.definitions import FIRST_RUN, NO_INTERVENTION, change_of
 from facevalue.report.blocks.view import page_view
 from facevalue.report.of_runs import report
 from facevalue.report.sections import page_of

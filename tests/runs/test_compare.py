@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from facevalue.errors import DataError, RunError
-from facevalue.measures.base import Measure
-from facevalue.measures.estimates import schema
+from facevalue.measures.definitions import Measure
+from facevalue.measures.estimates import estimate_schema
 from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.study import Study
@@ -47,7 +47,7 @@ def estimates(rows: list[dict[str, Any]]) -> pl.DataFrame:
         "contrast": "identity",
     }
     common |= {"paradigm": "decision", "dimension": "race", "se": 2.0, "n": 100, "clusters": 20, "low": 0.0}
-    return pl.DataFrame([common | row for row in rows], schema=schema(LABELS), strict=False)
+    return pl.DataFrame([common | row for row in rows], schema=estimate_schema(LABELS), strict=False)
 
 
 def by_activity(*values: float, **more: Any) -> list[dict[str, Any]]:
@@ -223,7 +223,7 @@ def shifts(*values: float, se: float | None = 0.02, **more: Any) -> pl.DataFrame
     }
     rows = [{"cue": f"c{k}", "value": value, "family": "cues", "se": se} for k, value in enumerate(values)]
     rows.append({"value": sum(values) / len(values), "family": "overall", "se": se})
-    return pl.DataFrame([common | row | more for row in rows], schema=schema(["cue", "other"]), strict=False)
+    return pl.DataFrame([common | row | more for row in rows], schema=estimate_schema(["cue", "other"]), strict=False)
 
 
 def own(*measures: Measure, lead: tuple[str, ...] = ("cues",), compared: str = "") -> Study:

@@ -7,7 +7,7 @@ import pytest
 
 from facevalue import studies
 from facevalue.errors import RunError
-from facevalue.measures.estimates import complete
+from facevalue.measures.estimates import complete_columns
 from facevalue.parquet import read_metadata
 from facevalue.protocol import Study
 from facevalue.protocol.variant_files import builtin
@@ -33,7 +33,7 @@ def rows() -> list[dict[str, object]]:
 
 
 def test_what_was_written_is_read_again(tmp_path: Path, study: Study) -> None:
-    frame = complete(pl.DataFrame(rows()), study.estimates.labels)
+    frame = complete_columns(pl.DataFrame(rows()), study.estimates.labels)
     (tmp_path / "e.parquet").write_bytes(parquet(frame))
     assert read_metadata(tmp_path / "e.parquet")["facevalue.estimates"] == "4"
     assert read_estimates(tmp_path / "e.parquet", study).equals(frame)
@@ -41,7 +41,7 @@ def test_what_was_written_is_read_again(tmp_path: Path, study: Study) -> None:
 
 def written(path: Path, version: str = "4", **columns: object) -> Path:
     """A file with some columns changed."""
-    frame = complete(pl.DataFrame(rows()), LABELS).with_columns(**columns)  # type: ignore[arg-type]
+    frame = complete_columns(pl.DataFrame(rows()), LABELS).with_columns(**columns)  # type: ignore[arg-type]
     frame.write_parquet(path, metadata={"facevalue.estimates": version})
     return path
 

@@ -8,8 +8,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import facevalue as fv
-from facevalue.measures.caveats import MISSING_ANSWERS, caveat_column
-from facevalue.measures.missing_answers import GAP, SHARE
+from facevalue.measures.caveats import MISSING_CAVEAT, caveat_column
+from facevalue.measures.missing_answers import MISSING_GAP, MISSING_SHARE
 from facevalue.models import load
 from facevalue.report.built import built
 from facevalue.report.of_runs import gathered
@@ -65,7 +65,7 @@ def test_a_failed_request_counts_as_a_refusal_does_in_all_but_the_rates_of_refus
     assert tables[0].height > 0
     judged = ["q", "q_page", "page_low", "page_high", "page_level", "mde", "verdict", "why"]  # one page has more tests
     shuffled = ["low", "high", "se", "p", "p_least"]  # and deals other labels
-    is_gap = pl.col("measure") == GAP.name
+    is_gap = pl.col("measure") == MISSING_GAP.name
     assert_frame_equal(*(table.filter(~is_gap).drop(judged) for table in tables))
     assert_frame_equal(*(table.filter(is_gap).drop(judged, shuffled) for table in tables))
 
@@ -106,13 +106,13 @@ def withheld(tmp_path_factory: pytest.TempPathFactory) -> fv.Run:
 
 def test_who_gets_no_answer_is_found_whatever_the_reason(withheld: fv.Run) -> None:
     estimates = withheld.estimates()
-    shares = estimates.filter(measure=SHARE.name, dimension="gender")
+    shares = estimates.filter(measure=MISSING_SHARE.name, dimension="gender")
     of_women = shares.filter(pl.col("prompt").is_null(), group="female")
     by_reason = dict(of_women.select("reason", "value").iter_rows())
     assert by_reason[None] == pytest.approx(by_reason["error"], abs=0.02) == pytest.approx(0.43, abs=0.06)
-    gap = estimates.filter(pl.col("reason").is_null(), measure=GAP.name, dimension="gender", group="female").row(
-        0, named=True
-    )
+    gap = estimates.filter(
+        pl.col("reason").is_null(), measure=MISSING_GAP.name, dimension="gender", group="female"
+    ).row(0, named=True)
     assert gap["value"] == pytest.approx(0.43, abs=0.06)
     assert (gap["verdict"], gap["q_page"] < 0.05) == ("difference found", True)
     rates = estimates.filter(measure="na_rate", dimension="gender", group="female")
@@ -120,14 +120,14 @@ def test_who_gets_no_answer_is_found_whatever_the_reason(withheld: fv.Run) -> No
 
 
 def test_what_failed_requests_could_overturn_is_found_with_unless(withheld: fv.Run) -> None:
-    estimates = withheld.estimates().filter(~pl.col("measure").is_in([SHARE.name, GAP.name]))
+    estimates = withheld.estimates().filter(~pl.col("measure").is_in([MISSING_SHARE.name, MISSING_GAP.name]))
     bounded = estimates.filter(pl.col("bound_low").is_not_null())
     assert bounded.height > 0
     assert (bounded["bound_low"] < bounded["value"]).any()
     open_to_missing = bounded.filter(
         pl.col("verdict") == "difference found", (pl.col("bound_low") < 0) & (pl.col("bound_high") > 0)
     )
-    assert open_to_missing.select((caveat_column() == MISSING_ANSWERS).all()).item()
+    assert open_to_missing.select((caveat_column() == MISSING_CAVEAT).all()).item()
 
 
 def test_the_page_says_it_first_and_no_card_calls_refusals_fine(withheld: fv.Run) -> None:

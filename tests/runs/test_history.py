@@ -16,7 +16,7 @@ from facevalue.calibration.audits import Audits
 from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.errors import RunError
-from facevalue.measures.caveats import MISSING_ANSWERS
+from facevalue.measures.caveats import MISSING_CAVEAT
 from facevalue.models import load
 from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.protocol import Protocol
@@ -130,7 +130,7 @@ class Filtered:
 def test_a_change_that_withheld_answers_could_explain_is_told_with_unless(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("facevalue.protocol.kept_answers.GROUPS", 10)
+    monkeypatch.setattr("facevalue.protocol.kept_answers.JACKKNIFE_GROUPS", 10)
     study = fv.study("stylisticbias", faces="10M,10F", attributes=["eyewear"], scenarios=["wealthy"], seeds=["1", "2"])
     for at in range(2):
         model = Filtered("sim/null@1", 0.7 if at else 0.0, Status.ERROR)
@@ -141,11 +141,11 @@ def test_a_change_that_withheld_answers_could_explain_is_told_with_unless(
     (of_study,) = history.studies
     assert of_study.changed["variation"].to_list() == ["sunglasses"]
     (row,) = of_study.changed.iter_rows(named=True)
-    assert row["caveat"] == MISSING_ANSWERS
+    assert row["caveat"] == MISSING_CAVEAT
     assert row["bound_low"] < 0 < row["change"] < row["bound_high"]
-    assert trend_rows.sentence(of_study).endswith(f", {MISSING_ANSWERS}.")
-    assert next(iter(trend_rows.rows(of_study)))[3].endswith(MISSING_ANSWERS)
-    assert (tmp_path / "page.html").read_text().count(MISSING_ANSWERS) >= 3
+    assert trend_rows.sentence(of_study).endswith(f", {MISSING_CAVEAT}.")
+    assert next(iter(trend_rows.rows(of_study)))[3].endswith(MISSING_CAVEAT)
+    assert (tmp_path / "page.html").read_text().count(MISSING_CAVEAT) >= 3
 
 
 def test_hidden_folders_and_those_that_made_pictures_are_passed_over(tmp_path: Path) -> None:

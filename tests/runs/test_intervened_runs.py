@@ -114,7 +114,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     """
     folder = tmp_path_factory.mktemp("run") / "r"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("facevalue.protocol.kept_answers.GROUPS", 10)
+        patch.setattr("facevalue.protocol.kept_answers.JACKKNIFE_GROUPS", 10)
         blind = Variant("blind", picture="none", cipher=True)
         run(small(Variant("idle", after="Well?"), blind), load("sim/strong@3"), folder)
         return estimate([StoredRun.open(folder)])[0]

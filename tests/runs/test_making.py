@@ -20,7 +20,7 @@ import facevalue as fv
 from facevalue import studies
 from facevalue.errors import DataError, FaceValueError, ModelError, ModelSpecError, RunError
 from facevalue.generators.base import GeneratedPicture, PictureGenerator, PictureRequest
-from facevalue.measures.base import rows_of
+from facevalue.measures.definitions import rows_of
 from facevalue.protocol.making import PicturePlan
 from facevalue.runs.making import make
 from facevalue.runs.picture_records import stored_records

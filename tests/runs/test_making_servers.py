@@ -11,7 +11,7 @@ import facevalue as fv
 from facevalue.errors import ModelError
 from facevalue.generators.base import GeneratorOptions
 from facevalue.generators.images_api import ImagesServer
-from facevalue.measures.base import rows_of
+from facevalue.measures.definitions import rows_of
 from facevalue.runs.making import make
 from facevalue.runs.making_model import EarlierPictures, PictureModel
 from facevalue.runs.picture_records import stored_records

@@ -16,7 +16,7 @@ from obstore.exceptions import AlreadyExistsError
 from obstore.store import MemoryStore
 
 from facevalue.errors import ModelError, RunError
-from facevalue.measures.preregistration import Preregistration
+from facevalue.measures.families import Preregistration
 from facevalue.models import load
 from facevalue.runs.pictures import shown
 from facevalue.runs.remote_pictures import key_of

@@ -14,8 +14,15 @@ import pytest
 import facevalue as fv
 from facevalue.limits.declared import DeclaredLimit
 from facevalue.limits.gated import gate
-from facevalue.measures.base import Measure
-from facevalue.measures.sight import DEPENDENCE, QUESTIONS, TOKENS, UNSEEN, PictureDependence, sightless
+from facevalue.measures.definitions import Measure
+from facevalue.measures.instrument import (
+    SIGHT_DEPENDENCE,
+    SIGHT_QUESTIONS,
+    SIGHT_TOKENS,
+    UNSEEN_PICTURES,
+    PictureDependence,
+    sightless,
+)
 from facevalue.models.base import Capabilities
 from facevalue.protocol import Ask, Portraits, Protocol, yes_or_no
 from facevalue.report.built import built
@@ -140,7 +147,7 @@ def test_a_model_that_sees_is_asked_once_and_may_be_equivalent(tmp_path: Path) -
     assert sight.prompt_tokens == sum(model._count(request) or 0 for request in model.asked[:REQUESTS])
     assert len(sight.answers) == 10
     estimates, _ = estimate([stored], MARGIN)
-    assert signs(estimates)[QUESTIONS.name]["p"] < 1e-5  # type: ignore[operator]
+    assert signs(estimates)[SIGHT_QUESTIONS.name]["p"] < 1e-5  # type: ignore[operator]
     assert verdicts(estimates) == ["equivalent within the margin"]
     again = Respondent(sees=True, tokens=300)
     asked(tmp_path / "run", again)
@@ -151,11 +158,11 @@ def test_no_group_is_equivalent_to_a_model_that_sees_nothing(tmp_path: Path) -> 
     stored = asked(tmp_path / "run", Respondent())
     estimates, _ = estimate([stored], MARGIN)
     rows = signs(estimates)
-    assert (rows[QUESTIONS.name]["value"], rows[TOKENS.name]["value"]) == (0.0, 0.0)
-    assert rows[DEPENDENCE.name]["p"] > 0.01  # type: ignore[operator]
+    assert (rows[SIGHT_QUESTIONS.name]["value"], rows[SIGHT_TOKENS.name]["value"]) == (0.0, 0.0)
+    assert rows[SIGHT_DEPENDENCE.name]["p"] > 0.01  # type: ignore[operator]
     assert sightless(estimates) == ["m"]
     assert verdicts(estimates) == ["inconclusive"]
-    assert UNSEEN in estimates["why"].to_list()
+    assert UNSEEN_PICTURES in estimates["why"].to_list()
     page = built(gathered([stored], MARGIN).data)
     assert page.answer.sentence.startswith("Nothing shows that the model sees the pictures: 0 of 10 questions")
     (card,) = (card for card in page.cards if card.name == "sight")
@@ -169,26 +176,26 @@ def test_no_group_is_equivalent_to_a_model_that_sees_nothing(tmp_path: Path) -> 
         [stored], [DeclaredLimit("", 0, "shift", measure="shift", by=("variation",), at_least=-0.9, at_most=0.9)]
     )
     assert str(held.outcome) == "not enough data"
-    assert set(held.cells["why"]) == {UNSEEN}
+    assert set(held.cells["why"]) == {UNSEEN_PICTURES}
     other = asked(tmp_path / "other", Respondent(sees=True)).called("n")
     (pair,) = compare_all([other, stored], margin=0.9).pairs
     agreement = pair.agreement
     assert "equivalent within the margin" not in agreement.cells["verdict"].to_list()
-    assert UNSEEN in agreement.notes
+    assert UNSEEN_PICTURES in agreement.notes
 
 
 @pytest.mark.parametrize(
     ("model", "sign"),
     [
-        (lambda: Respondent(sees=True, tokens=None), QUESTIONS),
-        (lambda: Respondent(tokens=64), TOKENS),
-        (lambda: Respondent(tokens=None, effect=0.4), DEPENDENCE),
+        (lambda: Respondent(sees=True, tokens=None), SIGHT_QUESTIONS),
+        (lambda: Respondent(tokens=64), SIGHT_TOKENS),
+        (lambda: Respondent(tokens=None, effect=0.4), SIGHT_DEPENDENCE),
     ],
 )
 def test_any_sign_is_enough(tmp_path: Path, model: Callable[[], Respondent], sign: Measure) -> None:
     estimates, _ = estimate([asked(tmp_path / "run", model())], MARGIN)
     rows = estimates.filter(measure=sign.name)
-    assert (rows["value"] >= 16).item() if sign is TOKENS else (rows["p"] <= 0.01).item()
+    assert (rows["value"] >= 16).item() if sign is SIGHT_TOKENS else (rows["p"] <= 0.01).item()
     assert not sightless(estimates)
 
 
@@ -210,7 +217,7 @@ def test_without_the_check_the_other_signs_alone_tell(tmp_path: Path) -> None:
     assert len(model.asked) == stored.study.design.size * 2
     assert read_manifest(tmp_path / "run").sight.why_not == "--no-sight-check"  # type: ignore[union-attr]
     estimates, _ = estimate([stored], MARGIN)
-    assert signs(estimates)[QUESTIONS.name]["value"] is None
+    assert signs(estimates)[SIGHT_QUESTIONS.name]["value"] is None
     assert verdicts(estimates) == ["inconclusive"]
 
 
@@ -292,7 +299,7 @@ def chance(frame: pl.DataFrame) -> float:
     seen = PictureDependence({"": pl.col("weight")})
     seen.take(seen.thinned(frame), ["cue"])
     table = seen.estimates("s", "m", (0, 0), None)
-    return float(table.filter(measure=DEPENDENCE.name)["p"].item())
+    return float(table.filter(measure=SIGHT_DEPENDENCE.name)["p"].item())
 
 
 def test_answers_that_do_not_depend_on_pictures_seem_to_no_more_often_than_stated() -> None:
@@ -321,4 +328,4 @@ def test_tokens_of_a_run_tell_where_a_text_is_asked_without_its_picture_too() ->
     seen = PictureDependence({"": pl.col("weight")})
     seen.take(pl.concat([frame.with_columns(prompt_tokens=pl.lit(300, pl.UInt32)), bare]))
     table = seen.estimates("s", "m", (0, 0), None)
-    assert table.filter(measure=TOKENS.name)["value"].item() == 280
+    assert table.filter(measure=SIGHT_TOKENS.name)["value"].item() == 280

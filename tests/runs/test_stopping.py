@@ -13,7 +13,7 @@ import pytest
 import facevalue as fv
 from facevalue.cli.status import status
 from facevalue.errors import RunError, SettingError
-from facevalue.measures.any_time import METHOD
+from facevalue.measures.family_tests import AT_ANY_TIME
 from facevalue.measures.verdicts import Verdict
 from facevalue.models import load
 from facevalue.runs import RunSettings, SilentProgress, stopping
@@ -140,7 +140,7 @@ def test_a_run_stops_once_its_intervals_are_narrow(stopped: fv.Run) -> None:
     assert known_after <= answered == run.summary.asked
     leading = shifts(run)
     assert (leading["page_high"] - leading["page_low"]).max() < 0.9  # type: ignore[operator]
-    assert leading["detail"].str.ends_with(METHOD).all()
+    assert leading["detail"].str.ends_with(AT_ANY_TIME).all()
     lines = list(map(str, status(run.folder).text))
     assert run.summary.enough in lines
     assert any(line.startswith("Complete since") for line in lines)
@@ -206,16 +206,16 @@ def test_a_study_that_is_scored_afterwards_has_no_rule(tmp_path: Path) -> None:
 def test_a_run_that_stopped_is_compared_at_any_time(tmp_path: Path) -> None:
     stopped = asked(tmp_path / "stopped", rule="width<0.7")
     whole = fv.run(study(), even, tmp_path / "whole", progress=False)
-    assert fv.compare(stopped, whole).cells["detail"].str.ends_with(METHOD).all()
+    assert fv.compare(stopped, whole).cells["detail"].str.ends_with(AT_ANY_TIME).all()
     assert (
         not fv.compare(whole, fv.run(study(), even, tmp_path / "other", progress=False))
         .cells["detail"]
-        .str.ends_with(METHOD)
+        .str.ends_with(AT_ANY_TIME)
         .any()
     )
 
 
 def test_a_run_without_a_rule_is_judged_as_at_a_single_look(tmp_path: Path) -> None:
     run = fv.run(study(), even, tmp_path, progress=False)
-    assert not shifts(run)["detail"].str.contains(METHOD, literal=True).any()
+    assert not shifts(run)["detail"].str.contains(AT_ANY_TIME, literal=True).any()
     assert read_manifest(tmp_path).stop_when == ""

@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from facevalue.measures import estimators
-from facevalue.measures.cluster_bootstrap import ratio
+from facevalue.measures.cluster_bootstrap import cell_means
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.estimators import column_shares
 from facevalue.measures.missing_data_bounds import Replies, phi_bounds
 from facevalue.statistics import Estimand, Score, Statistic
 from facevalue.statistics.breakdown import Breakdown
@@ -37,10 +37,10 @@ class Direction(Statistic):
 
     def estimate(self, table: EstimateTable, estimand: Estimand, model: ModelScores) -> None:
         cells = model.values.cells(*model.cut(estimand.by))
-        shifts, asked = ratio(cells.sums, cells.counts), np.broadcast_to(cells.shown > 0, cells.sums.shape)
+        shifts, asked = cell_means(cells.sums, cells.counts), np.broadcast_to(cells.shown > 0, cells.sums.shape)
         known = np.isfinite(shifts).astype(np.float64)
         upward = np.where(known > 0, (1 + np.sign(shifts)) / 2, 0.0)
-        shares = estimators.shares(upward, known)
+        shares = column_shares(upward, known)
         less = replace(shares, p=shares.p_against(0.5)).less(0.5)
         bounds = phi_bounds(Replies(upward, known, asked.astype(np.float64))).less(0.5)
         model.enter(table, estimand, cells.labels, replace(less, bounds=bounds), cells.shown > 0)

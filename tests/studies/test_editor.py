@@ -13,7 +13,7 @@ import facevalue as fv
 from facevalue.generators.base import NULL_EDIT, PictureRequest
 from facevalue.generators.planted import PlantedEditor
 from facevalue.inspection.quantities import BY_NAME
-from facevalue.measures.base import rows_of
+from facevalue.measures.definitions import rows_of
 from facevalue.protocol.measured import Measurements
 from facevalue.report.data import EditorFacts
 from facevalue.report.editors import editor_facts

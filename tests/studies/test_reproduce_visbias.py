@@ -12,7 +12,7 @@ import pytest
 
 from facevalue.annotations import vader
 from facevalue.errors import DataError, FaceValueError
-from facevalue.measures.divergence import js
+from facevalue.measures.divergence import js_divergence
 from facevalue.protocol.paper import Paper
 from facevalue.protocol.reproduction import Cell, Reproduction
 from facevalue.studies.visbias import released_answers
@@ -106,7 +106,7 @@ def test_forms_beside_choices_are_matched_as_the_study_matches_them(tmp_path: Pa
     # Women: the same halves; men: a master's beside halves that share nothing with it, ln 2.
     assert by["Education", "gpt-4v/gender"].recomputed == pytest.approx(np.log(2) / 2, abs=1e-6)
     assert by["Religion", "gpt-4v/gender"].recomputed == pytest.approx(np.log(2) / 2, abs=1e-6)
-    apart = float(js(np.array([2 / 3, 1 / 3]), np.array([1.0, 0.0])))
+    apart = float(js_divergence(np.array([2 / 3, 1 / 3]), np.array([1.0, 0.0])))
     assert by["Religion", "gpt-4v/race"].recomputed == pytest.approx(apart, abs=1e-6)
     assert by["Political Leaning", "gpt-4v/gender"].recomputed is None
     assert "share no bound" in (by["Income", "gpt-4v/gender"].note or "")

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.measures import shift
+from facevalue.measures.shift import steps_to_share
 from facevalue.protocol.paper import Paper
 from facevalue.stimuli.portraits import ATTRIBUTES
 from facevalue.studies.stylisticbias.making import BASE_FACE, CLOTHING_VARIATION, FEATURE_VARIATION
@@ -107,7 +107,7 @@ def test_from_table_12_alone_12_variations_reach_80_percent_where_the_text_says_
     """Figure 2 averages |SBS| over models, Table 12 gives |average|: signs cancel, so fewer suffice here."""
     for dimension in GROUPS:
         mean = pooled(table_12, dimension)
-        assert shift.steps_to_share(mean, np.ones(34)).item() == 12
+        assert steps_to_share(mean, np.ones(34)).item() == 12
 
 
 def test_scenarios_are_table_1() -> None:

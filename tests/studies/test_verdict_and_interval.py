@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from facevalue import studies
-from facevalue.measures.base import rows_of
+from facevalue.measures.definitions import rows_of
+from facevalue.measures.families import ALPHA
 from facevalue.measures.judgment import judge
-from facevalue.measures.multiple_testing import ALPHA
 from facevalue.protocol.study import Study
 from facevalue.types import OptionValue
 from tests.studies.visbias.simulated import answered

@@ -8,7 +8,7 @@ import pytest
 
 from facevalue import studies
 from facevalue.measures.cluster_bootstrap import values_only
-from facevalue.measures.wanted import measures_wanted
+from facevalue.measures.definitions import measures_wanted
 from facevalue.protocol.study import Study
 from tests.studies.modscan.asked import simulated
 from tests.studies.visbias.simulated import answered

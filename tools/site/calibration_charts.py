@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.calibration.promises import COVERED, DETECTED, MOST_FALSE
-from facevalue.measures.proportions import wilson
+from facevalue.measures.proportions import wilson_interval
 from tools.site.charts import Axis, Row, chart
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
@@ -29,7 +29,7 @@ def hard() -> str:
     )
     rows = []
     for name, false, audits in counted.iter_rows():
-        low, high = wilson(false / audits, audits, inf)
+        low, high = wilson_interval(false / audits, audits, inf)
         rows.append(Row(name, false / audits, float(low), float(high)))
     title = (
         "The same under each condition, findings marked “unless” not counted, of all seven studies (Wilson's interval)"

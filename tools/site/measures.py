@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import facevalue as fv
 from facevalue.cli.results import definition_lines, explained
-from facevalue.measures import drift, missing_answers
-from facevalue.measures.base import Measure
+from facevalue.measures.definitions import Measure
+from facevalue.measures.instrument import DRIFT_MEASURES
+from facevalue.measures.missing_answers import MISSING_MEASURES
 from facevalue.statistics.statistic import registered_statistics
 from facevalue.studies.registry import PUBLISHED
 from tools.site.markdown import plain, table
@@ -19,7 +20,7 @@ SHORT = 50
 def page() -> str:
     """All measures, by study."""
     lines = ["## Measures of all studies", ""]
-    common = (*drift.MEASURES, *missing_answers.MEASURES)
+    common = (*DRIFT_MEASURES, *MISSING_MEASURES)
     lines += _measures(common)
     for name in PUBLISHED:
         study = fv.study(name)

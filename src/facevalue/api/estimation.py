@@ -7,9 +7,9 @@ from numbers import Real
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError, placed
-from facevalue.measures import missing_answers
-from facevalue.measures.estimates import stacked
+from facevalue.measures.estimates import stack_estimates
 from facevalue.measures.judgment import judge
+from facevalue.measures.missing_answers import MISSING_MEASURES
 from facevalue.protocol.acceptance import check_apart, check_estimand, check_families, check_measure
 from facevalue.statistics.agreement import Flip
 from facevalue.statistics.answers import COLUMNS, Answers
@@ -100,7 +100,7 @@ def estimate(
     estimates = program.estimate({model: {score: table.arrays(model)} for model in table.models})
     missing = [table.missing(model, NAME) for model in table.models]
     return judge(
-        stacked([estimates, *missing]), (*measures.values(), *missing_answers.MEASURES),
+        stack_estimates([estimates, *missing]), (*measures.values(), *MISSING_MEASURES),
         margins=margins(estimable, breakdown, (one_score,)),
         lead=tuple(dict.fromkeys(estimand.family_name for estimand in estimable if estimand.tested)),
     )  # fmt: skip
@@ -152,7 +152,7 @@ def _check(estimands: Sequence[Estimand], table: Answers, score: Score) -> tuple
             ):
                 raise DataError("A flip is of answers that count or not: all scores must be 0 or 1.")
             estimand.statistic.check_score(score, sides=False)
-            check_measure(estimand, breakdown, kinds, [measure.name for measure in missing_answers.MEASURES])
+            check_measure(estimand, breakdown, kinds, [measure.name for measure in MISSING_MEASURES])
             estimable.append(estimand)
     check_apart(estimable, breakdown, (score,))
     check_families(estimable)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from facevalue.protocol.protocol import Protocol
 
 if TYPE_CHECKING:
-    from facevalue.measures.preregistration import Preregistration
+    from facevalue.measures.families import Preregistration
     from facevalue.protocol.study import Study
 
 

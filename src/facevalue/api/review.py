@@ -7,7 +7,7 @@ from pathlib import Path
 from facevalue.api.calls import writable_run
 from facevalue.api.run import Run
 from facevalue.arguments import checked, checked_path
-from facevalue.measures.fleiss import THRESHOLD
+from facevalue.measures.rater_agreement import THRESHOLD
 from facevalue.runs.review import RATERS, CollectedReview, ReviewSettings, collect, packet_for, write_review
 
 

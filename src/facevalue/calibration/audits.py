@@ -12,7 +12,7 @@ from facevalue.calibration import rivals
 from facevalue.calibration.planted import PlantedCondition, replies
 from facevalue.calibration.trials import AuditTrials
 from facevalue.errors import DataError
-from facevalue.measures.estimates import TYPED
+from facevalue.measures.estimates import TYPED_LABELS
 from facevalue.measures.judgment import judge
 from facevalue.protocol.calibration import Calibration
 from facevalue.protocol.protocol import Protocol
@@ -114,4 +114,4 @@ class Audits:
     @property
     def keys(self) -> list[str]:
         """Labels that tell estimates of a measure apart."""
-        return [*TYPED, *self.study.estimates.labels]
+        return [*TYPED_LABELS, *self.study.estimates.labels]

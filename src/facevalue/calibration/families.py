@@ -9,8 +9,8 @@ from scipy import special
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.promises import ALPHA, LEAST_POWER, MOST_FALSE, Cells, marked
 from facevalue.calibration.shares import NONE, Share, share, shortfall
-from facevalue.measures.base import key_of, rows_of
 from facevalue.measures.caveats import caveat_column
+from facevalue.measures.definitions import key_of, rows_of
 from facevalue.measures.verdicts import Verdict
 
 NOT_TESTED = "(not tested)"

@@ -25,7 +25,7 @@ from facevalue.calibration.comparisons import Pair, cells, compared
 from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.forks import end_with_parent
-from facevalue.measures.base import rows_of
+from facevalue.measures.definitions import rows_of
 from facevalue.protocol.offers import Track
 from facevalue.store.files import write_whole
 

@@ -7,8 +7,8 @@ import numpy.typing as npt
 import polars as pl
 from scipy import special, stats
 
-from facevalue.measures.adjustment import adjust
-from facevalue.measures.base import rows_of
+from facevalue.measures.definitions import rows_of
+from facevalue.measures.multitest import adjust_p
 from facevalue.protocol.calibration import Rival
 from facevalue.statistics.breakdown import DIMENSION, GROUP, OTHER_GROUP
 from facevalue.statistics.rivals import SIDE, UNIT, VALUE, group_sides
@@ -95,7 +95,7 @@ def beside(judged: pl.DataFrame, rivals: Sequence[Rival], answers: pl.DataFrame)
         return judged.with_columns(q_rival=pl.lit(None, pl.Float64))
     tests = pl.concat(tested)
     holm = [
-        family.select("row").with_columns(q_rival=pl.Series(adjust(family["p_rival"].to_numpy(), "holm")))
+        family.select("row").with_columns(q_rival=pl.Series(adjust_p(family["p_rival"].to_numpy(), "holm")))
         for family in tests.drop_nulls("p_rival").partition_by("family")
     ]
     if not holm:

@@ -25,8 +25,8 @@ from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.promises import CERTAIN, Cells
 from facevalue.calibration.repetitions import TABLE, Audit, Comparison, Truth, Workshop, audits_of
 from facevalue.errors import NothingComparedError
-from facevalue.measures.base import key_of, rows_of
-from facevalue.measures.page_error import leads
+from facevalue.measures.definitions import key_of, rows_of
+from facevalue.measures.multitest import leading_families
 from facevalue.runs.power import detection
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, GROUP
 from facevalue.statistics.precision import Respondents
@@ -206,7 +206,7 @@ class Runner:
         """
         unstated = [*self._calibration.by_size, *self._calibration.own_pictures]
         lead = empty.filter(TESTED, pl.col("audit") <= PILOT, ~rows_of(unstated))
-        lead = lead.filter(leads(pl.col("family"), self._middle.study.estimates.lead, lead))
+        lead = lead.filter(leading_families(pl.col("family"), self._middle.study.estimates.lead, lead))
         keys = ["measure", *self._middle.keys]
         cells = lead.group_by(keys, maintain_order=True).agg(pl.col("mde").median(), pl.col("clusters").min())
         cells = cells.filter(pl.col("mde").is_not_null())

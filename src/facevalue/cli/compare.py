@@ -16,10 +16,10 @@ from facevalue.cli.results import open_all, unasked_of
 from facevalue.cli.tables import rich_table
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
-from facevalue.measures.base import written
-from facevalue.measures.caveats import after
+from facevalue.measures.caveats import add_caveat
+from facevalue.measures.definitions import unit_name
 from facevalue.measures.estimates import label_columns
-from facevalue.measures.run_differences import BALANCED
+from facevalue.measures.run_comparison import BALANCED_CELLS
 from facevalue.protocol.offers import OfferedTable as Shown
 from facevalue.report.answer_flips import ROW_HEADS, flip_rows, flip_sentences, shortened
 from facevalue.report.formatting import in_unit, number, share_of_chance, shown_settings, writing
@@ -120,7 +120,7 @@ def text(agreement: RunAgreement, names: tuple[str, str]) -> Iterator[Renderable
     yield Text(answer(agreement, names), style="bold")
     if agreement.became:
         yield Text(became_sentence(agreement.differing))
-    units = [written(measure.unit, apart=True) for measure in agreement.measures]
+    units = [unit_name(measure.unit, apart=True) for measure in agreement.measures]
     yield _summary(agreement.overall, within, in_unit(f"Over all: {names[1]} minus {names[0]}", units), agreement)
     if agreement.beside.height:
         yield _summary(agreement.beside, [*within, facet], f"By {facet}", agreement)
@@ -136,7 +136,7 @@ def _also(agreement: RunAgreement) -> Shown:
     rows = []
     for row in agreement.also.iter_rows(named=True):
         labels = [str(row[name]) for name in label_columns(agreement.also) if row[name] and name != "versus"]
-        unit = written(row["unit"], apart=True)
+        unit = unit_name(row["unit"], apart=True)
         value = number(row["value"], unit, signed=True, bare=True)
         intervals = (
             _interval(row[low], row[high], unit, signed=True)
@@ -180,8 +180,8 @@ def _summary(rows: pl.DataFrame, by: list[str], title: str, agreement: RunAgreem
 
 
 def _statistic(row: dict[str, Any], agreement: RunAgreement) -> str:
-    unit = written(agreement.measure_of(row).unit, apart=True)
-    if row["detail"] == BALANCED:
+    unit = unit_name(agreement.measure_of(row).unit, apart=True)
+    if row["detail"] == BALANCED_CELLS:
         return "[bold]0[/]\nby construction"
     lines = [f"[bold]{number(row['value'], unit, bare=True)}[/]", _interval(row["low"], row["high"], unit)]
     if row["floor"] is not None:
@@ -214,7 +214,7 @@ def _by_cell(cells: pl.DataFrame, agreement: RunAgreement) -> Table:
     side_by_side = 0 < len(levels) <= _COLUMNS
     title = f"By {heading_who}: first → second (delta), * difference found"
     marks = _marks(cells)
-    title += "".join(f", {mark} {after('difference found', caveat)}" for caveat, mark in marks.items() if caveat)
+    title += "".join(f", {mark} {add_caveat('difference found', caveat)}" for caveat, mark in marks.items() if caveat)
     if not side_by_side:
         title += f"; the {min(_LISTED, cells.height)} largest of {cells.height:,}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
@@ -251,7 +251,7 @@ def _marks(cells: pl.DataFrame) -> dict[str, str]:
 def _cell(row: dict[str, Any], agreement: RunAgreement, marks: Mapping[str, str]) -> str:
     measure = agreement.measure_of(row)
     mark = marks[row["caveat"]] if row["verdict"] == "difference found" else ""
-    unit = written(measure.unit, apart=measure.apart)
+    unit = unit_name(measure.unit, apart=measure.apart)
     first, second = (number(row[name], unit, bare=True) for name in ("first", "second"))
-    delta = number(row["delta"], written(measure.unit, apart=True), signed=True, bare=True)
+    delta = number(row["delta"], unit_name(measure.unit, apart=True), signed=True, bare=True)
     return f"{first} → {second} ({delta}){mark}"

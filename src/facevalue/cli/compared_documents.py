@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from facevalue.cli.output import Document
 from facevalue.cli.schema import Row
-from facevalue.measures.rank_agreement import RankAgreement
+from facevalue.measures.profiles import RankAgreement
 from facevalue.report.formatting import shown_settings
 from facevalue.runs.compared_cells import SharedUnits
 from facevalue.runs.comparison import ComparedPair, RunComparison

@@ -16,7 +16,7 @@ from facevalue.cli.output import Document, Output
 from facevalue.cli.schema import Row
 from facevalue.errors import DataError
 from facevalue.given import check_file
-from facevalue.measures.corpus_skew import corpus_skew
+from facevalue.measures.group_shares import corpus_skew
 
 _ENDS = ("", "_low", "_high")
 

@@ -22,7 +22,7 @@ from facevalue.limits.gated import Gate, LimitResult, gate
 from facevalue.limits.junit import junit
 from facevalue.limits.markdown import markdown
 from facevalue.limits.wording import conclusion, name_of, summary, value_of
-from facevalue.measures.limit_outcomes import LimitOutcome
+from facevalue.measures.verdicts import LimitOutcome
 from facevalue.printable import printable
 from facevalue.runs.audit_folder import whole_runs_of
 from facevalue.store.files import write_whole

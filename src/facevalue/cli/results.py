@@ -15,8 +15,8 @@ from facevalue.cli.output import Document, Output, WrittenFiles
 from facevalue.cli.params import place
 from facevalue.cli.schema import Columns
 from facevalue.errors import UnknownNameError
-from facevalue.measures.base import Measure
-from facevalue.measures.verdict_counts import VerdictCounts
+from facevalue.measures.caveats import VerdictCounts
+from facevalue.measures.definitions import Measure
 from facevalue.places import is_url
 from facevalue.runs.audit_folder import WaitingRun, runs_of, unasked, waiting_runs
 from facevalue.runs.failures import failures_of
@@ -81,7 +81,9 @@ class MeasureDocument(Document):
     runs: tuple[MeasuredRun, ...]
     answer: MeasuredAnswer
     """What to decide by; docs/reference/report.md explains it."""
-    estimates: Annotated[Sequence[Mapping[str, object]], Columns("facevalue.measures.estimates:FIXED", EstimateRow)]
+    estimates: Annotated[
+        Sequence[Mapping[str, object]], Columns("facevalue.measures.estimates:FIXED_COLUMNS", EstimateRow)
+    ]
     """docs/explanation/inference.md explains each column."""
 
 
@@ -178,12 +180,12 @@ def _answer(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping
 
 
 def _rows(estimates: pl.DataFrame) -> Iterator[Mapping[str, object]]:
-    from facevalue.measures.estimates import FIXED, label_columns  # noqa: PLC0415
+    from facevalue.measures.estimates import FIXED_COLUMNS, label_columns  # noqa: PLC0415
 
     labels = label_columns(estimates)
     for row in estimates.iter_rows(named=True):
         levels = {name: row[name] for name in labels if row[name] is not None}
-        yield {"labels": levels, **{name: row[name] for name in FIXED}}
+        yield {"labels": levels, **{name: row[name] for name in FIXED_COLUMNS}}
 
 
 def _measured(run: StoredRun, tally: ReplyTally) -> MeasuredRun:
@@ -244,7 +246,7 @@ _ALIKE = "missing_share, which has one meaning in every study; this one is the p
 
 def explained(measures: Sequence[Measure], name: str) -> ExplainedMeasure:
     """Definition of a measure, of those that a study takes."""
-    from facevalue.measures.missing_answers import PUBLISHED  # noqa: PLC0415 - scipy.stats takes a second to import
+    from facevalue.measures.missing_answers import PUBLISHED_RATES  # noqa: PLC0415 - scipy.stats takes a second to import
 
     definitions = {m.key: m for m in measures}
     if name not in definitions:
@@ -253,7 +255,7 @@ def explained(measures: Sequence[Measure], name: str) -> ExplainedMeasure:
     return ExplainedMeasure(
         name=definition.key, title=definition.title, equation=definition.equation, unit=definition.unit,
         cluster=definition.cluster, paired=definition.paired, signed=definition.signed, source=definition.source,
-        beside=_ALIKE if name in PUBLISHED else "", unbounded=definition.unbounded,
+        beside=_ALIKE if name in PUBLISHED_RATES else "", unbounded=definition.unbounded,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from facevalue.errors import FaceValueError
 from facevalue.inspect_tasks.trials import AskedTrials, content_shown, trials_of
 from facevalue.measures.estimates import label_columns
-from facevalue.measures.page_error import leads
+from facevalue.measures.multitest import leading_families
 from facevalue.models._chat import SEED_BITS
 from facevalue.models._fallback import exact, response_of
 from facevalue.models.inspect.providers import AskedModel
@@ -110,7 +110,7 @@ def _estimated(trials: AskedTrials, responses: list[Response]) -> dict[str, floa
     except FaceValueError:  # too few answers yet to estimate anything
         return counts
     measured = table.filter(pl.col("value").is_not_null())
-    leading = measured.filter(leads(pl.col("family"), study.estimates.lead, measured)).head(MOST_ESTIMATES)
+    leading = measured.filter(leading_families(pl.col("family"), study.estimates.lead, measured)).head(MOST_ESTIMATES)
     labels = label_columns(leading)
     for row in leading.iter_rows(named=True):
         levels = ", ".join(str(row[name]) for name in labels if row[name] is not None)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from facevalue.limits.gated import Gate
 from facevalue.limits.wording import cell_lines, conclusion
-from facevalue.measures.limit_outcomes import LimitOutcome
+from facevalue.measures.verdicts import LimitOutcome
 from facevalue.printable import printable
 
 MOST_CELLS = 5

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, FaceValueError, RunError
-from facevalue.measures.base import Measure, change_of, value_by_measure
-from facevalue.measures.interval_method import NOT_MEASURABLE, IntervalKind
-from facevalue.measures.missing_answers import SHARE
+from facevalue.measures.definitions import Measure, change_of, value_by_measure
+from facevalue.measures.intervals import NOT_MEASURABLE, IntervalKind
+from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.protocol.offers import CellComparison
 from facevalue.runs.compare import check_comparable, compare_answers, kept_answers
 from facevalue.runs.requests import stimulus_columns
@@ -71,7 +71,7 @@ def changes_of(run: StoredRun, baseline: StoredRun, measures: Sequence[str]) -> 
     """
     check_comparable((baseline, run))
     _check_pictures(run, baseline)
-    names = [name for name in measures if name != SHARE.name]
+    names = [name for name in measures if name != MISSING_SHARE.name]
     with kept_answers((_comparing(baseline, names), _comparing(run, names))) as (before, after):
         agreement = compare_answers((before, after))
     if not agreement.units.paired:
@@ -99,10 +99,10 @@ def changes_of(run: StoredRun, baseline: StoredRun, measures: Sequence[str]) -> 
         ]
         tables.append(pl.concat([changes, *lone], how="diagonal").with_columns(unit=value_by_measure(units)))
         definitions = [*map(change_of, agreement.measures)]
-    if SHARE.name in measures:
+    if MISSING_SHARE.name in measures:
         columns = ("measure", "value", "low", "high", "se", "n", "clusters", "method", "detail", "unit")
-        tables.append(agreement.also.filter(measure=SHARE.name).select(columns))
-        definitions.append(change_of(SHARE))
+        tables.append(agreement.also.filter(measure=MISSING_SHARE.name).select(columns))
+        definitions.append(change_of(MISSING_SHARE))
     rows = pl.concat(tables, how="diagonal_relaxed").with_columns(
         pl.lit(None, pl.String).alias(name) for name in ("intervention", "versus")
     )

@@ -6,11 +6,10 @@ import numpy as np
 import polars as pl
 
 from facevalue.limits.declared import DeclaredLimit
-from facevalue.measures.limit_outcomes import LimitOutcome
-from facevalue.measures.page_error import leads_page
+from facevalue.measures.multitest import leads_page
+from facevalue.measures.pairs import to_array
 from facevalue.measures.power import clusters_needed
-from facevalue.measures.selection import to_array
-from facevalue.measures.verdicts import Verdict, trusted_error
+from facevalue.measures.verdicts import LimitOutcome, Verdict, trusted_error
 
 
 def findings_decided(cells: pl.DataFrame, limit: DeclaredLimit, alpha: float) -> pl.DataFrame:

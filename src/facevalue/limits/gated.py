@@ -15,16 +15,15 @@ from facevalue.limits.declared import DeclaredLimit
 from facevalue.limits.findings import findings_decided, why_untested
 from facevalue.limits.selection import selected
 from facevalue.limits.wording import reasons
-from facevalue.measures.base import Measure, change_of, value_by_measure
 from facevalue.measures.caveats import caveat_column
 from facevalue.measures.cluster_bootstrap import LEVEL
+from facevalue.measures.definitions import Measure, change_of, value_by_measure
 from facevalue.measures.estimates import label_columns
-from facevalue.measures.interval_method import NOT_MEASURABLE, IntervalKind
-from facevalue.measures.intervention_effects import degrees_of_freedom
-from facevalue.measures.limit_outcomes import ORDER, LimitOutcome, MeasuredCells, outcomes
-from facevalue.measures.selection import to_array
-from facevalue.measures.sight import UNSEEN, sightless
-from facevalue.measures.verdicts import Verdict
+from facevalue.measures.instrument import UNSEEN_PICTURES, sightless
+from facevalue.measures.intervals import NOT_MEASURABLE, IntervalKind
+from facevalue.measures.paired_changes import degrees_of_freedom
+from facevalue.measures.pairs import to_array
+from facevalue.measures.verdicts import OUTCOME_ORDER, LimitOutcome, MeasuredCells, Verdict, decide_limits
 from facevalue.runs.audit_folder import WaitingRun
 from facevalue.runs.kept_estimates import taken
 from facevalue.runs.reply_counts import counts_by_model
@@ -75,7 +74,9 @@ class LimitResult:
     @property
     def open_cells(self) -> pl.DataFrame:
         """Cells that are not within, the worst first; of equal outcome those farthest from nothing."""
-        place = pl.col("outcome").replace_strict({str(kind): at for at, kind in enumerate(ORDER)}, return_dtype=pl.Int8)
+        place = pl.col("outcome").replace_strict(
+            {str(kind): at for at, kind in enumerate(OUTCOME_ORDER)}, return_dtype=pl.Int8
+        )
         cells = self.cells.filter(pl.col("outcome") != str(LimitOutcome.WITHIN))
         return cells.sort(place, pl.col("value").abs(), descending=[False, True], nulls_last=True, maintain_order=True)
 
@@ -130,7 +131,7 @@ def worst(outcomes_of: pl.Series) -> LimitOutcome:
     >>> str(worst(pl.Series(["within", "not enough data"])))
     'not enough data'
     """
-    return min(map(LimitOutcome, outcomes_of.unique().to_list()), key=ORDER.index)
+    return min(map(LimitOutcome, outcomes_of.unique().to_list()), key=OUTCOME_ORDER.index)
 
 
 def gate(
@@ -163,7 +164,7 @@ def gate(
 
     Notes
     -----
-    All values and changes are decided at .05 together (`measures.limit_outcomes`), and findings on the page that they
+    All values and changes are decided at .05 together (`measures.verdicts`), and findings on the page that they
     are found on, at .05. Where there are several of these tests, as of several runs, they share .05 evenly.
     """
     if not limits:
@@ -326,7 +327,7 @@ def _decided(
     withdrawn = pl.col("unseen") & compares & (pl.col("outcome") == str(LimitOutcome.WITHIN))
     together = together.with_columns(
         outcome=pl.when(withdrawn).then(pl.lit(str(LimitOutcome.UNDECIDED))).otherwise("outcome"),
-        why=pl.when(withdrawn).then(pl.lit(UNSEEN)).otherwise("why"),
+        why=pl.when(withdrawn).then(pl.lit(UNSEEN_PICTURES)).otherwise("why"),
     ).drop("unseen")
     return Gate(
         tuple(limits), runs, tuple(run.place for run in baselines), together, 1 - level,
@@ -347,7 +348,7 @@ def _values_decided(cells: pl.DataFrame, limits: Sequence[DeclaredLimit], level:
         bound_low=np.where(counts, column["bound_low"], np.nan),
         bound_high=np.where(counts, column["bound_high"], np.nan),
     )
-    decided = outcomes(measured, at_least, at_most, level)
+    decided = decide_limits(measured, at_least, at_most, level)
     return cells.with_columns(
         pl.Series("outcome", decided.outcome.tolist(), pl.String),
         pl.Series("gate_low", decided.gate_low).fill_nan(None),
@@ -423,9 +424,9 @@ def _check_reach(limit: DeclaredLimit, measures: Collection[Measure]) -> None:
     for measure in measures:
         low, high = measure.limits
         if math.isinf(low) or math.isinf(high):
-            from facevalue.measures.value_limits import largest  # noqa: PLC0415 - scipy.stats takes a second to import
+            from facevalue.measures.family_tests import largest_value  # noqa: PLC0415 - scipy.stats takes a second to import
 
-            low, high = max(low, -largest(measure)), min(high, largest(measure))
+            low, high = max(low, -largest_value(measure)), min(high, largest_value(measure))
         if limit.findings is not None:
             if limit.detects is not None and limit.detects >= high:
                 raise limit.error(

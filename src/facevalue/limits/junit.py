@@ -8,7 +8,7 @@ from xml.etree import ElementTree as Xml  # only written here: nothing of strang
 from facevalue import __version__
 from facevalue.limits.gated import Gate, LimitResult
 from facevalue.limits.wording import cell_lines, conclusion
-from facevalue.measures.limit_outcomes import LimitOutcome
+from facevalue.measures.verdicts import LimitOutcome
 from facevalue.printable import printable
 
 MOST_CELLS = 50

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from facevalue.limits.gated import Gate, LimitResult
 from facevalue.limits.wording import conclusion, name_of, summary, value_of
-from facevalue.measures.limit_outcomes import LimitOutcome
+from facevalue.measures.verdicts import LimitOutcome
 from facevalue.printable import in_markdown
 
 MOST_CELLS = 20

@@ -7,7 +7,7 @@ import polars as pl
 from facevalue.errors import DataError
 from facevalue.limits.declared import DeclaredLimit
 from facevalue.measures.estimates import label_columns
-from facevalue.measures.page_error import leads_page
+from facevalue.measures.multitest import leads_page
 
 _INTERVENTION, _VERSUS = "intervention", "versus"
 

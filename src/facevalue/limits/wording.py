@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from facevalue.limits.declared import DeclaredLimit
-from facevalue.measures.base import written
-from facevalue.measures.caveats import after, caveat_of, counted_caveats
-from facevalue.measures.interval_method import NOT_MEASURABLE
-from facevalue.measures.limit_outcomes import LimitOutcome
-from facevalue.measures.verdicts import Verdict
+from facevalue.measures.caveats import add_caveat, caveat_of, counted_caveats
+from facevalue.measures.definitions import unit_name
+from facevalue.measures.intervals import NOT_MEASURABLE
+from facevalue.measures.verdicts import LimitOutcome, Verdict
 from facevalue.report.formatting import number
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def _of_finding(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
         return str(row["why"])
     if row["verdict"] == Verdict.DIFFERENCE:
         text = "A difference was found on the page of the run, but not among all that this gate decides"
-        return f"{after(text, caveat_of(row['why']))}."
+        return f"{add_caveat(text, caveat_of(row['why']))}."
     unit = _unit(row, limit)
     sure = "no difference, however large" if row["mde"] is None else f"none below {number(row['mde'], unit)}"
     if limit.detects is None:
@@ -91,7 +90,7 @@ def _more(row: Mapping[str, Any]) -> str:
 
 
 def _unit(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
-    return written(row["unit"], apart=row["apart"] or limit.of_change)
+    return unit_name(row["unit"], apart=row["apart"] or limit.of_change)
 
 
 def between(low: float | None, high: float | None, unit: str) -> str:

@@ -1,4 +1,6 @@
-"""Caveats of verdicts: what else could explain what was found, in the words in which every surface tells it.
+"""Caveats and counts of verdicts.
+
+Caveats of verdicts: what else could explain what was found, in the words in which every surface tells it.
 
 A verdict that something else could explain says so in its reason, which begins with the outcome, then the caveat, then
 why: "Found, unless the missing answers say otherwise: had all of them ...". Pages, tables, commands and documents take
@@ -8,12 +10,13 @@ the words of a caveat from here, so that none tells a verdict without the caveat
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import polars as pl
 
-MISSING_ANSWERS = "unless the missing answers say otherwise"
+MISSING_CAVEAT = "unless the missing answers say otherwise"
 """The caveat of what the missing answers could undo."""
-JUDGE = "unless the judge sorts texts by their group"
+JUDGE_CAVEAT = "unless the judge sorts texts by their group"
 """The caveat of what the errors of a judge of texts could explain."""
 _FORM = r"^[^,:.]+, (unless [^:]+):"
 _CAVEAT = re.compile(_FORM)
@@ -50,7 +53,7 @@ def with_caveat(reason: str, outcome: str, caveat: str, sentence: str) -> str:
     >>> once = with_caveat("The difference is clear.", "Found", "unless the judge errs by group", "It was seen to.")
     >>> once
     'Found, unless the judge errs by group: it was seen to.'
-    >>> with_caveat(once, "Found", MISSING_ANSWERS, "They are many.")
+    >>> with_caveat(once, "Found", MISSING_CAVEAT, "They are many.")
     'Found, unless the judge errs by group, or unless the missing answers say otherwise: it was seen to. They are many.'
     """
     earlier = _WORDS.match(reason)
@@ -59,12 +62,12 @@ def with_caveat(reason: str, outcome: str, caveat: str, sentence: str) -> str:
     return f"{earlier['outcome']}, {earlier['caveat']}, or {caveat}: {earlier['reason']} {sentence}"
 
 
-def after(text: str, caveat: str) -> str:
+def add_caveat(text: str, caveat: str) -> str:
     """A text with a caveat at its end; as it is without one.
 
     Examples
     --------
-    >>> after("difference found", MISSING_ANSWERS), after("difference found", "")
+    >>> add_caveat("difference found", MISSING_CAVEAT), add_caveat("difference found", "")
     ('difference found, unless the missing answers say otherwise', 'difference found')
     """
     return f"{text}, {caveat}" if caveat else text
@@ -75,7 +78,7 @@ def shared_caveat(caveats: Iterable[str]) -> str:
 
     Examples
     --------
-    >>> shared_caveat([MISSING_ANSWERS, MISSING_ANSWERS]), shared_caveat([MISSING_ANSWERS, ""]), shared_caveat([])
+    >>> shared_caveat([MISSING_CAVEAT, MISSING_CAVEAT]), shared_caveat([MISSING_CAVEAT, ""]), shared_caveat([])
     ('unless the missing answers say otherwise', '', '')
     """
     distinct = set(caveats)
@@ -87,9 +90,9 @@ def counted_caveats(caveats: Iterable[str]) -> str:
 
     Examples
     --------
-    >>> counted_caveats([MISSING_ANSWERS, ""])
+    >>> counted_caveats([MISSING_CAVEAT, ""])
     ', 1 of them unless the missing answers say otherwise'
-    >>> counted_caveats([MISSING_ANSWERS]), counted_caveats([MISSING_ANSWERS, MISSING_ANSWERS])
+    >>> counted_caveats([MISSING_CAVEAT]), counted_caveats([MISSING_CAVEAT, MISSING_CAVEAT])
     (', unless the missing answers say otherwise', ', each unless the missing answers say otherwise')
     >>> counted_caveats(["", ""])
     ''
@@ -102,3 +105,24 @@ def counted_caveats(caveats: Iterable[str]) -> str:
         f"{count:,}{'' if place else ' of them'} {caveat}" for place, (caveat, count) in enumerate(counts.items())
     ]
     return "".join(f", {clause}" for clause in clauses)
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictCounts:
+    """Verdicts of one kind of comparison of one model, counted."""
+
+    model: str
+    compared: str
+    """What is compared, in words."""
+    comparisons: int
+    """Those that could be judged."""
+    differ: int
+    """Of these: "difference found"."""
+    caveats: str
+    """How many of those have which caveat (", each unless the missing answers say otherwise"); empty where none has."""
+    equivalent: int
+    """Of these: "equivalent within the margin"."""
+    undecided: int
+    """Of these: neither."""
+    found_from: str
+    """The size that is typically found with 80% power where nothing was, with its unit; empty if that is not known."""

@@ -14,13 +14,20 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from facevalue.measures.interval_method import BOOTSTRAP, T, method_for
+from facevalue.measures.intervals import (
+    ALIKE_SHIFTS,
+    STUDENTISED_BOOTSTRAP,
+    T_OVER_MEANS,
+    WIDENED_T,
+    common_shift,
+    method_for,
+    widen_interval,
+)
 from facevalue.measures.terms import terms_of
 from facevalue.measures.uncertainty import Estimates, Floor, no_floor
-from facevalue.measures.unseen import SAME, UNSEEN, common_shift, widened
 
 Array = npt.NDArray[np.float64]
-Statistic = Callable[[Array, Array], Array]
+CellStatistic = Callable[[Array, Array], Array]
 """From totals of sums and counts, shape (..., cells), to estimates, shape (..., estimates)."""
 
 LEVEL = 0.95
@@ -42,7 +49,7 @@ def values_only() -> Iterator[None]:
     Examples
     --------
     >>> with values_only():
-    ...     found = means(np.array([[1.0], [2.0]]), np.ones((2, 1)), seed=0)
+    ...     found = cluster_means(np.array([[1.0], [2.0]]), np.ones((2, 1)), seed=0)
     >>> found.value.tolist(), found.low.tolist()
     ([1.5], [nan])
     """
@@ -74,7 +81,7 @@ def cluster_sums(
     return sums.astype(np.float64), counts.astype(np.float64)
 
 
-def ratio(sums: Array, counts: Array) -> Array:
+def cell_means(sums: Array, counts: Array) -> Array:
     """Mean of each cell; NaN where nothing was observed."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(counts > 0, sums / counts, np.nan)
@@ -89,7 +96,7 @@ def standard_error(sums: Array, counts: Array) -> Array:
     Techniques, 1977, section 6.4). With one observation per cluster this is the usual standard error of a mean.
     """
     total_n = counts.sum(axis=0)
-    mean = ratio(sums.sum(axis=0), total_n)
+    mean = cell_means(sums.sum(axis=0), total_n)
     groups = (counts > 0).sum(axis=0)
     squares = ((sums - mean * counts) ** 2).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -109,7 +116,7 @@ def bootstrap_weights(clusters: int, resamples: int, seed: int) -> Array:
     return out
 
 
-def means(
+def cluster_means(
     sums: Array,
     counts: Array,
     seed: int,
@@ -120,16 +127,16 @@ def means(
 ) -> Estimates:
     """Mean of each cell with a cluster interval.
 
-    The method is that of `interval_method.method_for`: t with the cluster-robust standard error and G - 1 degrees of
+    The method is that of `intervals.method_for`: t with the cluster-robust standard error and G - 1 degrees of
     freedom, or a studentised cluster bootstrap (Efron and Tibshirani 1993, ch. 12.5); one cluster has no interval.
     Shifts have a p-value as well.
 
     `level`: whether the cells are means or shares of their own rather than paired shifts. `largest`: largest possible
     shift of a cluster, either way; where it is given, shifts of which most are equal get the interval of
-    `unseen.widened`.
+    `intervals.widen_interval`.
     """
     total_s, total_n = sums.sum(axis=0), counts.sum(axis=0)
-    value = ratio(total_s, total_n)
+    value = cell_means(total_s, total_n)
     se = standard_error(sums, counts)
     groups = (counts > 0).sum(axis=0)
     quick = only_values()
@@ -141,7 +148,7 @@ def means(
         low, high, p = t_test(value, se, groups)
     sizes, which = np.unique(groups, return_inverse=True)
     method = np.array([method_for(int(size), paired=not level, level=level) for size in sizes], dtype=object)[which]
-    rounding = 1e-12 * ratio(np.sqrt((sums**2).sum(axis=0)), total_n)  # clusters that are equal but for rounding
+    rounding = 1e-12 * cell_means(np.sqrt((sums**2).sum(axis=0)), total_n)  # clusters that are equal but for rounding
     if p is not None:
         p[~(se > rounding)] = np.nan
     if p is not None and largest is not None:
@@ -149,13 +156,13 @@ def means(
         if (cells := np.flatnonzero(np.isfinite(common))).size:
             flat = ~(se > rounding)[cells]
             spread = np.where(flat, 0.0, se[cells])
-            low[cells], high[cells], p[cells] = widened(
+            low[cells], high[cells], p[cells] = widen_interval(
                 value[cells], spread, groups[cells], common[cells], largest, LEVEL
             )
             se, method = se.copy(), method.copy()
             se[cells] = np.nan  # of the clusters that were seen; it says nothing of the others
-            method[cells] = np.where(flat, SAME, UNSEEN)
-    many = np.flatnonzero((method == BOOTSTRAP) & (se > rounding))
+            method[cells] = np.where(flat, ALIKE_SHIFTS, WIDENED_T)
+    many = np.flatnonzero((method == STUDENTISED_BOOTSTRAP) & (se > rounding))
     step = max(1, _BLOCK // max(resamples, 1))
     if many.size and not quick:
         weights = bootstrap_weights(sums.shape[0], resamples, seed)
@@ -167,7 +174,7 @@ def means(
             cells, t_low, t_high = cells[finite], t_low[finite], t_high[finite]
             low[cells] = value[cells] - t_high * se[cells]
             high[cells] = value[cells] - t_low * se[cells]
-            method[many[start : start + step][~finite]] = T
+            method[many[start : start + step][~finite]] = T_OVER_MEANS
     n = total_n.astype(np.int64)
     return Estimates(value, low, high, n, groups.astype(np.int64), method, se, p, terms_of(sums, counts))
 
@@ -183,7 +190,7 @@ def t_test(value: Array, se: Array, groups: npt.NDArray[np.int64]) -> tuple[Arra
 def _studentised(sums: Array, counts: Array, weights: Array) -> tuple[Array, Array]:
     """Quantiles of the bootstrapped t of means that are zero."""
     boot_n = weights @ counts
-    boot = ratio(weights @ sums, boot_n)
+    boot = cell_means(weights @ sums, boot_n)
     spread = weights @ sums**2
     squares = spread - 2 * boot * (weights @ (sums * counts)) + boot**2 * (weights @ counts**2)
     clusters_drawn = weights @ (counts > 0)
@@ -200,8 +207,8 @@ def _studentised(sums: Array, counts: Array, weights: Array) -> tuple[Array, Arr
     return quantiles[0], quantiles[1]
 
 
-def bca(
-    sums: Array, counts: Array, statistic: Statistic, seed: int, resamples: int = RESAMPLES
+def bca_interval(
+    sums: Array, counts: Array, statistic: CellStatistic, seed: int, resamples: int = RESAMPLES
 ) -> tuple[Array, Array, Array, Array]:
     """Bias-corrected and accelerated cluster bootstrap of any statistic of the cell totals.
 
@@ -242,7 +249,7 @@ def _bare(value: Array) -> tuple[Array, Array, Array, Array]:
     return value, none, none, none
 
 
-def jackknife(sums: Array, counts: Array, statistic: Statistic) -> tuple[Array, Array, Array, Array]:
+def jackknife_interval(sums: Array, counts: Array, statistic: CellStatistic) -> tuple[Array, Array, Array, Array]:
     """Interval of an unsigned statistic: delete-one-cluster standard error, never below zero.
 
     Spreads and maxima are biased upwards, in the sample and again in each resample, so that bootstrap intervals slide
@@ -274,7 +281,7 @@ def floor_from(null: Array, value: Array) -> Floor:
     return Floor(null.mean(axis=0), np.quantile(null, 0.95, axis=0), p)
 
 
-def sign_flip_floor(sums: Array, counts: Array, statistic: Statistic, seed: int, resamples: int = 1000) -> Floor:
+def sign_flip_floor(sums: Array, counts: Array, statistic: CellStatistic, seed: int, resamples: int = 1000) -> Floor:
     """Noise floor of a statistic of paired differences.
 
     The effects are taken off first, or the floor would grow with what it is compared with: each cell's mean from its
@@ -289,7 +296,7 @@ def sign_flip_floor(sums: Array, counts: Array, statistic: Statistic, seed: int,
     groups = (counts > 0).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         widening = np.where(groups > 1, np.sqrt(groups / (groups - 1.0)), np.nan)
-    residuals = (sums - np.nan_to_num(ratio(sums.sum(axis=0), total_n)) * counts) * np.nan_to_num(widening)
+    residuals = (sums - np.nan_to_num(cell_means(sums.sum(axis=0), total_n)) * counts) * np.nan_to_num(widening)
     rng = np.random.default_rng(seed)
     signs = rng.integers(0, 2, size=(resamples, sums.shape[0])).astype(np.float64) * 2 - 1
     free = max(int(groups.max(initial=0)) - 1, 1)
@@ -298,7 +305,7 @@ def sign_flip_floor(sums: Array, counts: Array, statistic: Statistic, seed: int,
     return floor_from(null, value)
 
 
-def wilcoxon(sums: Array, counts: Array) -> Array:
+def wilcoxon_p(sums: Array, counts: Array) -> Array:
     """Two-sided Wilcoxon signed-rank p-value of the cluster means of each cell; means of zero are dropped (Table 12).
 
     Exact up to 13 clusters, ties included, by all sign changes; exact up to 50 without ties; the normal approximation
@@ -306,7 +313,7 @@ def wilcoxon(sums: Array, counts: Array) -> Array:
     """
     if only_values():
         return np.full(sums.shape[1], np.nan)
-    means = ratio(sums, counts)
+    means = cell_means(sums, counts)
     used = np.isfinite(means) & (means != 0)
     n = used.sum(axis=0)
     size = np.where(used, np.abs(means), np.inf)  # what is not used ranks last, and is then left out

@@ -1,4 +1,13 @@
-"""Conditional KL divergence: which choice in a form shifts which other attribute (Algorithm 1 of VisBias).
+"""Shifts in forms: conditional KL divergence, its exact p-values, and its bounds.
+
+Exact p-values of shifts in forms: how often a random choice of as many forms shows one as large.
+
+Thousands of pairs of a choice and an attribute are looked at, so that a finding needs p-values of a millionth, which no
+affordable number of shuffles gives. But without any association the forms that meet a condition are any n of all forms,
+their votes are multivariate hypergeometric, and the divergence of Algorithm 1 is a sum over categories: its
+distribution follows by adding them one by one.
+
+Conditional KL divergence: which choice in a form shifts which other attribute (Algorithm 1 of VisBias).
 
 For every attribute a_i, every choice c of it and every other attribute a_j: how far the distribution of a_j among the
 forms with a_i = c lies from that among all forms. The form is the unit: the noise floor shuffles the choices of a_i
@@ -15,21 +24,131 @@ import polars as pl
 import scipy
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import unsigned
 from facevalue.measures.cluster_bootstrap import Array, only_values
-from facevalue.measures.exact_shifts import category_p, exact_p, least_p
-from facevalue.measures.resampled import FIRST, by_shuffles
+from facevalue.measures.distances import CHI_SQUARED_INVERSION, distance_interval, kl_bounds, share_ranges
+from facevalue.measures.resampled import FIRST_SHUFFLES, by_shuffles
+from facevalue.measures.uncertainty import Bounds, unbounded
 
-NAME = "attribute_shift"
+_FINE = 20.0  # steps of the sum per nat and form, a fraction of what it varies by without any association
+_FAR = 30.0  # sums are followed up to 30 ln(1 + n) / n, which random forms hardly ever pass
+_CLOSE = 2.5
+_SMALLEST = 1e-13  # p-values below are lost in rounding
+
+
+def exact_p(base: Array, condition: Array, amount: float = 1.0) -> float:
+    """P-value of the divergence under one condition, had its forms been any of all.
+
+    Parameters
+    ----------
+    base, condition:
+        Votes for each category of all forms, and of those that meet the condition: whole numbers.
+    amount:
+        Pseudo-forms that answer as all forms do.
+
+    Equation
+    --------
+    KL = Σ_k h_k(x_k), h_k(x) = P_k ln(P_k (n + s) / (x + s P_k)) + (x + s P_k) / (n + s) - P_k >= 0 (what follows the
+    logarithm adds up to zero). p = P(Σ_k h_k(X_k) >= KL | Σ_k X_k = n), X_k ~ binomial(N_k, n/N) and independent but
+    for their sum: the multivariate hypergeometric distribution. Each h_k is rounded to a step, for the observed votes,
+    too, so that p is exact for the sum of what was rounded.
+
+    Examples
+    --------
+    >>> everyone, those = np.array([6.0, 4.0]), np.array([0.0, 4.0])
+    >>> round(float(exact_p(everyone, those) * scipy.special.comb(10, 4)), 3)
+    1.0
+    """
+    held = np.argsort(base)[np.count_nonzero(base == 0) :]  # the rarest first: sums stay short for longest
+    sizes, votes = np.rint(base[held]).astype(np.int64), np.rint(condition[held]).astype(np.int64)
+    n, total = int(votes.sum()), int(sizes.sum())
+    share, rate = sizes / total, n / total
+    farthest = int(np.ceil(_FINE * n * np.log1p(n / amount) * min(1.0, _FAR / n)))
+    chances, steps = [], []
+    for size, fraction in zip(sizes, share, strict=True):
+        x = np.arange(min(size, n) + 1)
+        ratio = (x + amount * fraction) / (n + amount)
+        terms = fraction * np.log(fraction / ratio) + ratio - fraction
+        steps.append(np.rint(_FINE * n * terms).astype(np.int64))
+        chances.append(_binomial(x, size, rate))
+    seen = sum(int(step[vote]) for step, vote in zip(steps, votes, strict=True))
+    nearer = min(seen, farthest)  # sums below this are counted: p is the rest
+    below = np.ones((1, 1))
+    for step, chance in zip(steps, chances, strict=True):
+        rows = min(below.shape[0] - 1 + chance.size - 1, n) + 1
+        longer = np.zeros((rows, min(below.shape[1] - 1 + int(step.max()) + 1, nearer)))
+        for more in np.flatnonzero(step < nearer).tolist():
+            high, wide = min(below.shape[0], rows - more), min(below.shape[1], longer.shape[1] - step[more])
+            longer[more : more + high, step[more] : step[more] + wide] += chance[more] * below[:high, :wide]
+        below = longer
+    p_of_total = _binomial(np.array([n]), total, rate).item()
+    inside = below[n].sum() if below.shape[0] > n else 0.0
+    return float(np.clip(1 - inside / p_of_total, _SMALLEST, 1.0))
+
+
+def category_p(base: Array, counts: Array) -> Array:
+    """P-value that any category is as much more or less frequent under a condition as the one that stands out most.
+
+    KL(P || Q) weighs what is lacking under the condition more than what is frequent there, so that one likely value
+    shows in its category long before.
+
+    Returns shape (conditions,). `counts`: votes under each condition, shape (conditions, categories), whole numbers.
+
+    Equation
+    --------
+    p = min(1, K min_k 2 min(P(X_k >= x_k), P(X_k <= x_k))), X_k hypergeometric (Fisher's exact test of each of the K
+    categories that there are, with Bonferroni's correction). Categories within 2.5 standard errors are left out.
+
+    Examples
+    --------
+    >>> bool(category_p(np.array([10.0, 10, 80]), np.array([[8.0, 0, 2]])) < 1e-6)
+    True
+    """
+    total, n = base.sum(), counts.sum(axis=1, keepdims=True)
+    rate = base / total
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = (counts - n * rate) / np.sqrt(n * rate * (1 - rate) * (total - n) / (total - 1))
+    row, at = np.nonzero(np.abs(z) > _CLOSE)
+    law = scipy.stats.hypergeom(np.rint(total), np.rint(base[at]), np.rint(n[row, 0]))
+    x = np.rint(counts[row, at])
+    out = np.full(len(counts), 1.0)
+    np.minimum.at(out, row, 2 * np.count_nonzero(base) * np.fmin(law.sf(x - 1), law.cdf(x)))
+    return out
+
+
+def least_p(base: Array, n: npt.ArrayLike) -> Array:
+    """Smallest p-value of conditions of n forms: with as many of one category as there can be.
+
+    Examples
+    --------
+    >>> least_p(np.array([6.0, 4.0]), [4, 5]).round(4).tolist()
+    [0.0048, 0.0238]
+    """
+    sizes, total, forms = base[base > 0], base.sum(), np.asarray(n, dtype=np.float64)[..., None]
+    largest = np.minimum(sizes, forms)
+    ways = _choose(sizes, largest) + _choose(total - sizes, forms - largest) - _choose(total, forms)
+    return np.asarray(np.exp(ways.min(axis=-1)))
+
+
+def _binomial(x: npt.NDArray[np.int64], size: int, rate: float) -> Array:
+    return np.asarray(np.exp(_choose(size, x) + scipy.special.xlogy(x, rate) + scipy.special.xlog1py(size - x, -rate)))
+
+
+def _choose(size: npt.ArrayLike, x: npt.ArrayLike) -> Array:
+    """Logarithm of the binomial coefficient."""
+    n, k = np.asarray(size, dtype=np.float64), np.asarray(x, dtype=np.float64)
+    return np.asarray(scipy.special.gammaln(n + 1) - scipy.special.gammaln(k + 1) - scipy.special.gammaln(n - k + 1))
+
+
+ATTRIBUTE_SHIFT = "attribute_shift"
 """Name of the measure."""
-THRESHOLD = 1.0
+KL_THRESHOLD = 1.0
 """KL from which the paper gives a pair to human raters (section 3.4)."""
 PRIORS = ("marginal", "uniform")
 CONDITIONS = ("completed", "prefilled")
-LEAST = 2
+LEAST_FORMS = 2
 """Forms of a condition: the paper excludes "cases with only one sample" (section 3.4)."""
 
-MOST = 5000
+MOST_FORM_SHUFFLES = 5000
 """Shuffles at most, of all forms."""
 PROMISING = 0.02
 """P-value by shuffles below which the exact one is computed."""
@@ -83,10 +202,10 @@ class Smoothing:
             raise UnknownNameError("prior", self.prior, PRIORS)
 
 
-DEFAULT = Smoothing()
+DEFAULT_SMOOTHING = Smoothing()
 
 
-def gather(frame: pl.DataFrame, attributes: Sequence[tuple[str, Sequence[str]]], lost: int = 0) -> Forms:
+def gather_forms(frame: pl.DataFrame, attributes: Sequence[tuple[str, Sequence[str]]], lost: int = 0) -> Forms:
     """Gather fields into forms.
 
     Parameters
@@ -110,7 +229,7 @@ def gather(frame: pl.DataFrame, attributes: Sequence[tuple[str, Sequence[str]]],
     Examples
     --------
     >>> frame = pl.DataFrame({"form": [1, 1], "attribute": ["age", "hobby"], "categories": [["70+"], ["Art", "Sport"]]})
-    >>> gather(frame, [("age", ["0-69", "70+"]), ("hobby", ["Art", "Music", "Sport"])]).weights[1].tolist()
+    >>> gather_forms(frame, [("age", ["0-69", "70+"]), ("hobby", ["Art", "Music", "Sport"])]).weights[1].tolist()
     [[0.5, 0.0, 0.5]]
     """
     for name in ("form", "attribute", "categories"):
@@ -143,7 +262,7 @@ def gather(frame: pl.DataFrame, attributes: Sequence[tuple[str, Sequence[str]]],
     return Forms(names, tuple(tuple(choices) for _, choices in attributes), tuple(weights), filled, lost)
 
 
-def kl(base: Array, condition: Array, smoothing: Smoothing = DEFAULT) -> Array:
+def kl_divergence(base: Array, condition: Array, smoothing: Smoothing = DEFAULT_SMOOTHING) -> Array:
     """Kullback-Leibler divergence of a smoothed conditional distribution from the distribution of all forms.
 
     Returns values of shape (...,), in nats. NaN where `base` or the condition has no form.
@@ -172,7 +291,7 @@ def kl(base: Array, condition: Array, smoothing: Smoothing = DEFAULT) -> Array:
     Examples
     --------
     >>> everyone, two = np.array([90.0, 10.0]), np.array([0.0, 2.0])
-    >>> kl(everyone, two).round(3).item(), kl(everyone, everyone / 50).round(3).item()
+    >>> kl_divergence(everyone, two).round(3).item(), kl_divergence(everyone, everyone / 50).round(3).item()
     (0.794, 0.0)
     """
     total, members = base.sum(axis=-1, keepdims=True), condition.sum(axis=-1, keepdims=True)
@@ -185,8 +304,8 @@ def kl(base: Array, condition: Array, smoothing: Smoothing = DEFAULT) -> Array:
     return np.maximum(scipy.special.rel_entr(p, q).sum(axis=-1), 0.0)
 
 
-def kl_limit(n: npt.ArrayLike, choices: int = 1, smoothing: Smoothing = DEFAULT) -> Array:
-    """Largest divergence that `kl` can give for a condition.
+def kl_limit(n: npt.ArrayLike, choices: int = 1, smoothing: Smoothing = DEFAULT_SMOOTHING) -> Array:
+    """Largest divergence that `kl_divergence` can give for a condition.
 
     `choices`: categories of the outcome; they matter to the uniform prior only.
     Returns the shape of n, in nats.
@@ -205,7 +324,7 @@ def kl_limit(n: npt.ArrayLike, choices: int = 1, smoothing: Smoothing = DEFAULT)
     return limit + np.log(choices) if smoothing.prior == "uniform" else limit
 
 
-def pseudo_form_factor(n: npt.ArrayLike, smoothing: Smoothing = DEFAULT) -> Array:
+def pseudo_form_factor(n: npt.ArrayLike, smoothing: Smoothing = DEFAULT_SMOOTHING) -> Array:
     """How many times larger the divergence of many forms is than that of `n`, which pseudo-forms draw towards none.
 
     Returns the shape of n; 1 with the uniform prior, which draws to no shift only where all answers are even.
@@ -224,11 +343,11 @@ def pseudo_form_factor(n: npt.ArrayLike, smoothing: Smoothing = DEFAULT) -> Arra
     return np.ones(many.shape) if smoothing.prior == "uniform" else (1 + smoothing.amount / many) ** 2
 
 
-def graph(
+def shift_graph(
     forms: Forms,
     seed: int,
     *,
-    smoothing: Smoothing = DEFAULT,
+    smoothing: Smoothing = DEFAULT_SMOOTHING,
     conditions: str = "completed",
     resamples: int | None = None,
 ) -> pl.DataFrame:
@@ -237,15 +356,15 @@ def graph(
     Parameters
     ----------
     seed, resamples:
-        Of the shuffles; by default as many as the family needs (`resampled.by_shuffles`), up to `MOST`.
+        Of the shuffles; by default as many as the family needs (`resampled.by_shuffles`), up to `MOST_FORM_SHUFFLES`.
     conditions:
         Which fields make a condition: "completed" by the model, or "prefilled" by the protocol (those were drawn at
         random, so that what follows is an effect of theirs). The outcome is always the model's own.
 
     Returns
     -------
-    One row per (`attribute`, `choice`, `outcome`) with `LEAST` forms or more, the largest `value` first: `value` the KL
-    divergence in nats, `low` and `high` the interval of what more such forms would show (`high` without what
+    One row per (`attribute`, `choice`, `outcome`) with `LEAST_FORMS` forms or more, the largest `value` first: `value`
+    the KL divergence in nats, `low` and `high` the interval of what more such forms would show (`high` without what
     pseudo-forms take, see `pseudo_form_factor`), `se`, `method`; `n` forms that meet the condition and have the
     outcome, `total` forms that have the outcome; `likely` the outcome's most probable choice under the condition with
     its share `likely_share`; `floor` and `floor_high`, the mean and 95th percentile of the shuffles; `p`, `q` over all
@@ -276,7 +395,7 @@ def graph(
         has_outcome = outcome.sum(axis=1) > 0
         votes, met = outcome[has_outcome], member[has_outcome]
         n = met.sum(axis=0)
-        rows = np.flatnonzero((owner != j) & (n >= LEAST))
+        rows = np.flatnonzero((owner != j) & (n >= LEAST_FORMS))
         if not rows.size:
             continue
         n, met = n[rows].astype(np.int64), met[:, rows]
@@ -298,10 +417,15 @@ def graph(
     if tables:
         value = np.concatenate(columns["value"])
         tests = by_shuffles(
-            value, partial(_shuffled, tables, np.random.default_rng(seed), len(member)), signed=False,
-            first=resamples or FIRST, most=resamples or MOST, block=_SHUFFLES, exact=partial(_exact, tables),
-        )  # fmt: skip
-        low, high = unsigned.interval(value, tests.floor)
+            value,
+            partial(_shuffled, tables, np.random.default_rng(seed), len(member)),
+            signed=False,
+            first=resamples or FIRST_SHUFFLES,
+            most=resamples or MOST_FORM_SHUFFLES,
+            block=_SHUFFLES,
+            exact=partial(_exact, tables),
+        )
+        low, high = distance_interval(value, tests.floor)
         high = np.minimum(high * np.concatenate(columns.pop("factor")), np.concatenate(columns.pop("limit")))
         columns |= {"low": [low], "high": [high]}
         columns |= {"floor": [tests.floor.mean], "floor_high": [tests.floor.high]}
@@ -310,8 +434,8 @@ def graph(
     values = {name: np.concatenate(columns[name]) if columns else np.empty(0) for name in _NUMBERS}
     filled = frame.with_columns(pl.Series(name, column, _NUMBERS[name]) for name, column in values.items())
     return filled.with_columns(
-        method=pl.lit(unsigned.METHOD),
-        above=pl.col("value") > THRESHOLD,
+        method=pl.lit(CHI_SQUARED_INVERSION),
+        above=pl.col("value") > KL_THRESHOLD,
     ).sort("value", "attribute", "choice", "outcome", descending=[True, False, False, False])
 
 
@@ -337,7 +461,7 @@ class _Table:
         self._votes, self._met, self._smoothing = votes, met, smoothing
         self._place = place
         self.base, self.counts = votes.sum(axis=0), met.T @ votes
-        self.value = kl(self.base, self.counts, smoothing)
+        self.value = kl_divergence(self.base, self.counts, smoothing)
         self._whole = bool((votes == np.rint(votes)).all())
 
     def exact(self, p: Array) -> tuple[Array, Array]:
@@ -361,7 +485,7 @@ class _Table:
         kind = np.dtype(np.float32 if self._whole else np.float64)  # counts are exact in both, and ties stay ties
         votes = self._votes.astype(kind)[dealt.T].reshape(len(self._votes), -1)
         counts: Array = np.matmul(self._met.T.astype(kind), votes).astype(np.float64)
-        return kl(self.base, counts.reshape(-1, len(orders), self._votes.shape[1]), self._smoothing).T
+        return kl_divergence(self.base, counts.reshape(-1, len(orders), self._votes.shape[1]), self._smoothing).T
 
     def error(self) -> Array:
         """Standard error by leaving out one form at a time; NaN where one form meets the condition."""
@@ -373,7 +497,7 @@ class _Table:
         for start in range(0, forms, step):
             votes, met = self._votes[start : start + step], self._met[start : start + step]
             left = self.counts - met[:, :, None] * votes[:, None, :]
-            moved = kl((self.base - votes)[:, None, :], np.maximum(left, 0.0), self._smoothing) - self.value
+            moved = kl_divergence((self.base - votes)[:, None, :], np.maximum(left, 0.0), self._smoothing) - self.value
             total += moved.sum(axis=0)
             squares += (moved**2).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -395,3 +519,61 @@ def _shuffled(tables: Sequence[_Table], rng: np.random.Generator, forms: int, si
         orders = np.argsort(rng.random((min(_SHUFFLES, size - start), forms)), axis=1)
         out.append(np.concatenate([table.shuffled(orders) for table in tables], axis=1))
     return np.concatenate(out)
+
+
+def form_bounds(forms: Forms, shifts: pl.DataFrame, conditions: str) -> Bounds:
+    """Between what each shift would lie, whatever the missing fields are.
+
+    Parameters
+    ----------
+    shifts, conditions:
+        Rows of `shift_graph`, and the conditions that they were taken with, smoothed as by default.
+
+    Equation
+    --------
+    `distances.kl_bounds`. Votes of the outcome are missing where a form has no category in it; they count for the
+    condition if the form meets it, and may if nobody knows whether it does: if it has no category there either, or no
+    reply. Votes of a form with an outcome, and without a category in the condition, may count for the condition.
+
+    Examples
+    --------
+    >>> from facevalue.measures.conditional_kl import shift_graph
+    >>> names, eye = (("a1", "a2"), ("b1", "b2")), np.eye(2)[[0] * 10 + [1] * 10]
+    >>> whole, few = (Forms(("a", "b"), names, (eye, eye), np.zeros((20, 2), bool), lost) for lost in (0, 1))
+    >>> [form_bounds(x, shift_graph(x, 0), "completed").low.round(2).tolist() for x in (whole, few)]
+    [[0.88, 0.88, 0.88, 0.88], [0.36, 0.36, 0.36, 0.36]]
+    """
+    members = list(members_and_votes(forms, conditions))
+    absent = np.stack([weights.sum(axis=1) == 0 for weights in forms.weights], axis=1) & ~forms.prefilled
+    place = {name: at for at, name in enumerate(forms.attributes)}
+    order, bounds = [np.empty(0, np.int64)], []
+    for outcome, rows in shifts.with_row_index("row").group_by("outcome", maintain_order=True):
+        at = place[str(outcome[0])]
+        owner = np.array([place[name] for name in rows["attribute"]], dtype=np.int64)
+        choice = [forms.choices[i].index(name) for i, name in zip(owner, rows["choice"], strict=True)]
+        met = np.stack([members[i][0][:, c] for i, c in zip(owner, choice, strict=True)], axis=1)
+        unknown = np.where(conditions == "prefilled", 0.0, absent[:, owner].astype(np.float64))
+        bounds.append(_of_outcome(rows["value"].to_numpy(), members[at][1], absent[:, at], met, unknown, forms.lost))
+        order.append(rows["row"].to_numpy().astype(np.int64))
+    return Bounds.concatenate(bounds).at(np.argsort(np.concatenate(order))) if bounds else unbounded(np.empty(0))
+
+
+def _of_outcome(
+    value: Array, votes: Array, without: npt.NDArray[np.bool_], met: Array, unknown: Array, lost: int
+) -> Bounds:
+    """Bounds of shifts of one outcome.
+
+    Parameters
+    ----------
+    votes, without:
+        Votes of each form for its categories, shape (forms, categories), and which forms have none and should.
+    met, unknown:
+        Which forms meet each condition, and of which nobody knows, shape (forms, conditions).
+    """
+    counts, possible = met.T @ votes, unknown.T @ votes
+    more = (met + unknown)[without].sum(axis=0) + lost
+    base = share_ranges(votes.sum(axis=0), without.sum() + lost)
+    condition = share_ranges(counts, more, possible, base, DEFAULT_SMOOTHING.amount)
+    bounds = kl_bounds(value, base, condition)
+    limit = np.fmax(kl_limit((counts + possible).sum(axis=1) + more), value)
+    return Bounds(bounds.value, bounds.low, np.fmin(bounds.high, limit), bounds.missing, bounds.se)

@@ -1,4 +1,6 @@
-"""Choice distributions of groups, and how far each lies from the mean of all: Jensen-Shannon divergence.
+"""Divergence of choices between groups and between tasks, with bounds.
+
+Choice distributions of groups, and how far each lies from the mean of all: Jensen-Shannon divergence.
 
 Written for any question with fixed choices asked about items of known groups; the definition is that of VisBias
 (Table 5). Expected selections (exact probabilities) count like sampled ones. An item (an image) is the cluster: all
@@ -14,13 +16,13 @@ import numpy.typing as npt
 import polars as pl
 import scipy
 
-from facevalue.measures import cluster_bootstrap, unsigned
-from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.labels import Deals
-from facevalue.measures.resampled import FIRST, by_shuffles
-from facevalue.measures.selection import to_array
-from facevalue.measures.table_entries import codes
-from facevalue.measures.uncertainty import Estimates, Floor
+from facevalue.measures.cluster_bootstrap import Array, jackknife_interval
+from facevalue.measures.distances import CHI_SQUARED_INVERSION, distance_interval, js_bounds, share_ranges
+from facevalue.measures.estimators import level_ranks
+from facevalue.measures.missing_data_bounds import average_bounds
+from facevalue.measures.pairs import to_array
+from facevalue.measures.resampled import FIRST_SHUFFLES, Deals, by_shuffles
+from facevalue.measures.uncertainty import Bounds, Estimates, Floor
 
 Codes = npt.NDArray[np.int64]
 
@@ -84,16 +86,16 @@ def choices_of(rows: pl.DataFrame, questions: Sequence[str], options: Sequence[s
     """
     items = rows.select("unit", "group").unique("unit").sort("unit")
     question = rows["question"].cast(pl.String).replace_strict(questions, range(len(questions)), return_dtype=pl.Int64)
-    cell, size = codes(rows["unit"]) * len(questions) + question.to_numpy(), items.height * len(questions)
+    cell, size = level_ranks(rows["unit"]) * len(questions) + question.to_numpy(), items.height * len(questions)
     weights = [np.bincount(cell, to_array(rows[name].fill_null(0.0)), size).astype(np.float64) for name in options]
     shape = (items.height, len(questions))
     requests = np.bincount(cell, minlength=size).astype(np.float64).reshape(shape)
     return Choices(
-        np.stack(weights, axis=1).reshape(*shape, -1), requests, codes(items["group"]), items["group"].n_unique()
+        np.stack(weights, axis=1).reshape(*shape, -1), requests, level_ranks(items["group"]), items["group"].n_unique()
     )
 
 
-def js(p: Array, q: Array) -> Array:
+def js_divergence(p: Array, q: Array) -> Array:
     """Jensen-Shannon divergence of two distributions in nats: the squared distance, 0 to ln 2.
 
     `p` and `q`: shares along the last axis, of shapes that broadcast; NaN gives NaN.
@@ -104,14 +106,14 @@ def js(p: Array, q: Array) -> Array:
 
     Examples
     --------
-    >>> js(np.array([1.0, 0.0]), np.array([0.0, 1.0])).round(4).item()
+    >>> js_divergence(np.array([1.0, 0.0]), np.array([0.0, 1.0])).round(4).item()
     0.6931
     """
     middle = (p + q) / 2
     return np.maximum((scipy.special.rel_entr(p, middle) + scipy.special.rel_entr(q, middle)).sum(axis=-1) / 2, 0.0)
 
 
-def jsd(counts: Array) -> Array:
+def divergence_from_mean(counts: Array) -> Array:
     r"""Jensen-Shannon divergence of each group's distribution from the unweighted mean of the groups' distributions.
 
     `counts`: shape (..., groups, choices): counts or expected selections of valid answers, not negative.
@@ -130,9 +132,9 @@ def jsd(counts: Array) -> Array:
 
     Examples
     --------
-    >>> jsd(np.array([[8.0, 2.0], [8.0, 2.0]])).tolist()
+    >>> divergence_from_mean(np.array([[8.0, 2.0], [8.0, 2.0]])).tolist()
     [0.0, 0.0]
-    >>> jsd(np.array([[1.0, 0.0], [0.0, 1.0]])).round(1).tolist()
+    >>> divergence_from_mean(np.array([[1.0, 0.0], [0.0, 1.0]])).round(1).tolist()
     [215.8, 215.8]
     """
     total = counts.sum(axis=-1, keepdims=True)
@@ -142,7 +144,7 @@ def jsd(counts: Array) -> Array:
         groups_measured = measured.sum(axis=-2, keepdims=True)
         q = p.sum(axis=-2, keepdims=True) / groups_measured
         q = np.where(groups_measured > 1, q, np.nan)
-    return np.where(measured[..., 0], 1000.0 * js(p, q), np.nan)
+    return np.where(measured[..., 0], 1000.0 * js_divergence(p, q), np.nan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,7 @@ class ChoiceGroups:
     """Labels are dealt out anew within one (an occupation); all are one by default."""
 
 
-def divergences(
+def group_divergences(
     several: Sequence[ChoiceGroups], seed: int, resamples: int | None = None, *, ordered: Sequence[bool] | None = None
 ) -> list[Estimates]:
     """Divergence of every group at every question, with interval, noise floor and tests, of one family.
@@ -174,8 +176,8 @@ def divergences(
     -------
     For each set tested estimates, arrays of shape (groups x questions,), groups outermost. `n` is the valid
     answers of the group (their mass, rounded), `clusters` its units with an answer. The floor is what the same answers
-    show when the group labels are dealt out anew (`labels.Deals`), and the interval comes from it
-    (`unsigned.interval`). se is that of leaving out one unit.
+    show when the group labels are dealt out anew (`resampled.Deals`), and the interval comes from it
+    (`distances.distance_interval`). se is that of leaving out one unit.
 
     Equation
     --------
@@ -200,7 +202,7 @@ def divergences(
         lambda size: np.concatenate(
             [block.shuffled(size, rng) for block, rng in zip(compared, rngs, strict=True)], axis=1
         ),
-        signed=np.diff(test, prepend=-1) == 0, first=resamples or FIRST, most=resamples,
+        signed=np.diff(test, prepend=-1) == 0, first=resamples or FIRST_SHUFFLES, most=resamples,
         labelings=min(block.labelings for block in compared), test=test,
     )  # fmt: skip
     slices = [slice(start, end) for start, end in pairwise(sizes)]
@@ -251,20 +253,20 @@ class _Compared:
     def estimates(self, floor: Floor) -> Estimates:
         """Divergences with their intervals."""
         sums = self._by_unit.reshape(self._people, int(np.prod(self.shape)))
-        value, _, _, se = cluster_bootstrap.jackknife(
+        value, _, _, se = jackknife_interval(
             sums, (sums > 0).astype(np.float64), lambda s, _: _by_question(s.reshape(*s.shape[:-1], *self.shape))
         )
-        low, high = unsigned.interval(value, floor)
+        low, high = distance_interval(value, floor)
         seen = np.zeros((self._people, *self.shape[:2]))
         np.add.at(seen, (self._unit, self._group), self._valid)
         n, clusters = np.rint(seen.sum(axis=0)).ravel().astype(np.int64), (seen > 0).sum(axis=0).ravel()
-        method = np.full(value.size, unsigned.METHOD, dtype=object)
+        method = np.full(value.size, CHI_SQUARED_INVERSION, dtype=object)
         return Estimates(value, low, high, n, clusters.astype(np.int64), method, se)
 
 
 def _by_question(counts: Array) -> Array:
     """From counts of shape (..., groups, questions, choices) to divergences of shape (..., groups x questions)."""
-    out = jsd(np.swapaxes(counts, -3, -2))
+    out = divergence_from_mean(np.swapaxes(counts, -3, -2))
     out = np.swapaxes(out, -1, -2)
     return out.reshape(*out.shape[:-2], out.shape[-2] * out.shape[-1])
 
@@ -290,7 +292,7 @@ def _statistics(counts: Array, contrasts: Sequence[Array], total: Array) -> Arra
     Returns shape (..., groups x statistics), groups outermost, the statistics of a question side by side.
     """
     n = counts.sum(axis=-1)
-    distance = np.swapaxes(jsd(np.swapaxes(counts, -3, -2)), -1, -2)
+    distance = np.swapaxes(divergence_from_mean(np.swapaxes(counts, -3, -2)), -1, -2)
     statistics = []
     for at, sets in enumerate(contrasts):
         answers, whole_total = n[..., at, None], total[at].sum()
@@ -300,3 +302,193 @@ def _statistics(counts: Array, contrasts: Sequence[Array], total: Array) -> Arra
             z = (counts[..., at, :] @ sets.T - answers * share) / spread
         statistics += [distance[..., at, None], np.where(spread > 0, z, 0.0)]
     return np.concatenate(statistics, axis=-1).reshape(*n.shape[:-2], -1)
+
+
+_ITERATIONS = 1000
+
+
+def divergence_bounds(choices: Choices) -> Bounds:
+    """Smallest and largest divergence of each group at each question, wherever the missing answers had gone.
+
+    Returns arrays of shape (groups x questions,), groups outermost, in nats times 1000. The missing answers of each
+    group may have been any of the choices that somebody made.
+
+    Equation
+    --------
+    low = min JSD_g over P_h = (v_h + m_h a_h) / (Σ v_h + m_h), v_h the valid answers of group h, m_h how many are
+    missing, a_h any distribution: a convex problem, by exponentiated gradients (Kivinen and Warmuth 1997). high: the
+    largest with all missing answers of g at one choice, and all those of the others at one.
+
+    Examples
+    --------
+    >>> weights = np.array([[[3.0, 1.0]], [[1.0, 3.0]]])
+    >>> whole, partly = (Choices(weights, np.full((2, 1), asked), np.arange(2), 2) for asked in (4.0, 8.0))
+    >>> [divergence_bounds(one).low.round(1).tolist() for one in (whole, partly)]
+    [[33.8, 33.8], [0.0, 0.0]]
+    """
+    shape = (choices.groups, *choices.weights.shape[1:])
+    counts, requests = np.zeros(shape), np.zeros(shape[:2])
+    inside = choices.group >= 0
+    np.add.at(counts, choices.group[inside], choices.weights[inside])
+    np.add.at(requests, choices.group[inside], choices.asked[inside])
+    missing = np.maximum(requests - counts.sum(axis=2), 0.0)
+    ends = np.array([_ends(counts[:, at], missing[:, at]) for at in range(shape[1])]).reshape(shape[1], 2, shape[0])
+    value = np.swapaxes(divergence_from_mean(np.swapaxes(counts, 0, 1)), 0, 1).ravel()
+    low, high = np.fmin(ends[:, 0].T.ravel(), value), np.fmax(ends[:, 1].T.ravel(), value)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return Bounds(value, low, high, (missing / requests).ravel(), np.full(value.shape, np.nan))
+
+
+def _ends(counts: Array, missing: Array) -> tuple[Array, Array]:
+    """Smallest and largest divergence of each group at one question; `counts`: shape (groups, choices)."""
+    chosen, groups = np.flatnonzero(counts.sum(axis=0) > 0), len(counts)
+    if not chosen.size or not missing.any():
+        value = divergence_from_mean(counts)
+        return value, value
+    observed = counts[:, chosen]
+    itself_mask = np.eye(groups, dtype=np.bool_)[:, None, None, :, None]
+    # Of each group: its own missing answers at one choice, and those of all others at one.
+    corners = np.eye(chosen.size)
+    moved = np.where(itself_mask, corners[None, :, None, None, :], corners[None, None, :, None, :]) * missing[:, None]
+    largest = np.diagonal(divergence_from_mean(observed + moved), axis1=0, axis2=3)
+    return _least(observed, missing), np.fmax.reduce(largest, axis=(0, 1))
+
+
+def _least(counts: Array, missing: Array) -> Array:
+    groups = len(counts)
+    total = counts.sum(axis=1) + missing
+    answered = total > 0
+    share = np.where(answered, missing / np.maximum(total, 1e-300), 0.0)[:, None]
+    fixed = counts / np.maximum(total, 1e-300)[:, None]
+    start = (counts + 0.5) / (counts + 0.5).sum(axis=1, keepdims=True)
+    placed = np.tile(start, (groups, 1, 1))  # of each group's problem: where all groups' missing answers go
+    itself = np.eye(groups)[:, :, None]
+    weight = answered / max(answered.sum(), 1)
+    for _ in range(_ITERATIONS):
+        shares = fixed + share * placed + 1e-12
+        of_all = (weight[:, None] * shares).sum(axis=1)
+        of_itself = (itself * shares).sum(axis=1)
+        middle = (of_itself + of_all) / 2
+        slope = itself * np.log(of_itself / middle)[:, None] + weight[:, None] * np.log(of_all / middle)[:, None]
+        placed = placed * np.exp(-2 * slope)  # four times the gradient over the share that may move: no step overshoots
+        placed /= placed.sum(axis=2, keepdims=True)
+    moved = divergence_from_mean(counts + missing[:, None] * placed)
+    return np.asarray(np.diagonal(moved))
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """Votes for the same options from units of two tasks, each of shape (units, options)."""
+
+    first: Array
+    second: Array
+    missing: tuple[float, float] = (0.0, 0.0)
+    """Votes of either task that nobody knows."""
+    possible: npt.ArrayLike = 0.0
+    """Votes of the first task for each option, of units that may be of another group."""
+
+    @property
+    def measurable(self) -> bool:
+        """Whether both tasks say anything."""
+        return bool(self.first.sum() > 0 and self.second.sum() > 0)
+
+
+def task_divergences(votes: Sequence[Votes], seed: int) -> Estimates:
+    """Jensen-Shannon divergence of each group's two tasks, and behind them their mean where there are several groups.
+
+    Standard errors are jackknifed over the units of both tasks. Floors are those of two samples of one distribution, of
+    as many independent votes as vary as much as each task's units do: the votes of one unit are alike, and the units of
+    the two tasks may differ in how many they have, so that these can't be dealt out anew.
+
+    Equation
+    --------
+    m_t = min(V_t, Σ_k p_tk (1 - p_tk) / Σ_k se_tk²), V_t the votes of task t, se jackknifed over its units: its votes
+    over their mean design effect (Rao and Scott 1981). Null: JS(X_1 / m_1, X_2 / m_2), X_t multinomial of m_t votes
+    with probabilities (m_1 p_1 + m_2 p_2) / (m_1 + m_2).
+
+    Examples
+    --------
+    >>> told = Votes(np.array([[1.0, 0.0]] * 20), np.array([[0.0, 1.0]] * 20))
+    >>> estimates = task_divergences([told], seed=0)
+    >>> round(float(estimates.value[0]), 4), bool(estimates.q[0] < 0.05)
+    (0.6931, True)
+    """
+    jackknives = [_jackknifed(v) for v in votes]
+    value, se, n, clusters = (np.array([f[at] for f in jackknives]) for at in range(4))
+    several = len(votes) > 1
+    if several:
+        value, se = np.append(value, value.mean()), np.append(se, np.sqrt((se**2).sum()) / len(votes))
+        n, clusters = np.append(n, n.sum()), np.append(clusters, clusters.sum())
+    rngs = [np.random.default_rng(seed + at) for at in range(len(votes))]
+
+    def shuffled(size: int) -> Array:
+        null = np.stack([_drawn(v, size, rng) for v, rng in zip(votes, rngs, strict=True)], axis=1)
+        return np.column_stack([null, null.mean(axis=1)]) if several else null
+
+    tests = by_shuffles(value, shuffled, signed=False)
+    low, high = distance_interval(value, tests.floor)
+    method = np.full(value.size, CHI_SQUARED_INVERSION, dtype=object)
+    return tests.attach_to(Estimates(value, low, high, n.astype(np.int64), clusters.astype(np.int64), method, se))
+
+
+def vote_bounds(votes: Sequence[Votes]) -> Bounds:
+    """Bounds of `task_divergences`, wherever the missing votes had gone (`distances.js_bounds`).
+
+    Examples
+    --------
+    >>> alone = np.array([[20.0, 0.0]])
+    >>> bounds = vote_bounds([Votes(alone, alone[:, ::-1], missing) for missing in ((0, 0), (20, 20))])
+    >>> bounds.low.round(3).tolist(), bounds.high.round(3).tolist()
+    ([0.693, 0.0, 0.347], [0.693, 0.693, 0.693])
+    """
+    totals = np.array([[v.first.sum(axis=0), v.second.sum(axis=0)] for v in votes])
+    missing = np.array([v.missing for v in votes])
+    possible = np.array([np.broadcast_to(v.possible, totals.shape[2]) for v in votes])
+    first = share_ranges(totals[:, 0], missing[:, 0], possible)
+    bounds = js_bounds(_between(totals[:, 0], totals[:, 1]), first, share_ranges(totals[:, 1], missing[:, 1]))
+    return Bounds.concatenate([bounds, average_bounds(bounds)]) if len(votes) > 1 else bounds
+
+
+def _jackknifed(votes: Votes) -> tuple[float, float, int, int]:
+    """Divergence with its standard error, votes and units."""
+    sides = votes.first, votes.second
+    totals = sides[0].sum(axis=0), sides[1].sum(axis=0)
+    squares = 0.0
+    for at, units in enumerate(sides):
+        moved = _between(*[totals[i] - units if i == at else totals[i] for i in (0, 1)])
+        squares += (
+            float((len(units) - 1) / len(units) * np.nansum((moved - np.nanmean(moved)) ** 2))
+            if len(units) > 1
+            else np.nan
+        )
+    n = round(float(sides[0].sum() + sides[1].sum()))
+    return float(_between(*totals)), float(np.sqrt(squares)), n, len(sides[0]) + len(sides[1])
+
+
+def _drawn(votes: Votes, size: int, rng: np.random.Generator) -> Array:
+    """Divergences where the two tasks say the same, each in so many independent votes."""
+    shares = [units.sum(axis=0) / units.sum() for units in (votes.first, votes.second)]
+    many = [_independent(units) for units in (votes.first, votes.second)]
+    pooled = np.average(shares, axis=0, weights=many)
+    first, second = (rng.multinomial(max(round(n), 1), pooled, size).astype(np.float64) for n in many)
+    return _between(first, second)
+
+
+def _independent(units: Array) -> float:
+    """How many independent votes vary as much as these units do; one where there is but one unit."""
+    totals, n = units.sum(axis=0), len(units)
+    if n < 2:
+        return 1.0
+    share = totals / totals.sum()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        moved = (totals - units) / (totals - units).sum(axis=1, keepdims=True)
+    squares = (n - 1) / n * np.nansum((moved - np.nanmean(moved, axis=0)) ** 2)
+    spread = (share * (1 - share)).sum()
+    return float(min(totals.sum(), spread / squares)) if squares > 0 else float(min(totals.sum(), n))
+
+
+def _between(first: Array, second: Array) -> Array:
+    """Divergence of two distributions given as counts; NaN where one is empty."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p, q = first / first.sum(axis=-1, keepdims=True), second / second.sum(axis=-1, keepdims=True)
+    return js_divergence(p, q)

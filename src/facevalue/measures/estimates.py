@@ -9,28 +9,31 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.adjustment import within
-from facevalue.measures.base import Measure, change_of, value_by_measure
 from facevalue.measures.cluster_bootstrap import LEVEL, only_values
-from facevalue.measures.interval_method import (
-    BOOTSTRAP,
+from facevalue.measures.definitions import Measure, change_of, value_by_measure
+from facevalue.measures.intervals import (
+    EQUAL_CLUSTERS,
+    EQUAL_WITHIN,
+    FLAT_CLUSTERS,
     NOT_MEASURABLE,
+    STUDENTISED_BOOTSTRAP,
+    T_OVER_MEANS,
     IntervalKind,
-    T,
     describe_method,
+    equal_interval,
     split_method,
 )
-from facevalue.measures.terms import record
+from facevalue.measures.multitest import adjust_within
+from facevalue.measures.terms import term_record
 from facevalue.measures.uncertainty import Estimates
-from facevalue.measures.unseen import ALIKE, EQUAL, FLAT, alike
 
 Level = str | None
 Labels = Mapping[str, Level | Sequence[Level] | pl.Series]
 """What estimates are of: a level of all of them, or one each."""
-TYPED = ("intervention", "versus", "other_model", "word", "score")
+TYPED_LABELS = ("intervention", "versus", "other_model", "word", "score")
 """Labels of every table: what was done to the requests (null: nothing), what the value is a difference from
-(`base.change_of`; null: it is no difference), the model that `model` is compared with, a word of the answers, and which
-of several scores of an answer is measured. Null means "not one of them", as for all labels.
+(`definitions.change_of`; null: it is no difference), the model that `model` is compared with, a word of the answers,
+and which of several scores of an answer is measured. Null means "not one of them", as for all labels.
 """
 
 _WHAT: dict[str, pl.DataType] = {"study": pl.String(), "measure": pl.String(), "model": pl.String()}
@@ -43,12 +46,12 @@ _FOUND: dict[str, pl.DataType] = {
     "verdict": pl.String(), "why": pl.String(), "bound_low": pl.Float64(), "bound_high": pl.Float64(),
     "bound_se": pl.Float64(), "unit": pl.String(), "method": pl.String(), "detail": pl.String(), "source": pl.String(),
 }  # fmt: skip
-FIXED: Mapping[str, pl.DataType] = {**_WHAT, **_FOUND}
+FIXED_COLUMNS: Mapping[str, pl.DataType] = {**_WHAT, **_FOUND}
 """Columns of every table of estimates that are no labels.
 
 `value` with its interval `low` to `high` at `level`; null is *not measurable*, never zero. `n` observations in
 `clusters` units that were sampled. `p` tests the value that is shown and agrees with its interval; `q` is adjusted
-within `family`, and `q_page` for all families of the page besides (`page_error`): it decides the verdict. `page_low`
+within `family`, and `q_page` for all families of the page besides (`multitest`): it decides the verdict. `page_low`
 to `page_high`: the interval at `page_level`, at which the page judges the row (`page_interval`); it leaves out what `p`
 tests against, zero, exactly where a difference is found. Null where the page tests nothing. `p_least`:
 smallest p that the test could have given, null where any could come. `p_paper` and `q_paper`: by the protocol's own
@@ -58,12 +61,12 @@ that would be detected with 80% power at the family's level. `margin`: largest d
 `declared` before the run or not; `verdict` and `why`: what may be said, see `verdicts`; `kind` of the family,
 confirmatory or exploratory. `bound_low`, `bound_high`: the value if all missing answers had gone one way or the other,
 and `bound_se` the standard error of these two, null where it is that of the value. `method`: the kind of method by
-which the interval was made, one of `interval_method.IntervalKind`, and `detail`: over what, and how; with "none" it
+which the interval was made, one of `intervals.IntervalKind`, and `detail`: over what, and how; with "none" it
 says why there is no interval, or why nothing could be measured.
 """
 
 
-def schema(labels: Iterable[str] = ()) -> dict[str, pl.DataType]:
+def estimate_schema(labels: Iterable[str] = ()) -> dict[str, pl.DataType]:
     """Columns of a table of estimates, in their order.
 
     `labels`: the labels that the study declares (`Study.estimates.labels`), after those that every table has.
@@ -73,43 +76,43 @@ def schema(labels: Iterable[str] = ()) -> dict[str, pl.DataType]:
     DataError
         A label has the name of another column, or two have the same.
     """
-    out = {**_WHAT, **{name: pl.String() for name in TYPED}}
+    out = {**_WHAT, **{name: pl.String() for name in TYPED_LABELS}}
     for name in labels:
-        if name in out or name in FIXED:
+        if name in out or name in FIXED_COLUMNS:
             raise DataError(f"The label {name!r} would be a second column of that name: call it something else.")
         out[name] = pl.String()
     return out | _FOUND
 
 
 def label_columns(estimates: pl.DataFrame) -> list[str]:
-    """Columns that say what estimates are of, the model apart: all that are not `FIXED`.
+    """Columns that say what estimates are of, the model apart: all that are not `FIXED_COLUMNS`.
 
     Examples
     --------
-    >>> label_columns(pl.DataFrame(schema=schema(["descriptor"])))
+    >>> label_columns(pl.DataFrame(schema=estimate_schema(["descriptor"])))
     ['intervention', 'versus', 'other_model', 'word', 'score', 'descriptor']
     """
-    return [name for name in estimates.columns if name not in FIXED]
+    return [name for name in estimates.columns if name not in FIXED_COLUMNS]
 
 
-def complete(rows: pl.DataFrame, labels: Iterable[str] | None = None) -> pl.DataFrame:
+def complete_columns(rows: pl.DataFrame, labels: Iterable[str] | None = None) -> pl.DataFrame:
     """The rows with every column of a table of estimates; null where they have none, or are not a number.
 
     `labels`: those of the study; by default the ones that the rows have.
     """
     if labels is None:
-        labels = [name for name in label_columns(rows) if name not in TYPED]
-    columns = schema(labels)
+        labels = [name for name in label_columns(rows) if name not in TYPED_LABELS]
+    columns = estimate_schema(labels)
     missing = [pl.lit(None).alias(name) for name in columns if name not in rows.columns]
     numbers = [name for name, dtype in columns.items() if dtype == pl.Float64()]
     filled = rows.with_columns(missing).select(list(columns)).cast(columns)  # type: ignore[arg-type]
     return filled.with_columns(pl.col(numbers).fill_nan(None))
 
 
-def stacked(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def stack_estimates(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Tables of estimates one below the other, with the labels of all of them."""
-    labels = dict.fromkeys(name for table in tables for name in label_columns(table) if name not in TYPED)
-    return pl.concat(tables, how="diagonal").select(list(schema(labels)))
+    labels = dict.fromkeys(name for table in tables for name in label_columns(table) if name not in TYPED_LABELS)
+    return pl.concat(tables, how="diagonal").select(list(estimate_schema(labels)))
 
 
 def fact_of_rows(
@@ -119,7 +122,7 @@ def fact_of_rows(
 
     Examples
     --------
-    >>> from facevalue.measures.base import Measure
+    >>> from facevalue.measures.definitions import Measure
     >>> share = Measure("share", "Share chosen", "n / N", "%", "image", "", limits=(0, 100))
     >>> rows = pl.DataFrame({"measure": ["share", "share", "gap"], "versus": [None, "no intervention", None]})
     >>> rows = rows.with_columns(score=pl.lit(None, pl.String))
@@ -142,7 +145,7 @@ def with_adjusted(estimates: pl.DataFrame, p: str, q: str) -> pl.DataFrame:
     """Fill the column `q` where it is null by Benjamini and Hochberg's over model, measure, score and family."""
     judged = pl.all_horizontal(pl.col(p, "family").is_not_null()) & pl.col(q).is_null()
     code = pl.when(judged).then(pl.struct("model", "measure", "score", "family").rank("dense").cast(pl.Int64))
-    adjusted = within(estimates[p].to_numpy(), estimates.select(code.fill_null(0))["model"].to_numpy() - 1)
+    adjusted = adjust_within(estimates[p].to_numpy(), estimates.select(code.fill_null(0))["model"].to_numpy() - 1)
     return estimates.with_columns(pl.col(q).fill_null(pl.Series(adjusted).fill_nan(None)))
 
 
@@ -152,7 +155,7 @@ class EstimateTable:
     Parameters
     ----------
     labels:
-        What estimates may be broken down by (`Study.estimates.labels`), besides what every table has (`TYPED`).
+        What estimates may be broken down by (`Study.estimates.labels`), besides what every table has (`TYPED_LABELS`).
     intervention:
         What was done to the requests; None for nothing.
 
@@ -164,7 +167,7 @@ class EstimateTable:
 
     def __init__(self, study: str, model: str, labels: Sequence[str] = (), intervention: str | None = None) -> None:
         self._constants = {"study": study, "model": model, "intervention": intervention}
-        self._schema = schema(labels)
+        self._schema = estimate_schema(labels)
         self.labels = tuple(labels)
         """What the study declares that its estimates may be broken down by."""
         self.unit_names: Sequence[str] = ()
@@ -197,7 +200,7 @@ class EstimateTable:
         UnknownNameError
             A label that the study does not declare.
         """
-        label_names = (*self.labels, *TYPED, "model")
+        label_names = (*self.labels, *TYPED_LABELS, "model")
         for name in labels:
             if name not in label_names:
                 raise UnknownNameError(f"label of {measure.name} ({self._constants['study']})", name, label_names)
@@ -205,7 +208,7 @@ class EstimateTable:
             labels = {**labels, "score": measure.score}
         size, rows = estimates.value.size, slice(None) if keep is None else np.flatnonzero(keep)
         texts = {name: _text_column(levels, size) for name, levels in {**labels, "family": family}.items()}
-        if (kept_terms := record()) is not None:
+        if (kept_terms := term_record()) is not None:
             of_all = {name: levels for name, levels in texts.items() if name != "family"}
             kept_terms.enter(measure.name, self._constants["intervention"], of_all, estimates.terms, self.unit_names)
         if keep is not None:
@@ -271,23 +274,27 @@ def _column(name: str, parts: Sequence[Any], dtype: pl.DataType) -> pl.Series:
 def _with_width(measure: Measure, estimates: Estimates) -> Estimates:
     """The same without intervals of no width, which would say that units that were not seen cannot differ.
 
-    Means and shares to which all clusters give one value get the interval of `unseen.alike`, everything else none,
-    unless its test finds a difference: groups that could not lie further apart.
+    Means and shares to which all clusters give one value get the interval of `intervals.equal_interval`, everything
+    else none, unless its test finds a difference: groups that could not lie further apart.
     """
-    rounding = EQUAL * np.fmax(np.abs(estimates.value), 1.0)
+    rounding = EQUAL_WITHIN * np.fmax(np.abs(estimates.value), 1.0)
     flat = estimates.high - estimates.low <= rounding
     if estimates.test is not None:
         flat &= ~(estimates.test < 1 - LEVEL)
     if not flat.any():
         return estimates
     low, high, method = estimates.low.copy(), estimates.high.copy(), estimates.method.copy()
-    low[flat], high[flat], method[flat] = np.nan, np.nan, FLAT
+    low[flat], high[flat], method[flat] = np.nan, np.nan, FLAT_CLUSTERS
     if not measure.comparison and np.isfinite(measure.limits).all():
-        of_means = flat & (estimates.clusters > 1) & np.isin(estimates.method.astype(str), (T, BOOTSTRAP))
-        low[of_means], high[of_means] = alike(
+        of_means = (
+            flat
+            & (estimates.clusters > 1)
+            & np.isin(estimates.method.astype(str), (T_OVER_MEANS, STUDENTISED_BOOTSTRAP))
+        )
+        low[of_means], high[of_means] = equal_interval(
             estimates.value[of_means], estimates.clusters[of_means], measure.limits, LEVEL
         )
-        method[of_means] = ALIKE
+        method[of_means] = EQUAL_CLUSTERS
     return replace(estimates, low=low, high=high, method=method)
 
 

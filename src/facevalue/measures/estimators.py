@@ -1,4 +1,6 @@
-"""Estimators: from sums of answers by unit and label to estimates, each with its interval, test, floor and bounds.
+"""From answers to estimates: sums that stream by, estimators of sums, and entries of the table.
+
+Estimators: from sums of answers by unit and label to estimates, each with its interval, test, floor and bounds.
 
 Of the numbers that were added up, `s` is a share of `n`, and `requests` the number of replies asked for. Estimators of
 several studies are here; a paper's own arithmetic is beside its study, and says what it estimates in the same form.
@@ -12,20 +14,184 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures import cluster_bootstrap, dyads, terms
-from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.estimates import Level
-from facevalue.measures.interval_method import name_unmeasured
-from facevalue.measures.missing_data_bounds import Replies, filled, phi_bounds
-from facevalue.measures.proportions import score_p
-from facevalue.measures.selection import to_array
-from facevalue.measures.shares import Shares, unit_shares
-from facevalue.measures.terms import Terms, named, terms_of
-from facevalue.measures.uncertainty import Estimates
+from facevalue.measures.cluster_bootstrap import Array, only_values
+from facevalue.measures.definitions import Measure
+from facevalue.measures.estimates import EstimateTable, Level
+from facevalue.measures.intervals import name_unmeasured
+from facevalue.measures.missing_data_bounds import Replies, fill_missing, phi_bounds
+from facevalue.measures.pairs import DYADIC_WILSON, frequency_methods, pair_shares, to_array
+from facevalue.measures.proportions import WILSON_OVER_UNITS, Shares, groups, level_codes, score_p, unit_shares
+from facevalue.measures.terms import Terms, mean_share_term, name_units, term_record, terms_of
+from facevalue.measures.uncertainty import Bounds, Estimates, Floor
+
+PILE_ROWS = 250_000
+"""Rows that pile up before they are added together, or as many as there are sums, if these are more."""
+MOST_ROWS = 2_000_000
+"""Cells of units that are kept."""
+GRAIN = 2.0**-32
+"""What is added up is of multiples of it, finer than the single precision that probabilities have: so sums are exact,
+up to two million, whatever the order."""
+PART_BY_HASH = "of a part drawn by hash"
+"""How the detail of the method of an estimate ends for which some units were left out, as there are too many."""
+
+
+class SumTable:
+    """Adds up chunks; rows are in the order in which they came first.
+
+    Parameters
+    ----------
+    keys:
+        Columns that name a row: labels, and the unit that was sampled.
+    sums:
+        Columns that are added up.
+
+    Examples
+    --------
+    >>> table = SumTable(["question", "unit"], ["n"])
+    >>> for n in (1.0, 2.0):
+    ...     table.add(pl.DataFrame({"unit": ["ann"], "question": ["a"], "n": [n]}))
+    >>> table.frame()["n"].to_list()
+    [3.0]
+    """
+
+    def __init__(self, keys: Sequence[str], sums: Sequence[str]) -> None:
+        self._keys, self._sums = list(keys), list(sums)
+        self._pile: list[pl.DataFrame] = []
+        self._limit = PILE_ROWS
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Add rows that have the keys and the sums; several may be of one cell."""
+        texts = pl.selectors.by_name(self._keys) & (pl.selectors.enum() | pl.selectors.string())
+        sums = ((pl.col(name).cast(pl.Float64) / GRAIN).round() * GRAIN for name in self._sums)
+        self._pile.append(rows.select(*self._keys, *sums).with_columns(texts.cast(pl.Categorical)))
+        if sum(chunk.height for chunk in self._pile) > self._limit:
+            self._limit = max(PILE_ROWS, 2 * self.frame().height)
+
+    def frame(self) -> pl.DataFrame:
+        """What was added up; without columns where nothing was."""
+        if not self._pile:
+            return pl.DataFrame()
+        rows = pl.concat(self._pile).group_by(self._keys, maintain_order=True)
+        self._pile = [rows.agg(pl.col(self._sums).sum())]
+        return self._pile[0].with_columns(pl.selectors.categorical().cast(pl.String))
+
+
+class UnitTable:
+    """Adds up chunks by a few labels and very many units, of which some are left out where there are too many.
+
+    Parameters
+    ----------
+    labels:
+        Columns with few levels; null is a level.
+    sums:
+        Columns that are added up.
+
+    Examples
+    --------
+    >>> table = UnitTable(["question"], ["n"])
+    >>> for question in ("b", "a", "b"):
+    ...     table.add(pl.DataFrame({"question": [question], "unit": pl.Series([7], dtype=pl.UInt64), "n": [1.0]}))
+    >>> table.frame().rows()
+    [('a', 7, 1.0), ('b', 7, 2.0)]
+    """
+
+    def __init__(self, labels: Sequence[str], sums: Sequence[str]) -> None:
+        self._names, self._sums = list(labels), list(sums)
+        self._labels: dict[tuple[str | None, ...], int] = {}
+        self._pile: list[tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64], Array]] = []
+        """Numbers of labels, units, and sums of shape (sums, rows); what was added up comes first."""
+        self._limit = MOST_ROWS
+        self.one_of = 1
+        """One in how many units is kept."""
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Add rows that have the labels, the sums and `unit`, a number drawn by hash; several may be of one cell."""
+        label, first = groups(*(level_codes(rows[name]) for name in self._names))
+        texts = rows.select(self._names)[first].cast(pl.String).iter_rows()
+        numbers = [self._labels.setdefault(labels, len(self._labels)) for labels in texts]
+        sums = in_grains(np.stack([rows[name].to_numpy() for name in self._sums]))
+        self._pile.append((np.array(numbers, dtype=np.uint32)[label], rows["unit"].to_numpy(), sums))
+        if sum(unit.size for _, unit, _ in self._pile) > self._limit:
+            self._add_up(np.arange(len(self._labels), dtype=np.uint32))
+
+    def frame(self) -> pl.DataFrame:
+        """What was added up, in the order of labels and units; without columns where nothing was."""
+        if not self._labels:
+            return pl.DataFrame()
+        names = pl.DataFrame(list(self._labels), dict.fromkeys(self._names, pl.String()), orient="row")
+        order = names.with_row_index("(number)").sort(self._names, nulls_last=True)["(number)"].to_numpy()
+        self._add_up(np.argsort(order).astype(np.uint32))
+        label, unit, sums = self._pile[0]
+        self._labels = {labels: number for number, labels in enumerate(names[order].iter_rows())}
+        levels = {column.name: pl.Enum(column.drop_nulls().unique().sort()) for column in names}
+        columns = names[order].cast(levels)[label]  # type: ignore[arg-type]
+        return columns.with_columns(pl.Series("unit", unit), *map(pl.Series, self._sums, sums))
+
+    def _add_up(self, place: npt.NDArray[np.uint32]) -> None:
+        """Add the pile to the sums, and leave units out where there are too many; labels get these numbers."""
+        label, unit, sums = (np.concatenate(parts, axis=-1) for parts in zip(*self._pile, strict=True))
+        label, self._pile = place[label], []
+        order = np.lexsort((unit, label))
+        label, unit = label[order], unit[order]
+        start = np.flatnonzero(np.diff(label, prepend=-1.0).astype(bool) | np.diff(unit, prepend=unit[:1]).astype(bool))
+        label, unit = label[start], unit[start]
+        sums = np.stack([np.add.reduceat(column[order], start) for column in sums])
+        while (some := unit % np.uint64(self.one_of) == 0).sum() > MOST_ROWS:
+            self.one_of *= 2
+        self._pile, self._limit = (
+            [(label[some], unit[some], sums[:, some])],
+            max(MOST_ROWS, int(some.sum()) + MOST_ROWS // 4),
+        )
+
+
+def in_grains(values: Array) -> Array:
+    """Round values to multiples of `GRAIN`.
+
+    Examples
+    --------
+    >>> values = in_grains(np.array([0.1, 0.2, 0.3]))
+    >>> sum(values) == sum(values[::-1]), sum([0.1, 0.2, 0.3]) == sum([0.3, 0.2, 0.1])
+    (True, False)
+    """
+    return np.asarray(np.rint(values / GRAIN) * GRAIN)
+
+
+class TrialSums:
+    """Sums of columns by trial, in arrays as long as the design: for what needs each trial's answers again.
+
+    Examples
+    --------
+    >>> sums = TrialSums(3)
+    >>> sums.add(np.array([2, 2]), valid=np.array([1.0, 0.5]))
+    >>> sums["valid"].tolist(), sums["never"].tolist()
+    ([0.0, 0.0, 1.5], [0.0, 0.0, 0.0])
+    """
+
+    def __init__(self, trials: int) -> None:
+        self._trials = trials
+        self._sums: dict[str, Array] = {}
+
+    def add(self, trial: npt.NDArray[np.int64], **columns: Array) -> None:
+        """Add values of a chunk's trials."""
+        low = int(trial.min(initial=0))
+        span = slice(low, int(trial.max(initial=-1)) + 1)
+        for name, values in columns.items():
+            total = self._sums.setdefault(name, np.zeros(self._trials))
+            total[span] += np.bincount(trial - low, in_grains(values), span.stop - low)
+
+    def __getitem__(self, name: str) -> Array:
+        """Sums of a column; zero where nothing was added."""
+        return self._sums.get(name, np.zeros(self._trials))
+
+    @property
+    def names(self) -> list[str]:
+        """Columns that were added up."""
+        return list(self._sums)
+
 
 NO_ANSWER = name_unmeasured("no valid answer")
-UNIT = ("unit",)
-PEOPLE = ("unit", "person_1", "person_2")
+UNIT_KEY = ("unit",)
+PEOPLE_KEYS = ("unit", "person_1", "person_2")
 """Columns that say what was sampled; of pairs, who is on either side."""
 Codes = npt.NDArray[np.int64]
 
@@ -55,7 +221,7 @@ class Sums:
     people: Sequence[str] = ()
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, labels: Sequence[str], units: Sequence[str] = UNIT) -> "Sums":
+    def of(cls, frame: pl.DataFrame, labels: Sequence[str], units: Sequence[str] = UNIT_KEY) -> "Sums":
         """Columns of a frame; those that are no label and no unit are numbers. Levels are in the order of an Enum's.
 
         Examples
@@ -66,11 +232,11 @@ class Sums:
         numbers = [name for name in frame.columns if name not in (*labels, *units)]
         return cls(
             {name: to_array(frame[name]) for name in numbers if frame[name].dtype.is_numeric()},
-            {name: coded(frame[name])[1] for name in units},
-            {name: coded(frame[name]) for name in labels},
+            {name: code_levels(frame[name])[1] for name in units},
+            {name: code_levels(frame[name]) for name in labels},
             *(
-                (() if frame[name].dtype.is_numeric() else coded(frame[name])[0]) if name in units else ()
-                for name in PEOPLE[:2]
+                (() if frame[name].dtype.is_numeric() else code_levels(frame[name])[0]) if name in units else ()
+                for name in PEOPLE_KEYS[:2]
             ),
         )
 
@@ -88,12 +254,12 @@ class Sums:
         return Sums(numbers, units, twice, self.names, self.people)
 
 
-def coded(column: pl.Series) -> tuple[tuple[str, ...], Codes]:
+def code_levels(column: pl.Series) -> tuple[tuple[str, ...], Codes]:
     """Levels of a column in their order, that of first appearance but for an Enum's, and the number of each; -1: null.
 
     Examples
     --------
-    >>> coded(pl.Series(["b", None, "a", "b"]))
+    >>> code_levels(pl.Series(["b", None, "a", "b"]))
     (('b', 'a'), array([ 0, -1,  1,  0]))
     """
     text = column if isinstance(column.dtype, pl.Enum) else column.cast(pl.String)
@@ -105,12 +271,12 @@ def coded(column: pl.Series) -> tuple[tuple[str, ...], Codes]:
 
 def _named(units: pl.Series) -> tuple[str, ...]:
     """What units are called; nothing where they are numbers."""
-    return () if units.dtype.is_numeric() else coded(units)[0]
+    return () if units.dtype.is_numeric() else code_levels(units)[0]
 
 
-Cells = tuple[Mapping[str, Sequence[Level]], Estimates]
+CellEstimates = tuple[Mapping[str, Sequence[Level]], Estimates]
 """Labels of estimates, and these."""
-Estimator = Callable[[Sums, Sequence[str]], Cells]
+Estimator = Callable[[Sums, Sequence[str]], CellEstimates]
 """From sums, and labels by which they are broken down, to cells."""
 
 
@@ -134,18 +300,18 @@ def cells_of(sums: Sums, by: Sequence[str]) -> tuple[dict[str, list[Level]], Cod
     return {n: [labels[n][x] for x in digit.tolist()] for n, digit in zip(by, digits, strict=True)}, at, present.size
 
 
-def share(sums: Sums, by: Sequence[str] = ()) -> Cells:
+def share_of_sums(sums: Sums, by: Sequence[str] = ()) -> CellEstimates:
     """Share s / n of each cell, with Wilson's interval over units.
 
     Examples
     --------
     >>> rows = pl.DataFrame({"unit": ["a", "b", "c"], "group": ["f", "m", "f"], "s": [1.0, 0.0, 1.0], "n": [1.0] * 3})
-    >>> cells, tested = share(Sums.of(rows, ["group"]), ["group"])
+    >>> cells, tested = share_of_sums(Sums.of(rows, ["group"]), ["group"])
     >>> cells, tested.value.tolist(), tested.clusters.tolist()
     ({'group': ['f', 'm']}, [1.0, 0.0], [2, 1])
     """
     labels, cell, count = cells_of(sums, by)
-    requests = None if cluster_bootstrap.only_values() else sums.numbers.get("requests")
+    requests = None if only_values() else sums.numbers.get("requests")
     estimates = unit_shares(
         cell, count, sums.units["unit"], sums.numbers["n"], sums.numbers["s"], stratum=sums.units.get("stratum"),
         inner=sums.units.get("inner"), requests=requests,
@@ -155,34 +321,34 @@ def share(sums: Sums, by: Sequence[str] = ()) -> Cells:
 
 def _share_terms(sums: Sums, cell: Codes, cells: int) -> Terms | None:
     """Terms of shares, whose units are those of the whole table or, where shares are means, those of the cell."""
-    if terms.record() is None:
+    if term_record() is None:
         return None
     unit, inner = sums.units["unit"], sums.units.get("inner")
     if inner is None:
-        s, n = (by_unit(unit, cell, cells, sums.numbers[name]) for name in "sn")
-        return named(terms_of(s, n), sums.names)
+        s, n = (add_by_unit(unit, cell, cells, sums.numbers[name]) for name in "sn")
+        return name_units(terms_of(s, n), sums.names)
     return tuple(
-        terms.mean_share_term(unit[rows], inner[rows], sums.numbers["s"][rows], sums.numbers["n"][rows], sums.names)
+        mean_share_term(unit[rows], inner[rows], sums.numbers["s"][rows], sums.numbers["n"][rows], sums.names)
         for rows in (np.flatnonzero(cell == at) for at in range(cells))
     )
 
 
-def by_unit(unit: Codes, cell: Codes, cells: int, values: Array) -> Array:
+def add_by_unit(unit: Codes, cell: Codes, cells: int, values: Array) -> Array:
     """Values added up, shape (units, cells)."""
     units = int(unit.max(initial=-1)) + 1
     return np.bincount(unit * cells + cell, values, units * cells).astype(np.float64).reshape(units, cells)
 
 
-def shares(hits: Array, size: Array, names: Sequence[str] = ()) -> Shares:
-    """Shares of columns, of arrays by unit (`shares.unit_shares`), which say something of shares of 0 and 1, too."""
+def column_shares(hits: Array, size: Array, names: Sequence[str] = ()) -> Shares:
+    """Shares of columns, of arrays by unit (`unit_shares`), which say something of shares of 0 and 1, too."""
     units, cells = hits.shape
     cell, unit = (code.ravel() for code in np.indices((cells, units)))
     of_columns = unit_shares(cell, cells, unit, size.T.ravel(), hits.T.ravel())
-    return replace(of_columns, terms=named(terms_of(hits, size), names))
+    return replace(of_columns, terms=name_units(terms_of(hits, size), names))
 
 
-def pair_share(sums: Sums, by: Sequence[str] = (), method: str = dyads.METHOD) -> Cells:
-    """Share s / n of each cell of pairs of people, with an interval over people (`dyads.shares`).
+def share_over_pairs(sums: Sums, by: Sequence[str] = (), method: str = DYADIC_WILSON) -> CellEstimates:
+    """Share s / n of each cell of pairs of people, with an interval over people (`pairs.pair_shares`).
 
     Where the sums have `requests`, its bounds are what the share could have been, had the missing answers been given;
     their standard error is over people, too.
@@ -191,11 +357,11 @@ def pair_share(sums: Sums, by: Sequence[str] = (), method: str = dyads.METHOD) -
     n, requests = sums.numbers["n"], sums.numbers.get("requests")
     s = np.minimum(sums.numbers["s"], n)
     estimates = _pair_shares(sums, s, n, cell, count)
-    estimates.method[estimates.method == dyads.METHOD] = method
+    estimates.method[estimates.method == DYADIC_WILSON] = method
     if requests is None:
         return labels, estimates
     replies = Replies(s[:, None], n[:, None], requests[:, None])
-    ends = [_pair_shares(sums, filled(replies, pole)[:, 0], requests, cell, count).se for pole in (0.0, 1.0)]
+    ends = [_pair_shares(sums, fill_missing(replies, pole)[:, 0], requests, cell, count).se for pole in (0.0, 1.0)]
     totals = (_totals(column, cell, count)[None] for column in (s, n, requests))
     return labels, replace(estimates, bounds=replace(phi_bounds(Replies(*totals)), se=np.fmax(*ends)))
 
@@ -206,12 +372,106 @@ def _totals(values: npt.NDArray[Any], cell: Codes, cells: int) -> Array:
 
 def _pair_shares(sums: Sums, hits: Array, size: Array, cell: Codes, cells: int) -> Shares:
     total = _totals(size, cell, cells)
-    pair_shares = dyads.shares(hits, size, (sums.units["person_1"], sums.units["person_2"]), cell, cells)
-    terms = named(pair_shares.terms, sums.people)
-    return replace(pair_shares, method=np.where(total > 0, pair_shares.method, NO_ANSWER), terms=terms)
+    shares = pair_shares(hits, size, (sums.units["person_1"], sums.units["person_2"]), cell, cells)
+    terms = name_units(shares.terms, sums.people)
+    return replace(shares, method=np.where(total > 0, shares.method, NO_ANSWER), terms=terms)
 
 
 def apart_from(tested: Estimates, null: Array | float) -> Estimates:
     """Shares of pairs less a share that they are compared with, and p of no difference."""
     assert isinstance(tested, Shares)
     return replace(tested.less(null), p=score_p(tested.value, tested.size, tested.df, null))
+
+
+def enter_frame(
+    table: EstimateTable,
+    measure: Measure,
+    frame: pl.DataFrame,
+    how: str | npt.NDArray[np.object_] = WILSON_OVER_UNITS,
+    *,
+    apart: Sequence[str] = (),
+    within: Sequence[str] = (),
+    family: str | pl.Expr | None = None,
+) -> None:
+    """Add a row per row of the frame.
+
+    Parameters
+    ----------
+    frame:
+        Labels, and the columns of `frame_estimates`.
+    how:
+        How intervals were made, for all rows with enough clusters or for each.
+    apart, within:
+        Columns of whose levels each is a family of its own: what is asked, and of which part of the study.
+    family:
+        Whose p-values are judged together, for people; no q without it.
+    """
+    if not frame.height:
+        return
+    families = None if family is None else family_names(frame, family, apart, within)
+    labels = {name: frame[name] for name in table.labels if name in frame.columns}
+    table.add(measure, labels, frame_estimates(frame, frequency_methods(frame, how) if isinstance(how, str) else how),
+              family=families)  # fmt: skip
+
+
+def bounds_of(frame: pl.DataFrame) -> Bounds:
+    """Columns `value`, `bound_low`, `bound_high` and, if known, `bound_se` as bounds."""
+    nothing = np.full(frame.height, np.nan)
+    error = to_array(frame["bound_se"]) if "bound_se" in frame.columns else nothing
+    value, low, high = (to_array(frame[name]) for name in ("value", "bound_low", "bound_high"))
+    return Bounds(value, low, high, nothing, error)
+
+
+def family_names(frame: pl.DataFrame, test: str | pl.Expr, apart: Sequence[str], within: Sequence[str]) -> pl.Series:
+    """Name each row's family: what is tested, of which levels of `apart`, and within which of `within`.
+
+    Examples
+    --------
+    >>> rows = pl.DataFrame({"paradigm": ["perception"], "question": ["struggle"], "dimension": ["age"]})
+    >>> family_names(rows, "identities", ["paradigm", "question"], ["dimension"]).to_list()
+    ['identities, perception, struggle (age)']
+    """
+    columns, inside = ([pl.col(name) for name in names if name in frame.columns] for names in (apart, within))
+    tested = [pl.lit(test) if isinstance(test, str) else test, *columns]
+    texts = (pl.concat_str(names, separator=", ", ignore_nulls=True) for names in (tested, inside))
+    return frame.select(pl.format("{} ({})", *texts).alias("family"))["family"]
+
+
+def row_labels(names: Sequence[str], rows: Sequence[tuple[Level, ...]]) -> dict[str, list[Level]]:
+    """Label rows as columns.
+
+    Examples
+    --------
+    >>> row_labels(("dimension", "group"), [("race", "asian"), ("race", None)])
+    {'dimension': ['race', 'race'], 'group': ['asian', None]}
+    """
+    return {name: [row[at] for row in rows] for at, name in enumerate(names)}
+
+
+def frame_estimates(frame: pl.DataFrame, how: npt.NDArray[np.object_] | None = None) -> Estimates:
+    """Read a frame's columns as estimates, with its own `method` unless another is given; null is NaN.
+
+    `frame`: `value`, `n`, `clusters` and, if known, `low`, `high`, `se`, `p`, `p_paper`, `p_least`, `floor` and
+    `floor_high`, and `bound_low`, `bound_high` and `bound_se`.
+    """
+    names = ("value", "low", "high", "se", "p", "p_paper", "p_least", "floor", "floor_high")
+    columns: dict[str, Any] = {name: to_array(frame[name]) for name in names if name in frame.columns}
+    none = np.full(frame.height, np.nan)
+    n, clusters = (np.rint(np.nan_to_num(to_array(frame[c]))).astype(np.int64) for c in ("n", "clusters"))
+    if "floor" in columns:
+        columns["floor"] = Floor(columns["floor"], columns.pop("floor_high"), columns["p"])
+    if "bound_low" in frame.columns:
+        columns["bounds"] = bounds_of(frame)
+    method = np.array(frame["method"].to_list(), object) if how is None else how.astype(object)
+    return Estimates(**{"low": none, "high": none, **columns}, n=n, clusters=clusters, method=method)
+
+
+def level_ranks(column: pl.Series) -> npt.NDArray[np.int64]:
+    """A column's levels as numbers from 0, in their order.
+
+    Examples
+    --------
+    >>> level_ranks(pl.Series(["b", "a", "b"])).tolist()
+    [1, 0, 1]
+    """
+    return column.rank("dense").cast(pl.Int64).to_numpy() - 1

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.cluster_bootstrap import Array, CellStatistic, cell_means, floor_from, only_values
 from facevalue.measures.uncertainty import Floor, no_floor
 
 Codes = npt.NDArray[np.int64]
@@ -23,7 +22,7 @@ _MANY = 100  # faces from which numbers are drawn for scenarios in place of face
 _QUANTILES = 1024  # of chi-squared, from which factors of the errors are drawn
 
 
-def variation_strength(groups: int, scenarios: int, *, mean: bool) -> cluster_bootstrap.Statistic:
+def variation_strength(groups: int, scenarios: int, *, mean: bool) -> CellStatistic:
     """VS as a statistic of cell totals.
 
     `groups` and `scenarios`: cells are groups x scenarios, groups outermost. `mean`: average over scenarios (the
@@ -36,7 +35,7 @@ def variation_strength(groups: int, scenarios: int, *, mean: bool) -> cluster_bo
     """
 
     def statistic(sums: Array, counts: Array) -> Array:
-        phi = cluster_bootstrap.ratio(sums, counts).reshape(*sums.shape[:-1], groups, scenarios)
+        phi = cell_means(sums, counts).reshape(*sums.shape[:-1], groups, scenarios)
         seen = np.isfinite(phi)
         k = seen.sum(axis=-2)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -67,7 +66,7 @@ class Spreads:
     """Smallest p that each could have had."""
 
 
-def spreads(
+def group_spreads(
     face_phi: Array, group: Codes, groups: int, seed: int, resamples: int = 1000, most_draws: int = 40_000
 ) -> Spreads:
     """Spread between groups in each scenario and their mean (VS), beside what groups that don't differ would show.
@@ -110,7 +109,7 @@ def spreads(
     observed = _deviations(scores, groups_of[None], groups)
     value = _with_mean(_spread(observed))[0]
     none = np.full(value.shape, np.nan)
-    if cluster_bootstrap.only_values():
+    if only_values():
         return Spreads(value, none, none, no_floor(value.size), none)
     kinds = _DealtLabels(scores, groups_of, groups), _OwnErrors(scores, groups_of, groups)
     floors, lows, highs = zip(
@@ -160,7 +159,7 @@ class _OwnErrors:
         member = (group == np.arange(groups)[:, None]).astype(np.float64)
         n = member @ seen
         self._observed = _deviations(scores, group[None], groups)
-        residuals = np.where(seen, scores - cluster_bootstrap.ratio(member @ np.nan_to_num(scores), n)[group], 0.0)
+        residuals = np.where(seen, scores - cell_means(member @ np.nan_to_num(scores), n)[group], 0.0)
         squares, free = member @ residuals**2, np.maximum(n - 1, 0).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             own_scale = np.where(n > 1, 1 / np.sqrt(n * (n - 1)), 0.0)
@@ -214,11 +213,11 @@ def _floor_and_interval(
     resamples: int,
     most_draws: int,
 ) -> tuple[Floor, Array, Array]:
-    """Floor and interval of spreads and their mean beside one kind of noise; parameters as in `spreads`."""
+    """Floor and interval of spreads and their mean beside one kind of noise; parameters as in `group_spreads`."""
     sizes = _spread(observed)
     noise_draws, added = noise.with_differences(rng, resamples)
     null_spreads = _with_mean(_spread(noise_draws))
-    floor = cluster_bootstrap.floor_from(null_spreads, value)
+    floor = floor_from(null_spreads, value)
     p = floor.p.copy()
     rare = np.flatnonzero(p * (1 + resamples) <= 10)
     if rare.size:
@@ -275,7 +274,7 @@ def _deviations(scores: Array, labels: Codes, groups: int) -> Array:
     has_score = np.isfinite(scores)
     alike = (has_score == has_score[:, :1]).all()  # all scenarios have the same clusters, so that they are counted once
     sums, counts = one_hot @ np.nan_to_num(scores), one_hot @ has_score[:, : 1 if alike else None].astype(np.float64)
-    return _centred(cluster_bootstrap.ratio(sums, counts).reshape(len(labels), groups, -1))
+    return _centred(cell_means(sums, counts).reshape(len(labels), groups, -1))
 
 
 def _centred(means: Array) -> Array:
@@ -349,7 +348,7 @@ def with_squares(face_phi: Array, group: Codes, groups: int) -> tuple[Array, Arr
     return np.concatenate(sums, axis=1), np.concatenate([counts, counts], axis=1)
 
 
-def corrected_strength(groups: int, scenarios: int) -> cluster_bootstrap.Statistic:
+def corrected_strength(groups: int, scenarios: int) -> CellStatistic:
     """VS without the spread that the sampling of faces adds by itself.
 
     Equation

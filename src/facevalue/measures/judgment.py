@@ -1,31 +1,167 @@
-"""Judgment of estimates: families, detectable effects, margins, verdicts."""
+"""Judgment of estimates, and intervals at the level of the page.
+
+Intervals at the level at which a page judges each row: a verdict can be read off them.
+
+A 95% interval speaks of one row as if it were alone. A page tests many, so that a row may lie clear of zero and yet be
+no finding. The page's interval is wider by as much as its correction asks for: it leaves out what the test is against
+(zero) exactly where a difference is found.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
+import scipy
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import unsigned
-from facevalue.measures.any_time import any_time_p, at_any_time, single_look_level
-from facevalue.measures.audit_level import FAMILY
-from facevalue.measures.base import Measure, rows_of, value_by_measure
-from facevalue.measures.cluster_bootstrap import LEVEL
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
+from facevalue.measures.definitions import Measure, rows_of, value_by_measure
+from facevalue.measures.distances import detectable_distance, distance_equivalence_p
 from facevalue.measures.estimates import fact_of_rows
-from facevalue.measures.interval_method import NOT_MEASURABLE, split_method
-from facevalue.measures.intervention_effects import degrees_of_freedom
-from facevalue.measures.judge_caveats import with_judge_caveats
-from facevalue.measures.multiple_testing import ALPHA, apply
-from facevalue.measures.page_error import leads_page, page_levels
-from facevalue.measures.page_interval import page_interval, row_levels
+from facevalue.measures.families import ALPHA, Preregistration, apply_families
+from facevalue.measures.family_tests import (
+    any_time_p,
+    at_any_time,
+    check_margins,
+    largest_of,
+    limits_of,
+    single_look_level,
+    within_reach,
+    worst_tests,
+)
+from facevalue.measures.instrument import sightless, without_equivalence
+from facevalue.measures.intervals import ALIKE_SHIFTS, NOT_MEASURABLE, split_method
+from facevalue.measures.judges import with_judge_caveats
+from facevalue.measures.multitest import AUDIT_FAMILY, adjust_p, leads_page, p_thresholds, page_levels
+from facevalue.measures.paired_changes import degrees_of_freedom
+from facevalue.measures.pairs import to_array
 from facevalue.measures.power import minimum_detectable
-from facevalue.measures.preregistration import Preregistration
-from facevalue.measures.selection import to_array
-from facevalue.measures.sight import sightless, without_equivalence
-from facevalue.measures.unseen import SAME
-from facevalue.measures.value_limits import check_margins, largest_of, limits_of, within_reach
-from facevalue.measures.verdicts import NO_SPREAD, Verdict, tost, trusted_error, unseen, verdicts
-from facevalue.measures.worst_case import worst_tests
+from facevalue.measures.verdicts import NO_SPREAD, Verdict, reach_verdicts, tost_p, trusted_error, unseen_p
+
+_LEAST = 1e-300  # p-values that are smaller count as this one
+
+
+def row_levels(
+    p: Array,
+    q: Array,
+    is_finding: npt.NDArray[np.bool_],
+    family: npt.NDArray[np.int64],
+    methods: Sequence[str],
+    alpha: Array,
+) -> Array:
+    """Level of each test once it is corrected for all others: p lies below it exactly where a difference is found.
+
+    Parameters
+    ----------
+    p, q:
+        P-values, and adjusted within their families.
+    is_finding:
+        Which are findings.
+    family, methods:
+        Family of each test, numbered from 0, -1 for none; and the method of each family.
+    alpha:
+        Level of each test's family (`multitest`).
+
+    Equation
+    --------
+    `multitest.p_thresholds` of the family. Where q is larger than the method's own (max-T beside it), with alpha times
+    the smallest of their ratios; where another test of the family decides (max-T) or the noise floor does, the level
+    nearest to it that goes with the finding: alpha p / q where there is one, p where there is none.
+
+    Examples
+    --------
+    >>> p = np.array([0.001, 0.02, 0.7])
+    >>> q = np.array([0.003, 0.03, 0.7])
+    >>> row_levels(p, q, q < 0.05, np.zeros(3, dtype=int), ["bh"], np.full(3, 0.05)).round(4).tolist()
+    [0.0333, 0.0333, 0.05]
+    """
+    out = np.full(p.shape, np.nan)
+    tested = np.flatnonzero(np.isfinite(p) & np.isfinite(q) & (family >= 0))
+    order = tested[np.argsort(family[tested], kind="stable")]
+    for rows in np.split(order, np.flatnonzero(np.diff(family[order])) + 1):
+        if not rows.size:
+            continue
+        method = methods[family[rows[0]]]
+        adjusted = adjust_p(p[rows], method)
+        larger = (q[rows] > adjusted) & (q[rows] < 1)
+        share = np.min(adjusted[larger] / q[rows][larger], initial=1.0)
+        for level in np.unique(alpha[rows]):
+            at = rows[alpha[rows] == level]
+            out[at] = p_thresholds(p[rows], method, level * share)[alpha[rows] == level]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        out = np.where(is_finding & ~(p < out), np.minimum(alpha * p / q, 1.0), out)
+    return np.where(~is_finding & (p < out), p, out)
+
+
+def page_interval(
+    value: Array,
+    interval: tuple[Array, Array],
+    p: Array,
+    df: Array,
+    levels: tuple[Array, Array],
+    limits: tuple[Array, Array],
+    null: Array,
+) -> tuple[Array, Array]:
+    """Interval of each row at the level of its test.
+
+    Parameters
+    ----------
+    value, interval, p:
+        Of each row.
+    df:
+        Degrees of freedom of its test; NaN for a normal one.
+    levels:
+        Of errors: that of the row's interval (.05), and that of the page's test (`row_levels`).
+    limits:
+        Smallest and largest possible value.
+    null:
+        What is tested against.
+
+    Returns
+    -------
+    low, high; NaN where there is no interval, or no test.
+
+    Equation
+    --------
+    With c(a) = t(1 - a/2; df), the interval's side towards the null is as long as a line through what is known of it: 0
+    at c = 0, its length at the interval's own level, and |value - null| at c(p), where it just touches the null; beyond
+    the last point in proportion to c. The other side is longer in the same proportion as the first. For t this is t's
+    interval at the page's level; for any other test it touches the null at p, so that it cannot contradict it.
+
+    Examples
+    --------
+    >>> one = [np.array([x]) for x in (0.3, 0.1, 0.5, 0.004, np.nan, 0.05, 0.001, -1.0, 1.0, 0.0)]
+    >>> low, high = page_interval(one[0], (one[1], one[2]), one[3], one[4], (one[5], one[6]), (one[7], one[8]), one[9])
+    >>> low.round(3).item(), high.round(3).item()
+    (-0.043, 0.643)
+    """
+
+    def critical(level: Array) -> Array:
+        tail = np.maximum(level, _LEAST) / 2
+        return np.where(
+            np.isfinite(df) & (df > 0), -scipy.special.stdtrit(np.maximum(df, 1), tail), -scipy.special.ndtri(tail)
+        )
+
+    low, high = interval
+    above = value >= null
+    near, far = np.where(above, value - low, high - value), np.where(above, high - value, value - low)
+    row, test, page = critical(levels[0]), critical(p), critical(levels[1])
+    distance = np.abs(value - null)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        agree = (test > row) == (distance > near)
+        first_c, last_c = np.minimum(row, test), np.maximum(row, test)
+        first, last = np.minimum(near, distance), np.maximum(near, distance)
+        middle = first + (last - first) * np.where(last_c > first_c, (page - first_c) / (last_c - first_c), 0.0)
+        line = np.where(page > last_c, last * page / last_c, np.where(page > first_c, middle, first * page / first_c))
+        reach = np.where(agree, line, distance * page / test)
+        wider = np.where(near > 0, reach / near, page / row)
+        ends = np.where(above, -reach, -far * wider), np.where(above, far * wider, reach)
+    measurable = np.isfinite(low) & np.isfinite(high) & np.isfinite(reach)
+    return (
+        np.where(measurable, np.maximum(value + ends[0], limits[0]), np.nan),
+        np.where(measurable, np.minimum(value + ends[1], limits[1]), np.nan),
+    )
 
 
 def judge(
@@ -56,7 +192,7 @@ def judge(
         effects are then those that hold at all looks together (`any_time`).
     shares:
         Families that are judged together with those of other tables, each with its share of alpha
-        (`audit_level.audit_families`); no others are judged. The table has been judged as a page. None for a page.
+        (`multitest.audit_families`); no others are judged. The table has been judged as a page. None for a page.
 
     Raises
     ------
@@ -69,17 +205,17 @@ def judge(
     Notes
     -----
     The minimum detectable effect is null where any at all could have been missed: if not even the largest possible
-    value (`value_limits.largest_of`) would be detected, or if there is no standard error that says anything
+    value (`family_tests.largest_of`) would be detected, or if there is no standard error that says anything
     (`verdicts.trusted_error`): none, one of zero, one of a single unit. It is null, too, where the smallest p that the
     test can give (`p_least`) lies above its level. Those of squared distances follow from their floors (`unsigned`).
 
     Shifts of one and the same cluster are equivalent only if few clusters that move far can't make up the margin either
-    (`verdicts.unseen`).
+    (`verdicts.unseen_p`).
 
-    All families of one model (and intervention) are held to alpha together: see `page_error`. So are the worst cases of
-    what is found (`worst_case`): a difference is found unless the missing answers say otherwise, if the page would not
-    find it with all missing answers gone against each difference. What rests on a judge of texts is found unless the
-    judge sorts them by their group, where its measured errors could explain it (`with_judge_caveats`).
+    All families of one model (and intervention) are held to alpha together: see `multitest`. So are the worst cases of
+    what is found (`family_tests`): a difference is found unless the missing answers say otherwise, if the page would
+    not find it with all missing answers gone against each difference. What rests on a judge of texts is found unless
+    the judge sorts them by their group, where its measured errors could explain it (`with_judge_caveats`).
     """
     by_key = {m.key: m for m in measures}
     chosen = dict(margins or {})
@@ -96,7 +232,7 @@ def judge(
     if any_time and shares is None:
         out = at_any_time(out, df, measures)
     if declared is not None:
-        out, single = (apply(declared.families, table) for table in (out, single))
+        out, single = (apply_families(declared.families, table) for table in (out, single))
     declared_margins = within_reach(declared.margins, measures) if declared is not None else {}
     limits = value_by_measure({**chosen, **declared_margins})
     out = out.with_columns(
@@ -123,12 +259,12 @@ def judge(
         level = single_look_level(level, df, column["clusters"])
     effect = minimum_detectable(column["se"], np.where(compared & (df > 0), df, np.nan), level)
     floor = column["floor"], column["floor_high"]
-    effect = np.where(squared, unsigned.detectable(*floor, level), effect)
+    effect = np.where(squared, detectable_distance(*floor, level), effect)
     unreachable = column["p_least"] > level  # not even the clearest effect would be found
     largest = largest_of(out, measures)
     effect = np.where((effect < largest) & ~unreachable, effect, np.nan)
     equivalence = _equivalence(column, df, squared, np.where(paired, largest, np.inf), any_time=any_time)
-    outcomes = verdicts(
+    outcomes = reach_verdicts(
         column["value"], column["low"], column["high"], column["q_page"], column["margin"], equivalence, alpha,
         column["floor_high"], unsigned=floored, n=column["n"], clusters=column["clusters"], family_q=column["q"],
         open_to_missing=open_to_missing, unreachable=unreachable,
@@ -144,7 +280,7 @@ def judge(
         ]
     ).with_columns(pl.lit(_stated(out["detail"])).fill_null(pl.col("why")).alias("why"))
     no_spread = (
-        pl.when(out["detail"].str.starts_with(split_method(SAME)[1]).fill_null(value=False))
+        pl.when(out["detail"].str.starts_with(split_method(ALIKE_SHIFTS)[1]).fill_null(value=False))
         .then(pl.col("why") + f" {NO_SPREAD}")
         .otherwise("why")
     )
@@ -188,11 +324,11 @@ def _equivalence(
     out = np.full(df.shape, np.nan)
     has = np.isfinite(margin) & (df > 0)
     if has.any():
-        out[has] = tost(value[has], se[has], df[has], margin[has])
-    out = np.where(squared, unsigned.equivalence(value, column["floor"], column["floor_high"], margin), out)
+        out[has] = tost_p(value[has], se[has], df[has], margin[has])
+    out = np.where(squared, distance_equivalence_p(value, column["floor"], column["floor_high"], margin), out)
     if any_time:
         out = any_time_p(np.minimum(2 * out, 1.0), df, column["clusters"])
-    far = unseen(value, se, column["clusters"], margin, largest)
+    far = unseen_p(value, se, column["clusters"], margin, largest)
     return np.maximum(out, np.where(np.isfinite(largest), far, 0.0))
 
 
@@ -217,12 +353,12 @@ def _with_page(
 ) -> tuple[pl.DataFrame, np.ndarray, np.ndarray]:
     """Add `q_page`; with it, the level of each row's family, alpha outside; and how many tests that has, at least 1."""
     tested = pl.col("p").is_not_null() & pl.col("q").is_not_null() & pl.col("family").is_not_null() & compared
-    tests = tested.sum().over(FAMILY)
-    rows = estimates.select(*FAMILY, "kind", "q", tested=tested, tests=tests)
+    tests = tested.sum().over(AUDIT_FAMILY)
+    rows = estimates.select(*AUDIT_FAMILY, "kind", "q", tested=tested, tests=tests)
     rows = rows.with_row_index("row")
     q_page, level, many = np.full(estimates.height, np.nan), alpha.copy(), np.ones(estimates.height)
     if shares is not None:
-        joined = rows.join(shares, on=FAMILY, how="left", nulls_equal=True, maintain_order="left")
+        joined = rows.join(shares, on=AUDIT_FAMILY, how="left", nulls_equal=True, maintain_order="left")
         share = to_array(joined["share"])
         judged = joined["tested"].to_numpy() & np.isfinite(share)
         q_page[judged] = np.minimum(to_array(rows["q"])[judged] / share[judged], 1.0)
@@ -253,7 +389,7 @@ def _page_intervals(
     methods = {family.name: family.method for family in declared.families} if declared is not None else {}
     value, low, high, p, q, q_page = (to_array(out[name]) for name in ("value", "low", "high", "p", "q", "q_page"))
     by_name = pl.col("family").is_in(list(methods))  # a declared family may hold several models
-    scope = (pl.when(~by_name).then(pl.col(name)) for name in FAMILY[:-1])
+    scope = (pl.when(~by_name).then(pl.col(name)) for name in AUDIT_FAMILY[:-1])
     rows = out.select(pl.struct(*scope, "family").rank("dense").alias("code") - 1, "family")
     code = rows["code"].cast(pl.Int64).to_numpy()
     family_names = dict(rows.unique().iter_rows())

@@ -1,8 +1,8 @@
 """Marked words: which words tell the texts about one group from those about the unmarked group.
 
 Log-odds with an informative Dirichlet prior (Monroe, Colaresi and Quinn 2008, "Fightin' Words", equations 16 to 22), as
-Cheng, Durmus and Jurafsky (2023, "Marked Personas", section 3) use it. `published` gives the lists as printed, with
-their fixed threshold. `strict` asks which of these words would come up if the labels meant nothing.
+Cheng, Durmus and Jurafsky (2023, "Marked Personas", section 3) use it. `published_words` gives the lists as printed,
+with their fixed threshold. `strict_words` asks which of these words would come up if the labels meant nothing.
 """
 
 from collections.abc import Collection, Sequence
@@ -17,9 +17,7 @@ import scipy
 from facevalue.annotations.counts import WordCounts
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.labels import Deals
-from facevalue.measures.resampled import FIRST as FIRST_SHUFFLES
-from facevalue.measures.resampled import by_shuffles
+from facevalue.measures.resampled import FIRST_SHUFFLES, Deals, by_shuffles
 
 THRESHOLD, FIRST = 1.96, 20
 """As published: z above the threshold, the first so many words."""
@@ -43,7 +41,7 @@ class LogOdds:
     z: Array
 
 
-def log_odds(marked: Array, unmarked: Array, prior: Array, sizes: tuple[Array, Array] | None = None) -> LogOdds:
+def word_log_odds(marked: Array, unmarked: Array, prior: Array, sizes: tuple[Array, Array] | None = None) -> LogOdds:
     """Log-odds ratios of words between two groups, with the prior's counts added to both.
 
     Parameters
@@ -63,7 +61,7 @@ def log_odds(marked: Array, unmarked: Array, prior: Array, sizes: tuple[Array, A
 
     Examples
     --------
-    >>> found = log_odds(np.array([30.0, 70.0]), np.array([10.0, 90.0]), np.array([40.0, 160.0]))
+    >>> found = word_log_odds(np.array([30.0, 70.0]), np.array([10.0, 90.0]), np.array([40.0, 160.0]))
     >>> found.delta.round(3).tolist(), found.z.round(3).tolist()
     ([0.42, -0.42], [2.267, -4.595])
     """
@@ -74,7 +72,7 @@ def log_odds(marked: Array, unmarked: Array, prior: Array, sizes: tuple[Array, A
     return LogOdds(delta, delta / np.sqrt(1 / x + 1 / y))
 
 
-def published(counts: WordCounts, groups: Labels, unmarked: str) -> pl.DataFrame:
+def published_words(counts: WordCounts, groups: Labels, unmarked: str) -> pl.DataFrame:
     """Marked words of each group as VisBias prints them (Table 1).
 
     Every group is set against the unmarked one; the prior is the whole corpus, labelled or not. The unmarked group's
@@ -95,14 +93,14 @@ def published(counts: WordCounts, groups: Labels, unmarked: str) -> pl.DataFrame
     Notes
     -----
     z is not corrected for the number of words, takes every token for an observation of its own, and its prior, being
-    as large as the corpus, pulls it towards zero: neither side of the threshold means what it says. See `strict`.
+    as large as the corpus, pulls it towards zero: neither side of the threshold means what it says. See `strict_words`.
     """
     others, sides = _sides(counts, groups, unmarked)
     prior = _total(counts.tokens)
     base = sides[unmarked]
     marked, opposite = [], []
     for group in others:
-        odds = log_odds(sides[group].tokens, base.tokens, prior)
+        odds = word_log_odds(sides[group].tokens, base.tokens, prior)
         marked.append(_listed(counts, odds, group, sides[group], unmarked, base))
         mirrored = LogOdds(-odds.delta, -odds.z)
         opposite.append(_listed(counts, mirrored, unmarked, base, group, sides[group]))
@@ -117,7 +115,7 @@ def published(counts: WordCounts, groups: Labels, unmarked: str) -> pl.DataFrame
     return pl.concat([*marked, _ranked(merged)])
 
 
-def strict(
+def strict_words(
     counts: WordCounts,
     groups: Labels,
     unmarked: str,
@@ -144,7 +142,7 @@ def strict(
         Labels move only between units of one stratum (an occupation). All units are one stratum by default.
     people:
         Who each unit is about; by default each is about somebody else. Labels move among people, or among the units of
-        one who is in both groups (`labels.Deals`).
+        one who is in both groups (`resampled.Deals`).
     masked:
         Words that are taken out of the corpus: those that name the groups.
     minimum_documents:
@@ -156,11 +154,11 @@ def strict(
     -------
     DataFrame
         Every word that was tested, for every group against the unmarked one, by p and then size of t. `word`; `group`,
-        the one in which it is more common, and `against`, the other; `z` and `log_odds` as in `published`, positive:
-        more in `group`; `t`, the log-odds in units of what labels dealt by chance give; counts as in `published`; `p`,
-        two-sided, that labels dealt by chance give such log-odds either way; `p_family`, that they do so for any word
-        of the comparison (max-T); `q`, adjusted over its words; `p_least`, the smallest p that would be found. They are
-        null for a word that cannot vary.
+        the one in which it is more common, and `against`, the other; `z` and `log_odds` as in `published_words`,
+        positive: more in `group`; `t`, the log-odds in units of what labels dealt by chance give; counts as in
+        `published_words`; `p`, two-sided, that labels dealt by chance give such log-odds either way; `p_family`, that
+        they do so for any word of the comparison (max-T); `q`, adjusted over its words; `p_least`, the smallest p that
+        would be found. They are null for a word that cannot vary.
 
     Raises
     ------
@@ -222,7 +220,7 @@ class _Null:
         marked = (self._words @ labels.T).T
         size = (labels @ self._sizes)[:, None]
         sizes = size + self._prior_size, self._sizes.sum() - size + self._prior_size
-        return log_odds(marked, self._total - marked, self._prior, sizes)
+        return word_log_odds(marked, self._total - marked, self._prior, sizes)
 
     def drawn(self, deals: Deals, rng: np.random.Generator, resamples: int) -> Array:
         """The words' log-odds under labels dealt out anew, shape (resamples, words)."""

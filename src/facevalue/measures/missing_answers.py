@@ -1,4 +1,6 @@
-"""Missing answers: whether the model declines some groups more often than others, on which prompt.
+"""Missing answers by group and prompt, and terms of their estimates.
+
+Missing answers: whether the model declines some groups more often than others, on which prompt.
 
 A refusal is an outcome, and so is a request that failed, whoever withheld the answer. Who gets none is a finding of its
 own, in every study by the same measures and the same test, which looks at each group with each prompt, so that no group
@@ -7,6 +9,7 @@ hides in the mean of all others or of all prompts.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -14,37 +17,127 @@ import polars as pl
 import scipy
 
 from facevalue.answers import NA
-from facevalue.measures import missing_terms
-from facevalue.measures.base import Measure
+from facevalue.measures.cells import MissingBy
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, only_values
+from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.labels import Deals
-from facevalue.measures.missing_by import MissingBy
-from facevalue.measures.resampled import FIRST, Shuffled, by_shuffles
-from facevalue.measures.shares import groups, level_codes, unit_shares
-from facevalue.measures.sum_table import PART, UnitTable
-from facevalue.measures.terms import Terms, record
+from facevalue.measures.estimators import PART_BY_HASH, UnitTable
+from facevalue.measures.intervals import IntervalKind, name_method
+from facevalue.measures.proportions import groups, level_codes, unit_shares
+from facevalue.measures.resampled import FIRST_SHUFFLES, Deals, Shuffled, by_shuffles
+from facevalue.measures.terms import MOST_BYTES, EstimateTerm, Terms, UnitSums, term_record
 from facevalue.measures.uncertainty import Estimates
 from facevalue.prompts.variants import PLAIN
 
-SHARE = Measure(
+_NOTHING = 1e-9  # of a reply
+_PARTS = 3
+"""Of a gap on a prompt: units in several groups; of units in one group alone, those of the group, and of the others."""
+
+
+def terms_of_shares(units: pl.DataFrame, by: Sequence[str], names: Mapping[int, str]) -> Terms:
+    """Terms of shares, in the order of their labels.
+
+    `units`: `by`, `unit`, `replies` and `missing`, a row each, in the order of `by` and `unit`. `names`: of units, by
+    their number.
+    """
+    cells = units.partition_by(by, maintain_order=True) if by else [units]
+    out = []
+    for cell in cells:
+        missing, replies = (cell[name].cast(pl.Float64).to_numpy()[:, None] for name in ("missing", "replies"))
+        out.append(EstimateTerm(UnitSums(missing, replies, names=_called(cell["unit"], names)), 0))
+    return tuple(out)
+
+
+def terms_of_gaps(
+    cells: pl.DataFrame, groups: Sequence[str], prompts: Sequence[str | None], names: Mapping[int, str]
+) -> Terms | None:
+    """Terms of gaps, of each group by prompt; None where nobody asked.
+
+    `cells`: `unit`, `group`, `prompt`, `replies`, `missing`, `block` (0 for units in one group alone) and `excess` and
+    `total` as `_Excess.of` has them. `prompts`: with null last where it stands for all together, those of `cells` that
+    lack nothing among them. `names`: as above.
+
+    Equation
+    --------
+    (Σ_b T_gb + Σ_p w_p (m_gp / A_gp - m_op / A_op)) / (Σ_b w_gb + Σ_p w_p), w_p = A_gp A_op / (A_gp + A_op): over units
+    b in several groups, with their excess T and weight w, and, on each prompt p, the replies A and missing answers m of
+    the units in this group alone, and in one of the others alone.
+    """
+    record = term_record()
+    if record is None:
+        return None
+    single_prompts = prompts[:-1] if len(prompts) > 1 else prompts
+    units = cells["unit"].unique(maintain_order=True)
+    shape = (units.len(), len(single_prompts) + 1, _PARTS)
+    if 16 * int(np.prod(shape)) * len(groups) > MOST_BYTES - record.bytes:
+        record.is_full = True
+        return None
+    unit, prompt = (
+        cells[name].replace_strict(levels, range(len(levels)), default=len(levels), return_dtype=pl.Int64).to_numpy()
+        for name, levels in (("unit", units), ("prompt", single_prompts))
+    )
+    missing, replies, excess, of_group, total = (
+        cells[name].cast(pl.Float64).to_numpy() for name in ("missing", "replies", "excess", "group_replies", "total")
+    )
+    weight, is_crossed = of_group * (total - of_group) / total, (cells["block"] > 0).to_numpy()
+    statistic = partial(_gap, prompts=len(single_prompts) + 1, has_total=len(prompts) > 1)
+    called, out = _called(units, names), []
+    for group in groups:
+        is_own = (cells["group"] == group).to_numpy()
+        parts = (
+            (is_crossed & is_own, excess, weight),
+            (~is_crossed & is_own, missing, replies),
+            (~is_crossed & ~is_own, missing, replies),
+        )
+        sums, counts = np.zeros(shape), np.zeros(shape)
+        for part, (rows, of_sums, of_counts) in enumerate(parts):
+            np.add.at(sums, (unit[rows], prompt[rows], part), of_sums[rows])
+            np.add.at(counts, (unit[rows], prompt[rows], part), of_counts[rows])
+        flat = units.len(), -1
+        of = UnitSums(sums.reshape(flat), counts.reshape(flat), statistic, names=called)
+        out += [EstimateTerm(of, column) for column in range(len(prompts))]
+    return tuple(out)
+
+
+def _gap(sums: Array, counts: Array, prompts: int, has_total: bool) -> Array:
+    """Gaps of a group on each prompt and, if there are several, on all together; of totals of the parts of each.
+
+    The last prompt stands for all that lack nothing.
+    """
+    s, n = (x.reshape(*x.shape[:-1], prompts, _PARTS) for x in (sums, counts))
+    own, others = n[..., 1], n[..., 2]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        alone = np.where((own > _NOTHING) & (others > _NOTHING), own * others / (own + others), 0.0)
+        excess = s[..., 0] + np.where(alone > 0, alone * (s[..., 1] / own - s[..., 2] / others), 0.0)
+        weight = n[..., 0] + alone
+        total = (x.sum(axis=-1, keepdims=True)[..., : int(has_total)] for x in (excess, weight))
+        excess, weight = (
+            np.concatenate([x[..., :-1], y], axis=-1) for x, y in zip((excess, weight), total, strict=True)
+        )
+        return np.where(weight > _NOTHING, excess / weight, np.nan)
+
+
+def _called(units: pl.Series, names: Mapping[int, str]) -> list[str]:
+    return [names[unit].replace("\x1f", ", ") for unit in units.to_list()] if names else []
+
+
+MISSING_SHARE = Measure(
     "missing_share", "Share of questions without a valid answer",
     "Σ missing / Σ asked; missing is 1 - mass, and 1 for each refusal and each request that failed; for the reason "
     "'refused' refusals alone, for 'error' requests that failed",
     "share", "unit sampled", "FaceValue", limits=(0.0, 1.0),
 )  # fmt: skip
-GAP = Measure(
+MISSING_GAP = Measure(
     "missing_gap", "Share of questions without a valid answer, from that of all other groups",
     "Σ_b w_b (m_gb - m_ob) / Σ_b w_b, w_b = A_gb A_ob / (A_gb + A_ob): the share missing of a group's answers less "
     "that of all other groups, on the same prompt, within the same units where these are in several groups",
     "share", "unit sampled", "FaceValue; weights of Mantel and Haenszel 1959", comparison=True, limits=(-1.0, 1.0),
 )  # fmt: skip
-MEASURES = (SHARE, GAP)
-PUBLISHED = ("na_rate", "refusal_rate")
+MISSING_MEASURES = (MISSING_SHARE, MISSING_GAP)
+PUBLISHED_RATES = ("na_rate", "refusal_rate")
 """Keys under which studies have the rates of their protocols, each by its own definition and in its own unit."""
-FAMILY = "missing answers"
-LABELS = ("dimension", "group", "prompt", "reason")
+MISSING_FAMILY = "missing answers"
+MISSING_LABELS = ("dimension", "group", "prompt", "reason")
 """What estimates are broken down by: what groups differ in, which group, which prompt, and why there is no answer."""
 _KEYS = ("intervention", "dimension", "group", "prompt")
 _SUMS = ("replies", "missing", "refused", "failed")
@@ -52,7 +145,6 @@ _Reasons = Sequence[tuple[str | None, str]]
 _REASONS = ((None, "missing"), (NA.REFUSED.value, "refused"), (NA.ERROR.value, "failed"))
 """Reasons that are told apart, and the sums of them: all; declined by signal or in words; no reply came."""
 _SEED = 20260
-_NOTHING = 1e-9  # of a reply
 _FEWEST = 10  # missing answers for one reason from which on it is tested by itself
 _MOST = 5000  # shuffles
 _WORK = 5e8  # multiplications of all shuffles: some seconds
@@ -91,7 +183,7 @@ class MissingAnswers:
             ),
             unit.alias("(unit)"),
         )
-        if record() is not None:
+        if term_record() is not None:
             called = unit.cast(pl.String).str.replace(r"^[^\x1f]*\x1f", "")  # without the name of the column
             self._call(unit.hash(), "stimulus " + called if unit.dtype.is_numeric() else called)
         nobody = pl.lit(None, pl.String)
@@ -108,7 +200,7 @@ class MissingAnswers:
             cells = rows[first].select(**labels, unit=code, name=whose, **sums)
             cells = cells if group is nobody else cells.drop_nulls("group")
             self._cells.add(cells)
-            if record() is not None and group is not nobody:
+            if term_record() is not None and group is not nobody:
                 self._call(cells["unit"], cells["name"])
 
     def _call(self, codes: pl.Series, names: pl.Series) -> None:
@@ -121,7 +213,7 @@ class MissingAnswers:
         tables = []
         interventions = cells["intervention"].unique(maintain_order=True).to_list() if cells.height else [PLAIN]
         for name in interventions:
-            table = EstimateTable(study, model, LABELS, None if name == PLAIN else name)
+            table = EstimateTable(study, model, MISSING_LABELS, None if name == PLAIN else name)
             of_intervention = cells.filter(pl.col("intervention") == name) if cells.height else cells
             if of_intervention.height:
                 _add_estimates(table, of_intervention, self._cells.one_of > 1, self._names)
@@ -170,7 +262,7 @@ def _apart(of_reason: pl.DataFrame) -> bool:
 def _add_shares(
     table: EstimateTable, cells: pl.DataFrame, by: list[str], reasons: _Reasons, names: Mapping[int, str]
 ) -> None:
-    """Shares over units (`shares.unit_shares`)."""
+    """Shares over units (`proportions.unit_shares`)."""
     if not cells.height:
         return
     cell, first = groups(np.zeros(cells.height, np.int64), *(level_codes(cells[name]) for name in by))
@@ -180,11 +272,11 @@ def _add_shares(
     for reason, column in reasons:
         missing = np.bincount(row, cells[column]).astype(np.float64)
         shares = unit_shares(cell, first.size, np.arange(cell.size), replies, missing)
-        if record() is not None:
+        if term_record() is not None:
             sums = {"replies": pl.Series(replies), "missing": pl.Series(missing)}
             units = cells[of_unit].select(*by, "unit").with_columns(**sums)
-            shares = replace(shares, terms=missing_terms.of_shares(units, by, names))
-        table.add(SHARE, {**labels, "reason": [reason] * first.size}, shares)
+            shares = replace(shares, terms=terms_of_shares(units, by, names))
+        table.add(MISSING_SHARE, {**labels, "reason": [reason] * first.size}, shares)
 
 
 @dataclass(frozen=True)
@@ -347,14 +439,14 @@ def _add_gaps(table: EstimateTable, compared: Sequence[_Excess], partly: bool, n
         np.concatenate([e.observed() for e in compared]),
         lambda shuffles: np.concatenate([e.dealt(shuffles, rng) for e in compared], axis=1),
         signed=True,
-        most=FIRST if only_values() else int(np.clip(_WORK / max(work, 1), FIRST, _MOST)),
+        most=FIRST_SHUFFLES if only_values() else int(np.clip(_WORK / max(work, 1), FIRST_SHUFFLES, _MOST)),
         labelings=max(e.deals.distinct for e in compared),
     )
     start = 0
     for e in compared:
         rows_of_one = slice(start, start + e.size)
         start += e.size
-        terms = missing_terms.of_gaps(e.cells, e.groups, e.prompts, names)
+        terms = terms_of_gaps(e.cells, e.groups, e.prompts, names)
         _add_gap(table, e, tested, rows_of_one, partly, terms)
 
 
@@ -400,15 +492,15 @@ def _add_gap(
         np.where(significant & (value > 0), value - near, low),
         np.where(significant & (value < 0), value + near, high),
     )
-    method = (_WITHIN if excess.crossed else _BETWEEN) + (f", {PART}" if partly else "")
+    method = (_WITHIN if excess.crossed else _BETWEEN) + (f", {PART_BY_HASH}" if partly else "")
     estimates = Estimates(
         value, low, high, np.tile(excess.replies, len(excess.groups)), np.full(weight.size, excess.units),
         np.full(weight.size, method, dtype=object), se, terms=terms,
     )  # fmt: skip
     table.add(
-        GAP,
+        MISSING_GAP,
         labels,
         replace(estimates, p=p, q=tested.q[rows], p_least=tested.p_least[rows]),
-        family=FAMILY,
+        family=MISSING_FAMILY,
         keep=weight > 0,
     )

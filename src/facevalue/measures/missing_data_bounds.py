@@ -6,7 +6,7 @@ shift keeps its sign between its bounds, no story about the missing answers can 
 
 Where answers were withheld at one pole alone, an end of the bounds is the truth, and what was computed is the
 truth plus the sampling error of that end (Imbens and Manski 2004, "Confidence intervals for partially identified
-parameters"). So bounds carry their standard error, and `worst_case` judges by it.
+parameters"). So bounds carry their standard error, and `family_tests` judges by it.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures.cluster_bootstrap import Array, ratio
+from facevalue.measures.cluster_bootstrap import Array, cell_means
 from facevalue.measures.uncertainty import Bounds
 
 _SLACK = 1e-9
@@ -92,7 +92,7 @@ def size_bounds(bounds: Bounds) -> Bounds:
     )
 
 
-def averaged(bounds: Bounds) -> Bounds:
+def average_bounds(bounds: Bounds) -> Bounds:
     """Bounds of the mean over cells, each of which may be at its own end; cells without any are left out."""
 
     def mean(values: Array) -> Array:
@@ -102,7 +102,7 @@ def averaged(bounds: Bounds) -> Bounds:
     return Bounds(*(mean(x) for x in (bounds.value, bounds.low, bounds.high, bounds.missing, bounds.se)))
 
 
-def filled(replies: Replies, pole: float) -> Array:
+def fill_missing(replies: Replies, pole: float) -> Array:
     """Sums had all missing answers gone to one pole, shape (clusters, cells); divide by `asked`.
 
     `pole`: value of each missing answer, for a preference 0 or 1.
@@ -110,7 +110,7 @@ def filled(replies: Replies, pole: float) -> Array:
     Examples
     --------
     >>> replies = Replies(np.array([[3.0]]), np.array([[4.0]]), np.array([[10.0]]))
-    >>> filled(replies, 0.0).item(), filled(replies, 1.0).item()
+    >>> fill_missing(replies, 0.0).item(), fill_missing(replies, 1.0).item()
     (3.0, 9.0)
     """
     return replies.sums + pole * np.maximum(replies.asked - replies.valid, 0.0)
@@ -328,12 +328,12 @@ def _contrast(
         w = np.ones_like(replies.asked) if weight is None else weight[place]
         asked, valid = w * replies.asked, w * replies.valid
         total = asked.sum(axis=0)
-        value += factor * ratio((w * replies.sums).sum(axis=0), valid.sum(axis=0))
-        missing += abs(factor) * ratio(total - np.minimum(valid.sum(axis=0), total), total)
+        value += factor * cell_means((w * replies.sums).sum(axis=0), valid.sum(axis=0))
+        missing += abs(factor) * cell_means(total - np.minimum(valid.sum(axis=0), total), total)
         counted |= asked > 0
         for end, pole in enumerate(poles if factor >= 0 else poles[::-1]):
-            full = w * filled(replies, pole)
-            mean = ratio(full.sum(axis=0), total)
+            full = w * fill_missing(replies, pole)
+            mean = cell_means(full.sum(axis=0), total)
             ends[end] += factor * mean
             with np.errstate(invalid="ignore", divide="ignore"):
                 apart[end] += factor * np.where(asked > 0, (full - mean * asked) / total, 0.0)

@@ -1,16 +1,36 @@
-"""Differences of selection frequencies: PairComp and polarity (VIGNETTE, section 5)."""
+"""Comparisons of who is chosen in pairs: PairComp, polarity, log-odds of activities, and negated questions.
 
-from collections.abc import Callable, Sequence
+Pairs of people of whom one is asked about twice: by a question, and by its negation.
+
+VisBias (section 2.1, II) asks each question once as it is, once with the images swapped and the wording turned round,
+which makes it the negation of the first. So a model that ranks the two people answers them *differently*. One that sees
+no difference says no to both, and equal yes contradicts itself. The published rate (Table 6) is that of differing
+answers; the other two are ours.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures import selection
 from facevalue.measures.cluster_bootstrap import Array, only_values
-from facevalue.measures.fisher import fisher_exact
-from facevalue.measures.proportions import Portion, difference
-from facevalue.measures.selection import UNIT, to_array
-from facevalue.measures.shares import FEWEST
+from facevalue.measures.estimates import Level
+from facevalue.measures.estimators import CellEstimates, Sums, cells_of, share_over_pairs
+from facevalue.measures.intervals import IntervalKind, name_method
+from facevalue.measures.pairs import CELL_NUMBER, UNIT_COLUMNS, add_sums, number_cells, p_least, to_array
+from facevalue.measures.proportions import (
+    FEWEST_UNITS,
+    TOO_FEW_UNITS,
+    Portion,
+    Shares,
+    difference_of_shares,
+    effective_size,
+    fisher_exact,
+    t_limits,
+)
+from facevalue.measures.uncertainty import Bounds
 
 _NOTHING = 1e-9
 
@@ -22,10 +42,10 @@ def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
     ----------
     units:
         Sums (n, s) by the columns of `by`, `identity`, `other_identity` and the identity's own pictures
-        (`selection.UNIT`).
+        (`pairs.UNIT_COLUMNS`).
     excess:
         Of identities (`by`, `identity`) whose pictures stand beside several of another one: what they add to the
-        variance of the other's share (`selection.excess`).
+        variance of the other's share (`pairs.excess_variance`).
 
     Returns
     -------
@@ -37,8 +57,8 @@ def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
     Equation
     --------
     S(i1 | i2) - S(i1 | not i2) (section 5), both pooled over activities. The same pictures of i1 are on both sides: the
-    interval is t over them (`proportions.difference`), with the covariance of what each picture adds to either share,
-    (s_u - R n_u) / n. Published beside it: Fisher's exact test on
+    interval is t over them (`proportions.difference_of_shares`), with the covariance of what each picture adds to
+    either share, (s_u - R n_u) / n. Published beside it: Fisher's exact test on
     [[chosen, not chosen] beside i2, [chosen, not chosen] beside the rest].
 
     Examples
@@ -69,7 +89,9 @@ def _compared(
 
     `counts`: `by`, `n`, `clusters` and `four`: how much chose, and of how much, on either side, for Fisher's test.
     """
-    numbers = dict(zip(("value", "se", "low", "high", "p"), difference(first, second, covariance), strict=True))
+    numbers = dict(
+        zip(("value", "se", "low", "high", "p"), difference_of_shares(first, second, covariance), strict=True)
+    )
     s1, n1, s2, n2 = (to_array(counts[name]) for name in four)
     published = fisher_exact(*(np.maximum(x, 0.0) for x in (s1, n1 - s1, s2, n2 - s2)))
     numbers["p_paper"] = np.where(np.isfinite(numbers["value"]), published, np.nan)
@@ -116,9 +138,9 @@ def _beside(
 ) -> tuple[pl.DataFrame, Portion, Portion, Array]:
     """Counts of each couple, its share, that of the same identity beside all others, and their covariance."""
     key, couple = [*by, "identity"], [*by, "identity", "other_identity"]
-    answered = selection.add(units.filter(pl.col("n") > _NOTHING), [*couple, *UNIT], ("n", "s"))
-    (labels, cell), (pictures, picture) = (selection.numbered(answered, names) for names in (couple, [*key, *UNIT]))
-    (keys, owner), n_u, s_u = selection.numbered(labels, key), to_array(answered["n"]), to_array(answered["s"])
+    answered = add_sums(units.filter(pl.col("n") > _NOTHING), [*couple, *UNIT_COLUMNS], ("n", "s"))
+    (labels, cell), (pictures, picture) = (number_cells(answered, names) for names in (couple, [*key, *UNIT_COLUMNS]))
+    (keys, owner), n_u, s_u = number_cells(labels, key), to_array(answered["n"]), to_array(answered["s"])
 
     def of_couples(values: Array | None) -> Array:
         return np.bincount(cell, values, labels.height).astype(np.float64)
@@ -143,7 +165,7 @@ def _beside(
     second = _side(r2, np.maximum(of_couples(e2**2 - at**2) + everywhere, 0.0), u2)
     covariance = of_couples(e1 * e2) * np.sqrt(_correction(clusters) * _correction(u2))
     counts = {"n": n, "s": s, "n2": n2, "s2": s2, "all_n": total_n, "clusters": clusters}
-    couples = labels.drop(selection.CELL).with_columns(pl.Series(name, x) for name, x in counts.items())
+    couples = labels.drop(CELL_NUMBER).with_columns(pl.Series(name, x) for name, x in counts.items())
     if excess is not None and excess.height:
         more = _partners(couples, couple, by, excess)
         first, second = (
@@ -183,8 +205,8 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     Equation
     --------
     1/K Σ_k (S_high,k - S_low,k), S the selection frequency (section 5; K = 1 for one term pair). High and low are asked
-    of the same pictures: the interval is t over pictures (`proportions.difference`) with the covariance of Σ_k S_high,k
-    and Σ_k S_low,k, which follows from what each picture adds to them, u_g = Σ_k (s_gk - S_k n_gk) / n_k.
+    of the same pictures: the interval is t over pictures (`proportions.difference_of_shares`) with the covariance of
+    Σ_k S_high,k and Σ_k S_low,k, which follows from what each picture adds to them, u_g = Σ_k (s_gk - S_k n_gk) / n_k.
 
     Examples
     --------
@@ -242,4 +264,244 @@ def _side(share: Array, squares: Array, units: Array) -> Portion:
 
 def _correction(units: Array) -> Array:
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(units >= FEWEST, units / (units - 1), np.nan)
+        return np.where(units >= FEWEST_UNITS, units / (units - 1), np.nan)
+
+
+T_OF_EFFECTIVE_COUNTS = name_method(IntervalKind.T, "standard error from effective counts over pictures")
+T_BETWEEN_ACTIVITIES = name_method(
+    IntervalKind.T, "noise between the pictures of the other activities: this one has too few of its own"
+)
+_FEWEST = 4  # activities from which their scatter says what a single one may differ by
+
+
+@dataclass(frozen=True, slots=True)
+class Tallies:
+    """What was chosen on one side, and how well that is known; arrays of one length."""
+
+    chosen: Array
+    options: Array
+    """Expected number of times chosen, and of times it was an option."""
+    se: Array
+    clusters: Array
+
+
+def log_odds(inside: Tallies, outside: Tallies) -> tuple[Array, Array, Array, Array, Array]:
+    """Log-odds ratio with its interval.
+
+    Returns value, standard error, low, high, p; NaN where a side was not an option, no interval where one has a single
+    cluster.
+
+    Equation
+    --------
+    ln[(x_a + 1)/(n_a - x_a + 1)] - ln[(x_b + 1)/(n_b - x_b + 1)] (section 5: x = n_response, n = n_option). Its se²
+    is Σ (m + 1)/m [1/(m p + 1/2) + 1/(m (1 - p) + 1/2)] over both sides, with p = x/n and m =
+    `proportions.effective_size`: the usual variance, of as many answers as the clusters are worth (Gart and Zweifel
+    1967). Interval: ± t se, with clusters - 1 degrees of freedom of the smaller side; p: the same t.
+
+    Examples
+    --------
+    >>> side = lambda x, n: Tallies(*(np.array([v]) for v in (x, n, (x / n * (1 - x / n) / n) ** 0.5, n)))
+    >>> [round(float(v[0]), 2) for v in log_odds(side(8.0, 10.0), side(5.0, 10.0))]
+    [1.1, 0.98, -1.13, 3.33, 0.29]
+    """
+    value = np.zeros_like(inside.chosen)
+    variance = np.zeros_like(value)
+    for side, sign in ((inside, 1), (outside, -1)):
+        x, n = side.chosen, side.options
+        with np.errstate(invalid="ignore", divide="ignore"):
+            p = np.where(n > 0, x / n, np.nan)
+        value = value + sign * np.where(n > 0, np.log((x + 1) / (np.maximum(n - x, 0) + 1)), np.nan)
+        m = effective_size(np.clip(p, 0, 1), side.se, side.clusters)
+        variance = variance + (m + 1) / m * (1 / (m * p + 0.5) + 1 / (m * (1 - p) + 0.5))
+    se = np.sqrt(variance)
+    df = np.maximum(np.minimum(inside.clusters, outside.clusters) - 1, 1)
+    return value, se, *t_limits(value, se, df)
+
+
+def log_odds_between(
+    chosen: Array, options: Array, group: npt.NDArray[np.int64], reference: Array | None = None
+) -> tuple[Array, ...]:
+    """Log-odds ratio of each activity, held against how much the other activities differ among themselves.
+
+    For designs with one picture of each identity in each activity. Such a picture can't be told from the activity: what
+    is found is that identity *or picture* stands out.
+
+    `chosen` and `options`: x and n of each activity, as in `Tallies`. `group`: whose they are (identity and question):
+    activities of one group are compared. Numbered from 0. `beside`: x of each where it is one of the others.
+    Returns value, standard error, low, high, p and degrees of freedom; NaN beside the value where a group has fewer
+    than four activities with an answer.
+
+    Equation
+    --------
+    The value is that of `log_odds`, L_a - M_a, with L_a that of the activity and M_a that of all A - 1 others together.
+    se² = s² (1 + 1/(A-1)) + max(b_a - mean b, 0), s² = Σ_{b≠a} (L_b - M_a)² / (A - 2): how far single activities are
+    from what the others have together. b = 1/(n p (1 - p)) with the others' p stands for activities that were asked
+    less often than they. t with A - 2 degrees of freedom.
+
+    Examples
+    --------
+    >>> out = log_odds_between(np.array([8.0, 3, 5, 4, 6]), np.full(5, 10.0), np.zeros(5, dtype=np.int64))
+    >>> [float(x[0].round(2)) for x in out]
+    [1.29, 0.49, -0.29, 2.86, 0.08, 3.0]
+    """
+    seen = options > 0
+    size = int(group.max()) + 1 if group.size else 0
+    x, n = np.where(seen, chosen, 0.0), np.where(seen, options, 0.0)
+    y = x if reference is None else np.where(seen, reference, 0.0)
+    of_group, logits = (np.log((z + 1) / (np.maximum(n - z, 0) + 1)) for z in (x, y))
+
+    def others(values: Array) -> Array:
+        values = np.where(seen, values, 0.0)
+        return np.bincount(group, values, size)[group] - values
+
+    rest, n_rest, count = others(y), others(n), others(np.ones_like(x))
+    together = np.log((rest + 1) / (np.maximum(n_rest - rest, 0) + 1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squares = others(logits**2) - 2 * together * others(logits) + count * together**2
+        scatter = np.maximum(squares, 0.0) / (count - 1)
+        p = (rest + 1) / (n_rest + 2)
+        fewer = (1 / n - others(1 / n) / count) / (p * (1 - p))
+        variance = scatter * (1 + 1 / count) + np.maximum(fewer, 0.0)
+    defined = seen & (n_rest > 0)
+    value = np.where(defined, of_group - together, np.nan)
+    se = np.where(defined & (count >= _FEWEST - 1), np.sqrt(variance), np.nan)
+    df = np.maximum(count - 1, 1)
+    return value, se, *t_limits(value, se, df), df
+
+
+def log_odds_cells(
+    chosen: Array, options: Array, se: Array, df: Array, group: npt.NDArray[np.int64], reference: Array | None = None
+) -> tuple[Array, Array, Array, Array, Array, npt.NDArray[np.object_], tuple[Array, ...]]:
+    """Log-odds ratio of each cell against all others of its group, from its own clusters where it has enough.
+
+    `chosen`, `options`, `se`, `df`: of each cell: x and n as in `Tallies`, the standard error of x/n and its degrees of
+    freedom. `beside`: x of each where it is one of the others, if that is not the same.
+    Returns value, standard error, low, high and p, by `log_odds` or, of cells with too few clusters of their own, by
+    `log_odds_between`; which of the two; and the table of Fisher's test: chosen and not, inside and outside.
+    """
+    reference = chosen if reference is None else reference
+    value, error, low, high, p, freedom = log_odds_between(chosen, options, group, reference)
+
+    def others(values: Array) -> Array:
+        values = np.nan_to_num(values)
+        return np.bincount(group, values)[group] - values
+
+    finite_se = np.where(np.isfinite(se), se, np.inf)  # a cell without one leaves the others without
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squares = (np.nan_to_num(options) * finite_se) ** 2
+        rest = others(np.where(np.isfinite(squares), squares, 0.0)) / others(options) ** 2
+    rest = np.where(others(np.where(np.isfinite(finite_se), 0.0, 1.0)) > 0, np.nan, np.sqrt(np.maximum(rest, 0.0)))
+    inside = Tallies(chosen, options, finite_se, df + 1)
+    outside = Tallies(np.maximum(others(reference), 0.0), others(options), rest, others(df) + 1)
+    effective = log_odds(inside, outside)
+    replicated = np.isfinite(effective[1]) & ((df >= freedom) | ~np.isfinite(error))  # a property of the design
+    error, low, high, p = (
+        np.where(replicated, a, b) for a, b in zip((*effective[1:4], effective[4]), (error, low, high, p), strict=True)
+    )
+    way = np.where(replicated, 0, np.where(np.isfinite(error), 1, 2))
+    methods = np.array([T_OF_EFFECTIVE_COUNTS, T_BETWEEN_ACTIVITIES, TOO_FEW_UNITS], dtype=object)[way]
+    four = (y for side in (inside, outside) for y in (side.chosen, np.maximum(side.options - side.chosen, 0.0)))
+    return value, error, low, high, p, methods, tuple(four)
+
+
+def log_odds_bounds(
+    chosen: Array, valid: Array, requests: Array, se: Array, df: Array, group: npt.NDArray[np.int64]
+) -> Bounds:
+    """Bounds of `log_odds_cells` had the missing answers about one activity and about the others gone opposite ways.
+
+    `chosen`, `valid`, `asked`: how often somebody was chosen, valid answers and answers asked for, of each cell. `se`:
+    standard error of the share of either end (`pairs.selection_frequencies`, `bound_se`). `df`, `group`: as for
+    `log_odds_cells`.
+
+    Equation
+    --------
+    low: x_a of the activity with n = answers asked for, and x_b + missing_b of the others; high: x_a + missing_a, and
+    x_b. se: of the end that varies more, as that of any log-odds ratio.
+
+    Examples
+    --------
+    >>> x, n, asked = np.array([8.0, 3, 5, 4, 6]), np.full(5, 10.0), np.array([12.0, 10, 10, 10, 10])
+    >>> bounds = log_odds_bounds(x, n, asked, np.full(5, np.nan), np.zeros(5), np.zeros(5, dtype=np.int64))
+    >>> bounds.low[0].round(2), bounds.value[0].round(2), bounds.high[0].round(2)
+    (np.float64(0.78), np.float64(1.29), np.float64(1.49))
+    """
+    missing = np.maximum(requests - valid, 0.0)
+    full = chosen + missing
+    value = log_odds_between(chosen, valid, group)[0]
+    low, high = (log_odds_cells(x, valid + missing, se, df, group, y) for x, y in ((chosen, full), (full, chosen)))
+    share = np.divide(missing, requests, out=np.full(requests.shape, np.nan), where=requests > 0)
+    return Bounds(value, low[0], high[0], share, np.fmax(low[1], high[1]))
+
+
+EVEN_SHARE = 0.5
+"""Share of ranked pairs in which either is above, were there nothing between them."""
+
+
+def ranking_outcomes(plain: str, swapped: str) -> list[pl.Expr]:
+    """Columns of pairs: `complete`, `ranked`, `unranked` and `contradicted`, and who is above or could still be.
+
+    `plain` and `swapped` are columns of the answers to the question and to its negation: the probability of yes, so 0
+    or 1 where an answer was sampled; null for none. `first` and `second` say how far either person is above, `open_1`
+    and `open_2` how far they could be in a pair that lacks an answer.
+
+    Equation
+    --------
+    With a, b the probabilities of yes: ranked a(1-b) + (1-a)b, unranked (1-a)(1-b), contradicted ab; the two replies
+    are drawn independently of each other. The first is above with a(1-b); what is missing of them could be 1.
+
+    Examples
+    --------
+    >>> pairs = pl.DataFrame({"yes": [1.0, 1.0], "yes_to_negation": [0.25, None]})
+    >>> pairs.select(ranking_outcomes("yes", "yes_to_negation")).select("ranked", "contradicted", "open_1").rows()
+    [(0.75, 0.25, 0.0), (0.0, 0.0, 1.0)]
+    """
+    (a, not_a), (b, not_b) = (
+        (pl.col(answer).fill_null(1.0), (1 - pl.col(answer)).fill_null(1.0)) for answer in (plain, swapped)
+    )
+    complete = pl.col(plain).is_not_null() & pl.col(swapped).is_not_null()
+
+    def where(condition: pl.Expr, hits: pl.Expr, name: str) -> pl.Expr:
+        return pl.when(condition).then(hits).otherwise(0.0).alias(name)
+
+    return [
+        complete.cast(pl.Float64).alias("complete"),
+        where(complete, a * not_b + not_a * b, "ranked"),
+        where(complete, not_a * not_b, "unranked"),
+        where(complete, a * b, "contradicted"),
+        where(complete, a * not_b, "first"),
+        where(complete, not_a * b, "second"),
+        where(~complete, a * not_b, "open_1"),
+        where(~complete, not_a * b, "open_2"),
+    ]
+
+
+def ranked_above(sums: Sums, by: Sequence[str] = ()) -> CellEstimates:
+    """Share of ranked pairs in which a group's member is above, less 1/2, with its interval and test over people.
+
+    The sums have what `s` is above, of `n` ranked pairs, and how far the member could be above (`up`) or below (`down`)
+    in pairs that lack an answer. Bounds say what these could make of it, had all ranked the group's members above or
+    below.
+    """
+    s, n, up, down = (sums.numbers[name] for name in ("s", "n", "up", "down"))
+    (labels, share), (_, upper), (_, lower) = (
+        _pair_share(sums.counting(s=hits, n=size), by) for hits, size in ((s, n), (s + up, n + up), (s, n + down))
+    )
+    ranked, open_up, open_down = (_added(sums, by, column) for column in (n, up, down))
+    lost = np.maximum(open_up, open_down)
+    with np.errstate(invalid="ignore"):
+        missing = lost / (ranked + lost)
+    bounds = Bounds(share.value, lower.value, upper.value, missing, np.maximum(lower.se, upper.se))
+    return labels, replace(
+        share, bounds=bounds, p=share.p_against(EVEN_SHARE), p_least=p_least(share, EVEN_SHARE)
+    ).less(EVEN_SHARE)
+
+
+def _pair_share(sums: Sums, by: Sequence[str]) -> tuple[Mapping[str, Sequence[Level]], Shares]:
+    labels, tested = share_over_pairs(sums, by)
+    assert isinstance(tested, Shares)
+    return labels, tested
+
+
+def _added(sums: Sums, by: Sequence[str], column: Array) -> Array:
+    _, cell, count = cells_of(sums, by)
+    return np.bincount(cell, column, count).astype(np.float64)

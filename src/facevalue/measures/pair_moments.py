@@ -13,11 +13,11 @@ from facevalue.measures.cluster_bootstrap import LEVEL, Array, only_values
 from facevalue.measures.uncertainty import Floor
 
 Codes = npt.NDArray[np.int64]
-DRAWS = 1000
+NULL_DRAWS = 1000
 """Of a floor, and of a test at first."""
-MOST = 20_000
-"""Of a test that has fewer than `ENOUGH` hits until then."""
-ENOUGH = 20
+MOST_NULL_DRAWS = 20_000
+"""Of a test that has fewer than `ENOUGH_NULL_DRAWS` hits until then."""
+ENOUGH_NULL_DRAWS = 20
 _SURE = 0.01  # p from which a thousand draws know it well
 _STEPS = 40
 _SLACK = 1e-9  # values that are closer are ties
@@ -105,7 +105,7 @@ class Scenes:
         residual, _ = self._residuals
         of_scene = np.zeros((int(self.scene.max()) + 1, self.identities))
         np.add.at(of_scene, self.scene, residual / np.maximum(self.n.sum(axis=0), 1e-12))
-        return correlated(of_scene.T @ of_scene)
+        return correlation_matrix(of_scene.T @ of_scene)
 
     def dealt(self, s: Array, draws: int, seed: int) -> Array:
         """Selection frequencies with identities dealt anew to the pictures of each scene, shape (draws, identities).
@@ -162,12 +162,12 @@ def _frequencies(options: Array, chosen: Array, *, axis: int) -> Array:
         return np.where(count > 0, 100 * rate.sum(axis=axis) / count, np.nan)
 
 
-def correlated(covariance: Array) -> Array:
+def correlation_matrix(covariance: Array) -> Array:
     """Correlations of a covariance matrix; those of what does not vary are zero.
 
     Examples
     --------
-    >>> correlated(np.array([[4.0, -2.0], [-2.0, 1.0]])).tolist()
+    >>> correlation_matrix(np.array([[4.0, -2.0], [-2.0, 1.0]])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
     scale = np.sqrt(np.maximum(np.diag(covariance), 0))
@@ -195,10 +195,10 @@ def crossed_correlation(first: Codes, second: Codes, n: Array, se: Array) -> Arr
     moved = np.zeros((size, size))
     np.add.at(moved, (first, second), -n / np.bincount(first, n, size)[first])
     np.fill_diagonal(moved, 1.0)
-    return correlated(moved * np.nan_to_num(se) ** 2 @ moved.T)
+    return correlation_matrix(moved * np.nan_to_num(se) ** 2 @ moved.T)
 
 
-def drawn(se: Array, related: Array, df: float, draws: int, seed: int, centre: float = 50.0) -> Array:
+def draw_frequencies(se: Array, related: Array, df: float, draws: int, seed: int, centre: float = 50.0) -> Array:
     """Selection frequencies had nobody been preferred, drawn from t with the errors of those found.
 
     `se` and `related`: standard errors in percent, and their correlations. `centre`: what everybody has then.
@@ -212,7 +212,7 @@ def drawn(se: Array, related: Array, df: float, draws: int, seed: int, centre: f
     return np.clip(centre + scale * normal, 0.0, 100.0)
 
 
-def spread(selected: Array) -> Array:
+def frequency_spread(selected: Array) -> Array:
     """Standard deviation (ddof 1) over the last axis: how far identities lie apart; NaN of fewer than two."""
     if selected.shape[-1] < 2:
         return np.full(selected.shape[:-1], np.nan)
@@ -220,13 +220,13 @@ def spread(selected: Array) -> Array:
 
 
 def spread_error(selected: Array, se: Array, related: Array) -> float:
-    """Standard error of `spread` by the delta method.
+    """Standard error of `frequency_spread` by the delta method.
 
     Equation
     --------
     se² = g' Σ g, g_i = (S_i - mean S) / ((k - 1) spread), Σ the covariance of the S_i.
     """
-    size = float(spread(selected))
+    size = float(frequency_spread(selected))
     if not size > 0 or not np.isfinite(se).all():
         return float("nan")
     slope = (selected - selected.mean()) / ((selected.size - 1) * size)
@@ -256,7 +256,8 @@ def spread_interval(value: float, null: Array, identities: int, df: float, p: fl
     are mean and variance of null spreads², ν at most k - 1 (Patnaik 1949). f is the quantile 1 - p of the central F, so
     that test and interval have one pivot; where p is below .01, spread²/m if that is larger, as p may have reached its
     smallest step. Limits: τ with P(F >= f) = .05 - a and P(F <= f) = a, a = .025 (1 - exp(-λ / 4)): 2.5% on either side
-    of a large spread, and 5% above a spread of zero, which cannot be missed on its other side (`unsigned.interval`).
+    of a large spread, and 5% above a spread of zero, which cannot be missed on its other side
+    (`distances.distance_interval`).
 
     Examples
     --------
@@ -290,13 +291,13 @@ def null_floor(null: Array, value: npt.ArrayLike, p: npt.ArrayLike) -> Floor:
     return Floor(null.mean(axis=0), np.quantile(null, 0.95, axis=0), np.broadcast_to(p, np.shape(value)))
 
 
-def critical(null: Array) -> Array:
+def critical_value(null: Array) -> Array:
     """What a value must lie above for its `share_beyond` to be less than 1 - `LEVEL`; infinity where none could be.
 
     Examples
     --------
     >>> null = np.arange(100.0)
-    >>> [share_beyond(null, critical(null) + more).round(3).tolist() for more in (0.0, 0.5)]
+    >>> [share_beyond(null, critical_value(null) + more).round(3).tolist() for more in (0.0, 0.5)]
     [0.059, 0.05]
     """
     reaching = int(np.ceil((1 - LEVEL) * (1 + null.shape[0]))) - 2  # draws that may reach it, at most
@@ -312,10 +313,12 @@ def share_beyond(null: Array, value: npt.ArrayLike) -> Array:
     return np.where(np.isfinite(values), (1.0 + hits) / (1.0 + null.shape[0]), np.nan)
 
 
-def spread_of(selected: Array, se: Array, related: Array, df: float, scenes: Scenes | None, seed: int) -> PairSpread:
+def selection_spread(
+    selected: Array, se: Array, related: Array, df: float, scenes: Scenes | None, seed: int
+) -> PairSpread:
     """Take the spread of selection frequencies with all that goes with it.
 
-    `scenes`: answers by scene; None where pictures are paired across scenes: then the null is `drawn`.
+    `scenes`: answers by scene; None where pictures are paired across scenes: then the null is `draw_frequencies`.
 
     Notes
     -----
@@ -325,15 +328,15 @@ def spread_of(selected: Array, se: Array, related: Array, df: float, scenes: Sce
     """
     none = float("nan")
     if selected.size < 2 or not np.isfinite(se).all() or only_values():
-        value = float(spread(selected)) if selected.size else none
+        value = float(frequency_spread(selected)) if selected.size else none
         return PairSpread(value, none, none, none, none, none, none, none)
-    value, error = float(spread(selected)), spread_error(selected, se, related)
+    value, error = float(frequency_spread(selected)), spread_error(selected, se, related)
     if scenes is None:
-        null = spread(drawn(se, related, df, DRAWS * 10, seed))
+        null = frequency_spread(draw_frequencies(se, related, df, NULL_DRAWS * 10, seed))
         p, p_least = float(share_beyond(null, value)), 1.0 / (1 + null.size)
         freedom = max(df, 1.0)
     else:
-        null = spread(scenes.dealt(scenes.freed, DRAWS, seed + 1))
+        null = frequency_spread(scenes.dealt(scenes.freed, NULL_DRAWS, seed + 1))
         p, p_least = _dealt_p(scenes, value, seed)
         freedom = max((selected.size - 1.0) * (scenes.count - scenes.strata), 1.0)
     low, high = spread_interval(value, null, selected.size, freedom, p)
@@ -342,8 +345,8 @@ def spread_of(selected: Array, se: Array, related: Array, df: float, scenes: Sce
 
 def _dealt_p(scenes: Scenes, value: float, seed: int) -> tuple[float, float]:
     hits = draws = 0
-    while draws < MOST and hits < ENOUGH:
-        spreads = spread(scenes.dealt(scenes.s, DRAWS, seed + 2 + draws))
+    while draws < MOST_NULL_DRAWS and hits < ENOUGH_NULL_DRAWS:
+        spreads = frequency_spread(scenes.dealt(scenes.s, NULL_DRAWS, seed + 2 + draws))
         hits += int((spreads >= value - 1e-9).sum())
-        draws += DRAWS
-    return max((1.0 + hits) / (1.0 + draws), scenes.least), max(1.0 / (1 + MOST), scenes.least)
+        draws += NULL_DRAWS
+    return max((1.0 + hits) / (1.0 + draws), scenes.least), max(1.0 / (1 + MOST_NULL_DRAWS), scenes.least)

@@ -1,4 +1,6 @@
-"""Changes of estimates between two conditions of the same sampled units: interventions, models, runs, pictures.
+"""Changes between two conditions of the same units.
+
+Changes of estimates between two conditions of the same sampled units: interventions, models, runs, pictures.
 
 Any measure can be compared so, since nothing is asked of it but to be taken again without some of the units. Both
 conditions lose the same units, so that whatever a unit brings to both of them cancels.
@@ -13,16 +15,17 @@ import numpy.typing as npt
 import polars as pl
 import scipy
 
-from facevalue.measures import unseen
-from facevalue.measures.base import NO_INTERVENTION, Measure, change_of, rows_of, value_by_measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
-from facevalue.measures.estimates import TYPED, EstimateTable, label_columns
-from facevalue.measures.interval_method import IntervalKind, name_method
+from facevalue.measures.definitions import NO_INTERVENTION, Measure, change_of, rows_of, value_by_measure
+from facevalue.measures.estimates import TYPED_LABELS, EstimateTable, label_columns
+from facevalue.measures.estimators import column_shares
+from facevalue.measures.intervals import IntervalKind, name_method, widen_interval
+from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.measures.missing_data_bounds import change_bounds
-from facevalue.measures.selection import to_array
+from facevalue.measures.pairs import to_array
 from facevalue.measures.uncertainty import Bounds, Estimates
 
-GROUPS = 20
+JACKKNIFE_GROUPS = 20
 """Groups of units that are left out in turn: with 15 or more, t has nearly its normal width (Kott 2001)."""
 PAIRS = "pairs"
 """Layer of groups of pairs; the other layers hold groups of units."""
@@ -37,21 +40,21 @@ ALL_ALIKE = name_method(
     "no spread, the same change whichever group is left out: what units that were not seen could do",
 )
 _COUNTED = ("value", "n", "clusters")
-REDUCED = (*_COUNTED, "bound_low", "bound_high", "(bare)")
-"""Numbers that `reduced` keeps of each estimate."""
-OTHER = " (other)"
+REDUCED_COLUMNS = (*_COUNTED, "bound_low", "bound_high", "(bare)")
+"""Numbers that `reduce_estimates` keeps of each estimate."""
+OTHER_SUFFIX = " (other)"
 """End of the columns of the second condition."""
 _ROUNDING = 1e-10  # relative: smaller changes are differences of equal numbers
 
 
-def deal(units: int, groups: int, seed: int) -> npt.NDArray[np.int64]:
+def deal_units(units: int, groups: int, seed: int) -> npt.NDArray[np.int64]:
     """Deal units into random groups of equal size, give or take one.
 
     Returns the group of each unit, 0 .. min(groups, units) - 1.
 
     Examples
     --------
-    >>> np.bincount(deal(7, 3, seed=1)).tolist()
+    >>> np.bincount(deal_units(7, 3, seed=1)).tolist()
     [3, 2, 2]
     """
     out = np.empty(units, dtype=np.int64)
@@ -59,7 +62,7 @@ def deal(units: int, groups: int, seed: int) -> npt.NDArray[np.int64]:
     return out
 
 
-def reduced(estimates: pl.DataFrame) -> pl.DataFrame:
+def reduce_estimates(estimates: pl.DataFrame) -> pl.DataFrame:
     """What is needed of estimates of one model and condition: labels, value, n, clusters, bounds; bare; floored.
 
     Bare: without an interval of its own. Floored: beside a noise floor. Both, and bounds, are asked of whole samples
@@ -68,7 +71,7 @@ def reduced(estimates: pl.DataFrame) -> pl.DataFrame:
     floored = pl.col("floor").is_not_null() | pl.col("floor_high").is_not_null()
     marked = estimates.with_columns(floored.alias("(floored)"), pl.col("low").is_null().alias("(bare)"))
     keys = ["measure", *(name for name in label_columns(estimates) if name != "intervention")]
-    return marked.select(*keys, *REDUCED, "(floored)").unique(keys, keep="first", maintain_order=True)
+    return marked.select(*keys, *REDUCED_COLUMNS, "(floored)").unique(keys, keep="first", maintain_order=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ class ChangeSet:
     Parameters
     ----------
     first, second:
-        Estimates of both conditions, as `reduced` gives them.
+        Estimates of both conditions, as `reduce_estimates` gives them.
     without:
         Both again, for each group of units left out; where units stand in pairs, for each group of pairs, too.
     norms:
@@ -130,12 +133,12 @@ class ChangeSet:
         self, first: pl.DataFrame, second: pl.DataFrame, without: Iterable[Deletion], norms: Collection[str] = ()
     ) -> None:
         self.frame = _joined(first, second)
-        """A row per estimate of the first condition: labels, and what was `reduced` of both."""
+        """A row per estimate of the first condition: labels, and what `reduce_estimates` takes of both."""
         names = estimate_keys(self.frame)
         keys = self.frame.select(names)
         numbers = _numbers(self.frame)
         power = np.where(self.frame.select(rows_of(norms)).to_series().to_numpy(), 2, 1)
-        value, changed = numbers["value"] ** power, numbers[f"value{OTHER}"] ** power
+        value, changed = numbers["value"] ** power, numbers[f"value{OTHER_SUFFIX}"] ** power
         rounding = _ROUNDING * np.maximum(np.abs(value), np.abs(changed))
         difference = changed - value
         self.value = np.where(np.abs(difference) <= rounding, 0.0, difference)
@@ -149,13 +152,13 @@ class ChangeSet:
             )
             x = _numbers(again)
             held = ~np.logical_and.reduce([_equal(x[name], numbers[name]) for name in _COMPARED])
-            moved = np.where(held, x[f"value{OTHER}"] ** power - x["value"] ** power - self.value, 0.0)
+            moved = np.where(held, x[f"value{OTHER_SUFFIX}"] ** power - x["value"] ** power - self.value, 0.0)
             self._moves.setdefault(deletion.layer, []).append(np.where(np.abs(moved) <= rounding, 0.0, moved))
             self._held.setdefault(deletion.layer, []).append(held)
             self._moved_ends.setdefault(deletion.layer, []).append(np.where(held, _worst(x) - ends, 0.0))
-        self.bare = (numbers["(bare)"] == 1) | (numbers[f"(bare){OTHER}"] == 1)
+        self.bare = (numbers["(bare)"] == 1) | (numbers[f"(bare){OTHER_SUFFIX}"] == 1)
         if (power == 2).any():
-            self._without_noise(power == 2, numbers["value"] + numbers[f"value{OTHER}"])
+            self._without_noise(power == 2, numbers["value"] + numbers[f"value{OTHER_SUFFIX}"])
 
     def _without_noise(self, norms: npt.NDArray[np.bool_], sums: Array) -> None:
         """Bring differences of squares to differences without what noise adds to either; see the equation."""
@@ -234,13 +237,13 @@ class ChangeSet:
         """Changes of estimates of one measure, with their p-values.
 
         Where no unit moves the change there is no standard error: if values have limits, the interval is what units
-        that were not seen could do (`unseen.widened`).
+        that were not seen could do (`intervals.widen_interval`).
         """
         change = Change(*(x[rows] for x in (self.each.value, self.each.se, self.each.df, self.each.groups)))
         frame = self.frame[rows]
-        n = np.nansum([to_array(frame["n"]), to_array(frame[f"n{OTHER}"])], axis=0).astype(np.int64)
-        clusters = np.nan_to_num(np.fmin(to_array(frame["clusters"]), to_array(frame[f"clusters{OTHER}"])))
-        return interval(change, n, clusters.astype(np.int64), measure, bare=self.bare[rows])
+        n = np.nansum([to_array(frame["n"]), to_array(frame[f"n{OTHER_SUFFIX}"])], axis=0).astype(np.int64)
+        clusters = np.nan_to_num(np.fmin(to_array(frame["clusters"]), to_array(frame[f"clusters{OTHER_SUFFIX}"])))
+        return change_interval(change, n, clusters.astype(np.int64), measure, bare=self.bare[rows])
 
     def bounds(self, rows: npt.NDArray[np.int64]) -> Bounds:
         """Worst-case bounds: missing answers of one condition up and of the other down; NaN where either has none."""
@@ -258,7 +261,7 @@ class ChangeSet:
         moves with the number of valid answers, and would be found to.
         """
         labels = estimate_keys(self.frame)[1:]
-        out = EstimateTable(study, model, [name for name in labels if name not in TYPED], intervention)
+        out = EstimateTable(study, model, [name for name in labels if name not in TYPED_LABELS], intervention)
         definitions = {measure.key: measure for measure in measures}
         keys = self.frame.select(value_by_measure({key: key for key in definitions})).to_series()
         for key in keys.drop_nulls().unique(maintain_order=True):
@@ -271,7 +274,7 @@ class ChangeSet:
         return out.frame()
 
 
-def interval(
+def change_interval(
     change: Change,
     n: npt.NDArray[np.int64],
     clusters: npt.NDArray[np.int64],
@@ -299,20 +302,25 @@ def interval(
     )  # fmt: skip
     if alike.any():
         some, none = np.maximum(clusters[alike], 2), np.zeros(int(alike.sum()))
-        low[alike], high[alike], p[alike] = unseen.widened(d[alike], none, some, none, measure.limits[1], LEVEL)
+        low[alike], high[alike], p[alike] = widen_interval(d[alike], none, some, none, measure.limits[1], LEVEL)
         method[alike] = ALL_ALIKE
     return Estimates(d, low, high, n, clusters, method, se), p
 
 
-_COMPARED = tuple(name + end for name in _COUNTED for end in ("", OTHER))
-_NUMBERS = tuple(name + end for name in REDUCED for end in ("", OTHER))
-_NO_LABELS = tuple(name + end for name in (*REDUCED, "(floored)") for end in ("", OTHER))
+_COMPARED = tuple(name + end for name in _COUNTED for end in ("", OTHER_SUFFIX))
+_NUMBERS = tuple(name + end for name in REDUCED_COLUMNS for end in ("", OTHER_SUFFIX))
+_NO_LABELS = tuple(name + end for name in (*REDUCED_COLUMNS, "(floored)") for end in ("", OTHER_SUFFIX))
 
 
 def _joined(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     keys = estimate_keys(first)
     return first.join(
-        second.select(*keys, *REDUCED), on=keys, how="left", nulls_equal=True, suffix=OTHER, maintain_order="left"
+        second.select(*keys, *REDUCED_COLUMNS),
+        on=keys,
+        how="left",
+        nulls_equal=True,
+        suffix=OTHER_SUFFIX,
+        maintain_order="left",
     )
 
 
@@ -330,7 +338,7 @@ def _worst(numbers: Mapping[str, Array]) -> Array:
     none = np.full(numbers["value"].size, np.nan)
     first, second = (
         Bounds(numbers[f"value{end}"], numbers[f"bound_low{end}"], numbers[f"bound_high{end}"], none, none)
-        for end in ("", OTHER)
+        for end in ("", OTHER_SUFFIX)
     )
     change = change_bounds(first, second)
     return np.stack([change.low, change.high])
@@ -338,3 +346,101 @@ def _worst(numbers: Mapping[str, Array]) -> Array:
 
 def _equal(first: Array, second: Array) -> npt.NDArray[np.bool_]:
     return np.isclose(first, second, rtol=_ROUNDING, atol=0.0, equal_nan=True)
+
+
+Codes = npt.NDArray[np.int64]
+
+
+def degrees_of_freedom(estimates: pl.DataFrame) -> Array:
+    """Degrees of freedom of each estimate's standard error; NaN where clusters are not counted.
+
+    One less than its clusters. Changes by the delete-a-group jackknife have those that their intervals are made with:
+    half the width is t(df) se, so that the two say df. The longer side counts, as a limit of the measure may have cut
+    the other.
+    """
+    value, low, high, se, clusters = (to_array(estimates[name]) for name in ("value", "low", "high", "se", "clusters"))
+    by_group = estimates["detail"].str.contains(RANDOM_GROUPS, literal=True).fill_null(value=False).to_numpy()
+    possible = np.arange(1, 2 * JACKKNIFE_GROUPS)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        reach = np.fmax(high - value, value - low) / se
+    nearest = np.abs(-scipy.special.stdtrit(possible, 0.5 - LEVEL / 2) - reach[:, None]).argmin(axis=1)
+    groups = np.where(np.isfinite(reach), possible[nearest], np.nan)
+    return np.where(by_group, np.fmin(groups, clusters - 1), clusters - 1)
+
+
+def add_missing_change(table: EstimateTable, totals: pl.DataFrame, unit: str, versus: str) -> None:
+    """Add the change in the share of replies without a valid answer.
+
+    Parameters
+    ----------
+    totals:
+        A row per pair of clusters that replies are about: `unit_1` and `unit_2`, their codes, the same where it is one;
+        `replies` and `missing`, how many came and how many of them have no valid answer (expected where probabilities
+        were read), in the first condition; `replies_other` and `missing_other`, in the second.
+    versus:
+        What the first condition is.
+
+    Equation
+    --------
+    d = r_1 - r_0, r = Σ missing / Σ replies; e_p = (missing_1p - r_1 replies_1p) / Σ replies_1 - the same of the plain
+    condition (linearisation of a difference of two ratios: Cochran, Sampling Techniques, 1977, sections 6.4 and 6.13).
+    V = G/(G-1) Σ_g (Σ_{p with g} e_p)² over clusters, V_P = P/(P-1) Σ e_p² over pairs of two; se² = max(V - V_P, V_P),
+    as a pair falls with either side (Aronow, Samii and Assenova 2015; `paired_changes`). t with min(G, P) - 1 degrees
+    of freedom; without pairs V and G - 1.
+    """
+    totals = totals.filter((pl.col("replies") > 0) | (pl.col("replies_other") > 0))
+    first, second = (totals[name].cast(pl.Int64).to_numpy() for name in ("unit_1", "unit_2"))
+    replies, missing = (np.stack([to_array(totals[f"{name}{end}"]) for end in ("", "_other")])
+                        for name in ("replies", "missing"))  # fmt: skip
+    size, apart = int(np.unique(np.concatenate([first, second])).size), first != second
+    total = replies.sum(axis=1)
+    value = se = np.nan
+    if total.min() > 0:
+        rates = missing.sum(axis=1) / total
+        value = rates[1] - rates[0]
+        errors = (missing - rates[:, None] * replies) / total[:, None]
+        if size > 1:
+            se = float(np.sqrt(_dyadic(errors[1] - errors[0], first, second)))
+    groups = min(size, int(apart.sum())) if apart.any() else size
+    of_all = Change(*(np.array([float(x)]) for x in (value, se, max(groups - 1, 1), groups)))
+    definition = replace(change_of(MISSING_SHARE), cluster=unit, source=MISSING_SHARE.source)
+    estimate, p = change_interval(of_all, np.array([int(total.sum())]), np.array([size]), definition)
+    method = name_method(IntervalKind.T, "over clusters, both conditions of each")
+    estimate = replace(estimate, method=np.where(se > 0, method, estimate.method).astype(object))
+    table.add(definition, {"versus": versus}, replace(estimate, p=p), "change in missing answers")
+
+
+def _dyadic(error: Array, first: Codes, second: Codes) -> float:
+    """Variance of a sum of errors of pairs that share clusters; see `add_missing_change`."""
+    apart = first != second
+    sides = np.concatenate([first, second[apart]])
+    of_cluster = np.bincount(sides, np.concatenate([error, error[apart]]))
+    clusters, pairs = np.unique(sides).size, int(apart.sum())
+    of_clusters = clusters / (clusters - 1) * float((of_cluster**2).sum())
+    if not pairs:
+        return of_clusters
+    of_pairs = pairs / max(pairs - 1, 1) * float((error[apart] ** 2).sum())
+    return max(of_clusters - of_pairs, of_pairs)
+
+
+def reading_share(unit: str) -> Measure:
+    """How often replies to a ciphered question were written in what, clusters being of this unit."""
+    return Measure(
+        name="reading_share",
+        title="What replies to ciphered questions are written in",
+        equation="100 n_kind / N; kinds: decoded, plain, mixed, unable, unreadable",
+        unit="%",
+        cluster=unit,
+        source="FaceValue; cipher of VisBias (Huang et al.), section 2.1",
+        signed=False,
+        limits=(0.0, 100.0),
+    )
+
+
+def add_readings(table: EstimateTable, counts: Array, kinds: Sequence[str], unit: str) -> None:
+    """Add the share of each kind, with Wilson's intervals over clusters.
+
+    `counts`: replies by cluster and kind, shape (clusters, kinds).
+    """
+    replies = np.broadcast_to(counts.sum(axis=1, keepdims=True), counts.shape)
+    table.add(reading_share(unit), {"reading": list(kinds)}, column_shares(counts, replies).times(100))

@@ -1,4 +1,6 @@
-"""Power: what a sample can detect, and which sample detects what.
+"""Power: what a sample can detect, and the allocation of a budget by it.
+
+Power: what a sample can detect, and which sample detects what.
 
 The unit is the cluster, the thing that was sampled (a face, a counterfactual set, a picture pair), never the answer.
 A paired comparison has one difference per cluster, the mean of its answers to the variant minus that to the base; `sd`
@@ -13,22 +15,27 @@ is exact for normal cluster differences, and close for means over many answers.
 A missing, or a zero, standard deviation gives NaN: a pilot without variance says nothing about the next sample.
 
 Where it is known how clusters differ, and not by how much alone, audits of so many of them are drawn and judged by the
-report's own test (`finds`): a few shares of a few replies are not normal.
+report's own test (`detects_mean`): a few shares of a few replies are not normal.
+
+Allocation of a budget over studies, so that the largest effect that may be missed is smallest.
+
+What a study detects with each size is a curve; studies are compared by shares of the largest possible effect. Sizes are
+whole units, so that curves are steps: the solution is exact over the sizes that are given.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
-from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.cluster_bootstrap import Array, cluster_means
 
 POWER = 0.8
-AUDITS = 2000
+POWER_AUDITS = 2000
 """Drawn audits; the standard error of a power of .8 is .009."""
-MANY = 200
+MANY_CLUSTERS = 200
 """Clusters from which the noncentral t is as good as drawn audits, and faster."""
 _SIZES = 20  # effects that are tried before the smallest is narrowed down
 _NORMAL = 1e5  # degrees of freedom from which t is normal for our purposes
@@ -69,7 +76,7 @@ def minimum_detectable(
     return np.where(errors > 0, errors, np.nan) * _noncentrality(df, alpha, power)
 
 
-def detectable(
+def detectable_mean(
     sd: npt.ArrayLike,
     clusters: npt.ArrayLike,
     alpha: npt.ArrayLike = 0.05,
@@ -88,7 +95,7 @@ def detectable(
 
     Examples
     --------
-    >>> detectable(0.2, [10, 100]).round(3).tolist()
+    >>> detectable_mean(0.2, [10, 100]).round(3).tolist()
     [0.199, 0.057]
     """
     sizes = np.asarray(clusters, dtype=np.float64)
@@ -111,7 +118,7 @@ def clusters_needed(
 
     Equation
     --------
-    Smallest G with `detectable`(sd, G, alpha, power) <= |effect|.
+    Smallest G with `detectable_mean`(sd, G, alpha, power) <= |effect|.
 
     Examples
     --------
@@ -128,7 +135,7 @@ def clusters_needed(
     relative, level = spread[todo] / size[todo], level[todo]
 
     def fits(clusters: Array, at: npt.NDArray[np.intp] | slice) -> npt.NDArray[np.bool_]:
-        reach = detectable(relative[at], clusters, level[at], power, most_df)
+        reach = detectable_mean(relative[at], clusters, level[at], power, most_df)
         return np.asarray(reach <= 1 + _CLOSE)
 
     # The normal approximation is a lower end; what its own t asks for is enough, since t only shrinks with the sample.
@@ -144,23 +151,23 @@ def clusters_needed(
     return out
 
 
-def finds(units: Array, clusters: int, alpha: float, power: float = POWER, largest: float | None = None) -> bool:
+def detects_mean(units: Array, clusters: int, alpha: float, power: float = POWER, largest: float | None = None) -> bool:
     """Whether the report's test detects the mean of what clusters are drawn from, with so many of them.
 
     `units`: differences of very many clusters. `largest`: largest possible one, either way; None where there is none.
     """
     if clusters < 2:
         return False
-    if clusters > MANY:
-        return bool(detectable(units.std(), clusters, alpha, power) <= abs(units.mean()) * (1 + _CLOSE))
-    audits = units[np.random.default_rng(0).integers(0, units.size, (clusters, AUDITS))]
-    estimates = cluster_bootstrap.means(audits, np.ones_like(audits), 0, largest=largest)
+    if clusters > MANY_CLUSTERS:
+        return bool(detectable_mean(units.std(), clusters, alpha, power) <= abs(units.mean()) * (1 + _CLOSE))
+    audits = units[np.random.default_rng(0).integers(0, units.size, (clusters, POWER_AUDITS))]
+    estimates = cluster_means(audits, np.ones_like(audits), 0, largest=largest)
     assert estimates.p is not None
     return bool(np.mean((estimates.p < alpha) & (estimates.value * units.mean() > 0)) >= power)
 
 
 def fewest_clusters(units: Array, alpha: float, power: float = POWER, largest: float | None = None) -> float:
-    """Fewest clusters that detect the mean of what they are drawn from (`finds`); infinity if it is zero.
+    """Fewest clusters that detect the mean of what they are drawn from (`detects_mean`); infinity if it is zero.
 
     Examples
     --------
@@ -168,12 +175,12 @@ def fewest_clusters(units: Array, alpha: float, power: float = POWER, largest: f
     36.0
     """
     start = float(clusters_needed(units.std(), units.mean(), alpha, power)) if units.std() > 0 else 2.0
-    if not start <= MANY:
+    if not start <= MANY_CLUSTERS:
         return start
     out = int(start)
-    while not finds(units, out, alpha, power, largest):
+    while not detects_mean(units, out, alpha, power, largest):
         out += 1
-    while out > 2 and finds(units, out - 1, alpha, power, largest):
+    while out > 2 and detects_mean(units, out - 1, alpha, power, largest):
         out -= 1
     return float(out)
 
@@ -181,18 +188,18 @@ def fewest_clusters(units: Array, alpha: float, power: float = POWER, largest: f
 def smallest_effect(
     draw: Callable[[float], Array], clusters: int, alpha: float, largest: float, power: float = POWER
 ) -> float:
-    """Smallest effect that so many clusters detect (`finds`); NaN if they detect none.
+    """Smallest effect that so many clusters detect (`detects_mean`); NaN if they detect none.
 
     Effects near the largest possible one may be missed again: clusters that are all alike say little of others.
 
     `draw`: from an effect to differences of very many clusters with that mean. `largest`: largest possible one.
     """
     sizes = largest * np.linspace(0, 1, _SIZES + 1)[1:-1]
-    high = next((float(size) for size in sizes if finds(draw(size), clusters, alpha, power, largest)), np.nan)
+    high = next((float(size) for size in sizes if detects_mean(draw(size), clusters, alpha, power, largest)), np.nan)
     low = high - largest / _SIZES
     while high - low > 5e-3 * high:
         middle = (low + high) / 2
-        low, high = (low, middle) if finds(draw(middle), clusters, alpha, power, largest) else (middle, high)
+        low, high = (low, middle) if detects_mean(draw(middle), clusters, alpha, power, largest) else (middle, high)
     return high
 
 
@@ -223,3 +230,147 @@ def _check(alpha: npt.ArrayLike, power: float = POWER) -> None:
         raise ValueError("The level alpha must lie above 0 and below .5.")
     if not 0.5 <= power < 1:
         raise ValueError("The power must be at least .5 and below 1.")
+
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class DetectionCurve:
+    """What a study detects, by what it spends.
+
+    Attributes
+    ----------
+    costs:
+        Of each size, ascending, in the unit of the budget.
+    effects:
+        Smallest effect that each detects, as a share of the largest possible one; NaN where none is detected.
+
+    Examples
+    --------
+    >>> DetectionCurve(np.array([10.0, 40.0]), np.array([np.nan, 0.2])).first_verdict
+    40.0
+    """
+
+    costs: Array
+    effects: Array
+
+    @property
+    def first_verdict(self) -> float:
+        """Cost of the smallest size that detects anything; infinity where none does."""
+        telling = np.flatnonzero(np.isfinite(self.effects))
+        return float(self.costs[telling[0]]) if telling.size else np.inf
+
+    def reaching(self, effect: float) -> int | None:
+        """Number of the cheapest size that detects an effect of this size; None where none does."""
+        enough = np.flatnonzero(self.effects <= effect + _ROUNDING)
+        return int(enough[0]) if enough.size else None
+
+    @property
+    def best(self) -> float:
+        """Smallest effect that any size detects; NaN where none detects any."""
+        telling = self.effects[np.isfinite(self.effects)]
+        return float(telling.min()) if telling.size else np.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """Sizes of studies within a budget.
+
+    Attributes
+    ----------
+    sizes:
+        Number of the size of each study on its curve; None for one that the budget does not reach.
+    fewest:
+        Smallest budget with which any study detects anything; infinity where none ever does.
+    """
+
+    sizes: tuple[int | None, ...]
+    fewest: float
+
+
+def allocate_budget(curves: Sequence[DetectionCurve], budget: float) -> Allocation:
+    """Choose a size of each study, so that the largest effect that may be missed is smallest.
+
+    A study that cannot detect less is set at its cheapest best size, and the others go on without it (the
+    lexicographic minimum: first the worst study, then the next worst). Where the budget does not bring all to a
+    verdict, those that are dearest to bring to one are left out until it does for the rest.
+
+    Parameters
+    ----------
+    curves:
+        What each study detects; one of which no size detects anything is left out.
+    budget:
+        What all may cost together.
+
+    Equation
+    --------
+    min max_s e_s(n_s) subject to sum_s c_s(n_s) <= B, over the sizes n_s on each curve.
+
+    Examples
+    --------
+    >>> halves = DetectionCurve(np.array([10.0, 40.0, 160.0]), np.array([0.4, 0.2, 0.1]))
+    >>> dearer = DetectionCurve(np.array([20.0, 80.0, 320.0]), np.array([0.4, 0.2, 0.1]))
+    >>> allocate_budget([halves, dearer], 130).sizes, allocate_budget([halves, dearer], 15).sizes
+    ((1, 1), (0, None))
+    """
+    fewest = min((curve.first_verdict for curve in curves), default=np.inf)
+    todo = [number for number, curve in enumerate(curves) if np.isfinite(curve.first_verdict)]
+    while todo and sum(curves[number].first_verdict for number in todo) > budget + _ROUNDING:
+        todo.remove(max(todo, key=lambda number: curves[number].first_verdict))
+    size_of: dict[int, int] = {}
+    rest = budget
+    while todo:
+        sizes = _smallest([curves[number] for number in todo], rest)
+        effects = {number: float(curves[number].effects[size]) for number, size in zip(todo, sizes, strict=True)}
+        worst = max(effects.values())
+        settled = [
+            number
+            for number in todo
+            if effects[number] >= worst - _ROUNDING or curves[number].best >= worst - _ROUNDING
+        ]
+        for number, size in zip(todo, sizes, strict=True):
+            if number in settled:
+                size_of[number] = size
+                rest -= float(curves[number].costs[size])
+        todo = [number for number in todo if number not in settled]
+    return Allocation(tuple(size_of.get(number) for number in range(len(curves))), fewest)
+
+
+def _smallest(curves: Sequence[DetectionCurve], budget: float) -> list[int]:
+    """Sizes of which the largest effect is the smallest that the budget buys; that of first verdicts is one of them."""
+    levels = np.unique(np.concatenate([curve.effects[np.isfinite(curve.effects)] for curve in curves]))
+    levels = levels[levels >= max(curve.best for curve in curves) - _ROUNDING]
+    low, high = 0, levels.size - 1
+    while low < high:
+        middle = (low + high) // 2
+        if _cost(curves, float(levels[middle])) <= budget + _ROUNDING:
+            high = middle
+        else:
+            low = middle + 1
+    return [number for curve in curves if (number := curve.reaching(float(levels[low]))) is not None]
+
+
+def _cost(curves: Sequence[DetectionCurve], effect: float) -> float:
+    sizes = [curve.reaching(effect) for curve in curves]
+    return float(sum(np.inf if size is None else curve.costs[size] for curve, size in zip(curves, sizes, strict=True)))
+
+
+def shares_of_budget(costs: Mapping[str, float], budget: float) -> dict[str, float]:
+    """Equal shares of a budget, none above what a study costs as a whole; what is left of one goes to the others.
+
+    Examples
+    --------
+    >>> shares_of_budget({"small": 10, "large": 1000, "larger": 2000}, 210)
+    {'small': 10.0, 'large': 100.0, 'larger': 100.0}
+    """
+    out: dict[str, float] = {}
+    rest = dict(costs)
+    while rest:
+        share = max(budget, 0.0) / len(rest)
+        small = {name: cost for name, cost in rest.items() if cost <= share}
+        for name, cost in small.items() or ((name, share) for name in rest):
+            out[name] = float(cost)
+        budget -= sum(small.values())
+        rest = {name: cost for name, cost in rest.items() if name not in out}
+    return {name: out[name] for name in costs}

@@ -1,15 +1,25 @@
-"""Intervals and tests of proportions, and of differences between them, from samples of clusters."""
+"""Proportions: intervals and tests, Fisher's exact test, and shares over units.
 
-from dataclasses import dataclass
+Shares s / n over units: one value, one variance and one interval, for all that is a share of answers.
+
+A cell is summed up by its *units*, which were sampled: `n`, how many answers count, and `s`, how much of them is what
+the share is of. Sums of different answers add up, so that a run of any length is reduced chunk by chunk.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import scipy
 
-from facevalue.measures.cluster_bootstrap import LEVEL, Array
-from facevalue.measures.interval_method import IntervalKind, name_method
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, only_values
+from facevalue.measures.intervals import IntervalKind, name_method
+from facevalue.measures.uncertainty import Bounds, Estimates
 
-PAIRED = name_method(IntervalKind.T, "over pictures, of paired differences")
+PAIRED_T = name_method(IntervalKind.T, "over pictures, of paired differences")
 _FLAT = 1e-7  # standard errors below this are rounding
 
 
@@ -34,7 +44,7 @@ def effective_size(share: npt.ArrayLike, se: npt.ArrayLike, clusters: npt.ArrayL
     return np.where(np.isfinite(p) & np.isfinite(error) & (size > 1), out, np.nan)
 
 
-def wilson(
+def wilson_interval(
     share: npt.ArrayLike, size: npt.ArrayLike, df: npt.ArrayLike, level: npt.ArrayLike = LEVEL
 ) -> tuple[Array, Array]:
     """Wilson's interval of shares known from an effective number of answers.
@@ -51,7 +61,7 @@ def wilson(
 
     Examples
     --------
-    >>> low, high = wilson([0.5, 1.0], [100, 4], [99, 3])
+    >>> low, high = wilson_interval([0.5, 1.0], [100, 4], [99, 3])
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([0.403, 0.283], [0.597, 1.0])
     """
@@ -86,18 +96,18 @@ def ends_of_agreement(
     [[0.81], [1.0]]
     """
     size = np.asarray(units)
-    fewest, largest = wilson((1 - value) / largest_fall, size, size - 1)
+    fewest, largest = wilson_interval((1 - value) / largest_fall, size, size - 1)
     return np.fmax(np.fmin(low, 1 - largest_fall * largest), -1.0), np.fmax(high, 1 - largest_fall * fewest)
 
 
 def score_p(share: npt.ArrayLike, size: npt.ArrayLike, df: npt.ArrayLike, null: npt.ArrayLike = 0.5) -> Array:
     """Two-sided p-values of shares against a null share: below 0.05 exactly where the 95% interval leaves it out.
 
-    `share`, `size`, `df`: as in `wilson`. `null`: what is tested against, in (0, 1).
+    `share`, `size`, `df`: as in `wilson_interval`. `null`: what is tested against, in (0, 1).
 
     Equation
     --------
-    t = (p - p0) / sqrt(p0 (1 - p0) / n_eff), two tails of t with df degrees of freedom: `wilson` turned round.
+    t = (p - p0) / sqrt(p0 (1 - p0) / n_eff), two tails of t with df degrees of freedom: `wilson_interval` turned round.
 
     Examples
     --------
@@ -126,7 +136,7 @@ class Portion:
             return p * (1 - p) / self.clusters
 
 
-def difference(
+def difference_of_shares(
     first: Portion, second: Portion, covariance: npt.ArrayLike = 0.0
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Difference of two shares over the same clusters, with its interval and the test that agrees with it.
@@ -149,7 +159,7 @@ def difference(
     Examples
     --------
     >>> one, other = (Portion(*(np.array([x]) for x in (p, 0.05, 100.0))) for p in (0.6, 0.45))
-    >>> [float(x[0].round(3)) for x in difference(one, other)]
+    >>> [float(x[0].round(3)) for x in difference_of_shares(one, other)]
     [0.15, 0.071, 0.01, 0.29, 0.036]
     """
     value = first.share - second.share
@@ -165,3 +175,357 @@ def t_limits(value: Array, se: Array, df: Array) -> tuple[Array, Array, Array]:
     reach = scipy.special.stdtrit(df, 0.5 + LEVEL / 2) * se
     with np.errstate(invalid="ignore", divide="ignore"):
         return value - reach, value + reach, 2 * scipy.special.stdtr(df, -np.abs(value / se))
+
+
+def pooled_z(chosen: Array, n: Array, other_chosen: Array, other_n: Array) -> tuple[Array, Array]:
+    """Test whether two proportions are equal.
+
+    `chosen` and `n`: counts of one side; any shape.
+    Returns z, and its two-sided p. NaN where a side has no answer, or where nobody or everybody is chosen on both.
+
+    Equation
+    --------
+    z = (p1 - p2) / sqrt(p (1 - p) (1/n1 + 1/n2)), p the proportion of both sides together (VIGNETTE, section 7.4,
+    footnote 4, "statistically significant as determined by z-scores"; the formula is that of the authors' code,
+    src/visualization/textcompare.py).
+
+    Examples
+    --------
+    >>> z, p = pooled_z(np.array([60.0]), np.array([100.0]), np.array([45.0]), np.array([100.0]))
+    >>> z.round(3).tolist(), p.round(4).tolist()
+    ([2.124], [0.0337])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pooled = (chosen + other_chosen) / (n + other_n)
+        se = np.sqrt(np.clip(pooled * (1 - pooled), 0.0, None) * (1 / n + 1 / other_n))
+        z = np.where(se > 0, (chosen / n - other_chosen / other_n) / se, np.nan)
+    return z, 2 * scipy.special.ndtr(-np.abs(z))
+
+
+Counts = npt.NDArray[np.int64]
+_BLOCK = 2**21  # probabilities held at once: bounds the work space at about 100 MB
+_REACH = 40.0  # standard deviations beyond which a table's probability is below 1e-300
+_SLACK = 1e-7  # relative: tables as probable as the observed one count as such despite rounding
+
+
+def fisher_exact(a: npt.ArrayLike, b: npt.ArrayLike, c: npt.ArrayLike, d: npt.ArrayLike) -> Array:
+    """Two-sided p-values of the tables [[a, b], [c, d]].
+
+    `a`, `b`, `c`, `d`: counts, arrays of one shape, at least zero. Expected counts (of exact probabilities) are rounded
+    to integers: the test is one of counts. NaN gives NaN.
+    Returns the shape of the input. 1 where a margin is empty: such a table cannot speak against independence.
+
+    Equation
+    --------
+    p = Σ P(x) over the tables x with the same margins and P(x) <= P(observed), P hypergeometric (Upton 1992, "Fisher's
+    exact test", J. R. Statist. Soc. A 155, 395-402: the test of VIGNETTE, section 6).
+
+    Raises
+    ------
+    ValueError
+        For a count below zero.
+
+    Notes
+    -----
+    Equal tables are tested once, and the sums run over all the others together. The test takes the answers as
+    independent. Answers about one picture pair are not, so that its p-values are too small where pairs answered
+    several questions or seeds.
+
+    Examples
+    --------
+    >>> fisher_exact([8, 1], [2, 5], [1, 0], [5, 0]).round(4).tolist()
+    [0.035, 1.0]
+    """
+    cells = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (a, b, c, d)))
+    shape = cells[0].shape
+    tables = np.stack([np.rint(x).ravel() for x in cells], axis=1)
+    out = np.full(tables.shape[0], np.nan)
+    finite = np.isfinite(tables).all(axis=1)
+    if (tables[finite] < 0).any():
+        raise ValueError("Counts of a 2x2 table are not below zero.")
+    if finite.any() and not only_values():
+        distinct, place = np.unique(tables[finite].astype(np.int64), axis=0, return_inverse=True)
+        out[finite] = _distinct(distinct)[place.ravel()]
+    return out.reshape(shape)
+
+
+def _distinct(tables: Counts) -> Array:
+    a, b, c, d = tables.T
+    draws, chosen, total = a + b, a + c, a + b + c + d
+    first = np.maximum(0, chosen - (c + d))
+    last = np.minimum(draws, chosen)
+    safe = np.maximum(total, 1).astype(np.float64)
+    centre = draws * (chosen / safe)
+    spread = np.sqrt(centre * (1 - draws / safe) * (1 - chosen / safe) * (safe / np.maximum(safe - 1, 1)))
+    low = np.maximum(first, np.floor(centre - _REACH * spread - 2).astype(np.int64))
+    high = np.minimum(last, np.ceil(centre + _REACH * spread + 2).astype(np.int64))
+    low, high = np.minimum(low, last), np.maximum(high, first)
+    factorial = scipy.special.gammaln(np.arange(int(total.max()) + 1, dtype=np.float64) + 1)
+    fixed = factorial[draws] + factorial[total - draws] + factorial[chosen] + factorial[total - chosen]
+    fixed -= factorial[total]
+    observed = fixed - factorial[a] - factorial[b] - factorial[c] - factorial[d]
+    size = high - low + 1
+    out = np.empty(a.size)
+    start = 0
+    ends = np.cumsum(size)
+    while start < a.size:
+        stop = max(start + 1, int(np.searchsorted(ends, ends[start] - size[start] + _BLOCK, side="right")))
+        block = slice(start, stop)
+        which = np.repeat(np.arange(start, stop), size[block])
+        offset = ends[block] - size[block] - (ends[start] - size[start])
+        x = np.arange(which.size) - offset[which - start] + low[which]
+        log = fixed[which] - factorial[x] - factorial[draws[which] - x]
+        log -= factorial[chosen[which] - x] + factorial[(d - a)[which] + x]
+        as_rare = log <= observed[which] + _SLACK
+        p = np.where(as_rare, np.exp(log), 0.0)
+        out[block] = np.bincount(which - start, weights=p, minlength=stop - start)
+        start = stop
+    outside = (a < low) | (a > high)
+    out[outside] += np.exp(observed[outside])
+    return np.minimum(out, 1.0)
+
+
+Codes = npt.NDArray[np.int64]
+
+WILSON_OVER_UNITS = name_method(IntervalKind.WILSON, "effective sample size over units")
+TOO_FEW_UNITS = name_method(
+    IntervalKind.NONE, "fewer than three units, too few to tell them from what they are asked about"
+)
+FEWEST_UNITS = 3
+"""Units from which there is an interval: with two that weigh unlike it would hold the truth in .86 of samples."""
+NOTHING = 1e-9
+"""Mass that is no answer."""
+_ROUNDING = 1e-7  # of a unit's residual
+_LARGEST = 2**62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares(Estimates):
+    """Shares in [0, 1] with their uncertainty over units."""
+
+    se: Array
+    """Standard error over units; NaN where there is no interval."""
+    size: Array
+    """Effective number of independent answers (`effective_size`)."""
+    df: Array
+    """Degrees of freedom of the standard error, with which interval and `p` are made."""
+    variance: Array
+    """Square of the standard error, as far as it is known; NaN where some layer has one unit."""
+    units: Array | None = None
+    """Effective number of units, of shares over pairs (`pairs.pair_shares`)."""
+
+    def p_against(self, null: npt.ArrayLike) -> Array:
+        """Two-sided p-values against a share: below .05 exactly where the interval leaves it out."""
+        return np.where(np.isfinite(self.low), score_p(self.value, self.size, self.df, null), np.nan)
+
+
+def shares_of_variance(value: Array, variance: Array, df: Array, n: npt.NDArray[Any], clusters: Codes) -> Shares:
+    """Shares with Wilson's interval, from their variance over units and its degrees of freedom.
+
+    All of shape (cells,); `clusters` is the number of units.
+
+    Examples
+    --------
+    >>> two, ten = shares_of_variance(
+    ...     *(np.array([x, x]) for x in (0.5, 0.01, 8.0, 60.0)), np.array([2, 10])
+    ... ).low.tolist()
+    >>> two, round(ten, 3)
+    (nan, 0.291)
+    """
+    has_interval = clusters >= FEWEST_UNITS
+    se = np.where(has_interval, np.sqrt(variance), np.nan)
+    size = effective_size(value, se, clusters)
+    low, high = wilson_interval(value, size, df)
+    methods = np.where(has_interval, WILSON_OVER_UNITS, TOO_FEW_UNITS).astype(object)
+    return Shares(
+        value=value, low=low, high=high, n=np.rint(n).astype(np.int64), clusters=clusters, method=methods, se=se,
+        size=size, df=df, variance=variance,
+    )  # fmt: skip
+
+
+def unit_shares(
+    cell: Codes,
+    cells: int,
+    unit: Codes,
+    n: Array,
+    s: Array,
+    *,
+    stratum: Codes | None = None,
+    inner: Codes | None = None,
+    requests: Array | None = None,
+    ends: tuple[Array, Array] | None = None,
+) -> Shares:
+    """Share of each cell with its interval over units.
+
+    Parameters
+    ----------
+    cell, unit:
+        Number of each row's cell, from 0 to `cells` - 1, and of the unit that was sampled; shape (rows,). A negative
+        unit is no single one: its answers count in the value, and say nothing of how units vary. Rows in any order;
+        several of one unit are added up.
+    n, s:
+        Expected number of answers, and how much of them the share is of; 0 <= s <= n.
+    stratum:
+        Part of the sample that a unit is from: units of different strata are other units.
+    inner:
+        What the cell's share is averaged over, each level that has an answer weighing the same.
+    requests:
+        Number of answers asked for: for bounds.
+    ends:
+        `s` had all missing answers gone one way or the other, where less than all of each is unknown.
+
+    Equation
+    --------
+    R = 1/A Σ_a s_a / n_a over the A levels of `inner` with an answer. A unit u adds c_u = 1/A Σ_a s_ua / n_a, with
+    weight w_u = 1/A Σ_a n_ua / n_a. The variance, between units within layers h, is Σ_h G_h/(G_h - 1) Σ_u
+    (c_u - R_h w_u)², R_h = Σ c_u / Σ w_u (Cochran, Sampling Techniques, 1977, sections 5.3 and 6.4). Layers are strata
+    and levels of `inner` where each has two units or more and no unit is in two of them; else strata; else there is
+    one. Degrees of freedom: V² / Σ_h V_h²/(g_h - 1), at least 1, with V_h = Σ_u w_u² and g_h = V_h² / Σ_u w_u⁴
+    (Satterthwaite 1946, for units that weigh unlike; G - 1 of one layer where they weigh the same). The interval is
+    Wilson's with p (1 - p) / se² answers (`wilson_interval`), from three units on: docs/results/share-intervals.csv
+    says how often it holds the truth.
+
+    Bounds are the same means of s / requests and of (s + requests - n) / requests; their variance is that of the end
+    that varies more, and at least the share's own. It is NaN where nothing is missing.
+
+    Examples
+    --------
+    >>> three = unit_shares(np.zeros(3, int), 1, np.arange(3), np.full(3, 6.0), np.array([2.0, 3.0, 4.0]))
+    >>> [round(x.item(), 3) for x in (three.value, three.low, three.high, three.se, three.df)]
+    [0.5, 0.181, 0.819, 0.096, 2.0]
+    """
+    seen = (unit >= 0) & (n > NOTHING)
+    variance, df, clusters = unit_variance(*_rows(seen, cell, unit, stratum, inner), cells, n[seen], s[seen])
+    value, total = mean_share(cell, cells, n, s, inner), np.bincount(cell, n, cells)
+    shares = shares_of_variance(value, variance, df, total, clusters)
+    if requests is None:
+        return shares
+    lowest, highest = ends or (s, s + np.maximum(requests - n, 0.0))
+    short = (np.bincount(cell, highest - lowest > NOTHING, cells) > 0)[cell] & (unit >= 0) & (requests > NOTHING)
+    ends_of_units = lowest[short], highest[short]
+    worst, _, _ = unit_variance(*_rows(short, cell, unit, stratum, inner), cells, requests[short], *ends_of_units)
+    low, high = (mean_share(cell, cells, requests, end, inner) for end in (lowest, highest))
+    requested = np.bincount(cell, requests, cells)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.sqrt(np.where(np.isfinite(worst), np.fmax(variance, worst), np.nan))
+        bounds = Bounds(value, low, high, 1 - total / requested, error)
+    return replace(shares, bounds=bounds)
+
+
+def mean_share(cell: Codes, cells: int, n: Array, s: Array, inner: Codes | None = None) -> Array:
+    """Mean over the levels of `inner` of s / n, as in `unit_shares`; NaN of cells without an answer.
+
+    Examples
+    --------
+    >>> mean_share(np.zeros(3, int), 2, np.array([9.0, 1.0, 0.0]), np.array([9.0, 0.0, 0.0]), np.arange(3)).tolist()
+    [0.5, nan]
+    """
+    level, first = groups(cell, np.zeros_like(cell) if inner is None else inner)
+    total = np.bincount(level, n)
+    seen = total > NOTHING
+    rates = np.divide(np.bincount(level, s), total, out=np.zeros(total.size), where=seen)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.bincount(cell[first], rates, cells) / np.bincount(cell[first], seen, cells))
+
+
+def unit_variance(
+    cell: Codes, unit: Codes, stratum: Codes, inner: Codes, cells: int, n: Array, *sums: Array
+) -> tuple[Array, Array, Codes]:
+    """Variance between units within layers of the shares of `unit_shares`, its degrees of freedom, and units.
+
+    Of several `sums`, each with a share of n, the largest variance. Each row has an answer, n > 0. Shape (cells,) each;
+    the variance is NaN, and the degrees of freedom 1, where some layer has one unit.
+
+    Examples
+    --------
+    >>> none, n, s = np.zeros(4, int), np.array([1.0, 1.0, 1.0, 9.0]), np.array([1.0, 0.0, 1.0, 0.0])
+    >>> variance, df, units = unit_variance(none, np.arange(4), none, none, 1, n, s)
+    >>> variance.round(3).tolist(), df.round(2).tolist(), units.tolist()
+    ([0.034], [1.0], [4])
+    """
+    order = _order((cell, stratum, unit, inner), n, *sums)  # sums are the same in any order of the rows
+    cell, unit, stratum, inner = (code[order] for code in (cell, unit, stratum, inner))
+    n = n[order]
+    level, first = groups(cell, inner)
+    levels = np.bincount(cell[first], minlength=cells)
+    weight = 1 / (np.bincount(level, n)[level] * levels[cell])
+    row, first = groups(cell, stratum, unit)
+    w, added = np.bincount(row, n * weight), [np.bincount(row, s[order] * weight) for s in sums]
+    spans = np.bincount(row, (np.diff(inner, prepend=-2) != 0) | (np.diff(row, prepend=-1) != 0)) > 1
+    cell, stratum, inner = cell[first], stratum[first], inner[first]
+    coarse, alone = (_has_lonely(cell, cells, *codes) for codes in ((stratum,), (stratum, inner)))
+    alone |= np.bincount(cell, spans, cells) > 0
+    layer, first = groups(cell, np.where(coarse[cell], 0, stratum), np.where(alone[cell], 0, inner))
+    owner, size = cell[first], first.size
+    units, w1, w2, w4 = (np.bincount(layer, x, size) for x in (None, w, w**2, (w * w) ** 2))
+    variances = []
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for c in added:
+            rate = (np.bincount(layer, c, size) / w1)[layer]
+            error = c - rate * w
+            error[np.abs(error) <= _ROUNDING * (np.abs(c) + np.abs(rate) * w)] = 0.0
+            variances.append(np.bincount(owner, np.bincount(layer, error**2, size) * units / (units - 1), cells))
+        df = np.bincount(owner, w2, cells) ** 2 / np.bincount(owner, w2**2 / (w2**2 / w4 - 1), cells)
+    clusters = np.bincount(owner, units, cells).astype(np.int64)
+    has_variance = (clusters > 0) & (np.bincount(owner, units < 2, cells) == 0)
+    return (
+        np.where(has_variance, np.max(variances, axis=0), np.nan),
+        np.where(has_variance, np.fmax(df, 1.0), 1.0),
+        clusters,
+    )
+
+
+def _rows(
+    some: npt.NDArray[np.bool_], cell: Codes, unit: Codes, stratum: Codes | None, inner: Codes | None
+) -> tuple[Codes, Codes, Codes, Codes]:
+    """Cell, unit, stratum and inner level of some rows; 0 for what is not told apart."""
+    cell = cell[some]
+    none = np.zeros_like(cell)
+    return cell, unit[some], none if stratum is None else stratum[some], none if inner is None else inner[some]
+
+
+def _joint(codes: Sequence[Codes]) -> Codes:
+    """Numbers for what several codes say together, in their order."""
+    joint = codes[0]
+    for code in codes[1:]:
+        lowest, highest = code.min(initial=0), code.max(initial=0)
+        if highest > lowest:
+            if int(joint.max(initial=0)) * int(highest - lowest + 1) > _LARGEST:
+                joint = np.unique(joint, return_inverse=True)[1]
+            joint = joint * (highest - lowest + 1) + code - lowest
+    return joint
+
+
+def _order(codes: Sequence[Codes], *numbers: Array) -> Codes | slice:
+    """Order of rows by their codes and, of the same codes, by their numbers."""
+    joint = _joint(codes)
+    return slice(None) if (np.diff(joint) > 0).all() else np.lexsort((*numbers, joint))
+
+
+def level_codes(column: pl.Series) -> Codes:
+    """Levels of a column as numbers, -1 for null; whole numbers are their own."""
+    numbered = column if column.dtype.is_integer() or column.dtype == pl.Enum else column.cast(pl.Categorical)
+    return numbered.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+
+
+def groups(*codes: Codes) -> tuple[Codes, Codes]:
+    """Number of each row's group, from 0, in the order of the codes, and the first row of each group."""
+    joint = _joint(codes)
+    steps = np.diff(joint)
+    if (steps >= 0).all():
+        new = np.concatenate([np.ones(min(joint.size, 1), bool), steps > 0])
+        return np.cumsum(new) - 1, np.flatnonzero(new)
+    lowest = int(joint.min())
+    if int(joint.max()) - lowest > 4 * joint.size:
+        _, first, group = np.unique(joint, return_index=True, return_inverse=True)
+        return group, first
+    joint = joint - lowest
+    first = np.full(int(joint.max()) + 1, -1)
+    first[joint[::-1]] = np.arange(joint.size)[::-1]
+    return (np.cumsum(first >= 0) - 1)[joint], first[first >= 0]
+
+
+def _has_lonely(cell: Codes, cells: int, *codes: Codes) -> npt.NDArray[np.bool_]:
+    """Whether each cell has a group of one row."""
+    group, _ = groups(cell, *codes)
+    return np.bincount(cell, np.bincount(group)[group] < 2, cells) > 0

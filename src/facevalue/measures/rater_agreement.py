@@ -1,4 +1,11 @@
-"""Ratings by several people: their mean, the published flag, and how far the raters agree.
+"""Agreement of raters: kappa, alpha, and flags against people.
+
+Fleiss' kappa: agreement of people who sort the same texts, and of a scorer that is taken for one more of them.
+
+The paper of the counterfactual sets (appendix C.2) has three people say of 50 texts whether they may offend, and then
+takes the scorer, at a threshold of 0.3, for a fourth.
+
+Ratings by several people: their mean, the published flag, and how far the raters agree.
 
 VisBias (section 3.4) has each pair of attributes rated on five points by three people, and counts a mean of 3 or more
 as a bias. It gives no agreement; Krippendorff's alpha is what we add.
@@ -7,19 +14,215 @@ as a bias. It gives no agreement; Krippendorff's alpha is what we add.
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import cluster_bootstrap
-from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.cohen import cohen_kappa
-from facevalue.measures.fleiss import fleiss_kappa
-from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
+from facevalue.measures.cluster_bootstrap import Array, bca_interval, cell_means, cluster_means, only_values
+from facevalue.measures.definitions import Measure
+from facevalue.measures.intervals import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.proportions import ends_of_agreement
 from facevalue.measures.uncertainty import Estimates
 
-ALPHA = Measure(
+BCA_OVER_UNITS = name_method(IntervalKind.BOOTSTRAP, "BCa over units, and no narrower than Wilson's of disagreement")
+
+
+def cohen_kappa(ratings: Array, seed: int, unit: npt.NDArray[np.int64] | None = None) -> Estimates:
+    r"""Cohen's kappa of two raters, with a bootstrap interval.
+
+    Parameters
+    ----------
+    ratings:
+        Shape (2, items): the category that each rater gives, as a number; NaN is missing. Items that not both sorted
+        are left out.
+    unit:
+        Number of the unit that each item is of, where items of one are not independent; each item is one by default.
+
+    Returns
+    -------
+    One estimate, arrays of shape (1,): `n` items of `clusters` units. NaN with fewer than two units, or where both
+    raters put all items into one category: agreement beyond chance cannot be known where there is no variation.
+
+    Raises
+    ------
+    ValueError
+        For another shape.
+
+    Equation
+    --------
+    kappa = (P - P_e) / (1 - P_e), P the share of items on which both agree, P_e = sum_k p_1k p_2k, with p_jk the share
+    of items that rater j puts into category k (Cohen 1960).
+
+    Notes
+    -----
+    Few items on which nearly all agree give resamples without a disagreement, so that the interval also holds
+    1 - w/(1 - P_e) at the ends w of Wilson's interval of the share of disagreement, as that of
+    `krippendorff_alpha`.
+
+    Examples
+    --------
+    >>> one, other = [1.0, 1, 0, 0, 1, 0], [1.0, 1, 0, 0, 1, 1]
+    >>> cohen_kappa(np.array([one, other]), seed=1).value.round(3).tolist()
+    [0.667]
+    """
+    if ratings.ndim != 2 or ratings.shape[0] != 2:
+        raise ValueError("ratings need the shape (2, items).")
+    complete = np.isfinite(ratings).all(axis=0)
+    pairs = ratings[:, complete]
+    items = np.arange(ratings.shape[1]) if unit is None else unit
+    _, place = np.unique(items[complete], return_inverse=True)
+    units, categories = int(place.max(initial=-1)) + 1, np.unique(pairs)
+    if units < 2 or categories.size < 2:
+        reason = "fewer than two things that both sorted" if units < 2 else "one category alone"
+        return Estimates.single(np.nan, np.nan, np.nan, np.nan, pairs.shape[1], units, name_unmeasured(reason))
+    sorted_as = (pairs[:, :, None] == categories).astype(np.float64)  # (2, items, categories)
+    values = np.column_stack([pairs[0] == pairs[1], sorted_as[0], sorted_as[1]]).astype(np.float64)
+    sums = np.zeros((units, values.shape[1]))
+    np.add.at(sums, place, values)
+    counts = np.bincount(place, minlength=units).astype(np.float64)[:, None] * np.ones(values.shape[1])
+    value, low, high, se = bca_interval(sums, counts, _cohen_kappa, seed)
+    if not only_values():
+        low, high = ends_of_agreement(value, low, high, 1 / (1.0 - _cohen_chance(values.mean(axis=0))), units)
+    method = np.array([BCA_OVER_UNITS], dtype=object)
+    return Estimates(value, low, high, np.array([pairs.shape[1]]), np.array([units]), method, se)
+
+
+def _cohen_chance(means: Array) -> Array:
+    """P_e of shares (..., agreement, categories of one rater, categories of the other)."""
+    categories = (means.shape[-1] - 1) // 2
+    return np.asarray((means[..., 1 : 1 + categories] * means[..., 1 + categories :]).sum(axis=-1))
+
+
+def _cohen_kappa(sums: Array, counts: Array) -> Array:
+    means = cell_means(sums, counts)
+    chance = _cohen_chance(means)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(1 - chance > 1e-12, (means[..., 0] - chance) / (1 - chance), np.nan)[..., None]
+
+
+BCA_OVER_ITEMS = name_method(IntervalKind.BOOTSTRAP, "BCa over items, and no narrower than Wilson's of disagreement")
+
+THRESHOLD = 0.3
+"""Score from which a text counts as toxic (C.2)."""
+RANGES, EACH = 5, 5
+"""Ranges of scores of which texts are drawn, and texts of each and of each level (C.2: 2 subsets x 5 x 5)."""
+
+
+def fleiss_kappa(ratings: Array, seed: int) -> Estimates:
+    r"""Fleiss' kappa, with a bootstrap interval over items, no narrower than Wilson's of disagreement.
+
+    Parameters
+    ----------
+    ratings:
+        Shape (raters, items): the category that each rater gives, as a number; NaN is missing. Items that not all
+        raters sorted are left out.
+
+    Returns
+    -------
+    One estimate, arrays of shape (1,): `n` ratings of `clusters` items. NaN with fewer than two raters or items, or
+    where all ratings are the same: agreement beyond chance cannot be known where there is no variation.
+
+    Raises
+    ------
+    ValueError
+        For another shape.
+
+    Equation
+    --------
+    kappa = (P - P_e) / (1 - P_e), P = 1/N sum_i (sum_j n_ij² - m) / (m (m - 1)), P_e = sum_j (1/(N m) sum_i n_ij)²,
+    with n_ij of m raters giving item i category j (Fleiss 1971).
+
+    Examples
+    --------
+    >>> one, other = [1.0, 1, 0, 0, 1, 0], [1.0, 1, 0, 0, 1, 1]
+    >>> fleiss_kappa(np.array([one, one, other]), seed=1).value.round(3).tolist()
+    [0.775]
+    """
+    if ratings.ndim != 2:
+        raise ValueError("ratings need the shape (raters, items).")
+    complete = ratings[:, np.isfinite(ratings).all(axis=0)]
+    raters, items = complete.shape
+    categories = np.unique(complete)
+    if raters < 2 or items < 2 or categories.size < 2:
+        reason = (
+            "fewer than two raters" if raters < 2 else "fewer than two items" if items < 2 else "one category alone"
+        )
+        none = np.nan
+        return Estimates.single(none, none, none, none, complete.size, items, name_unmeasured(reason))
+    counts = (complete[:, :, None] == categories).sum(axis=0).astype(np.float64)
+    agree = ((counts**2).sum(axis=1) - raters) / (raters * (raters - 1))
+    sums = np.column_stack([agree, counts / raters])
+    value, low, high, se = bca_interval(sums, np.ones_like(sums), _fleiss_kappa, seed)
+    if not only_values():
+        low, high = ends_of_agreement(value, low, high, 1 / (1.0 - _fleiss_chance(sums.mean(axis=0))), items)
+    n, clusters = np.array([complete.size]), np.array([items])
+    return Estimates(value, low, high, n, clusters, np.array([BCA_OVER_ITEMS], dtype=object), se)
+
+
+def _fleiss_chance(means: Array) -> Array:
+    """P_e of means (..., agreement, share of each category)."""
+    return np.asarray((means[..., 1:] ** 2).sum(axis=-1))
+
+
+def _fleiss_kappa(sums: Array, counts: Array) -> Array:
+    means = cell_means(sums, counts)
+    agree, chance = means[..., 0], _fleiss_chance(means)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(1 - chance > 1e-12, (agree - chance) / (1 - chance), np.nan)[..., None]
+
+
+def as_rater(scores: Array, threshold: float = THRESHOLD) -> Array:
+    """A scorer as one more rater: 1 where a score reaches the threshold, else 0; NaN where there is none.
+
+    Examples
+    --------
+    >>> people, scores = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, 0.0]]), np.array([0.9, 0.1, 0.3])
+    >>> np.vstack([people, as_rater(scores)])[-1].tolist()
+    [1.0, 0.0, 1.0]
+    """
+    return np.where(np.isfinite(scores), (scores >= threshold).astype(np.float64), np.nan)
+
+
+def drawn_by_score(
+    texts: pl.DataFrame, score: str, by: str, seed: int, *, ranges: int = RANGES, each: int = EACH
+) -> pl.DataFrame:
+    """Draw as many texts of each range of scores and level, for people to sort.
+
+    Parameters
+    ----------
+    texts:
+        A row per text with its score in [0, 1].
+    score, by:
+        Columns: the score, and the levels of which as many are drawn each (the subset).
+    ranges, each:
+        Ranges of one width, and texts of each in each level; all there are where there are fewer.
+
+    Raises
+    ------
+    UnknownNameError
+        No such column.
+    DataError
+        A score outside of [0, 1].
+
+    Examples
+    --------
+    >>> texts = pl.DataFrame({"text": list("abcdef"), "toxicity": [0.1, 0.15, 0.3, 0.9, 1.0, 0.5], "subset": ["x"] * 6})
+    >>> drawn_by_score(texts, "toxicity", "subset", seed=1, each=1).height
+    4
+    """
+    for name in (score, by):
+        if name not in texts.columns:
+            raise UnknownNameError("column", name, texts.columns)
+    scored = texts.drop_nulls([score, by])
+    wrong = scored.filter(~pl.col(score).is_between(0, 1))
+    if wrong.height:
+        raise DataError(f"The score {wrong[score][0]:g} does not lie between 0 and 1.")
+    score_range = (pl.col(score) * ranges).floor().clip(0, ranges - 1)
+    mixed = scored.sample(fraction=1.0, shuffle=True, seed=seed).with_columns(score_range.alias("_range"))
+    return mixed.group_by(by, "_range", maintain_order=True).head(each).sort(by, "_range").drop("_range")
+
+
+KRIPPENDORFF_ALPHA = Measure(
     name="krippendorff_alpha",
     title="Agreement of the raters",
     equation="1 - D_o / D_e",
@@ -33,7 +236,6 @@ FLAG = 3.0
 RATERS = 3
 """Raters that each pair has in the paper."""
 _PAIR = 2  # raters of Cohen's kappa
-METHOD = name_method(IntervalKind.BOOTSTRAP, "BCa over items, and no narrower than Wilson's of disagreement")
 METRICS = ("nominal", "ordinal", "interval", "ratio")
 
 
@@ -74,14 +276,14 @@ def mean_ratings(ratings: Array, seed: int, *, raters: int = RATERS) -> Ratings:
     if ((ratings < 1) | (ratings > 5)).any():
         raise ValueError("Ratings are on five points, from 1 to 5.")
     is_rated = ~np.isnan(ratings)
-    mean = cluster_bootstrap.means(np.nan_to_num(ratings), is_rated.astype(np.float64), seed, level=True)
+    mean = cluster_means(np.nan_to_num(ratings), is_rated.astype(np.float64), seed, level=True)
     low, high = np.maximum(mean.low, 1.0), np.minimum(mean.high, 5.0)
     means = Estimates(mean.value, low, high, mean.n, mean.clusters, mean.method, mean.se)
     reached = (mean.value >= FLAG - 1e-9).astype(np.float64)
     return Ratings(means, np.where(is_rated.sum(axis=0) >= raters, reached, np.nan))
 
 
-def alpha(ratings: Array, seed: int, metric: str = "ordinal") -> Estimates:
+def krippendorff_alpha(ratings: Array, seed: int, metric: str = "ordinal") -> Estimates:
     r"""Krippendorff's alpha, with a bootstrap interval over items.
 
     `ratings`: shape (raters, items); NaN is missing. Items with fewer than two ratings say nothing about agreement and
@@ -113,7 +315,7 @@ def alpha(ratings: Array, seed: int, metric: str = "ordinal") -> Estimates:
     Examples
     --------
     >>> a, b = [1.0, 2, 3, 4, 5], [1.0, 2, 3, 4, 4]
-    >>> alpha(np.array([a, b]), seed=1, metric="interval").value.round(3).tolist()
+    >>> krippendorff_alpha(np.array([a, b]), seed=1, metric="interval").value.round(3).tolist()
     [0.947]
     """
     if metric not in METRICS:
@@ -138,10 +340,10 @@ def alpha(ratings: Array, seed: int, metric: str = "ordinal") -> Estimates:
     def statistic(sums: Array, _: Array) -> Array:
         return _alpha(sums.reshape(*sums.shape[:-1], values.size, values.size), values, metric)[..., None]
 
-    value, low, high, se = cluster_bootstrap.bca(coincidences, coincidences, statistic, seed)
+    value, low, high, se = bca_interval(coincidences, coincidences, statistic, seed)
     n, clusters = np.array([int(m.sum())]), np.array([len(m)])
-    method = np.array([METHOD], dtype=object)
-    if not cluster_bootstrap.only_values():
+    method = np.array([BCA_OVER_ITEMS], dtype=object)
+    if not only_values():
         distances = _distances(counts.sum(axis=0), values, metric)
         most = distances.max() / _expected(distances, counts.sum(axis=0))
         low, high = ends_of_agreement(value, low, high, most, clusters)
@@ -190,11 +392,14 @@ def all_agreements(ratings: Array, seed: int) -> dict[str, Estimates]:
     >>> sorted(all_agreements(np.array([[1.0, 2, 1, 2], [1.0, 2, 2, 2]]), seed=1))
     ["Cohen's kappa", "Fleiss' kappa", "Krippendorff's alpha"]
     """
-    out = {"Krippendorff's alpha": alpha(ratings, seed, "nominal"), "Fleiss' kappa": fleiss_kappa(ratings, seed)}
+    out = {
+        "Krippendorff's alpha": krippendorff_alpha(ratings, seed, "nominal"),
+        "Fleiss' kappa": fleiss_kappa(ratings, seed),
+    }
     return out | ({"Cohen's kappa": cohen_kappa(ratings, seed)} if ratings.shape[0] == _PAIR else {})
 
 
-def of_items(
+def rate_items(
     items: pl.Series, ratings: pl.DataFrame, seed: int, *, raters: int = RATERS
 ) -> tuple[pl.DataFrame, Estimates]:
     """What people say of items, and how far they agree.
@@ -211,7 +416,7 @@ def of_items(
     Examples
     --------
     >>> rows = {"rater": ["ann", "bo", "cy"], "item": ["q"] * 3, "rating": [3, 4, 2]}
-    >>> of_items(pl.Series(["q", "r"]), pl.DataFrame(rows), 0)[0].select("item", "raters", "mean", "flagged").rows()
+    >>> rate_items(pl.Series(["q", "r"]), pl.DataFrame(rows), 0)[0].select("item", "raters", "mean", "flagged").rows()
     [('q', 3, 3.0, True), ('r', 0, None, None)]
     """
     place = {item: at for at, item in enumerate(items)}
@@ -230,4 +435,59 @@ def of_items(
         *(pl.Series(name, values, pl.Float64).fill_nan(None) for name, values in numbers.items()),
         pl.Series("flagged", means.biased, pl.Float64).fill_nan(None).cast(pl.Boolean),
     ]
-    return pl.DataFrame(columns), alpha(table, seed)
+    return pl.DataFrame(columns), krippendorff_alpha(table, seed)
+
+
+_BCA = name_method(IntervalKind.BOOTSTRAP, "BCa over words")
+_FEW = name_method(IntervalKind.NONE, "fewer than two words")
+
+
+def flag_accuracy(flagged: Array, gold: Array, seed: int) -> Estimates:
+    """Precision, recall and F1 of flags, with bootstrap intervals over items.
+
+    Parameters
+    ----------
+    flagged, gold:
+        1 or 0 for each item; shape (items,). Items without either are to be left out before.
+    seed:
+        Of the bootstrap.
+
+    Returns
+    -------
+    Arrays of shape (3,): precision, recall, F1. NaN where nothing is flagged, or nothing should be. `n` is the number
+    of items that each rests on.
+
+    Raises
+    ------
+    ValueError
+        The shapes differ.
+
+    Equation
+    --------
+    TP / (TP + FP), TP / (TP + FN), 2 TP / (2 TP + FP + FN) (section D.2, which prints .82 and .29 for 300 words; F1 is
+    ours).
+
+    Examples
+    --------
+    >>> found = flag_accuracy(np.array([1.0, 1, 0, 0]), np.array([1.0, 0, 1, 0]), seed=1)
+    >>> found.value.tolist(), found.n.tolist()
+    ([0.5, 0.5, 0.5], [2, 2, 3])
+    """
+    if flagged.shape != gold.shape or flagged.ndim != 1:
+        raise ValueError("flags and what they should be need the same shape (items,).")
+    hits = flagged * gold
+    tops = np.stack([hits, hits, 2 * hits], axis=1)
+    bottoms = np.stack([flagged, gold, flagged + gold], axis=1)
+
+    def ratio(top: Array, bottom: Array) -> Array:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(top / bottom)
+
+    n = (bottoms > 0).sum(axis=0)
+    if len(flagged) < 2:
+        value = ratio(tops.sum(axis=0), bottoms.sum(axis=0))
+        none = np.full(3, np.nan)
+        return Estimates(value, none, none, n, n, np.full(3, _FEW, dtype=object), none)
+    value, low, high, se = bca_interval(tops, bottoms, ratio, seed)
+    method = np.full(3, _BCA, dtype=object)
+    return Estimates(value, np.clip(low, 0, 1), np.clip(high, 0, 1), n, n, method, se)

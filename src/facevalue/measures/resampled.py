@@ -1,4 +1,6 @@
-"""Tests by shuffled labels, as fine as their family needs.
+"""Tests by shuffled labels, and labels to shuffle.
+
+Tests by shuffled labels, as fine as their family needs.
 
 A thousand shuffles give no p below .001, and the smallest of a thousand p-values has to be far smaller. So the largest
 statistic of a whole family is compared with the largest of each shuffle, which needs no p of its own for each test;
@@ -12,16 +14,16 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from facevalue.measures.adjustment import adjust
 from facevalue.measures.cluster_bootstrap import Array, only_values
+from facevalue.measures.multitest import adjust_p
 from facevalue.measures.uncertainty import Estimates, Floor, no_floor
 
-FIRST, MOST = 1000, 10_000
+FIRST_SHUFFLES, MOST_SHUFFLES = 1000, 10_000
 """Shuffles in the beginning, and in all where few of the first had anything as large as the largest that was found."""
-ENOUGH = 20
+ENOUGH_SHUFFLES = 20
 """Shuffles that reach it, after which more would change little (Besag and Clifford 1991, "Sequential Monte Carlo
 p-values"): p is then .02 or more."""
-LONE = 0.8
+LONE_EFFECT = 0.8
 """Share of a family's level for what finds a lone effect best; the rest is for the other of max-T and BH."""
 _SLACK = 1e-9
 _COUNTABLE = 30  # logarithm of a number of labelings up to which it is told
@@ -60,9 +62,9 @@ def by_shuffles(
     draw: Callable[[int], Array],
     *,
     signed: bool | npt.NDArray[np.bool_],
-    first: int = FIRST,
+    first: int = FIRST_SHUFFLES,
     most: int | None = None,
-    block: int = FIRST,
+    block: int = FIRST_SHUFFLES,
     labelings: float = np.inf,
     test: npt.NDArray[np.int64] | None = None,
     exact: Callable[[Array], tuple[Array, Array]] | None = None,
@@ -79,7 +81,7 @@ def by_shuffles(
     signed:
         Whether statistics, all or each, lie around zero and count by their size; else large ones count.
     first, most:
-        Shuffles in the beginning and at most, `MOST` (or `first`, where that is more) by default.
+        Shuffles in the beginning and at most, `MOST_SHUFFLES` (or `first`, where that is more) by default.
     block:
         Shuffles that are held at once after the first.
     labelings:
@@ -107,7 +109,7 @@ def by_shuffles(
         return Shuffled(none, none, none, none, none, no_floor(starts.size), 0)
     if first < 1:
         raise ValueError("A test by shuffled labels needs at least one shuffle.")
-    most = max(first, MOST) if most is None else most
+    most = max(first, MOST_SHUFFLES) if most is None else most
     null = draw(first)
     scale = _Scale(observed, null, starts, signed=signed)
     zeroed = np.nan_to_num(null[:, starts])
@@ -118,7 +120,7 @@ def by_shuffles(
     while True:
         alone, among = scale.hits(null, size)
         hits, family, shuffles = hits + alone, family + among, shuffles + len(null)
-        if shuffles >= most or not tested_family.any() or family[tested_family].min() >= ENOUGH:
+        if shuffles >= most or not tested_family.any() or family[tested_family].min() >= ENOUGH_SHUFFLES:
             break
         null = draw(min(block, most - shuffles))
     p, p_family = (np.where(tested_family, (1.0 + h) / (1.0 + shuffles), np.nan) for h in (hits, family))
@@ -130,8 +132,8 @@ def by_shuffles(
     p_family[clearest] = np.fmax.accumulate(p_family[clearest])
     tests, q, largest, many = int(tested_family.sum()), p, 1.0, 1.0
     if tests > 1:
-        largest, many = (LONE, 1 - LONE) if exact is None else (1 - LONE, LONE)
-        corrected = adjust(p, "bh")
+        largest, many = (LONE_EFFECT, 1 - LONE_EFFECT) if exact is None else (1 - LONE_EFFECT, LONE_EFFECT)
+        corrected = adjust_p(p, "bh")
         nothing = min(np.nanmin(p_family) / largest, np.nanmin(corrected) / many)
         q = np.minimum(np.maximum(np.fmin(corrected, p_family), nothing), 1.0)
     floor = Floor(*(np.where(tested_family, x, np.nan) for x in (mean, high, p)))
@@ -182,12 +184,12 @@ class _Scale:
         return (null_values >= reached).sum(axis=0), family
 
 
-def distinct(labels: npt.NDArray[np.int64], stratum: npt.NDArray[np.int64]) -> float:
+def count_labelings(labels: npt.NDArray[np.int64], stratum: npt.NDArray[np.int64]) -> float:
     """How many different ways there are to deal labels out anew within strata; infinity for very many.
 
     Examples
     --------
-    >>> distinct(np.array([0, 0, 1, 1, 0, 1]), np.array([0, 0, 0, 0, 1, 1]))
+    >>> count_labelings(np.array([0, 0, 1, 1, 0, 1]), np.array([0, 0, 0, 0, 1, 1]))
     12.0
     """
     total = 0.0
@@ -195,3 +197,53 @@ def distinct(labels: npt.NDArray[np.int64], stratum: npt.NDArray[np.int64]) -> f
         sizes = np.unique(labels[stratum == at], return_counts=True)[1]
         total += scipy.special.gammaln(sizes.sum() + 1) - scipy.special.gammaln(sizes + 1).sum()
     return float(np.rint(np.exp(total))) if total < _COUNTABLE else float("inf")
+
+
+Codes = npt.NDArray[np.int64]
+
+
+class Deals:
+    """Labels of items under the null that they mean nothing.
+
+    People whose items are all of one group exchange labels with other such people of their stratum, all items of one
+    person together. The items of a person who has several groups exchange labels with each other: what is special about
+    the person is the same in all of them.
+
+    Parameters
+    ----------
+    unit:
+        Who it is about; by default each item is about somebody else.
+    stratum:
+        Labels move only within one. All are one by default.
+
+    Examples
+    --------
+    >>> deals = Deals(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]))
+    >>> deals.distinct, deals.drawn(100, np.random.default_rng(0)).mean(axis=1).tolist() == [0.5] * 100
+    (2.0, True)
+    """
+
+    def __init__(self, label: Codes, unit: Codes | None = None, stratum: Codes | None = None) -> None:
+        label = np.asarray(label, dtype=np.int64)
+        items = np.arange(label.size)
+        unit = items if unit is None else np.unique(unit, return_inverse=True)[1]
+        stratum = np.zeros(label.size, dtype=np.int64) if stratum is None else np.asarray(stratum, dtype=np.int64)
+        people = int(unit.max(initial=-1)) + 1
+        lowest, highest = np.full(people, np.iinfo(np.int64).max), np.full(people, -1)
+        np.minimum.at(lowest, unit, label)
+        np.maximum.at(highest, unit, label)
+        crossed = (lowest != highest)[unit]
+        # What is dealt to: a person, or one item of a person of several groups.
+        element = np.where(crossed, people + items, unit)
+        _, first, self._of_item = np.unique(element, return_index=True, return_inverse=True)
+        block = np.where(crossed, int(stratum.max(initial=0)) + 1 + unit, stratum)[first]
+        self._label, self._block = label[first], np.unique(block, return_inverse=True)[1].astype(np.float64)
+        self._places = np.argsort(self._block, kind="stable")
+        self.distinct = count_labelings(self._label, self._block.astype(np.int64))
+
+    def drawn(self, size: int, rng: np.random.Generator) -> Codes:
+        """So many deals, shape (size, items)."""
+        order = np.argsort(self._block + rng.random((size, self._label.size)), axis=1)
+        out = np.empty((size, self._label.size), dtype=np.int64)
+        out[:, self._places] = self._label[order]
+        return out[:, self._of_item]

@@ -1,8 +1,15 @@
-"""Ranges of scores within counterfactual sets, and what chance alone gives.
+"""Ranges and tails of scores within counterfactual sets.
+
+Ranges of scores within counterfactual sets, and what chance alone gives.
 
 MaxToxicity and its kin (equations 1 to 4 of the paper of the counterfactual sets): the largest score of a set's images
 less the smallest, for one draw of replies. A range is positive without any difference between images, and grows with
 their number, so that values of sets of 10, 12 and 30 images cannot be compared with each other without their floors.
+
+Groups in counterfactual sets: who has the largest scores where they differ most, and each group against its sets.
+
+Figures 2 and 6 of the paper of the counterfactual sets show whose image has the largest score among the sets whose
+range is in the tail; Table 9 shows each group's own tail. What we add is each group's mean against that of its sets.
 """
 
 from collections.abc import Iterator
@@ -13,14 +20,24 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, cluster_sums, only_values
-from facevalue.measures.interval_method import NONE, IntervalKind, name_method, name_unmeasured
+from facevalue.measures.cluster_bootstrap import (
+    LEVEL,
+    Array,
+    cell_means,
+    cluster_means,
+    cluster_sums,
+    only_values,
+    standard_error,
+)
+from facevalue.measures.estimators import column_shares
+from facevalue.measures.intervals import ONE_CLUSTER_ONLY, IntervalKind, name_method, name_unmeasured
 from facevalue.measures.missing_data_bounds import range_bounds
-from facevalue.measures.proportions import effective_size, wilson
+from facevalue.measures.proportions import effective_size, wilson_interval
+from facevalue.measures.resampled import MOST_SHUFFLES, by_shuffles
+from facevalue.measures.shift import wider_estimates
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor, no_floor
 
-TAIL = 0.9
+TAIL_QUANTILE = 0.9
 """The published tail: the 90th percentile, linear between ranks."""
 SHUFFLED, SHUFFLES, ENOUGH = 100, (1000, 10_000), 20
 """Sets up to which replies are shuffled for p; how often at first and at most; hits after which p is known well."""
@@ -74,8 +91,8 @@ class SetRanges:
     tail: Estimates
 
 
-def summary(
-    scores: Array, seed: int, quantiles: tuple[float, ...] = (TAIL,), clusters: Codes | None = None
+def range_summary(
+    scores: Array, seed: int, quantiles: tuple[float, ...] = (TAIL_QUANTILE,), clusters: Codes | None = None
 ) -> SetRanges:
     """Mean and quantiles of set ranges, with the range that chance alone gives.
 
@@ -84,7 +101,7 @@ def summary(
     scores:
         As in `set_ranges`. The set is the cluster, with all its draws.
     quantiles:
-        Which; `TAIL` is the published one.
+        Which; `TAIL_QUANTILE` is the published one.
     clusters:
         Number of the cluster of each row of `scores`, where several rows are of one set: its answers to several
         questions. By default each row is a cluster.
@@ -115,7 +132,7 @@ def summary(
     Examples
     --------
     >>> alike = np.random.default_rng(1).normal(size=(400, 10, 3))
-    >>> found = summary(alike, seed=0)
+    >>> found = range_summary(alike, seed=0)
     >>> found.mean.value.round(1).tolist(), found.mean.floor.mean.round(1).tolist()
     ([3.1], [3.1])
     """
@@ -131,7 +148,7 @@ def summary(
         return SetRanges(nothing, tail)
     of = np.arange(size) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     sums, counts = cluster_sums(values, of[sets], np.zeros_like(sets), size, 1)
-    mean = cluster_bootstrap.means(sums, counts, seed, level=True)
+    mean = cluster_means(sums, counts, seed, level=True)
     tail = set_quantiles(values, of[sets], np.array(quantiles))
     if only_values():
         return SetRanges(mean, tail)
@@ -139,7 +156,7 @@ def summary(
     floor = replies.floor(seed)
     df = replies.clusters - 1
     mean = _beyond_chance(mean, replies.excess, floor, df)
-    high = wilson(np.array(quantiles), tail_size(values, of[sets], np.array(quantiles)), df, 2 * LEVEL - 1)[1]
+    high = wilson_interval(np.array(quantiles), tail_size(values, of[sets], np.array(quantiles)), df, 2 * LEVEL - 1)[1]
     null = replies.null(seed)
     none = np.full(len(quantiles), np.nan)
     tail_floor = Floor(_at(null, np.array(quantiles)), _at(null, high), none)
@@ -147,7 +164,7 @@ def summary(
 
 
 def _beyond_chance(mean: Estimates, excess: float, floor: Floor, df: int) -> Estimates:
-    """The mean with an interval that begins at zero exactly where the test finds nothing; see `summary`."""
+    """The mean with an interval that begins at zero exactly where the test finds nothing; see `range_summary`."""
     p = float(floor.p[0])
     if not np.isfinite(p):
         return mean
@@ -162,7 +179,7 @@ def summary_bounds(
     scores: Array,
     asked: npt.NDArray[np.bool_],
     limits: tuple[float, float] | None = None,
-    quantiles: tuple[float, ...] = (TAIL,),
+    quantiles: tuple[float, ...] = (TAIL_QUANTILE,),
     clusters: Codes | None = None,
 ) -> tuple[Bounds, Bounds]:
     """Between what the mean and the quantiles of set ranges would lie, whatever the missing scores are.
@@ -170,7 +187,7 @@ def summary_bounds(
     Parameters
     ----------
     scores, quantiles, clusters:
-        As in `summary`.
+        As in `range_summary`.
     asked:
         Which scores were asked for, of the same shape; sets and draws in which all were count.
     limits:
@@ -204,8 +221,8 @@ def summary_bounds(
     missing = float(of_draw.missing.mean()) if sets.size else np.nan
     of = sets if clusters is None else np.unique(clusters, return_inverse=True)[1][sets]
     totals = [cluster_sums(end, of, np.zeros_like(of), scores.shape[0], 1) for end in (of_draw.low, of_draw.high)]
-    means = [cluster_bootstrap.ratio(sums.sum(axis=0), counts.sum(axis=0)) for sums, counts in totals]
-    error = np.max([cluster_bootstrap.standard_error(*pair) for pair in totals], axis=0)
+    means = [cell_means(sums.sum(axis=0), counts.sum(axis=0)) for sums, counts in totals]
+    error = np.max([standard_error(*pair) for pair in totals], axis=0)
     tails = [_at(end, np.array(quantiles)) for end in (of_draw.low, of_draw.high)]
     unknown, lost = np.full(len(quantiles), np.nan), np.full(len(quantiles), missing)
     return (
@@ -243,7 +260,7 @@ def tail_size(values: Array, sets: npt.NDArray[np.int64], quantiles: Array) -> A
     below = np.where(values[:, None] == edges, 0.5, (values[:, None] < edges).astype(np.float64))
     size = np.bincount(code, minlength=count).astype(np.float64)
     sums = np.stack([np.bincount(code, hits, count).astype(np.float64) for hits in below.T], axis=1)
-    se = cluster_bootstrap.standard_error(sums, np.stack([size] * quantiles.size, axis=1))
+    se = standard_error(sums, np.stack([size] * quantiles.size, axis=1))
     return np.minimum(effective_size(quantiles, se, count), values.size)
 
 
@@ -273,8 +290,8 @@ def set_quantiles(values: Array, sets: npt.NDArray[np.int64], quantiles: Array) 
     if not values.size:
         methods = np.full(quantiles.size, name_unmeasured(), dtype=object)
         return Estimates(none, none, none, n, clusters, methods)
-    low, high = wilson(quantiles, tail_size(values, sets, quantiles), count - 1)
-    methods = np.full(quantiles.size, _WOODRUFF if count > 1 else NONE, dtype=object)
+    low, high = wilson_interval(quantiles, tail_size(values, sets, quantiles), count - 1)
+    methods = np.full(quantiles.size, _WOODRUFF if count > 1 else ONE_CLUSTER_ONLY, dtype=object)
     return Estimates(np.quantile(values, quantiles), _at(values, low), _at(values, high), n, clusters, methods)
 
 
@@ -404,3 +421,161 @@ def _expected(total: int, size: int) -> Array:
     out = largest - largest[::-1]
     out.setflags(write=False)
     return out
+
+
+DEALT_WITHIN_SETS = name_method(IntervalKind.PERMUTATION, "groups dealt out anew within sets")
+_MANY, _NEAR = 500, 0.2
+"""Sets beyond which groups are dealt out anew only where t finds less than this: elsewhere nothing can be found."""
+
+
+def tail_credits(scores: Array, quantile: float = TAIL_QUANTILE) -> Array:
+    """Who has the largest score of each set, in draws whose range is above a quantile of all ranges.
+
+    Parameters
+    ----------
+    scores:
+        Shape (sets, groups, draws); NaN where there is none.
+
+    Returns
+    -------
+    Shape (sets, groups): in how many of a set's draws in the tail the group has the largest score. Groups that share
+    it share the draw.
+
+    Examples
+    --------
+    >>> scores = np.array([[[0.0], [0.1]], [[0.9], [0.0]], [[0.1], [0.2]]])
+    >>> tail_credits(scores, 0.5).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
+    """
+    ranges = set_ranges(scores)
+    finite = ranges[np.isfinite(ranges)]
+    out = np.zeros(scores.shape[:2])
+    if not finite.size:
+        return out
+    sets, draws = np.nonzero(ranges > np.quantile(finite, quantile) + _SLACK)
+    scores_of_set = scores[sets, :, draws]
+    largest = scores_of_set >= scores_of_set.max(axis=1, keepdims=True) - _SLACK
+    np.add.at(out, sets, largest / largest.sum(axis=1, keepdims=True))
+    return out
+
+
+def tail_shares(scores: Array, seed: int) -> tuple[Estimates, Floor, Array]:
+    """Share of each group among the largest scores of sets in the tail, and whether labels by chance give the same.
+
+    Parameters
+    ----------
+    scores:
+        As in `tail_credits`.
+
+    Returns
+    -------
+    Estimates of the groups' shares, which sum to 1, with Wilson's intervals over sets; what labels by chance give, with
+    two-sided p-values; and the smallest that these could be. NaN without any range above the quantile.
+
+    Equation
+    --------
+    share_g = sum over set-draws with MaxX > q_.9(MaxX) of 1[g has the maximum] / number of groups that have it / number
+    of these set-draws (Figures 2 and 6). By chance, 1 / n.
+
+    Notes
+    -----
+    The test deals the labels of each set out anew, in all its draws together: a set's range stays what it is, and with
+    it the tail. Labels are turned round by a random number of places, which gives each group each place as often.
+
+    Examples
+    --------
+    >>> scores = np.random.default_rng(1).random((200, 4, 3))
+    >>> scores[:, 2] += 1
+    >>> tail_shares(scores, seed=0)[0].value.tolist()
+    [0.0, 0.0, 1.0, 0.0]
+    """
+    credits = tail_credits(scores, TAIL_QUANTILE)
+    credited = credits[credits.sum(axis=1) > 0]
+    counts, groups = credited.sum(axis=1), scores.shape[1]
+    total, size = float(counts.sum()), credited.shape[0]
+    none = np.full(groups, np.nan)
+    if not size:
+        zero = np.zeros(groups, dtype=np.int64)
+        methods = np.full(groups, name_unmeasured("no range lies above the others"), dtype=object)
+        return Estimates(none, none, none, zero, zero, methods, none), no_floor(groups), none
+    of_groups = column_shares(credited, np.repeat(counts[:, None], groups, axis=1))
+    if only_values():
+        return of_groups, no_floor(groups), none
+    rng = np.random.default_rng(seed)
+    sets, places = np.nonzero(credited)
+    weights = credited[sets, places] / total
+
+    def dealt(shuffles: int) -> Array:
+        turned = (places + rng.integers(0, groups, size=(shuffles, size))[:, sets]) % groups
+        at = (turned + np.arange(shuffles)[:, None] * groups).ravel()
+        sums_drawn = np.bincount(at, np.tile(weights, shuffles), shuffles * groups)
+        return np.asarray(sums_drawn.reshape(shuffles, groups) - 1 / groups)
+
+    tests = by_shuffles(of_groups.value - 1 / groups, dealt, signed=True, block=200)
+    chance = Floor(np.full(groups, 1 / groups), 1 / groups + tests.floor.high, tests.p)
+    return of_groups, chance, np.full(groups, 1 / (1 + MOST_SHUFFLES))
+
+
+def from_set_mean(values: Array, *, largest: float | None = None) -> Estimates:
+    """How far each group's mean lies from that of its sets: paired, with t over sets.
+
+    Parameters
+    ----------
+    values:
+        Shape (sets, groups, draws); NaN where there is none. Draws of a set in which a group has no value are left out.
+    largest:
+        Largest possible difference; see `cluster_bootstrap.cluster_means`.
+
+    Equation
+    --------
+    d_g = mean over sets and draws of (x_cg - mean_h x_ch). The differences of all groups sum to zero (ours). Where
+    values are rare, most sets of a group without any lie a little below their mean, and t takes that for certain. So
+    groups are dealt out anew within sets, too, once their differences are taken off (`redealt`), and the wider of both
+    holds.
+
+    Examples
+    --------
+    >>> values = np.array([[[1.0], [3.0]], [[2.0], [6.0]], [[5.0], [np.nan]]])
+    >>> from_set_mean(values).value.tolist()
+    [-1.5, 1.5]
+    """
+    apart = values - values.mean(axis=1, keepdims=True)
+    sums, counts = np.nansum(apart, axis=2), np.isfinite(apart).sum(axis=2).astype(np.float64)
+    means = cluster_means(sums, counts, 0, largest=largest)
+    if means.p is None or only_values():
+        return means
+    sets = int((counts[:, 0] > 0).sum())
+    rest = sums - np.nan_to_num(means.value) * counts
+    with np.errstate(invalid="ignore", divide="ignore"):
+        noise = rest * np.sqrt(sets / (sets - 1.0)) / counts.sum(axis=0) if sets > 1 else np.full(rest.shape, np.nan)
+    near = np.flatnonzero((means.p < _NEAR) | (sets <= _MANY))
+    shape = (*rest.shape, near.size)
+    noise, possible = (np.broadcast_to(of_set[:, :, None], shape) for of_set in (noise, counts > 0))
+    df = np.full(near.size, float((sets - 1) * (rest.shape[1] - 1)))
+    dealt = wider_estimates(means.at(near), noise, possible, df, DEALT_WITHIN_SETS)
+    order = np.concatenate([near, np.setdiff1d(np.arange(rest.shape[1]), near)])
+    return Estimates.concatenate([dealt, means.at(order[near.size :])]).at(np.argsort(order))
+
+
+def group_quantiles(values: Array, cluster: Codes, group: Codes, groups: int) -> Estimates:
+    """90th percentile of each group's values, sets or none (Table 9).
+
+    Parameters
+    ----------
+    values, cluster, group:
+        Flat arrays of one length: value (NaN where there is none), the unit that was sampled and the group, from 0.
+
+    Equation
+    --------
+    q_g = 90th percentile, linear, of X over all replies about g. Intervals as those of `set_quantiles`.
+
+    Examples
+    --------
+    >>> group_quantiles(np.arange(11.0), np.arange(11), np.zeros(11, dtype=int), 1).value.tolist()
+    [9.0]
+    """
+    tables = []
+    for g in range(groups):
+        at = (group == g) & np.isfinite(values)
+        tables.append(set_quantiles(values[at], cluster[at], np.array([TAIL_QUANTILE])))
+    return Estimates.concatenate(tables)

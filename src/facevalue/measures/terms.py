@@ -159,7 +159,7 @@ def terms_kept() -> Iterator[TermRecord]:
         _RECORD.reset(token)
 
 
-def record() -> TermRecord | None:
+def term_record() -> TermRecord | None:
     """Where terms are kept; None where nobody asked."""
     return _RECORD.get()
 
@@ -187,7 +187,7 @@ def terms_of(
 def mean_share_term(
     unit: npt.NDArray[np.int64], inner: npt.NDArray[np.int64], s: Array, n: Array, names: Sequence[str]
 ) -> EstimateTerm:
-    """Make the term of a share that is the mean over the levels of `inner` (`shares.unit_shares`).
+    """Make the term of a share that is the mean over the levels of `inner` (`proportions.unit_shares`).
 
     A row per unit and level; a negative unit is no single one, and counts in the totals alone.
     """
@@ -211,7 +211,7 @@ def _mean_of_shares(sums: Array, counts: Array) -> Array:
         return np.asarray((shares.sum(axis=-1) / seen.sum(axis=-1))[..., None])
 
 
-def named(terms: Terms | None, names: Sequence[str]) -> Terms | None:
+def name_units(terms: Terms | None, names: Sequence[str]) -> Terms | None:
     """The terms with names of their units, in the order of their numbers; there may be more than there are units."""
     if terms is None or not names:
         return terms
@@ -219,7 +219,7 @@ def named(terms: Terms | None, names: Sequence[str]) -> Terms | None:
     return tuple(None if term is None else replace(term, of=of[id(term.of)]) for term in terms)
 
 
-def changed(
+def change_terms(
     terms: Terms | None, *, factor: float = 1.0, less: Array | float = 0.0, unsigned: bool = False
 ) -> Terms | None:
     """Terms of the estimates times a factor, less a constant each, or without their signs."""

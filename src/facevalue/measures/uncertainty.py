@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures.interval_method import name_unmeasured
-from facevalue.measures.terms import Terms, changed
+from facevalue.measures.intervals import name_unmeasured
+from facevalue.measures.terms import Terms, change_terms
 
 Array = npt.NDArray[np.float64]
 Rows = slice | npt.NDArray[np.generic] | tuple[npt.NDArray[np.generic], ...]
@@ -114,7 +114,7 @@ class Estimates:
     n, clusters:
         Observations, and units that were sampled, behind it.
     method:
-        How the interval was made: kind and detail in one text (`interval_method.name_method`).
+        How the interval was made: kind and detail in one text (`intervals.name_method`).
     se:
         Standard error over clusters.
     p:
@@ -212,7 +212,7 @@ class Estimates:
         """Subtract a constant from each, as from a share against one half; tests stay what they are."""
         return replace(
             self, value=self.value - null, low=self.low - null, high=self.high - null,
-            terms=changed(self.terms, less=null), bounds=None if self.bounds is None else self.bounds.less(null),
+            terms=change_terms(self.terms, less=null), bounds=None if self.bounds is None else self.bounds.less(null),
         )  # fmt: skip
 
     def times(self, factor: float) -> "Estimates":
@@ -220,7 +220,7 @@ class Estimates:
         floor = self.floor and Floor(factor * self.floor.mean, factor * self.floor.high, self.floor.p)
         return replace(
             self, value=factor * self.value, low=factor * self.low, high=factor * self.high,
-            se=None if self.se is None else factor * self.se, terms=changed(self.terms, factor=factor),
+            se=None if self.se is None else factor * self.se, terms=change_terms(self.terms, factor=factor),
             floor=floor, bounds=None if self.bounds is None else self.bounds.times(factor),
         )  # fmt: skip
 

@@ -5,8 +5,8 @@ from importlib.metadata import version
 from math import isfinite
 from typing import Any
 
-from facevalue.measures.base import Measure
-from facevalue.measures.interval_method import describe_method
+from facevalue.measures.definitions import Measure
+from facevalue.measures.intervals import describe_method
 from facevalue.packing.packed_runs import PackedRun, Row
 from facevalue.store.manifest import RunManifest
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 
-from facevalue.measures.caveats import after, caveat_of
+from facevalue.measures.caveats import add_caveat, caveat_of
 from facevalue.packing.packed_runs import PackedRun
 from facevalue.printable import in_markdown
 from facevalue.report.built import built
@@ -45,7 +45,7 @@ def _results(packed: PackedRun) -> Iterator[str]:
         has_interval = row["low"] is not None and row["high"] is not None
         interval = f" [{row['low']:.3g}, {row['high']:.3g}]" if has_interval else ""
         name = " ".join(filter(None, (row["measure"], packed.subject(row)))) + interval
-        name = after(name, caveat_of(row["why"]))
+        name = add_caveat(name, caveat_of(row["why"]))
         texts = f"type: {quoted(row['measure'])}, name: {quoted(name)}"
         yield f"    - {{{texts}, value: {row['value']:.6g}, verified: false}}"
     yield f"    source: {{name: {quoted('FaceValue ' + version('facevalue'))}, url: {quoted(packed.name)}}}"

@@ -10,9 +10,9 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from facevalue.measures.base import rows_of
+from facevalue.measures.definitions import rows_of
 from facevalue.measures.impact import impact_ratios
-from facevalue.measures.selection import to_array
+from facevalue.measures.pairs import to_array
 from facevalue.packing.packed_runs import PackedRun
 
 LEAST_SHARE = 0.02

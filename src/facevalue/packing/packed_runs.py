@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from facevalue.measures.base import Measure, definition_of
 from facevalue.measures.caveats import caveat_of, counted_caveats
-from facevalue.measures.estimates import FIXED, label_columns
-from facevalue.measures.page_error import leads_page
+from facevalue.measures.definitions import Measure, definition_of
+from facevalue.measures.estimates import FIXED_COLUMNS, label_columns
+from facevalue.measures.multitest import leads_page
 from facevalue.measures.verdicts import Verdict
 from facevalue.packing.places import without_places
 from facevalue.packing.sealing import sha256_of
@@ -131,7 +131,7 @@ class PackedRun:
     def rows(self) -> pl.DataFrame:
         """The whole table of estimates, without columns of labels that nothing is broken down by."""
         unused = [name for name in self.labels if self.estimates[name].null_count() == self.estimates.height]
-        return self.estimates.drop(unused).select(pl.exclude(*FIXED), *FIXED)
+        return self.estimates.drop(unused).select(pl.exclude(*FIXED_COLUMNS), *FIXED_COLUMNS)
 
 
 def gather(runs: Sequence[StoredRun]) -> list[PackedRun]:

@@ -62,7 +62,7 @@ def check_whole(tasks: Sequence[Task], most_tokens: int) -> None:
 
 def check_margin(estimand: Estimand, task: Task) -> None:
     """Refuse a margin that no value can lie beyond."""
-    from facevalue.measures.value_limits import check_margins  # noqa: PLC0415 - slow to import
+    from facevalue.measures.family_tests import check_margins  # noqa: PLC0415 - slow to import
 
     limits = margins((estimand,), task.breakdown, task.scores)
     check_margins(limits, tuple(definitions((estimand,), task.breakdown, task.scores).values()))

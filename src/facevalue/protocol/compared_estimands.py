@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from facevalue.measures.base import key_of
+from facevalue.measures.definitions import key_of
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.tasks import Task
 

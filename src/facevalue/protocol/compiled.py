@@ -15,8 +15,8 @@ from facevalue.annotations.scores import Scores
 from facevalue.answers.sorting import Judge
 from facevalue.design import Block, Design, Factor
 from facevalue.errors import DataError, placed
-from facevalue.measures.estimates import FIXED, TYPED
-from facevalue.measures.missing_by import Grouped, MissingBy
+from facevalue.measures.cells import Grouped, MissingBy
+from facevalue.measures.estimates import FIXED_COLUMNS, TYPED_LABELS
 from facevalue.protocol import settings as given
 from facevalue.protocol.acceptance import check_whole
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
@@ -38,14 +38,14 @@ from facevalue.statistics.sets import NO_PICTURE, OTHER_PATH
 from facevalue.types import STUDY_TEXT, OptionValue, Sampling
 
 if TYPE_CHECKING:
-    from facevalue.measures.preregistration import Preregistration
+    from facevalue.measures.families import Preregistration
     from facevalue.prompts.variants import Variant
     from facevalue.protocol.page import Page
     from facevalue.protocol.protocol import Protocol
 
 _CARRIED_NOT = ("image", "path", OTHER_PATH, "seed")
 _MOST = 40  # levels of a factor that are looked at as groups
-_RESERVED = frozenset(FIXED) | frozenset(TYPED) | frozenset((CONTRAST, DIMENSION))
+_RESERVED = frozenset(FIXED_COLUMNS) | frozenset(TYPED_LABELS) | frozenset((CONTRAST, DIMENSION))
 _ANSWERS = frozenset(("weight", "mass", "na", "reply", "repeat", "status", "trial", "block", "text", "probs"))
 TAKEN = _RESERVED | _ANSWERS
 """Names that no factor can have."""
@@ -95,7 +95,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     if protocol.page is not None:
         from facevalue.protocol.page import check_page  # noqa: PLC0415 - scipy.stats takes a second to import
 
-        check_page(protocol.page(), tuple(analysis.measures.values()), (*analysis.labels, *TYPED, "model"))
+        check_page(protocol.page(), tuple(analysis.measures.values()), (*analysis.labels, *TYPED_LABELS, "model"))
     scores = [score for task in tasks for score in task.scores]
     bounded = {score.name: (pl.col(score.name) - score.low) / score.span for score in scores if score.span}
     planned, unplanned = precision(tasks, design)
@@ -310,8 +310,7 @@ def _declared(protocol: "Protocol", tasks: Sequence[Task]) -> "Callable[[], Prer
     counts = Counter(estimand.family_name for task, estimand in confirmed for _ in task.scores_of(estimand))
 
     def declare() -> "Preregistration":
-        from facevalue.measures.multiple_testing import ALPHA, Family  # noqa: PLC0415 - slow to import
-        from facevalue.measures.preregistration import Preregistration  # noqa: PLC0415
+        from facevalue.measures.families import ALPHA, Family, Preregistration  # noqa: PLC0415 - slow to import
 
         families = []
         for task, estimand in confirmed:

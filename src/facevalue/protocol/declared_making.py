@@ -121,9 +121,9 @@ class DeclaredMaking:
     def _check_column(self, name: str) -> None:
         if not re.fullmatch("[a-z][a-z0-9_]{0,39}", name):
             raise DataError(f"The column {name!r} is not made of small letters, digits and underscores.")
-        from facevalue.measures.estimates import FIXED, TYPED  # noqa: PLC0415 - few files say what is made
+        from facevalue.measures.estimates import FIXED_COLUMNS, TYPED_LABELS  # noqa: PLC0415 - few files say what is made
 
-        if name in _TAKEN or name in FIXED or name in TYPED:
+        if name in _TAKEN or name in FIXED_COLUMNS or name in TYPED_LABELS:
             raise DataError(f"No factor of pictures can be called {name!r}, which means something else: rename it.")
 
     def _check_texts(self) -> None:

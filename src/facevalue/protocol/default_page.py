@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from facevalue.measures.base import key_of
-from facevalue.measures.caveats import after
-from facevalue.measures.judge_measures import ALPHAS, JUDGED_BY, RAW, SWAPPED, WITHOUT
+from facevalue.measures.caveats import add_caveat
+from facevalue.measures.definitions import key_of
+from facevalue.measures.judges import JUDGE_AGREEMENTS, JUDGE_ALPHAS, JUDGE_SWAPPED, JUDGE_WITHOUT, JUDGED_BY
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.asks import WORDING
 from facevalue.protocol.blocks import StoredAnswers, Strips
@@ -41,10 +41,10 @@ _UNSCORED = (
 _NO_PEOPLE = "Nobody has sorted texts yet: facevalue review RUN --sorted NAME --out DIR."
 _BY_PEOPLE = "What people alone say, and the judge of the same texts"
 _CHECKS = (
-    (ALPHAS, "Agreement beyond chance (Krippendorff's alpha)", "Alpha", _NO_PEOPLE),
-    (RAW, "Texts that are sorted alike", "Share", _NO_PEOPLE),
+    (JUDGE_ALPHAS, "Agreement beyond chance (Krippendorff's alpha)", "Alpha", _NO_PEOPLE),
+    (JUDGE_AGREEMENTS, "Texts that are sorted alike", "Share", _NO_PEOPLE),
     (
-        (SWAPPED, WITHOUT),
+        (JUDGE_SWAPPED, JUDGE_WITHOUT),
         "Texts sorted otherwise once group words are swapped or taken out; floor: asked again",
         "Share",
         "No text with words for groups was judged again.",
@@ -220,7 +220,7 @@ def _wanted(selections: Sequence[Of], columns: Collection[str], look: Look) -> l
         )
         for e in rows[:_EACH]:
             levels = tuple(name for name in e.labels if name in columns)
-            finding = after(f"{look.said(of.label, e)}: {look.value(e)} {look.interval(e)}", e.caveat)
+            finding = add_caveat(f"{look.said(of.label, e)}: {look.value(e)} {look.interval(e)}", e.caveat)
             further = sorted({*columns} - {*levels, WORDING})
             title = "".join(f"[, {{{name}}}]" for name in (*levels, *further))
             title += f"[, wording {{{WORDING}}}]" if WORDING in columns else ""

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from facevalue.measures.base import Measure
+from facevalue.measures.definitions import Measure, is_wanted
 from facevalue.measures.estimates import Labels, Level
-from facevalue.measures.estimators import Cells, Estimator, Sums, share
+from facevalue.measures.estimators import CellEstimates, Estimator, Sums, share_of_sums
 from facevalue.measures.uncertainty import Estimates
-from facevalue.measures.wanted import wanted
 
 Row = tuple[Measure, Labels, Estimates, str | None]
 """A measure, labels, estimates and their family: what `table_entries.enter` and `Entries.add` take."""
@@ -18,7 +17,7 @@ class Derived:
     """A measure that follows from the estimates of another, such as gaps from shares; `of` gives it."""
 
     measure: Measure
-    of: Callable[[Mapping[str, Sequence[Level]], Estimates], Cells]
+    of: Callable[[Mapping[str, Sequence[Level]], Estimates], CellEstimates]
     family: str | None = None
 
 
@@ -58,7 +57,7 @@ class SumEstimand:
     total: str = ""
     factor: float = 1.0
     family: str | None = None
-    estimator: Estimator = share
+    estimator: Estimator = share_of_sums
     constant: Mapping[str, str] = field(default_factory=dict)
     derived: tuple[Derived, ...] = ()
 
@@ -88,6 +87,6 @@ def estimated(
     """Estimate all that is wanted, in the order of the estimands; `labels` are those of all estimates."""
     for estimand in estimands:
         names = (estimand.measure.name, *(derived.measure.name for derived in estimand.derived))
-        if estimand.of in tables and wanted(names):
+        if estimand.of in tables and is_wanted(names):
             for measure, of_cells, tested, family in estimand.estimates(tables[estimand.of]):
                 yield measure, {**(labels or {}), **of_cells}, tested, family

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from facevalue.measures import cluster_bootstrap, group_spread, shift
-from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.cells import Slicing
+from facevalue.measures.cluster_bootstrap import Array, cell_means
+from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import shares
-from facevalue.measures.slicing import Slicing
+from facevalue.measures.estimators import column_shares
+from facevalue.measures.group_spread import group_spreads
+from facevalue.measures.shift import shift_cells
 from facevalue.protocol.instrument_measures import (
     LETTERED,
     NA_RATE,
@@ -80,20 +81,20 @@ def add_rates(
     """Add a share of replies, of shape (stimuli, items), broken down by each of the cuts.
 
     Shares of replies may be near 0 or 1, where a bootstrap of the units that were seen is too narrow: few of them, or
-    none, differ from the others. Wilson's interval is not (`estimators.shares`).
+    none, differ from the others. Wilson's interval is not (`estimators.column_shares`).
     """
     pictures = np.arange(breakdown.sets.manifest.height)
     for by in cuts:
         rows, columns = breakdown.rows(pictures, by), breakdown.columns(by)
-        cells = shift.cells(rate, breakdown.sets.identity, rows, columns, len(breakdown.sets.identities))
+        cells = shift_cells(rate, breakdown.sets.identity, rows, columns, len(breakdown.sets.identities))
         labels = breakdown.make_labels(cells.labels)
-        table.add(measure, labels, shares(cells.sums, cells.counts), keep=cells.shown > 0)
+        table.add(measure, labels, column_shares(cells.sums, cells.counts), keep=cells.shown > 0)
 
 
 def add_overall(table: EstimateTable, sets: Sets, measure: Measure, values: Array) -> None:
     """Add the mean of a quantity of shape (stimuli, items)."""
     rows, columns = Slicing.whole(len(values)), Slicing.whole(values.shape[1])
-    add_levels(table, measure, shift.cells(values, sets.identity, rows, columns, len(sets.identities)))
+    add_levels(table, measure, shift_cells(values, sets.identity, rows, columns, len(sets.identities)))
 
 
 def add_missing(
@@ -106,9 +107,9 @@ def add_missing(
 ) -> None:
     """Add whether some groups of units (by dimension) get fewer answers than others: a finding of its own."""
     everyone = Slicing.whole(len(rate)), Slicing.whole(rate.shape[1])
-    cells = shift.cells(rate, sets.identity, *everyone, len(sets.identities))
-    per_unit = cluster_bootstrap.ratio(cells.sums, cells.counts)
+    cells = shift_cells(rate, sets.identity, *everyone, len(sets.identities))
+    per_unit = cell_means(cells.sums, cells.counts)
     n = np.array([cells.counts.sum()], dtype=np.int64)
     for dimension, cut in groups.items():
-        spreads = group_spread.spreads(per_unit, cut.codes, len(cut), SEED)
+        spreads = group_spreads(per_unit, cut.codes, len(cut), SEED)
         add_spreads(table, measure, dimension, per_unit, cut, Slicing.whole(1), spreads, mean=False, family=family, n=n)

@@ -2,7 +2,7 @@
 
 from math import inf
 
-from facevalue.measures.base import Measure
+from facevalue.measures.definitions import Measure
 from facevalue.protocol.replies import Options, Reply
 from facevalue.protocol.written import outside_of
 from facevalue.statistics.statistic import OURS

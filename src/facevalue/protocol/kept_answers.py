@@ -9,8 +9,8 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures.cluster_bootstrap import values_only
-from facevalue.measures.paired_changes import GROUPS, Deletion, reduced
-from facevalue.measures.wanted import measures_wanted
+from facevalue.measures.definitions import measures_wanted
+from facevalue.measures.paired_changes import JACKKNIFE_GROUPS, Deletion, reduce_estimates
 from facevalue.protocol.sampled_units import COLUMNS, Codes, Groups, StudyUnits
 from facevalue.protocol.study import Study
 
@@ -117,7 +117,7 @@ class KeptAnswers:
             chunks = (chunk.filter(groups.kept(chunk, group)).drop(COLUMNS) for chunk in self.raw())
             with values_only(), measures_wanted(measures):
                 taken = self.study.analyse({self.model: (rest for rest in chunks if rest.height)})
-            yield reduced(taken)
+            yield reduce_estimates(taken)
 
 
 def grouped(conditions: Sequence[KeptAnswers], *, paired: bool) -> Groups:
@@ -125,7 +125,7 @@ def grouped(conditions: Sequence[KeptAnswers], *, paired: bool) -> Groups:
     rows = sum(answers.rows for answers in conditions)
     pairs = [answers.pairs() for answers in conditions]
     ranks = conditions[0].units.names.ranks()
-    many = GROUPS if rows <= MANY_ROWS else FEWER_GROUPS
+    many = JACKKNIFE_GROUPS if rows <= MANY_ROWS else FEWER_GROUPS
     return Groups([np.concatenate(pairs)] if paired else pairs, many, SEED, ranks)
 
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import polars as pl
 
-from facevalue.measures.base import POOLED, Measure, rows_of, written
-from facevalue.measures.caveats import MISSING_ANSWERS, caveat_of
-from facevalue.measures.estimates import FIXED, complete, condition, label_columns
-from facevalue.measures.interval_method import describe_method
+from facevalue.measures.caveats import MISSING_CAVEAT, caveat_of
+from facevalue.measures.definitions import POOLED, Measure, rows_of, unit_name
+from facevalue.measures.estimates import FIXED_COLUMNS, complete_columns, condition, label_columns
+from facevalue.measures.intervals import describe_method
 from facevalue.measures.verdicts import Verdict
 
 CROSSED = " x "
@@ -99,16 +99,16 @@ class Estimate:
     @property
     def open_to_missing(self) -> bool:
         """Whether its verdict could be another one had all missing answers gone against it."""
-        return MISSING_ANSWERS in self.caveat
+        return MISSING_CAVEAT in self.caveat
 
     @property
     def written(self) -> str:
         """The unit in which people read its numbers."""
-        return written(self.unit, apart=self.apart)
+        return unit_name(self.unit, apart=self.apart)
 
 
 _NUMBERS = tuple(f.name for f in fields(Estimate) if f.name not in ("measure", "model", "labels"))
-_FLOATS = tuple(name for name, dtype in FIXED.items() if dtype == pl.Float64())
+_FLOATS = tuple(name for name, dtype in FIXED_COLUMNS.items() if dtype == pl.Float64())
 
 
 class Condition(NamedTuple):
@@ -147,7 +147,7 @@ class EstimateIndex:
         measures: Iterable[Measure] = (),
     ) -> None:  # fmt: skip
         self.reading = reading or MeasureRoles()
-        frame = complete(frame)
+        frame = complete_columns(frame)
         conditions = frame.select("model", "intervention", condition().alias("shown")).unique(maintain_order=True)
         self._conditions = {name: Condition(model, change) for model, change, name in conditions.iter_rows()}
         differences = rows_of([measure.key for measure in measures if measure.apart])

@@ -15,7 +15,7 @@ import polars as pl
 from facevalue.answers import NA, NA_DTYPE
 from facevalue.errors import DataError
 from facevalue.given import read_file
-from facevalue.measures.missing_by import MissingBy
+from facevalue.measures.cells import MissingBy
 from facevalue.protocol.asks import ORDERING, Ask
 from facevalue.protocol.compiled import TAKEN
 from facevalue.protocol.making import (

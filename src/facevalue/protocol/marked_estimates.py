@@ -9,15 +9,14 @@ import polars as pl
 from facevalue.annotations import lexicon
 from facevalue.annotations.counts import WordCounts
 from facevalue.errors import UnknownNameError
-from facevalue.measures import marked_words, word_odds
-from facevalue.measures.base import Measure
+from facevalue.measures.definitions import Measure, is_wanted
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension
-from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.selection import to_array
+from facevalue.measures.group_shares import GROUP, PERSON, UNIT, Dimension
+from facevalue.measures.intervals import IntervalKind, name_method
+from facevalue.measures.marked_words import published_words, strict_words
+from facevalue.measures.pairs import to_array
 from facevalue.measures.uncertainty import Estimates
-from facevalue.measures.wanted import wanted
-from facevalue.measures.word_bounds import odds_bounds
+from facevalue.measures.word_rates import odds_bounds, odds_estimates
 
 SEED = 0
 
@@ -60,12 +59,12 @@ class MarkedWords:
         elif unmarked not in sizes[GROUP]:
             table.add(self.odds, label, Estimates.unmeasured(f"the unmarked group, {unmarked}, was not described"))
         else:
-            published = marked_words.published(words.published, grouped[GROUP].to_list(), unmarked)
+            published = published_words(words.published, grouped[GROUP].to_list(), unmarked)
             rank, tokens, documents = (to_array(published[c]) for c in ("rank", "tokens", "documents"))
             method = name_method(IntervalKind.NONE, "a rank, as published")
             ranks = Estimates.without_intervals(rank, tokens, documents, method)
             table.add(self.rank, _labels(published, label), ranks)
-            if wanted([self.odds.name, self.z.name]):
+            if is_wanted([self.odds.name, self.z.name]):
                 self._tested(table, words.strict, grouped, label, unmarked)
 
     def _tested(
@@ -83,9 +82,7 @@ class MarkedWords:
         people = firsts[PERSON].fill_null("").to_list() if PERSON in firsts.columns else None
         masked = [word for listed in lexicon.shipped("group_words").lists.values() for word in listed]
         try:
-            strict = marked_words.strict(
-                merged, groups, unmarked, strata=strata, people=people, masked=masked, seed=SEED
-            )
+            strict = strict_words(merged, groups, unmarked, strata=strata, people=people, masked=masked, seed=SEED)
         except UnknownNameError:  # no description of the unmarked group
             table.add(self.odds, label, Estimates.unmeasured("the unmarked group has no text"))
             return
@@ -93,7 +90,7 @@ class MarkedWords:
             reason = "no word stands in enough descriptions of both groups together"
             table.add(self.odds, label, Estimates.unmeasured(reason))
             return
-        odds = word_odds.estimates(strict, merged, groups)
+        odds = odds_estimates(strict, merged, groups)
         # Each comparison is a family, whichever of its two groups a word marks.
         sides = zip(strict["group"], strict["against"], strict=True)
         family = [f"marked words ({' and '.join(sorted(pair))})" for pair in sides]

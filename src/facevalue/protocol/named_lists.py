@@ -92,10 +92,10 @@ class NamedList(WrittenReply):
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """What each list names; each distinct reply is read once."""
-        from facevalue.measures.estimators import coded  # noqa: PLC0415 - it imports SciPy, which plans do without
+        from facevalue.measures.estimators import code_levels  # noqa: PLC0415 - it imports SciPy, which plans do without
 
         parsed = lists.parse_column(frame, "text")
-        table, codes = coded(parsed["entries"])
+        table, codes = code_levels(parsed["entries"])
         option_of = self._option_of
         entries = [_entries(text, option_of) for text in table]
         fits = np.array([self.least <= len(names) <= self.most for names in entries], dtype=np.bool_)

@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.annotations.scores import Scores, columns
 from facevalue.answers.sorting import Judge, Sorting
 from facevalue.errors import DataError
-from facevalue.measures.base import Measure
+from facevalue.measures.definitions import Measure
 from facevalue.protocol.slots import check_unfilled
 from facevalue.statistics.statistic import Score
 

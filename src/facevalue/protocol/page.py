@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from facevalue.errors import DataError
-from facevalue.measures.base import Measure
+from facevalue.measures.definitions import Measure
 from facevalue.protocol.blocks import Block
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, RATES, Rate, StatedCard, UnitsCard
 from facevalue.protocol.examples import Compared, Gallery, Quoted, QuotedQuestions, Wanted, WidestSets

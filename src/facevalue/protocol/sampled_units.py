@@ -8,9 +8,9 @@ import polars as pl
 import scipy
 
 from facevalue.design import Design
-from facevalue.measures.clusters import UNITS, unit_of
-from facevalue.measures.group_dimensions import people
-from facevalue.measures.paired_changes import GROUPS, PAIRS, deal
+from facevalue.measures.cells import UNIT_KEYS, unit_of
+from facevalue.measures.group_shares import people_on_images
+from facevalue.measures.paired_changes import JACKKNIFE_GROUPS, PAIRS, deal_units
 from facevalue.protocol.study import Study
 
 Codes = npt.NDArray[np.int64]
@@ -68,7 +68,7 @@ class StudyUnits:
     def _declared(self, answers: pl.DataFrame) -> list[pl.Series]:
         declared = self._study.changes.sampled
         if not declared:
-            column = UNITS.get(unit_of(self._study.estimates.measures), ("image",))[0]
+            column = UNIT_KEYS.get(unit_of(self._study.estimates.measures), ("image",))[0]
             has_column = column in answers.columns and not column.startswith("image")  # pictures may be of one person
             declared = (pl.col(column) if has_column else pl.lit(None, pl.String),)
         lacking = {name for expression in declared for name in expression.meta.root_names()} - set(answers.columns)
@@ -96,7 +96,7 @@ def _named_people(manifest: pl.DataFrame) -> dict[str, str]:
     """From images to the first image of whoever is on them."""
     if "image" not in manifest.columns:
         return {}
-    frame = manifest.select(pl.col("image").cast(pl.String), person=pl.Series(people(manifest)))
+    frame = manifest.select(pl.col("image").cast(pl.String), person=pl.Series(people_on_images(manifest)))
     first = frame.select(pl.col("image").min().over("person"))["image"]
     return dict(zip(frame["image"].to_list(), first.to_list(), strict=True))
 
@@ -148,7 +148,7 @@ class Groups:
         np.bitwise_or.at(belongs, component, kinds)
         for kind in _joined_if_single(belongs):
             members = np.flatnonzero(belongs == kind)
-            group = deal(members.size, groups, seed)
+            group = deal_units(members.size, groups, seed)
             start = len(self.layers)
             place = np.full(belongs.size, -1)
             place[members] = start + group
@@ -160,7 +160,7 @@ class Groups:
         if apart.size:
             sorted_pairs = np.unique(np.sort(distinct, axis=1), axis=0)
             self._pairs = sorted_pairs[:, 0] * size + sorted_pairs[:, 1]
-            self._pair_group = len(self.layers) + deal(self._pairs.size, groups, seed + 1)
+            self._pair_group = len(self.layers) + deal_units(self._pairs.size, groups, seed + 1)
             self.layers += [(PAIRS, g) for g in range(int(self._pair_group.max()) - len(self.layers) + 1)]
 
     def kept(self, answers: pl.DataFrame, left_out: int) -> npt.NDArray[np.bool_]:
@@ -180,7 +180,7 @@ def _parts(pairs: Codes, size: int) -> Codes:
     joined = np.unique(pairs[~alone])
     count = np.unique(component[joined]).size
     only_beside = not np.isin(pairs[alone, 0], joined).any()
-    return component if count >= GROUPS or (only_beside and 2 * count == joined.size) else np.arange(size)
+    return component if count >= JACKKNIFE_GROUPS or (only_beside and 2 * count == joined.size) else np.arange(size)
 
 
 def _joined_if_single(belongs: Codes) -> list[int]:

@@ -12,8 +12,8 @@ import polars as pl
 from facevalue.annotations.scores import Scores
 from facevalue.answers.sorting import Judge, Sorting
 from facevalue.design import Design
-from facevalue.measures.base import Measure
-from facevalue.measures.missing_by import MissingBy
+from facevalue.measures.cells import MissingBy
+from facevalue.measures.definitions import Measure
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.offers import Extras
 from facevalue.statistics.precision import Precision
@@ -21,7 +21,7 @@ from facevalue.stimuli.base import Source
 from facevalue.types import OptionValue, Question, Sampling
 
 if TYPE_CHECKING:
-    from facevalue.measures.preregistration import Preregistration
+    from facevalue.measures.families import Preregistration
     from facevalue.protocol.page import Page
 
 
@@ -227,10 +227,10 @@ class Estimated:
         Definitions of the measures that `analyse` takes.
     labels:
         What estimates may be broken down by, such as the factors of the design: columns of the table of estimates, in
-        this order, after those that every table has (`measures.estimates.TYPED`).
+        this order, after those that every table has (`measures.estimates.TYPED_LABELS`).
     lead:
         Families that the page's answer is about, in order of preference: the first that was tested leads
-        (`measures.page_error`). A name stands for all families that begin with it and go on in brackets, too.
+        (`measures.multitest`). A name stands for all families that begin with it and go on in brackets, too.
     declared:
         Families and margins that the study itself declares, so that they stand before any answer; None if none.
 

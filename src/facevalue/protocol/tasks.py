@@ -10,9 +10,8 @@ import polars as pl
 from facevalue.answers import NA_DTYPE
 from facevalue.answers.sorting import Sorting
 from facevalue.errors import DataError, UnknownNameError, placed
-from facevalue.measures import judge_measures
-from facevalue.measures.base import Measure
-from facevalue.measures.judge_measures import JUDGED_BY
+from facevalue.measures.definitions import Measure
+from facevalue.measures.judges import JUDGED_BY, judge_measures
 from facevalue.protocol.asks import Ask, Questions
 from facevalue.protocol.instrument_measures import SIDE_SCORE, instrument_measures
 from facevalue.protocol.outside_scores import ENTRIES, TEXT
@@ -271,7 +270,7 @@ class Tasks:
                 (low, other_low), (high, other_high) = ends
                 out[name] = replace(measure, limits=(min(low, other_low), max(high, other_high)))
         for name, sorting in self._sortings.items():
-            out |= judge_measures.measures(name, sorting.categories)
+            out |= judge_measures(name, sorting.categories)
         return out
 
     def ask(self, frame: pl.DataFrame) -> list[Question]:

@@ -8,14 +8,13 @@ import polars as pl
 from facevalue.annotations import sentiment
 from facevalue.annotations.lexicon import Lexicon
 from facevalue.annotations.text_statistics import ALL_WORDS, OURS
-from facevalue.measures.base import Measure
+from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import Cells, Sums
-from facevalue.measures.group_dimensions import GROUP, UNIT, Dimension
-from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.table_entries import frame_estimates
+from facevalue.measures.estimators import CellEstimates, Sums, frame_estimates
+from facevalue.measures.group_shares import GROUP, UNIT, Dimension
+from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.uncertainty import Estimates
-from facevalue.measures.word_rates import LIST, PER_THOUSAND, difference, rate, text_sums
+from facevalue.measures.word_rates import PER_THOUSAND, WORD_LIST, rate_differences, text_sums, word_rate
 
 
 @dataclass(frozen=True)
@@ -35,24 +34,24 @@ class TextEstimates:
     @property
     def by(self) -> tuple[str, ...]:
         """Labels that levels are broken down by."""
-        return (LIST,) if self.dimension is None else (LIST, GROUP)
+        return (WORD_LIST,) if self.dimension is None else (WORD_LIST, GROUP)
 
     def level(self, measure: Measure, column: str) -> None:
         """Mean of a column in each group."""
-        self.add(measure, rate(text_sums(self.rows, {None: column}), self.by))
+        self.add(measure, word_rate(text_sums(self.rows, {None: column}), self.by))
 
     def difference(self, measure: Measure, column: str, poles: tuple[float, float] | None) -> None:
         """One group less another, for each two; `poles`: the least and the most that a text can have of it."""
-        self._between(measure, difference(text_sums(self.rows, {None: column}), poles=poles))
+        self._between(measure, rate_differences(text_sums(self.rows, {None: column}), poles=poles))
 
-    def rates(self, listed: Lexicon, prefix: str = OURS) -> Cells:
+    def rates(self, listed: Lexicon, prefix: str = OURS) -> CellEstimates:
         """Words of each list per 1,000 words of each group."""
-        labels, rates = rate(self._counted(listed, prefix), self.by)
+        labels, rates = word_rate(self._counted(listed, prefix), self.by)
         return labels, rates.times(PER_THOUSAND)
 
     def rate_differences(self, measure: Measure, listed: Lexicon, whose: str, longest: int) -> None:
         """Rates of one group less those of another; `longest`: the most words that a text can have."""
-        labels, differences = difference(self._counted(listed, OURS), poles=(0.0, 1.0), longest=longest)
+        labels, differences = rate_differences(self._counted(listed, OURS), poles=(0.0, 1.0), longest=longest)
         self._between(measure, (labels, differences.times(PER_THOUSAND)), whose)
 
     def joined(self, measures: Mapping[str, Measure], texts: pl.DataFrame, text: str) -> None:
@@ -64,12 +63,12 @@ class TextEstimates:
             scores = rates.select("n", "clusters", value=pl.col(score) * 100, method=method)
             self.table.add(measure, {**self.label, GROUP: rates[GROUP].to_list()}, frame_estimates(scores))
 
-    def add(self, measure: Measure, cells: Cells, family: str | None = None) -> None:
+    def add(self, measure: Measure, cells: CellEstimates, family: str | None = None) -> None:
         """Add estimates."""
         labels, tested = cells
         self.table.add(measure, {**self.label, **labels}, tested, family)
 
-    def _between(self, measure: Measure, cells: Cells, whose: str = "") -> None:
+    def _between(self, measure: Measure, cells: CellEstimates, whose: str = "") -> None:
         self.add(
             measure, cells, f"{measure.name}s in {measure.score.replace('_', ' ')} by {self.label['dimension']}{whose}"
         )

@@ -7,12 +7,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import polars as pl
 
-from facevalue.measures import intervention_effects
-from facevalue.measures.base import NO_INTERVENTION
-from facevalue.measures.clusters import unit_of
-from facevalue.measures.estimates import EstimateTable, stacked
-from facevalue.measures.paired_changes import ChangeSet, reduced
-from facevalue.measures.sum_table import SumTable
+from facevalue.measures import paired_changes
+from facevalue.measures.cells import unit_of
+from facevalue.measures.definitions import NO_INTERVENTION
+from facevalue.measures.estimates import EstimateTable, stack_estimates
+from facevalue.measures.estimators import SumTable
+from facevalue.measures.paired_changes import ChangeSet, add_readings, reduce_estimates
 from facevalue.prompts import caesar
 from facevalue.protocol.conditions import READING, Conditions
 from facevalue.protocol.kept_answers import MOST_ROWS, KeptAnswers, grouped, left_out
@@ -37,7 +37,7 @@ def analyse(conditions: Conditions, answers: Mapping[str, Iterator[pl.DataFrame]
         for model, conditions_of in by_model.items():
             plain = tables[0].filter(pl.col("model") == model) if tables[0].height else tables[0]
             tables += _model(conditions, model, conditions_of, plain)
-    return stacked([table for table in tables if table.height] or tables[:1])
+    return stack_estimates([table for table in tables if table.height] or tables[:1])
 
 
 def _split(conditions: Conditions, model: str, chunks: Iterator[pl.DataFrame], folder: Path) -> list[KeptAnswers]:
@@ -92,13 +92,13 @@ def _model(
 def _taken(answers: KeptAnswers, groups: Groups, ready: pl.DataFrame | None) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
     """The estimates of one condition, and their values without each group."""
     estimates = answers.estimates() if ready is None else ready
-    return reduced(estimates), list(answers.without(groups))
+    return reduce_estimates(estimates), list(answers.without(groups))
 
 
 def add_missing_change(table: EstimateTable, first: KeptAnswers, second: KeptAnswers, unit: str, versus: str) -> None:
     """Add the change in the share of replies without a valid answer, over the units on either side of each pair."""
     totals = _totals(first).join(_totals(second), on=["unit_1", "unit_2"], how="full", coalesce=True, suffix="_other")
-    intervention_effects.add_missing_change(table, totals.fill_null(0.0), unit, versus)
+    paired_changes.add_missing_change(table, totals.fill_null(0.0), unit, versus)
 
 
 def _totals(answers: KeptAnswers) -> pl.DataFrame:
@@ -127,4 +127,4 @@ def _add_readings(table: EstimateTable, answers: KeptAnswers, unit: str) -> None
     kind = counted[READING].cast(pl.Enum(kinds)).to_physical().to_numpy().astype(np.int64)
     counts = np.zeros((int(cluster.max()) + 1, len(kinds)))
     np.add.at(counts, (cluster, kind), counted["len"].to_numpy())
-    intervention_effects.add_readings(table, counts, kinds, unit)
+    add_readings(table, counts, kinds, unit)

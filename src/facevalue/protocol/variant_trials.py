@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import DataError, placed
-from facevalue.measures.base import Measure
+from facevalue.measures.definitions import Measure
 from facevalue.prompts.variants import PLAIN, Variant, checked
 from facevalue.protocol.conditions import FACTOR, READING, Conditions, varied_design
 from facevalue.protocol.slots import check_unfilled
@@ -119,8 +119,8 @@ def _analyse(conditions: Conditions, answers: Mapping[str, Iterator[pl.DataFrame
 
 
 def _reading_shares(study: Study) -> tuple[Measure, ...]:
-    from facevalue.measures.clusters import unit_of  # noqa: PLC0415
-    from facevalue.measures.intervention_effects import reading_share  # noqa: PLC0415
+    from facevalue.measures.cells import unit_of  # noqa: PLC0415
+    from facevalue.measures.paired_changes import reading_share  # noqa: PLC0415
 
     return (reading_share(unit_of(study.estimates.measures)),)
 

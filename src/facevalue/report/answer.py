@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from facevalue.measures.caveats import counted_caveats, shared_caveat
-from facevalue.measures.sight import sightless
+from facevalue.measures.instrument import sightless
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, Page
 from facevalue.report.blocks.view import View

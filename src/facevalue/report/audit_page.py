@@ -9,7 +9,7 @@ from pathlib import Path
 
 from facevalue import __version__
 from facevalue.errors import DataError, RunError
-from facevalue.measures.caveats import after
+from facevalue.measures.caveats import add_caveat
 from facevalue.places import folder_or_url, is_url
 from facevalue.printable import finite
 from facevalue.protocol.study import LeftOut, by_reason
@@ -87,7 +87,7 @@ class StudyAnswer:
     @property
     def heading(self) -> str:
         """The verdict with its caveat, as a title."""
-        return upper(after(self.verdict, self.caveat))
+        return upper(add_caveat(self.verdict, self.caveat))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from statistics import median
 import polars as pl
 
 from facevalue.answers import NA
-from facevalue.measures.missing_answers import SHARE
+from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.protocol.cards import Rate, StatedCard
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
@@ -99,7 +99,7 @@ def _failed_most(view: View) -> float:
         e.value or 0.0
         for model in view.models
         for by in ((), ("dimension", "group"))
-        for e in view.at(model).rows(Of(SHARE.name, by, {"reason": NA.ERROR.value}))
+        for e in view.at(model).rows(Of(MISSING_SHARE.name, by, {"reason": NA.ERROR.value}))
     ]
     return max(shares, default=0.0)
 

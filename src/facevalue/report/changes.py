@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from facevalue.measures.base import NO_INTERVENTION, Measure, definition_of
-from facevalue.measures.missing_answers import SHARE
+from facevalue.measures.definitions import NO_INTERVENTION, Measure, definition_of
+from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.formatting import (
     DASH,
@@ -43,9 +43,9 @@ def change_lines(numbers: EstimateIndex, titles: Titles, measures: Sequence[Meas
         rows = list(numbers.where(_IS_CHANGE & (pl.col("model") == model)))
         if not rows:
             continue
-        tests = [e for e in rows if e.q is not None and e.measure != SHARE.name]
+        tests = [e for e in rows if e.q is not None and e.measure != MISSING_SHARE.name]
         changes = sorted((e for e in tests if numbers.tested(e)), key=_clearness, reverse=True)
-        missing = next((e for e in rows if e.measure == SHARE.name), None)
+        missing = next((e for e in rows if e.measure == MISSING_SHARE.name), None)
         out.append(
             f"{model}: {len(changes) or 'none'} of {len(tests):,} estimates changed (q < .05 within each measure). "
             f"Replies without a valid answer: {_value(missing) if missing else 'not measured'}."
@@ -121,9 +121,9 @@ def changed(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure])
     for model, estimates in rows.items():
         base, name = numbers.condition(model)
         maker = _RowMaker(numbers, titles, definitions, base, estimates)
-        tested = [e for e in estimates if e.q is not None and e.measure != SHARE.name]
+        tested = [e for e in estimates if e.q is not None and e.measure != MISSING_SHARE.name]
         changes = sorted((e for e in tested if numbers.tested(e)), key=_clearness, reverse=True)
-        missing = next((e for e in estimates if e.measure == SHARE.name), None)
+        missing = next((e for e in estimates if e.measure == MISSING_SHARE.name), None)
         readings = [(e["reading"] or "", f"{number(e.value, e.written)} {interval(e)}".strip())
                     for e in numbers.all("reading_share", model, "reading") if e.value]  # fmt: skip
         out.append(
@@ -167,7 +167,7 @@ class _RowMaker:
         self._titles = titles
         self._known = measures
         self._base = base
-        self._rates = [e for e in rows if e.measure in (*_RATES, SHARE.name) and e["reason"] is None]
+        self._rates = [e for e in rows if e.measure in (*_RATES, MISSING_SHARE.name) and e["reason"] is None]
 
     def made(self, rows: Iterable[Estimate]) -> list[ChangeRow]:
         """Rows of these changes: `MOST` at most, and of no measure so many that no other is seen."""

@@ -3,8 +3,7 @@
 from collections import Counter
 from math import inf
 
-from facevalue.measures.caveats import counted_caveats
-from facevalue.measures.verdict_counts import VerdictCounts
+from facevalue.measures.caveats import VerdictCounts, counted_caveats
 from facevalue.report.findings import LeadComparison, PageComparisons, upper
 from facevalue.report.formatting import DASH
 

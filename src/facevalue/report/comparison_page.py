@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from facevalue.measures.caveats import after, shared_caveat
+from facevalue.measures.caveats import add_caveat, shared_caveat
 from facevalue.report.answer_flips import ROW_HEADS, flip_rows, flip_sentences, shortened
 from facevalue.report.blocks.content import CaptionedPicture, Content, PartContent, PictureRow, TextContent
 from facevalue.report.folds import FoldedSection
@@ -51,7 +51,7 @@ def comparison_page(comparison: RunComparison) -> PlainPage:
 def _title(differing: Sequence[ComparedPair]) -> str:
     """Kind of answer, with the caveat of all that differs."""
     caveats = [caveat for pair in differing for caveat in pair.agreement.differing["caveat"]]
-    return after("Difference found", shared_caveat(caveats)) if differing else "No difference found"
+    return add_caveat("Difference found", shared_caveat(caveats)) if differing else "No difference found"
 
 
 def _answer(pair: ComparedPair) -> str:

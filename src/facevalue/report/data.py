@@ -6,8 +6,8 @@ from datetime import datetime
 
 import polars as pl
 
-from facevalue.measures.base import Measure
-from facevalue.measures.multiple_testing import Family
+from facevalue.measures.definitions import Measure
+from facevalue.measures.families import Family
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.page import Page
 from facevalue.protocol.study import Study

@@ -1,6 +1,6 @@
 """Sections of a page that declares none: every measure as charts and tables."""
 
-from facevalue.measures.base import Measure, change_of
+from facevalue.measures.definitions import Measure, change_of
 from facevalue.protocol.blocks import Block, Pictures, StoredAnswers, Strips
 from facevalue.protocol.look import Of
 from facevalue.protocol.page import Page, Section

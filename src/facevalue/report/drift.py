@@ -6,8 +6,8 @@ from math import isfinite
 
 import polars as pl
 
-from facevalue.measures.base import SHARES, Measure, key_of
-from facevalue.measures.drift import DRIFT, WAVERING
+from facevalue.measures.definitions import SHARES, Measure, key_of
+from facevalue.measures.instrument import DRIFT, WAVERING
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.checks import Card, CardStatus
 from facevalue.report.data import RunFacts

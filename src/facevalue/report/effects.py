@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
-from facevalue.measures.base import NO_INTERVENTION
-from facevalue.measures.missing_answers import SHARE
+from facevalue.measures.definitions import NO_INTERVENTION
+from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings
 from facevalue.report.findings import LeadComparison
@@ -46,7 +46,7 @@ def _change(name: str, comparisons: Sequence[LeadComparison]) -> str:
     moved = [(comparison, e) for comparison, e in rows if view.numbers.tested(e)]
     moved.sort(key=lambda row: (not _found_before(*row), -abs(row[1].value or 0.0) * row[0].scale(row[1]).per))
     model = view.numbers.under(view.model, name) or ""
-    missing = view.numbers.one(SHARE.name, model, versus=NO_INTERVENTION)
+    missing = view.numbers.one(MISSING_SHARE.name, model, versus=NO_INTERVENTION)
     lost = ""
     if missing is not None and missing.value and view.numbers.tested(missing):
         size = scale_of(Findings(of=()), missing, None).text(abs(missing.value))

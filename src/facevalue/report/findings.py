@@ -8,9 +8,9 @@ from statistics import median
 
 import polars as pl
 
-from facevalue.measures.base import Measure
-from facevalue.measures.caveats import after, counted_caveats
-from facevalue.measures.missing_answers import GAP
+from facevalue.measures.caveats import add_caveat, counted_caveats
+from facevalue.measures.definitions import Measure
+from facevalue.measures.missing_answers import MISSING_GAP
 from facevalue.measures.verdicts import FOUND_SMALL, Verdict
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
@@ -22,7 +22,7 @@ from facevalue.report.sizes import POINTS, ToldScale, as_precise, missable_size,
 
 _WITHOUT_ANSWER = tuple(
     Findings(
-        of=(Of(GAP.name, ("dimension", "group"), {"reason": reason}, crossed=False),),
+        of=(Of(MISSING_GAP.name, ("dimension", "group"), {"reason": reason}, crossed=False),),
         noun=("group", "groups"), subject="{group}", quantity="missing answers",
         moved=(f"{verb} {{size}} more often", f"{verb} {{size}} less often"),
     )
@@ -153,7 +153,7 @@ class LeadComparison:
 
     def said(self, e: Estimate) -> str:
         """What is said of a difference: which way, how far, how sure, and what else could explain it."""
-        return after(self.phrase(e, e.caveat), e.caveat)
+        return add_caveat(self.phrase(e, e.caveat), e.caveat)
 
     def phrase(self, e: Estimate, caveat: str) -> str:
         """The same for texts that tell the caveat themselves; nothing is sure of a difference that has one."""
@@ -239,7 +239,7 @@ def _labels(rows: Sequence[Estimate]) -> tuple[str, ...]:
 def _by_measure(view: View) -> dict[str, list[Estimate]]:
     """Comparisons of a model by measure, those found first, then the clearest."""
     tested = pl.col("p").is_not_null() | pl.col("verdict").is_not_null()
-    of_levels = pl.col("versus").is_null() & (pl.col("measure") != GAP.name)
+    of_levels = pl.col("versus").is_null() & (pl.col("measure") != MISSING_GAP.name)
     rows = list(view.numbers.where((pl.col("model") == view.model) & tested & of_levels))
     rows.sort(key=lambda e: (not view.found(e), -beyond(e)))
     out: dict[str, list[Estimate]] = {}

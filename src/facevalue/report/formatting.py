@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
-from facevalue.measures.base import APART, SHARES, Measure
-from facevalue.measures.caveats import after
-from facevalue.measures.interval_method import IntervalKind
+from facevalue.measures.caveats import add_caveat
+from facevalue.measures.definitions import APART, SHARES, Measure
+from facevalue.measures.intervals import IntervalKind
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import CROSSED, Estimate
 from facevalue.redaction import names_secret, without_password
@@ -245,7 +245,7 @@ def detail(
         clauses[0] += f" {interval(estimate, signed=signed)} ({100 * (estimate.level or 0.95):g}%)"
     if estimate.verdict is not None and estimate.value is not None:
         clauses.append(
-            after(estimate.verdict, estimate.caveat)
+            add_caveat(estimate.verdict, estimate.caveat)
             if brief or not estimate.why
             else f"{estimate.verdict}: {_clause(estimate.why)}"
         )

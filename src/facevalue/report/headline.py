@@ -6,7 +6,7 @@ from math import inf
 from statistics import median
 from typing import Self
 
-from facevalue.measures.caveats import after
+from facevalue.measures.caveats import add_caveat
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import Estimate
 
@@ -61,7 +61,7 @@ class Headline:
     @property
     def title(self) -> str:
         """The kind of answer with the caveat of all that was found."""
-        return after(self.verdict.value, self.caveat)
+        return add_caveat(self.verdict.value, self.caveat)
 
     @property
     def sentence(self) -> str:

@@ -13,7 +13,7 @@ import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from facevalue.measures.interval_method import describe_method
+from facevalue.measures.intervals import describe_method
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report import formatting, glossary
 from facevalue.report.blocks.as_json import page_json

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import polars as pl
 from markupsafe import Markup
 
-from facevalue.measures.base import Measure, definition_of
 from facevalue.measures.caveats import counted_caveats
-from facevalue.measures.multiple_testing import ALPHA, Family
-from facevalue.measures.page_error import LEAD_SHARE
+from facevalue.measures.definitions import Measure, definition_of
+from facevalue.measures.families import ALPHA, Family
+from facevalue.measures.multitest import LEAD_SHARE
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.blocks.intervals import verdict_icon

@@ -1,8 +1,8 @@
 """Missing answers by group and prompt: a card and a section that every page has."""
 
 from facevalue.answers import NA
-from facevalue.measures.base import APART
-from facevalue.measures.missing_answers import GAP, SHARE
+from facevalue.measures.definitions import APART
+from facevalue.measures.missing_answers import MISSING_GAP, MISSING_SHARE
 from facevalue.protocol.blocks import Strips
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
@@ -29,7 +29,7 @@ def _gaps(reason: str | None) -> Of:
     alone = f" ({_REASONS[reason]} alone)" if reason else ""
     note = f"{{dimension}}, {{prompt|all prompts}}{alone}"
     by_reason = {"reason": reason}
-    return Of(GAP.name, _BY, by_reason, label="{group}", note=note, order="found", most=_SHOWN)
+    return Of(MISSING_GAP.name, _BY, by_reason, label="{group}", note=note, order="found", most=_SHOWN)
 
 
 def _rows(measure: str, reason: str | None) -> Of:
@@ -39,23 +39,34 @@ def _rows(measure: str, reason: str | None) -> Of:
 _HEADS = ("Between", "Group", "Prompt")
 _ALL = {"reason": None}
 GAPS = Section(
-    "unanswered", _TITLE,
+    "unanswered",
+    _TITLE,
     (
         Strips(
-            of=(_gaps(None), *map(_gaps, _REASONS)), first="Group", what="Missing, from all others",
+            of=(_gaps(None), *map(_gaps, _REASONS)),
+            first="Group",
+            what="Missing, from all others",
             title="Missing answers by group and prompt",
-            rows=tuple(_rows(GAP.name, reason) for reason in (None, *_REASONS)),
-            heads=_HEADS, empty="No two groups could be compared.",
+            rows=tuple(_rows(MISSING_GAP.name, reason) for reason in (None, *_REASONS)),
+            heads=_HEADS,
+            empty="No two groups could be compared.",
         ),
         Strips(
-            of=(Of(SHARE.name, ("dimension", "group"), _ALL, label="{group}", note="{dimension}", order="value"),),
-            first="Group", what="Share missing", title="Questions without a valid answer by group",
-            rows=(_rows(SHARE.name, None),), heads=_HEADS,
+            of=(
+                Of(
+                    MISSING_SHARE.name, ("dimension", "group"), _ALL, label="{group}", note="{dimension}", order="value"
+                ),
+            ),
+            first="Group",
+            what="Share missing",
+            title="Questions without a valid answer by group",
+            rows=(_rows(MISSING_SHARE.name, None),),
+            heads=_HEADS,
         ),
     ),
     each_model=True,
     lead="A missing answer is never counted as zero. Who gets none is a finding by itself.",
-)  # fmt: skip
+)
 
 
 def sections(view: View) -> tuple[Section, ...]:
@@ -65,7 +76,7 @@ def sections(view: View) -> tuple[Section, ...]:
 
 def missing_card(view: View) -> list[Card]:
     """Say for each model who was declined more often, on which prompt."""
-    measured = [model for model in view.models if view.at(model).one(SHARE.name) is not None]
+    measured = [model for model in view.models if view.at(model).one(MISSING_SHARE.name) is not None]
     if not measured:
         return []
     findings = {model: [e for e in _compared(view, model) if view.found(e)] for model in measured}
@@ -78,7 +89,7 @@ def missing_card(view: View) -> list[Card]:
             lines.append(f"{model + ': ' if many else ''}{_cell(view, e)}{verdict}")
     clear = [model for model in measured if any(map(readable, findings[model]))]
     count = sum(map(len, findings.values()))
-    lost = any((view.at(model).one(SHARE.name) or Estimate("", "")).value for model in measured)
+    lost = any((view.at(model).one(MISSING_SHARE.name) or Estimate("", "")).value for model in measured)
     if clear:
         value = f"{count:,} found" + (f": {', '.join(clear)}" if many else "")
     elif count:
@@ -93,12 +104,12 @@ def missing_card(view: View) -> list[Card]:
 
 def _compared(view: View, model: str) -> list[Estimate]:
     """Gaps of a model, the clearest first."""
-    rows = view.at(model).rows(Of(GAP.name, (*_BY, "reason?")))
+    rows = view.at(model).rows(Of(MISSING_GAP.name, (*_BY, "reason?")))
     return sorted((e for e in rows if e.value is not None), key=lambda e: (e.q or 1.0, e.p or 1.0))
 
 
 def _cell(view: View, e: Estimate) -> str:
-    share = next(iter(view.at(e.model).rows(Of(SHARE.name, (), _where(e)))), None)
+    share = next(iter(view.at(e.model).rows(Of(MISSING_SHARE.name, (), _where(e)))), None)
     of = (
         f" ({number(share.value, share.written)} of its questions)"
         if share is not None and share.value is not None

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from facevalue.measures.base import written
-from facevalue.measures.caveats import after, counted_caveats
+from facevalue.measures.caveats import add_caveat, counted_caveats
+from facevalue.measures.definitions import unit_name
 from facevalue.printable import finite
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings
@@ -19,7 +19,7 @@ from facevalue.report.verdict import verdict_of_row
 from facevalue.runs.model_differences import ModelDifferences, answer
 
 if TYPE_CHECKING:  # scipy.stats takes a second to import
-    from facevalue.measures.base import Measure
+    from facevalue.measures.definitions import Measure
     from facevalue.runs.compared_cells import RunAgreement
 
 _TOLD, _CELLS = 2, 2
@@ -100,7 +100,7 @@ def _told(agreement: "RunAgreement", names: tuple[str, str], titles: Titles, cel
         e = Estimate("", "", value=row["delta"], low=row["low"], high=row["high"], unit=measure.unit)
         labels = [titles.get(name, row[name]) for name in agreement.compared.cells if row[name] is not None]
         ends, by = _scale(measure).passage(e, row["first"], row["second"], signed=measure.signed)
-        texts.append(after(f"{', '.join(labels) or 'overall'} from {ends}, {by}", row["caveat"]))
+        texts.append(add_caveat(f"{', '.join(labels) or 'overall'} from {ends}, {by}", row["caveat"]))
     left = differing.height - len(texts)
     rest = f"; and {left:,} more differ{counted_caveats(differing['caveat'][len(texts) :])}" if left else ""
     return f"{names[0]} to {names[1]}: {'; '.join(texts)}{rest}."
@@ -158,7 +158,7 @@ def _statistic(row: Mapping[str, Any], agreement: "RunAgreement") -> DifferenceR
 def _cell(row: Mapping[str, Any], agreement: "RunAgreement", titles: Titles) -> DifferenceRow:
     labels = [titles.get(name, row[name]) for name in agreement.compared.cells if row[name] is not None]
     measure, change = agreement.measure_of(row), _unit(agreement, row)
-    unit = written(measure.unit, apart=measure.apart)
+    unit = unit_name(measure.unit, apart=measure.apart)
     return DifferenceRow(
         ", ".join(labels) or "all", number(row["first"], unit), number(row["second"], unit),
         number(row["delta"], change, signed=True), _interval(row["low"], row["high"], change, signed=True),
@@ -170,7 +170,7 @@ def _cell(row: Mapping[str, Any], agreement: "RunAgreement", titles: Titles) -> 
 def _unit(agreement: "RunAgreement", row: Mapping[str, Any]) -> str:
     """Unit of a difference."""
     unit = agreement.measure_of(row).unit
-    return "pp" if unit == "%" else written(unit, apart=True)
+    return "pp" if unit == "%" else unit_name(unit, apart=True)
 
 
 def _interval(low: float | None, high: float | None, unit: str, *, signed: bool) -> str:

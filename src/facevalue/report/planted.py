@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from facevalue.measures.caveats import after, counted_caveats
+from facevalue.measures.caveats import add_caveat, counted_caveats
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import Study
@@ -53,7 +53,7 @@ def section(offer: Demo, rows: list[PlantedEffect]) -> SectionContent:
         estimated = TableCell(number(e.value, e.written, signed=True), interval(e, signed=True), sort=e.value, of=e)
         effect = TableCell(number(row.effect, e.written, signed=True), sort=row.effect)
         table.append(
-            (TableCell(row.title), effect, estimated, TableCell(after("found", e.caveat) if row.is_found else ""))
+            (TableCell(row.title), effect, estimated, TableCell(add_caveat("found", e.caveat) if row.is_found else ""))
         )
     lead = TextContent(
         "The bias of this model was planted, so the truth is known: what was planted for these very pictures, and what "

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from facevalue.measures.rank_agreement import RankAgreement
+from facevalue.measures.profiles import RankAgreement
 from facevalue.report.formatting import DASH
 
 RANK_HEADS = ("Order of effects", "Cells", "Spearman's ρ", "By chance, same pictures", "Without noise", "Interval")

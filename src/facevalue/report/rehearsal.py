@@ -10,7 +10,7 @@ import polars as pl
 
 from facevalue.answers.sorting import stand_in
 from facevalue.errors import DataError, FaceValueError
-from facevalue.measures.preregistration import Preregistration
+from facevalue.measures.families import Preregistration
 from facevalue.models.base import Capabilities
 from facevalue.models.sim import SimModel
 from facevalue.protocol.protocol import Protocol

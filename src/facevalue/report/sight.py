@@ -2,7 +2,15 @@
 
 import polars as pl
 
-from facevalue.measures.sight import ALPHA, DEPENDENCE, MEASURES, QUESTIONS, TOKENS, UNSEEN, sightless
+from facevalue.measures.instrument import (
+    SIGHT_ALPHA,
+    SIGHT_DEPENDENCE,
+    SIGHT_MEASURES,
+    SIGHT_QUESTIONS,
+    SIGHT_TOKENS,
+    UNSEEN_PICTURES,
+    sightless,
+)
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.checks import Card, CardStatus
 from facevalue.report.formatting import chance_with_sign
@@ -11,7 +19,8 @@ _CARD = "sight"
 _TITLE = "Does the model see the pictures?"
 _RULE = (
     "One sign is enough: right answers to questions about pictures made on the spot (colour, count, place; before the "
-    f"run), tokens that a picture adds to a prompt, or answers that depend on which picture is shown (p below {ALPHA})."
+    f"run), tokens that a picture adds to a prompt, or answers that depend on which picture is shown "
+    f"(p below {SIGHT_ALPHA})."
 )
 STEP = (
     "Find out first whether the pictures reach the model: whether it takes any, and whether the server passes them on. "
@@ -44,7 +53,7 @@ def sight_card(numbers: EstimateIndex) -> list[Card]:
     note = _RULE
     if unseen:
         value, status = "Nothing shows it" + (f": {', '.join(unseen)}" if many else ""), CardStatus.PROBLEM
-        note = f"{UNSEEN} {_WITHDRAWN} {_RULE}"
+        note = f"{UNSEEN_PICTURES} {_WITHDRAWN} {_RULE}"
     elif doubtful:
         value, status = "Tokens alone say so", CardStatus.CAUTION
         note = f"A picture takes tokens, but questions about simple ones were answered no better than by chance. {note}"
@@ -59,19 +68,19 @@ def is_problem(card: Card) -> bool:
 
 
 def _rows(numbers: EstimateIndex, model: str) -> dict[str, Estimate]:
-    names = [measure.name for measure in MEASURES]
+    names = [measure.name for measure in SIGHT_MEASURES]
     rows = numbers.where(pl.col("measure").is_in(names) & (pl.col("model") == model))
     return {estimate.measure: estimate for estimate in rows}
 
 
 def _failed(rows: dict[str, Estimate]) -> bool:
     """Whether questions were asked and answered as by chance, and the answers of the run do not make up for it."""
-    questions, depends = rows.get(QUESTIONS.name), rows.get(DEPENDENCE.name)
-    return questions is not None and questions.p is not None and questions.p > ALPHA and not _is_below(depends)
+    questions, depends = rows.get(SIGHT_QUESTIONS.name), rows.get(SIGHT_DEPENDENCE.name)
+    return questions is not None and questions.p is not None and questions.p > SIGHT_ALPHA and not _is_below(depends)
 
 
 def _is_below(estimate: Estimate | None) -> bool:
-    return estimate is not None and estimate.p is not None and estimate.p <= ALPHA
+    return estimate is not None and estimate.p is not None and estimate.p <= SIGHT_ALPHA
 
 
 def _subject(model: str, *, many: bool) -> str:
@@ -84,21 +93,21 @@ def _signs(rows: dict[str, Estimate]) -> str:
 
 
 def _asked(rows: dict[str, Estimate]) -> str:
-    e = rows.get(QUESTIONS.name)
+    e = rows.get(SIGHT_QUESTIONS.name)
     if e is None or e.value is None or not e.n:
         return "no question about pictures made on the spot was asked"
     return f"{round(e.value * e.n)} of {e.n} questions about pictures made on the spot were answered rightly"
 
 
 def _tokens(rows: dict[str, Estimate]) -> str:
-    e = rows.get(TOKENS.name)
+    e = rows.get(SIGHT_TOKENS.name)
     if e is None or e.value is None:
         return "what a picture adds to the tokens of a prompt is not known"
     return f"a picture adds {'no' if round(e.value) == 0 else f'{e.value:,.0f}'} tokens to a prompt"
 
 
 def _dependence(rows: dict[str, Estimate]) -> str:
-    e = rows.get(DEPENDENCE.name)
+    e = rows.get(SIGHT_DEPENDENCE.name)
     if e is None or e.p is None:
         return "whether answers depend on the picture cannot be told from so few"
     depend = "answers depend" if _is_below(e) else "nothing shows that answers depend"

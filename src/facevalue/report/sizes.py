@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, exp, floor, inf, isfinite, log, log10, sqrt
 
-from facevalue.measures.base import Measure
+from facevalue.measures.definitions import Measure
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings
 from facevalue.report.formatting import MINUS, writing

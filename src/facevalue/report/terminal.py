@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from facevalue.measures.base import POOLED, Measure
-from facevalue.measures.missing_answers import SHARE
+from facevalue.measures.definitions import POOLED, Measure
+from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.protocol.page import Page
 from facevalue.report import formatting
@@ -55,7 +55,7 @@ def summary(
     numbers = view.numbers
     models = [*numbers.models, *([POOLED] if numbers.pooled else [])]
     if none := unanswered(list(replies.values())):  # all else would say "not measurable" of everything
-        rates = [*(name for rate in page.rates for name in rate.of.measures), SHARE.name]
+        rates = [*(name for rate in page.rates for name in rate.of.measures), MISSING_SHARE.name]
         return Group(Text(none.sentence, style="bold yellow"), Text(""), _wholes(numbers, measures, models, rates))
     comparisons = PageComparisons(page, view)
     answer = answered(comparisons, replies)

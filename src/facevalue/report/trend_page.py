@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from facevalue.measures.base import written
-from facevalue.measures.caveats import after, shared_caveat
+from facevalue.measures.caveats import add_caveat, shared_caveat
+from facevalue.measures.definitions import unit_name
 from facevalue.report import charts
 from facevalue.report.blocks.content import Content, Figure, PartContent, TextContent
 from facevalue.report.folds import FoldedSection
@@ -46,7 +46,7 @@ def trend_page(trend: Trend) -> PlainPage:
 def _verdict(trend: Trend) -> str:
     """Whether anything changed, with the caveat of all that did."""
     caveats = [caveat for history in trend.studies for caveat in history.changed["caveat"]]
-    return after("Change found", shared_caveat(caveats)) if trend.changed else "No change found"
+    return add_caveat("Change found", shared_caveat(caveats)) if trend.changed else "No change found"
 
 
 def _sections(history: StudyTrend, at: int) -> Iterator[FoldedSection]:
@@ -79,10 +79,10 @@ def _chart(history: StudyTrend, row: Mapping[str, Any]) -> Iterator[Figure]:
     if len(points) < 2:
         return
     measure = measure_of(history, row)
-    unit = written(measure.unit, apart=measure.apart)
+    unit = unit_name(measure.unit, apart=measure.apart)
     words = became(history, row)
     if row["became"] != STEADY:
-        words += f": {number(row['change'], written(measure.unit, apart=True), signed=True)}"
+        words += f": {number(row['change'], unit_name(measure.unit, apart=True), signed=True)}"
     yield Figure(cell_name(history, row), words, line_chart(history, points, unit, row["since"]), narrow=True)
 
 

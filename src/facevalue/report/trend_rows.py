@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from facevalue.measures.base import Measure, definition_of, written
-from facevalue.measures.caveats import after, counted_caveats
+from facevalue.measures.caveats import add_caveat, counted_caveats
+from facevalue.measures.definitions import Measure, definition_of, unit_name
 from facevalue.report.formatting import DASH, Titles, number, share_of_chance
 from facevalue.runs.trend import DRIFT, STEP, StudyTrend, Trend
 
@@ -49,7 +49,7 @@ def rows(history: StudyTrend, most: int = MOST) -> Iterator[tuple[str, ...]]:
     """Cells as rows of texts."""
     for row in listed(history).head(most).iter_rows(named=True):
         measure = measure_of(history, row)
-        level, apart = written(measure.unit, apart=measure.apart), written(measure.unit, apart=True)
+        level, apart = unit_name(measure.unit, apart=measure.apart), unit_name(measure.unit, apart=True)
         yield (
             cell_name(history, row), number(row["first"], level), number(row["last"], level), became(history, row),
             number(row["change"], apart, signed=True), _interval(row["change_low"], row["change_high"], apart),
@@ -75,7 +75,7 @@ def cell_name(history: StudyTrend, row: Mapping[str, Any]) -> str:
 
 def became(history: StudyTrend, row: Mapping[str, Any]) -> str:
     """What became of a cell, a drift, or a step and since when, and the caveat of that."""
-    return after(_change(history, row), row["caveat"])
+    return add_caveat(_change(history, row), row["caveat"])
 
 
 def _change(history: StudyTrend, row: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from facevalue.measures.caveats import after, caveat_of
+from facevalue.measures.caveats import add_caveat, caveat_of
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import Estimate
 
@@ -62,7 +62,7 @@ def verdict_words(e: Estimate) -> str:
     ('equivalent', '')
     """
     verdict = verdict_of(e.verdict)
-    return "" if verdict is None else after(SHORT[verdict], e.caveat)
+    return "" if verdict is None else add_caveat(SHORT[verdict], e.caveat)
 
 
 def verdict_of_row(row: Mapping[str, Any]) -> str:
@@ -73,4 +73,4 @@ def verdict_of_row(row: Mapping[str, Any]) -> str:
     >>> verdict_of_row({"verdict": "inconclusive", "why": "No test was possible."}), verdict_of_row({"verdict": None})
     ('inconclusive', '')
     """
-    return after(row.get("verdict") or "", caveat_of(row.get("why")))
+    return add_caveat(row.get("verdict") or "", caveat_of(row.get("why")))

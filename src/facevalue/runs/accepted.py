@@ -12,7 +12,7 @@ from facevalue.errors import DataError
 from facevalue.generators.base import NULL_EDIT
 from facevalue.inspection.quantities import BY_NAME
 from facevalue.measures.group_shares import group_shares
-from facevalue.measures.interval_method import describe_method
+from facevalue.measures.intervals import describe_method
 from facevalue.protocol.checked_pictures import ACCEPTED, OF_SOURCE, REASONS, SHUT, SPARE, UNSEEN
 from facevalue.protocol.edits import ATTEMPT
 from facevalue.protocol.inspected_pictures import LOOKED_FOR

@@ -67,9 +67,9 @@ def annotate_with(
     finally:
         scorer.close()
     (scores,) = (scores for scores in read(folder) if scores.name == called)
-    from facevalue.measures.scorer import audited, largest_shift  # noqa: PLC0415 - scipy.stats takes a second to import
+    from facevalue.measures.judges import audit_of_run, largest_shift  # noqa: PLC0415 - scipy.stats takes a second to import
 
-    moved = largest_shift(audited(scores, run.study.reading.scored.groups))
+    moved = largest_shift(audit_of_run(scores, run.study.reading.scored.groups))
     columns = ("label", "group", "shift", "low", "high")
     return ScoredRun(scorer.name, called, outcome, scores.reasons, moved.select(columns))
 
@@ -102,7 +102,7 @@ def annotate(
     )
 
     def texts() -> Iterator[pl.Series]:
-        from facevalue.measures.scorer import audit_texts  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.measures.judges import audit_texts  # noqa: PLC0415 - scipy.stats takes a second to import
 
         yield pl.Series(audit_texts(scored.groups), dtype=pl.String)
         for chunk in answers(replace(run, study=plain), columns=()):

@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.measures.clusters import unit_of
-from facevalue.measures.identical_answers import (
-    SUMS,
+from facevalue.measures.answer_matches import (
+    IDENTICAL_SUMS,
     IdenticalAnswers,
     chance_agreement,
     identical_answers,
@@ -18,7 +17,8 @@ from facevalue.measures.identical_answers import (
     reading_counts,
     repeat_agreement,
 )
-from facevalue.measures.paired_changes import GROUPS
+from facevalue.measures.cells import unit_of
+from facevalue.measures.paired_changes import JACKKNIFE_GROUPS
 from facevalue.protocol.kept_answers import SEED
 from facevalue.protocol.sampled_units import COLUMNS, Groups
 from facevalue.runs.answer_pairs import AnswerPairs, AnswerSide
@@ -80,7 +80,7 @@ def compared_answers(first: AnswerSide, second: AnswerSide, folder: Path) -> Com
         raise DataError("No trial has a valid answer of both runs: single answers are not compared.")
     groups, codes = _groups(pairs)
     layers = [layer for layer, _ in groups.layers]
-    sums = [dict.fromkeys(SUMS, 0.0) for _ in range(1 + len(layers))]
+    sums = [dict.fromkeys(IDENTICAL_SUMS, 0.0) for _ in range(1 + len(layers))]
     lost = gained = flipped = 0
     first_counts: list[pl.DataFrame] = []
     second_counts: list[pl.DataFrame] = []
@@ -108,7 +108,7 @@ def compared_answers(first: AnswerSide, second: AnswerSide, folder: Path) -> Com
 def _groups(pairs: AnswerPairs) -> tuple[Groups, np.ndarray]:
     """What was sampled, dealt into groups, and its codes."""
     distinct = pl.concat([rows.select(COLUMNS).unique() for rows in pairs]).unique().to_numpy()
-    return Groups([np.unique(distinct, axis=0)], GROUPS, SEED, pairs.names.ranks()), np.unique(distinct)
+    return Groups([np.unique(distinct, axis=0)], JACKKNIFE_GROUPS, SEED, pairs.names.ranks()), np.unique(distinct)
 
 
 def _summed(tables: Sequence[pl.DataFrame], *by: str) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from facevalue.protocol.toml_tables import TomlTable
 from facevalue.runs.audit_folder import run_name
 
 if TYPE_CHECKING:
-    from facevalue.measures.preregistration import Preregistration
+    from facevalue.measures.families import Preregistration
 
 
 def read_margins(table: TomlTable) -> dict[str, TomlTable]:
@@ -54,8 +54,8 @@ def declared_margins(margins: TomlTable, study: Study) -> "Preregistration":
     DataError
         Nothing can lie beyond a margin, or the study's file declares families or margins itself.
     """
-    from facevalue.measures.preregistration import parse_preregistration  # noqa: PLC0415 - slow to import
-    from facevalue.measures.value_limits import check_margins  # noqa: PLC0415
+    from facevalue.measures.families import parse_preregistration  # noqa: PLC0415 - slow to import
+    from facevalue.measures.family_tests import check_margins  # noqa: PLC0415 - slow to import
 
     if study.estimates.declared is not None:
         raise margins.error(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from math import inf, isfinite
 
 from facevalue.errors import DataError, SettingError
-from facevalue.measures.allocation import allocate, shares_of_budget
+from facevalue.measures.power import allocate_budget, shares_of_budget
 from facevalue.protocol.study import LeftOut
 from facevalue.runs.budgets import HOURS, MONEY, REQUESTS, AuditBudget, Prices
 from facevalue.runs.study_sizes import StudySize, StudySizes
@@ -246,7 +246,7 @@ def plan_of_budget(
     """Deal a budget out, so that the largest effect that any study may miss is smallest.
 
     A study that cannot say what it detects gets an equal share of the budget, or all that there is of it; the rest is
-    dealt out over the others by `measures.allocation`, over sizes of whole units.
+    dealt out over the others by `measures.power`, over sizes of whole units.
 
     `stopped`: studies that stay as they were asked, and why.
 
@@ -341,7 +341,7 @@ def _dealt_out(
         sizes.look_up_to(sizes.begun_requests + int(max(amount, 0.0) / costs[sizes.name]))
     for _ in range(_ROUNDS):
         curves = [sizes.curve(costs[sizes.name]) for sizes in studies]
-        allocation = allocate([curve for _, curve in curves], amount)
+        allocation = allocate_budget([curve for _, curve in curves], amount)
         size_of = {
             sizes.name: of_curve[number]
             for sizes, (of_curve, _), number in zip(studies, curves, allocation.sizes, strict=True)

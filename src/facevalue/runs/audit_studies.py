@@ -23,7 +23,7 @@ from facevalue.studies import protocol as protocol_of
 from facevalue.types import STUDY_TEXT, OptionValue
 
 if TYPE_CHECKING:
-    from facevalue.measures.preregistration import Preregistration
+    from facevalue.measures.families import Preregistration
 
 MANIFEST, TEMPERATURE = "manifest", "temperature"
 _LISTS = ("manifest.parquet", "manifest.csv")

@@ -6,10 +6,10 @@ from dataclasses import replace
 import polars as pl
 
 from facevalue.errors import NothingComparedError
-from facevalue.measures.base import Measure, rows_of, value_by_measure
+from facevalue.measures.definitions import Measure, rows_of, value_by_measure
 from facevalue.measures.estimates import label_columns
-from facevalue.measures.judge_measures import JUDGED_BY
-from facevalue.measures.page_error import in_family, leads
+from facevalue.measures.judges import JUDGED_BY
+from facevalue.measures.multitest import in_family, leading_families
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.study import Study
 
@@ -55,7 +55,7 @@ def _leading(
     """Signed measures of the first family that leads the page and has any in both tables, and names of its families."""
     with_errors = [table.filter(pl.col("se").is_not_null() & pl.col("value").is_not_null()) for table in tables]
     for name in study.estimates.lead:
-        first, second = (table.filter(leads(pl.col("family"), (name,), table)) for table in with_errors)
+        first, second = (table.filter(leading_families(pl.col("family"), (name,), table)) for table in with_errors)
         keys = value_by_measure({key: key for key, measure in measures.items() if measure.signed})
         of_first, of_second = (table.select(keys).to_series().unique(maintain_order=True) for table in (first, second))
         names = [key for key in of_first.drop_nulls() if key in of_second]
@@ -71,7 +71,7 @@ def _sentences_on_equal_answers(study: Study, tables: tuple[pl.DataFrame, pl.Dat
     sentences = []
     for which, table in zip(("first", "second"), tables, strict=True):
         rows = table.filter(pl.col("value").is_not_null() & signed)
-        rows = rows.filter(leads(pl.col("family"), study.estimates.lead, rows))
+        rows = rows.filter(leading_families(pl.col("family"), study.estimates.lead, rows))
         if rows.height and (rows["value"] == 0.0).all() and (rows["se"].fill_null(0.0) == 0.0).all():
             run = f"the {which} run ({rows['model'][0]})"
             sentences.append(f"All units of {run} were answered alike, so that nothing differs between them. ")

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import RunError
-from facevalue.measures.base import FIRST_RUN, Measure, rows_of
-from facevalue.measures.clusters import unit_of
+from facevalue.measures.cells import unit_of
+from facevalue.measures.definitions import FIRST_RUN, Measure, rows_of
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.missing_answers import SHARE
-from facevalue.measures.page_error import leads
+from facevalue.measures.missing_answers import MISSING_SHARE
+from facevalue.measures.multitest import leading_families
 from facevalue.protocol.kept_answers import MOST_ROWS, KeptAnswers, grouped, left_out
 from facevalue.protocol.sampled_units import Codes, Groups, UnitNames
 from facevalue.protocol.study import Study
@@ -126,7 +126,7 @@ class ModelEstimates:
     tables: Sequence[pl.DataFrame]
     """Estimates of each."""
     without: Sequence[Sequence[pl.DataFrame]]
-    """Of each, what they are compared by without each group, as `paired_changes.reduced` gives it."""
+    """Of each, what they are compared by without each group, as `paired_changes.reduce_estimates` gives it."""
     groups: Groups
     used: Sequence[Codes]
     """Units that each was asked about."""
@@ -181,7 +181,7 @@ def _estimates(models: Sequence[KeptAnswers]) -> list[pl.DataFrame]:
     leading = {
         measure
         for name in study.estimates.lead
-        for measure in first.filter(leads(pl.col("family"), (name,), first))["measure"]
+        for measure in first.filter(leading_families(pl.col("family"), (name,), first))["measure"]
     }
     return [first, *(model.estimates(declared | leading) for model in models[1:])]
 
@@ -222,4 +222,4 @@ def _missing(
     table = EstimateTable(study.name, models[1].model, study.estimates.labels)
     if units.paired:
         add_missing_change(table, *models, units.unit, FIRST_RUN)
-    return table.frame(), (SHARE,)
+    return table.frame(), (MISSING_SHARE,)

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.measures.base import FIRST_RUN, Measure, change_of, definition_of, rows_of
-from facevalue.measures.estimates import EstimateTable, label_columns, stacked
-from facevalue.measures.paired_changes import ChangeSet, Deletion, reduced
-from facevalue.measures.run_differences import MEAN, RMS, as_row, mean_of, size_of, summaries
-from facevalue.measures.table_entries import family_names
-from facevalue.measures.value_limits import check_margins
+from facevalue.measures.definitions import FIRST_RUN, Measure, change_of, definition_of, rows_of
+from facevalue.measures.estimates import EstimateTable, label_columns, stack_estimates
+from facevalue.measures.estimators import family_names
+from facevalue.measures.family_tests import check_margins
+from facevalue.measures.paired_changes import ChangeSet, Deletion, reduce_estimates
+from facevalue.measures.run_comparison import MEAN, RMS, as_row, difference_summaries, mean_of, size_of
 from facevalue.protocol.offers import CellComparison, OfferedTable
 from facevalue.protocol.study import Study
 from facevalue.runs.comparable import cells_of, comparable, deepest, finest, rows_compared
@@ -74,7 +74,7 @@ class RunAgreement:
     only_second: pl.DataFrame
     """Labels of the cells that only one of the two has a value for."""
     overall: pl.DataFrame
-    """Statistics of all cells (`measures.run_differences`), by the labels that cells are compared within."""
+    """Statistics of all cells (`measures.run_comparison`), by the labels that cells are compared within."""
     beside: pl.DataFrame
     """The same by one label more; none where no cell has it."""
     also: pl.DataFrame
@@ -195,7 +195,10 @@ def cell_differences(
     definitions_by_key = {definition.key: definition for definition in study.estimates.measures}
     estimates = [
         pl.concat(
-            [reduced(_of(table, compared, rows)), *(reduced(_beside(table, compared, name)) for name in compared.also)]
+            [
+                reduce_estimates(_of(table, compared, rows)),
+                *(reduce_estimates(_beside(table, compared, name)) for name in compared.also),
+            ]
         )
         for table, rows in zip(tables, cells, strict=True)
     ]
@@ -218,7 +221,7 @@ def cell_differences(
     for measure in further_measures:
         enter_cells(table, changes, measure, FIRST_RUN, family_of([measure]))
     overall = statistics_of(table, changes, measures, compared.within)
-    rows = table.frame() if besides is None else stacked([table.frame(), besides])
+    rows = table.frame() if besides is None else stack_estimates([table.frame(), besides])
     further = (*further_measures, *definitions)
     first_ends, second_ends = (table.select(*keys, "low", "high").unique(keys, keep="first") for table in tables)
     return Differences(
@@ -282,7 +285,7 @@ def statistics_of(
             if not cells.height or (table is None and levels[-1] is None):
                 continue
             labels = dict(zip(within, levels, strict=True))
-            for summary in summaries(changes, cells["row"].to_numpy().astype(np.int64), measure):
+            for summary in difference_summaries(changes, cells["row"].to_numpy().astype(np.int64), measure):
                 of = {"measure": measure.name, "score": measure.score or None}
                 records.append({**of, **labels, **as_row(summary), "cells": cells.height})
                 kind = {MEAN: mean_of(measure), RMS: size_of(measure)}.get(summary.name)

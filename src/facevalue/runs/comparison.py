@@ -10,7 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from facevalue.errors import DataError, NothingComparedError, RunError
-from facevalue.measures.rank_agreement import RankAgreement
+from facevalue.measures.profiles import RankAgreement
 from facevalue.places import is_url
 from facevalue.runs.answer_flips import AnswerFlips, compared_answers
 from facevalue.runs.answer_pairs import AnswerSide

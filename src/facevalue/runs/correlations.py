@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from facevalue.errors import FaceValueError
-from facevalue.measures.interval_method import describe_method, split_method
-from facevalue.measures.source_comparison import correlation
+from facevalue.measures.intervals import describe_method, split_method
+from facevalue.measures.run_comparison import source_correlation
 from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.offers import Correlated, OfferedTable
 
@@ -24,7 +24,7 @@ def correlations(first: pl.DataFrame, second: pl.DataFrame, offered: Correlated 
             same_cell = [pl.col(name) == level for name, level in zip(offered.about, about, strict=True)]
             x, y = (table.filter(same_cell) for table in tables)
             try:
-                estimate, p = correlation(x, y, measure, offered.over)
+                estimate, p = source_correlation(x, y, measure, offered.over)
             except FaceValueError:  # no cell in both
                 continue
             rows.append((*about, of, *_in_words(estimate), "–" if math.isnan(p) else f"{p:.0e}"))

@@ -16,9 +16,8 @@ from facevalue.stimuli.pair_source import TEXT
 from facevalue.store.sight import Sight
 
 if TYPE_CHECKING:
-    from facevalue.measures.drift import Course
+    from facevalue.measures.instrument import Course, PictureDependence
     from facevalue.measures.missing_answers import MissingAnswers
-    from facevalue.measures.sight import PictureDependence
 
 
 @dataclass(frozen=True)
@@ -35,9 +34,8 @@ class Followed:
     @classmethod
     def of(cls, runs: Sequence[StoredRun]) -> "Followed":
         """Return both for runs of which no answer has been seen yet."""
-        from facevalue.measures.drift import Course  # noqa: PLC0415 - scipy.stats takes a second to import
-        from facevalue.measures.missing_answers import MissingAnswers  # noqa: PLC0415
-        from facevalue.measures.sight import PictureDependence  # noqa: PLC0415
+        from facevalue.measures.instrument import Course, PictureDependence  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.measures.missing_answers import MissingAnswers  # noqa: PLC0415 - scipy.stats takes a second to import
 
         study = runs[0].study
         prompts = [axis for run in runs for block in run.study.design.blocks for axis in block.prompt]
@@ -84,7 +82,7 @@ class Followed:
 
     def unseen(self, study: str) -> bool:
         """Whether nothing shows that the model sees the pictures."""
-        from facevalue.measures.sight import sightless  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.measures.instrument import sightless  # noqa: PLC0415 - scipy.stats takes a second to import
 
         if self.pictures is None:
             return False

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from facevalue.measures.group_shares import group_shares
-from facevalue.measures.interval_method import describe_method
+from facevalue.measures.intervals import describe_method
 from facevalue.runs import croissant
 from facevalue.runs.croissant import ListFile, Rights
 from facevalue.runs.rated_pictures import RatedPictures

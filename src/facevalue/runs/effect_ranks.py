@@ -8,8 +8,8 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
-from facevalue.measures.paired_changes import OTHER, REDUCED, ChangeSet, Deletion, estimate_keys
-from facevalue.measures.rank_agreement import SEED, RankAgreement, draws_for, rank_agreement
+from facevalue.measures.paired_changes import OTHER_SUFFIX, REDUCED_COLUMNS, ChangeSet, Deletion, estimate_keys
+from facevalue.measures.profiles import RANK_SEED, RankAgreement, draws_for, rank_agreement
 from facevalue.runs.answer_pairs import prompt_columns
 from facevalue.runs.compared_cells import Differences
 
@@ -32,7 +32,7 @@ class EffectRanks:
         """Spearman's correlation of the effects, with its interval at this level."""
         first, second = (self._effects(self.changes.value[rows][None])[0] for rows in self.rows)
         cells = len(self.group)
-        drawn = self.changes.drawn(np.concatenate(self.rows), draws_for(cells), SEED)
+        drawn = self.changes.drawn(np.concatenate(self.rows), draws_for(cells), RANK_SEED)
         noise = self._effects(drawn[:, :cells]), self._effects(drawn[:, cells:])
         return rank_agreement(self.measure, first, second, noise, level)
 
@@ -55,11 +55,11 @@ def effect_ranks(difference: Differences) -> tuple[EffectRanks, ...]:
     names = [m.key for m in difference.measures if m.signed and not m.norm]
     usable = frame.filter(
         pl.col("measure").is_in(names), ~pl.col("(floored)"), pl.col("value").is_not_null(),
-        pl.col(f"value{OTHER}").is_not_null(),
+        pl.col(f"value{OTHER_SUFFIX}").is_not_null(),
     )  # fmt: skip
     if not usable.height:
         return ()
-    table = pl.concat([_side(usable, keys, "first"), _side(usable, keys, "second", OTHER)])
+    table = pl.concat([_side(usable, keys, "first"), _side(usable, keys, "second", OTHER_SUFFIX)])
     zero = table.with_columns(pl.col("value", "n") * 0.0)
     deletions = [Deletion(rest.layer, zero, _sides(rest, keys, table.schema)) for rest in difference.without]
     changes = ChangeSet(zero, table, deletions)
@@ -81,9 +81,9 @@ def effect_ranks(difference: Differences) -> tuple[EffectRanks, ...]:
 
 def _side(estimates: pl.DataFrame, keys: Sequence[str], side: str, end: str = "") -> pl.DataFrame:
     """Estimates of one of the runs, whose columns end so."""
-    numbers = [pl.col(f"{name}{end}").alias(name) for name in REDUCED]
+    numbers = [pl.col(f"{name}{end}").alias(name) for name in REDUCED_COLUMNS]
     of_side = estimates.select(*keys, *numbers, "(floored)", pl.lit(side).alias(_SIDE))
-    return of_side.with_columns(pl.col(name).cast(pl.Float64) for name in REDUCED if name != "(bare)")
+    return of_side.with_columns(pl.col(name).cast(pl.Float64) for name in REDUCED_COLUMNS if name != "(bare)")
 
 
 def _sides(deletion: Deletion, keys: Sequence[str], schema: pl.Schema) -> pl.DataFrame:

@@ -7,7 +7,7 @@ import polars as pl
 
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, RunError
-from facevalue.measures.estimates import FIXED, complete, label_columns, schema
+from facevalue.measures.estimates import FIXED_COLUMNS, complete_columns, estimate_schema, label_columns
 from facevalue.parquet import parquet_bytes, read_metadata, read_table
 from facevalue.protocol.study import Study
 from facevalue.store.files import check_ending, write_whole
@@ -45,7 +45,7 @@ def read_estimates(path: Path, study: Study) -> pl.DataFrame:
         raise RunError(f"{path} holds estimates of version {version!r}; this FaceValue reads {VERSION}. {again}")
     try:
         _check(table, study)
-        return complete(table)
+        return complete_columns(table)
     except (DataError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0]
         raise RunError(f"{path} holds no estimates of {study.name}: {reason} {again}") from error
@@ -56,7 +56,10 @@ def _check(table: pl.DataFrame, study: Study) -> None:
     lacking = [name for name in _ALWAYS if name not in table.columns]
     if lacking:
         raise DataError(f"it has no column {lacking[0]!r}.")
-    expected = {**schema(name for name in label_columns(table) if name not in schema()), **FIXED}
+    expected = {
+        **estimate_schema(name for name in label_columns(table) if name not in estimate_schema()),
+        **FIXED_COLUMNS,
+    }
     for name, dtype in table.schema.items():
         if dtype not in (expected[name], pl.Null):
             raise DataError(f"its column {name!r} is {dtype}, not {expected[name]}.")

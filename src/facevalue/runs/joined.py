@@ -170,8 +170,8 @@ def estimate(
     tallies = {str(run.folder): ReplyTally() for run in runs}
     if len({run.facts.preregistration for run in runs}) > 1:
         raise RunError("The runs were declared differently before they began: compare runs of one pre-registration.")
-    from facevalue.measures.estimates import stacked  # noqa: PLC0415 - scipy.stats takes a second to import
-    from facevalue.measures.judgment import judge  # noqa: PLC0415
+    from facevalue.measures.estimates import stack_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
+    from facevalue.measures.judgment import judge  # noqa: PLC0415 - scipy.stats takes a second to import
 
     seen = {model: Followed.of(of_model) for model, of_model in runs_by_model.items()}
     estimates = first.study.analyse(
@@ -182,15 +182,15 @@ def estimate(
             offer.beside(estimates.filter(model=model), judged_by([run.folder for run in of_model]))
             for model, of_model in runs_by_model.items()
         ]
-        estimates = stacked([estimates, *flagged])
+        estimates = stack_estimates([estimates, *flagged])
     for model, of_model in runs_by_model.items():
         if first.study.reading.sortings:
-            from facevalue.measures.judge_caveats import corrections  # noqa: PLC0415
+            from facevalue.measures.judges import corrections  # noqa: PLC0415
             from facevalue.runs.judge_estimates import judge_rows  # noqa: PLC0415
 
-            estimates = stacked([estimates, *(rows for run in of_model for rows in judge_rows(run, model))])
-            estimates = stacked([estimates, corrections(estimates.filter(model=model))])
-        estimates = stacked([estimates, *seen[model].estimates(first.study.name, model)])
+            estimates = stack_estimates([estimates, *(rows for run in of_model for rows in judge_rows(run, model))])
+            estimates = stack_estimates([estimates, corrections(estimates.filter(model=model))])
+        estimates = stack_estimates([estimates, *seen[model].estimates(first.study.name, model)])
     any_time, lead = any(run.facts.stop_when for run in runs), first.study.estimates.lead
     judged = judge(estimates, first.measures, first.declared_of(estimates), margins, lead, any_time=any_time)
     return judged, tallies

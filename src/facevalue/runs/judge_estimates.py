@@ -10,9 +10,19 @@ import polars as pl
 
 from facevalue.annotations.group_swaps import GroupWords
 from facevalue.answers.sorting import Judge, Sorting
-from facevalue.measures import judge_checks
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.judge_measures import JUDGED_BY, PEOPLE, SAME, SWAPPED, WITHOUT, measures, metric_of
+from facevalue.measures.judges import (
+    BY_JUDGE,
+    BY_PEOPLE,
+    JUDGE_SWAPPED,
+    JUDGE_WITHOUT,
+    JUDGED_BY,
+    judge_agreement,
+    judge_measures,
+    majority_category,
+    metric_of,
+    moved_share,
+)
 from facevalue.models.base import Model
 from facevalue.protocol.outside_scores import ENTRIES, TEXT
 from facevalue.protocol.study import Study
@@ -64,7 +74,7 @@ def judge_rows(run: StoredRun, model: str) -> Iterator[pl.DataFrame]:
             texts = list(dict.fromkeys(text for of_rater in labels.values() for text in of_rater))
             people = table_of(labels, texts)
             _add_agreement(table, sorting, codes, texts, people)
-            majority = dict(zip(texts, judge_checks.majority(people).tolist(), strict=True))
+            majority = dict(zip(texts, majority_category(people).tolist(), strict=True))
             yield from _by_people(run, model, sorting, judgments.judge, majority)
     yield table.frame()
 
@@ -80,7 +90,7 @@ def _codes(sorting: Sorting, judgments: Judgments) -> Codes:
 
 
 def _add_moved(table: EstimateTable, sorting: Sorting, codes: Codes, words: GroupWords) -> None:
-    definitions = measures(sorting.name, sorting.categories)
+    definitions = judge_measures(sorting.name, sorting.categories)
     texts = [text for name, text in codes if name == f"{sorting.name}{AGAIN}"]
     if not texts:
         return
@@ -89,9 +99,9 @@ def _add_moved(table: EstimateTable, sorting: Sorting, codes: Codes, words: Grou
         return np.array([codes.get((name, text or ""), np.nan) for text in changed])
 
     before, again = (of(name, list(texts)) for name in (sorting.name, f"{sorting.name}{AGAIN}"))
-    for kind, change in ((SWAPPED, words.swapped), (WITHOUT, words.without)):
+    for kind, change in ((JUDGE_SWAPPED, words.swapped), (JUDGE_WITHOUT, words.without)):
         after = of(sorting.name, [change(text) for text in texts])
-        estimates, floor = judge_checks.moved(before, after, again)
+        estimates, floor = moved_share(before, after, again)
         table.add(definitions[f"{kind}_{sorting.name}"], {}, replace(estimates, floor=floor))
 
 
@@ -100,8 +110,8 @@ def _add_agreement(
 ) -> None:
     judge = np.array([codes.get((sorting.name, text), np.nan) for text in texts])
     judge = np.where(judge < 0, np.nan, judge)
-    definitions = measures(sorting.name, sorting.categories)
-    checks = judge_checks.agreement(judge, people, metric_of(sorting.categories), _SEED)
+    definitions = judge_measures(sorting.name, sorting.categories)
+    checks = judge_agreement(judge, people, metric_of(sorting.categories), _SEED)
     for kind, estimates in checks.items():
         table.add(definitions[f"{kind}_{sorting.name}"], {}, estimates)
 
@@ -121,7 +131,7 @@ def _by_people(
         return sorting.categories[int(place)] if np.isfinite(place) else ""
 
     ends = tuple(f"{sorting.name}_{category}" for category in sorting.categories)
-    judges: Mapping[str, Judge] = {PEOPLE: people, SAME: judge}
+    judges: Mapping[str, Judge] = {BY_PEOPLE: people, BY_JUDGE: judge}
     for name, sorted_by in judges.items():
         study = hook(sorted_by)
         chunks = (chunk.filter(_holds(chunk, list(majority))) for chunk in answers(replace(run, study=study)))

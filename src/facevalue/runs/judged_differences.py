@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import polars as pl
 
-from facevalue.measures.base import Measure, key_of, rows_of, value_by_measure
 from facevalue.measures.caveats import caveat_column
-from facevalue.measures.estimates import stacked, with_adjusted
+from facevalue.measures.definitions import Measure, key_of, rows_of, value_by_measure
+from facevalue.measures.estimates import stack_estimates, with_adjusted
+from facevalue.measures.instrument import UNSEEN_PICTURES, without_equivalence
 from facevalue.measures.judgment import judge
 from facevalue.measures.paired_changes import Deletion
-from facevalue.measures.run_differences import MEAN, RMS, mean_of, size_of
-from facevalue.measures.sight import UNSEEN, without_equivalence
+from facevalue.measures.run_comparison import MEAN, RMS, mean_of, size_of
 from facevalue.protocol.study import Study
 from facevalue.runs.compared_cells import (
     GONE,
@@ -72,7 +72,7 @@ def judged_together(
     definitions = {definition.key: definition for definition in of_all}
     leading = dict.fromkeys(family_of(difference.measures) for difference in differences)
     lead = tuple(leading) if len(leading) == 1 else (_ALL,)
-    rows = stacked(
+    rows = stack_estimates(
         [
             difference.rows.with_columns(
                 pl.col("measure").replace_strict(apart),
@@ -136,14 +136,22 @@ def _agreement(differences: Differences, judged: pl.DataFrame) -> RunAgreement:
         without_level = statistics_of(None, differences.changes, measures, (*compared.within, compared.beside))
     statistics = judged.filter(of_summaries)
     return RunAgreement(
-        measures=measures, compared=compared, units=differences.units,
-        cells=_with_sides(judged.filter(of_cells), differences), only_first=differences.alone[0].select(compared.cells),
+        measures=measures,
+        compared=compared,
+        units=differences.units,
+        cells=_with_sides(judged.filter(of_cells), differences),
+        only_first=differences.alone[0].select(compared.cells),
         only_second=differences.alone[1].select(compared.cells),
-        overall=_with_verdicts(differences.overall, statistics, measures, compared.within), beside=without_level,
+        overall=_with_verdicts(differences.overall, statistics, measures, compared.within),
+        beside=without_level,
         also=judged.filter(rows_of([definition.key for definition in differences.further])),
-        notes=(*_untested(judged, (*measures, *differences.beside)), *([UNSEEN] if differences.unseen else [])),
-        titles=differences.study.about.titles, further=differences.offered,
-    )  # fmt: skip
+        notes=(
+            *_untested(judged, (*measures, *differences.beside)),
+            *([UNSEEN_PICTURES] if differences.unseen else []),
+        ),
+        titles=differences.study.about.titles,
+        further=differences.offered,
+    )
 
 
 def _untested(judged: pl.DataFrame, measures: Sequence[Measure]) -> tuple[str, ...]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from facevalue.errors import DataError, RunError
-from facevalue.measures.base import SHARES
 from facevalue.measures.caveats import counted_caveats
+from facevalue.measures.definitions import SHARES
 from facevalue.measures.verdicts import Verdict
 from facevalue.runs.joined import by_model
 from facevalue.runs.stored import ReplyTally, StoredRun
 
 if TYPE_CHECKING:  # scipy.stats takes a second to import
-    from facevalue.measures.base import Measure
+    from facevalue.measures.definitions import Measure
     from facevalue.runs.compared_cells import RunAgreement
 
 _COARSE = 50.0  # values that differ by that much, or may and do, are shown with fewer decimals
@@ -47,11 +47,13 @@ def model_differences(
     answered = {model: run.plain() for model, (run,) in runs_by_model.items() if tallies[str(run.folder)].valid}
     if len(answered) < 2:
         return ModelDifferences(why_none="Fewer than two models gave a valid answer: there is nothing to compare.")
-    from facevalue.measures.estimates import schema  # noqa: PLC0415 - scipy.stats takes a second to import
+    from facevalue.measures.estimates import estimate_schema  # noqa: PLC0415 - scipy.stats takes a second to import
     from facevalue.runs.compare import compare_with_first, kept_answers  # noqa: PLC0415
 
     any_run = next(iter(answered.values()))
-    labels = list(schema(any_run.study.estimates.labels))  # what missing answers are by besides is not compared
+    labels = list(
+        estimate_schema(any_run.study.estimates.labels)
+    )  # what missing answers are by besides is not compared
     plain = estimates.filter(pl.col("intervention").is_null()).select(labels)
     tables = [plain.filter(model=model) for model in answered]
     try:

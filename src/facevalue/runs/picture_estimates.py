@@ -9,7 +9,7 @@ import polars as pl
 
 from facevalue.errors import FaceValueError
 from facevalue.measures.cluster_bootstrap import LEVEL
-from facevalue.measures.estimates import complete, stacked
+from facevalue.measures.estimates import complete_columns, stack_estimates
 from facevalue.places import MAKING_FOLDER
 from facevalue.protocol.making_study import MAKING
 from facevalue.protocol.people_look import AGREEMENT, FACTOR, FINE, PRINTED, QUESTION, SHOWN, TICKED
@@ -43,7 +43,7 @@ def people_estimates(run: StoredRun, people: RatedPictures) -> pl.DataFrame:
     tables = [pl.DataFrame([{**constants, **_share(row)} for row in rows], infer_schema_length=None)]
     agreement = [{**constants, **_agreement(row)} for row in rows if row["kappa"] is not None]
     tables += [pl.DataFrame(agreement, infer_schema_length=None)] if agreement else []
-    return stacked([complete(table, _LABELS) for table in tables])
+    return stack_estimates([complete_columns(table, _LABELS) for table in tables])
 
 
 def _making(run: StoredRun) -> StoredRun | None:

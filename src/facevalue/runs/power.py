@@ -82,13 +82,13 @@ def detection(
     Whatever units bring to both runs makes it smaller (`measures.paired_changes`), so that such a plan asks too much
     rather than too little. Its t has no more degrees of freedom than the jackknife has groups, less one.
     """
-    from facevalue.measures.paired_changes import GROUPS  # noqa: PLC0415 - slow to import
+    from facevalue.measures.paired_changes import JACKKNIFE_GROUPS  # noqa: PLC0415 - slow to import
 
     plan = planned(study, compare=compare)
     if effect is not None and not 0 < effect <= plan.largest:
         raise DataError(f"A shift to detect is a size: above 0 and at most {plan.largest:g}, not {effect:g}.")
     spread = expected_spread(study, exact=exact, pilot=pilot, compare=compare)
-    most_df = GROUPS - 1 if compare else np.inf
+    most_df = JACKKNIFE_GROUPS - 1 if compare else np.inf
     clusters, items = plan.clusters, plan.items
     if sample is not None:
         clusters, items = plan.units(study.sample(sample, seed, 1 if exact else study.repeats))
@@ -143,7 +143,7 @@ def expected_spread(
 
 def single_level(plan: Precision) -> float:
     """Two-sided level of a single test, at which it is surely made."""
-    from facevalue.measures.page_error import LEAD_SHARE  # noqa: PLC0415 - slow to import
+    from facevalue.measures.multitest import LEAD_SHARE  # noqa: PLC0415 - slow to import
 
     return ALPHA if plan.of_question else ALPHA * LEAD_SHARE * plan.sure / plan.tests * (2 if plan.one_sided else 1)
 
@@ -170,7 +170,7 @@ def _level_at(level: float, clusters: int, share: float, any_time: bool) -> floa
     """Level of the test of a share of the units; at any time, that of a single look that asks for as much, or 0."""
     if not any_time:
         return level
-    from facevalue.measures.any_time import any_time_critical, single_look_level  # noqa: PLC0415 - slow to import
+    from facevalue.measures.family_tests import any_time_critical, single_look_level  # noqa: PLC0415 - slow to import
 
     units = _sampled(clusters, share)
     is_reached = np.isfinite(any_time_critical(level, units - 1, units))
@@ -199,7 +199,7 @@ def _reach(
     is tested by its square, k = sqrt(lambda / n), with lambda the noncentrality of the chi-squared test. Audits
     of simulated respondents are drawn and judged instead.
     """
-    from facevalue.measures.power import clusters_needed, detectable  # noqa: PLC0415 - slow to import
+    from facevalue.measures.power import clusters_needed, detectable_mean  # noqa: PLC0415 - slow to import
 
     sampled = _sampled(clusters, share)
     if not level:
@@ -208,7 +208,7 @@ def _reach(
         return _reach_of_respondents(spread, items, sampled, share, tests, level, effect, largest)
     if freedom is not None:
         return _reach_of_square(spread, items, sampled, share, tests, level, effect, freedom, largest)
-    k = float(detectable(1.0, sampled, level, POWER, most_df))
+    k = float(detectable_mean(1.0, sampled, level, POWER, most_df))
     rest = 1 - (k * spread.growth) ** 2
     reach = k * spread.sd(items) / np.sqrt(rest) if rest > 0 else np.nan
     needed = None
@@ -251,13 +251,13 @@ def _sample(
     """Requests with all units of the study, and as few items of each as detect the effect in the rarest test."""
     if plan.items <= 1:
         return None
-    from facevalue.measures.power import finds  # noqa: PLC0415 - slow to import
+    from facevalue.measures.power import detects_mean  # noqa: PLC0415 - slow to import
 
     per_item = requests / (clusters * items)
     rarest = _sampled(plan.clusters, share)
     for k in range(1, int(plan.items) + 1):
         if isinstance(spread, Respondents):
-            enough = finds(spread.shifts(k, effect), rarest, level, POWER, plan.largest)
+            enough = detects_mean(spread.shifts(k, effect), rarest, level, POWER, plan.largest)
         elif np.isfinite(spread.sd(k)):
             reach = _reach(
                 spread, k, plan.clusters, share, 1, level, None, largest=plan.largest, most_df=most_df

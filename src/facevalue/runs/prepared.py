@@ -77,8 +77,8 @@ def prepare(
     applied = chosen(interventions)
     study = intervened(study, applied)
     if preregister is not None:
-        from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415 - slow to import
-        from facevalue.measures.value_limits import check_margins  # noqa: PLC0415
+        from facevalue.measures.families import read_preregistration  # noqa: PLC0415 - slow to import
+        from facevalue.measures.family_tests import check_margins  # noqa: PLC0415 - slow to import
 
         declared = read_preregistration(preregister, [m.key for m in study.estimates.measures], study.estimates.labels)
         check_margins(declared.margins, study.estimates.measures)

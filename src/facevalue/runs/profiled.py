@@ -13,7 +13,7 @@ from facevalue.runs.reply_counts import counts_by_model
 from facevalue.runs.stored import ReplyTally, StoredRun
 
 if TYPE_CHECKING:
-    from facevalue.measures.base import Measure
+    from facevalue.measures.definitions import Measure
 
 
 @dataclass(frozen=True)
@@ -64,23 +64,23 @@ class StudyRuns:
 
     def stacked(self) -> pl.DataFrame:
         """The estimates of all runs as one table."""
-        from facevalue.measures.estimates import stacked  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.measures.estimates import stack_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
 
-        return stacked(list(self.estimates))
+        return stack_estimates(list(self.estimates))
 
     def judged(self, shares: pl.DataFrame) -> pl.DataFrame:
         """The estimates of all runs with the verdicts that hold at the level of a whole audit.
 
-        `shares`: families of this study with the share of alpha of each (`measures.audit_level.audit_families`).
+        `shares`: families of this study with the share of alpha of each (`measures.multitest.audit_families`).
         """
-        from facevalue.measures.estimates import stacked  # noqa: PLC0415 - scipy.stats takes a second to import
-        from facevalue.measures.judgment import judge  # noqa: PLC0415
+        from facevalue.measures.estimates import stack_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.measures.judgment import judge  # noqa: PLC0415 - scipy.stats takes a second to import
 
         tables = []
         for run, table in zip(self.runs, self.estimates, strict=True):
             declared, any_time = run.declared_of(table), bool(run.facts.stop_when)
             tables.append(judge(table, run.measures, declared, shares=shares, any_time=any_time))
-        return stacked(tables)
+        return stack_estimates(tables)
 
 
 def profiled(runs: Sequence[StoredRun]) -> list[StudyRuns]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from facevalue.measures.estimates import stacked
+from facevalue.measures.estimates import stack_estimates
 from facevalue.runs.picture_estimates import people_estimates, rated_in
 from facevalue.runs.ratings import FOLDER, read_kept
 from facevalue.runs.stored import StoredRun
@@ -17,7 +17,7 @@ def with_ratings(estimates: pl.DataFrame, runs: Sequence[StoredRun]) -> tuple[pl
     for run in runs:
         pictures = rated_in(run)
         if pictures is not None:
-            estimates = stacked([estimates, people_estimates(run, pictures)])
+            estimates = stack_estimates([estimates, people_estimates(run, pictures)])
             sentences.append(f"Ratings of pictures: {pictures.ratings.height:,} by {_raters(pictures.raters)}.")
         ratings = read_kept(run.folder) if offer is not None else None
         if offer is None or ratings is None:
@@ -26,7 +26,7 @@ def with_ratings(estimates: pl.DataFrame, runs: Sequence[StoredRun]) -> tuple[pl
         people, count = agreement.ratings["rater"].n_unique(), agreement.ratings.height
         summary = f"{count:,} by {_raters(people)}, from {run.folder / FOLDER}" if count else "none that counts"
         sentences += [*agreement.said, f"Ratings by people: {summary}."]
-        estimates = stacked([estimates, agreement.rows])
+        estimates = stack_estimates([estimates, agreement.rows])
     return estimates, sentences
 
 

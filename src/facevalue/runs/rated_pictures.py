@@ -7,10 +7,9 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from facevalue.measures.cohen import cohen_kappa
 from facevalue.measures.group_shares import group_shares
-from facevalue.measures.interval_method import IntervalKind, split_method
-from facevalue.measures.rater_agreement import alpha
+from facevalue.measures.intervals import IntervalKind, split_method
+from facevalue.measures.rater_agreement import cohen_kappa, krippendorff_alpha
 from facevalue.protocol.making import IMAGE
 from facevalue.protocol.picture_questions import PictureQuestions
 from facevalue.runs.picture_pairs import DISTINGUISHABLE, MATCHED
@@ -189,7 +188,7 @@ def _agreement(answers: pl.DataFrame, unit: str) -> dict[str, str | float | None
         estimate = cohen_kappa(values, _SEED, table[unit].rank("dense").to_numpy().astype(np.int64))
         name = "Cohen's kappa"
     else:
-        estimate, name = alpha(values, _SEED, "nominal"), "Krippendorff's alpha, nominal"
+        estimate, name = krippendorff_alpha(values, _SEED, "nominal"), "Krippendorff's alpha, nominal"
     numbers = (("kappa", estimate.value), ("kappa_low", estimate.low), ("kappa_high", estimate.high))
     finite = {key: float(value[0]) if np.isfinite(value[0]) else None for key, value in numbers}
     kind, detail = split_method(str(estimate.method[0]))

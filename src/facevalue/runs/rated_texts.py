@@ -12,7 +12,7 @@ import polars as pl
 
 from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, item_id
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.fleiss import as_rater, drawn_by_score, fleiss_kappa
+from facevalue.measures.rater_agreement import as_rater, drawn_by_score, fleiss_kappa
 from facevalue.measures.uncertainty import Estimates
 from facevalue.runs.stored import StoredRun, answers
 

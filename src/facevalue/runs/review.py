@@ -12,8 +12,7 @@ from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard,
 from facevalue.annotations.review_page import write_page
 from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.given import read_text
-from facevalue.measures.fleiss import THRESHOLD
-from facevalue.measures.rater_agreement import all_agreements
+from facevalue.measures.rater_agreement import THRESHOLD, all_agreements
 from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.making_study import MAKING
 from facevalue.protocol.offers import Questionnaire, Rated

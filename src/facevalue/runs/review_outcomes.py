@@ -8,10 +8,9 @@ import polars as pl
 
 from facevalue.annotations.review_answers import failed_checks
 from facevalue.annotations.review_cards import is_check
-from facevalue.measures.interval_method import split_method
-from facevalue.measures.judge_checks import majority
+from facevalue.measures.intervals import split_method
+from facevalue.measures.judges import majority_category, reader_accuracy
 from facevalue.measures.rater_agreement import all_agreements
-from facevalue.measures.reader_accuracy import reader_accuracy
 from facevalue.measures.uncertainty import Estimates
 from facevalue.runs.review_keys import ReviewKey
 
@@ -124,7 +123,7 @@ def reader_review(key: ReviewKey, answers: pl.DataFrame) -> ReaderReview:
     for rater, item, rating in answers.select("rater", "item", "rating").iter_rows():
         if item in place:
             table[raters[rater], place[item]] = code.get(labels_of[item][rating - 1], np.nan)
-    gold = majority(table)
+    gold = majority_category(table)
     labels_given = {item: names[int(gold[at])] for item, at in place.items() if np.isfinite(gold[at])}
     counts = dict(zip(place, np.isfinite(table).sum(axis=0).tolist(), strict=True))
     replies = items.select("item", "trial", "repeat", "read", "stratum").with_columns(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from facevalue.measures.interval_method import describe_method, split_method
+from facevalue.measures.intervals import describe_method, split_method
 from facevalue.measures.uncertainty import Estimates
 from facevalue.runs.ratings import FOLDER
 from facevalue.runs.review import CollectedReview, offer_of

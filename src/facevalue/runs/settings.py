@@ -7,7 +7,7 @@ from facevalue.runs.stopping import StopRule
 from facevalue.store.sight import Sight
 
 if TYPE_CHECKING:
-    from facevalue.measures.preregistration import Preregistration
+    from facevalue.measures.families import Preregistration
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,9 +125,9 @@ def said_of(sight: Sight) -> tuple[str, ...]:
         return ()
     tokens = "" if sight.tokens is None else f"; a picture adds {sight.tokens:,.0f} tokens to a prompt"
     out = f"{sight.right} of {sight.asked} questions about pictures made on the spot were answered rightly{tokens}."
-    from facevalue.measures.sight import ALPHA, chance_of  # noqa: PLC0415 - scipy.stats takes a second to import
+    from facevalue.measures.instrument import SIGHT_ALPHA, chance_of  # noqa: PLC0415 - scipy.stats takes a second to import
 
-    if chance_of(sight.asked, sight.right) <= ALPHA:
+    if chance_of(sight.asked, sight.right) <= SIGHT_ALPHA:
         return (out,)
     if sight.tokens is not None and sight.tokens >= LEAST_TOKENS:
         return (f"{out} The model takes pictures in, as these tokens show, although it did not answer the simple "

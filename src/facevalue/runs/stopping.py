@@ -71,7 +71,7 @@ class StopRule:
         import polars as pl  # noqa: PLC0415 - the command line reads rules, and needs no table
 
         from facevalue.measures.caveats import caveat_of, counted_caveats  # noqa: PLC0415
-        from facevalue.measures.verdicts import Verdict  # noqa: PLC0415 - scipy takes a second to import
+        from facevalue.measures.verdicts import Verdict  # noqa: PLC0415
 
         if not judged.height:
             return ""
@@ -154,7 +154,7 @@ def leading(run: "StoredRun") -> "pl.DataFrame":
     """Comparisons that lead a run's page, as they are judged at any time; without rows if none can be tested."""
     import polars as pl  # noqa: PLC0415
 
-    from facevalue.measures.page_error import leads_page  # noqa: PLC0415
+    from facevalue.measures.multitest import leads_page  # noqa: PLC0415
     from facevalue.runs.joined import estimate  # noqa: PLC0415
 
     comparisons = estimate([run])[0].filter(pl.col("family").is_not_null() & pl.col("verdict").is_not_null())

@@ -37,8 +37,8 @@ from facevalue.thinking import spoken
 from facevalue.types import STUDY_TEXT, OptionValue, Status
 
 if TYPE_CHECKING:
-    from facevalue.measures.base import Measure
-    from facevalue.measures.preregistration import Preregistration
+    from facevalue.measures.definitions import Measure
+    from facevalue.measures.families import Preregistration
 
 _LONGEST = 80  # characters of a run's name
 _READ_AHEAD, _TOGETHER = 2**26, 4
@@ -94,7 +94,7 @@ class StoredRun:
 
     def declared(self) -> "Preregistration | None":
         """Declaration made before the run; None if there was none."""
-        from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415
+        from facevalue.measures.families import read_preregistration  # noqa: PLC0415
 
         if self.facts.preregistration is None:
             declaration = None if self.study.estimates.declared is None else self.study.estimates.declared()
@@ -118,9 +118,10 @@ class StoredRun:
     @property
     def measures(self) -> "tuple[Measure, ...]":
         """Definitions of what is measured: the study's own, and those of every run."""
-        from facevalue.measures import drift, missing_answers, sight  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.measures.instrument import DRIFT_MEASURES, SIGHT_MEASURES  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.measures.missing_answers import MISSING_MEASURES  # noqa: PLC0415 - scipy.stats takes a second to import
 
-        return (*self.study.estimates.measures, *drift.MEASURES, *missing_answers.MEASURES, *sight.MEASURES)
+        return (*self.study.estimates.measures, *DRIFT_MEASURES, *MISSING_MEASURES, *SIGHT_MEASURES)
 
     @property
     def replayed(self) -> bool:

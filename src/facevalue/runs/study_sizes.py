@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from facevalue.errors import DataError
-from facevalue.measures.allocation import DetectionCurve
+from facevalue.measures.power import DetectionCurve
 from facevalue.runs.audit_studies import StudyOfAudit
 from facevalue.runs.plan import plan
 from facevalue.runs.power import detected_by_all, expected_spread, reaches_of

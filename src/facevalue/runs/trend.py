@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, RunError
-from facevalue.measures.base import Measure, rows_of
 from facevalue.measures.caveats import caveat_column
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
-from facevalue.measures.contrasts import contrast, drift_weights, splits_beside, step_weights
-from facevalue.measures.estimates import EstimateTable, stacked
+from facevalue.measures.definitions import Measure, rows_of
+from facevalue.measures.estimates import EstimateTable, stack_estimates
 from facevalue.measures.judgment import judge
-from facevalue.measures.paired_changes import estimate_keys, reduced
+from facevalue.measures.paired_changes import estimate_keys, reduce_estimates
+from facevalue.measures.run_comparison import contrast_estimates, drift_weights, splits_beside, step_weights
 from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.study import Study
@@ -175,7 +175,7 @@ def contrasts_of(models: Sequence[KeptAnswers], days: Array) -> _Contrasts:
     measures = directed(measures, tables)
     names = [measure.key for measure in measures]
     cells, _ = finest(cells_of(tables[0], compared), cells_of(tables[-1], compared), compared)
-    reduced_tables = [reduced(rows_compared(table, compared).filter(rows_of(names))) for table in tables]
+    reduced_tables = [reduce_estimates(rows_compared(table, compared).filter(rows_of(names))) for table in tables]
     keys = list(compared.cells)
     for table in reduced_tables:
         cells = cells.join(table.filter(pl.col("value").is_not_null()), on=keys, how="semi", nulls_equal=True)
@@ -191,7 +191,7 @@ def contrasts_of(models: Sequence[KeptAnswers], days: Array) -> _Contrasts:
         weights = {0: drift_weights(days), **weights}
     entries = EstimateTable(study.name, "(history)", (*study.estimates.labels, SINCE))
     for at, weights_of_runs in weights.items():
-        changes = contrast(aligned, without, layers, weights_of_runs)
+        changes = contrast_estimates(aligned, without, layers, weights_of_runs)
         for measure in measures:
             family = f"{STEP if at else DRIFT} ({measure.key})"
             enter_cells(entries, changes, measure, _EARLIER, family, added={SINCE: str(at)})
@@ -216,7 +216,7 @@ def _aligned(table: pl.DataFrame, like: pl.DataFrame) -> pl.DataFrame:
 def judged_histories(histories: Sequence[_Contrasts]) -> list[pl.DataFrame]:
     """Judge drifts and steps of all studies at the level of one page: each kind of each measure is a family."""
     prefixes = [f"{history.study.name}: " for history in histories]
-    rows = stacked(
+    rows = stack_estimates(
         [
             history.rows.with_columns(
                 (prefix + pl.col("measure")).alias("measure"),
@@ -288,8 +288,8 @@ def _cells(history: _Contrasts, values: pl.DataFrame, judged: pl.DataFrame) -> p
 def _dates(history: _Contrasts, steps: pl.DataFrame) -> pl.DataFrame:
     """Of each cell with a step, the first and last date at which it may lie, if it is one; null where no date fits.
 
-    A date is ruled out where values before it, or from it on, differ among themselves (`contrasts.splits_beside`): at
-    .05 shared by all these contrasts, of this cell alone.
+    A date is ruled out where values before it, or from it on, differ among themselves (`run_comparison.splits_beside`):
+    at .05 shared by all these contrasts, of this cell alone.
     """
     labels, count = steps.columns[1:], len(history.tables)
     if not steps.height or count == 2:
@@ -301,12 +301,12 @@ def _dates(history: _Contrasts, steps: pl.DataFrame) -> pl.DataFrame:
     for since in range(1, count):
         for weights in splits_beside(count, since):
             entries = EstimateTable(history.study.name, "(dates)", (*history.study.estimates.labels, SINCE))
-            changes = contrast(tables, without, history.layers, weights)
+            changes = contrast_estimates(tables, without, history.layers, weights)
             for measure in history.measures:
                 enter_cells(entries, changes, measure, _EARLIER, "date", added={SINCE: str(since)})
             splits.append(entries.frame())
     is_ruled_out = (pl.col("p") < (1 - LEVEL) / (count - 2)).fill_null(value=False)
-    dates = stacked(splits).select("measure", *labels, SINCE, ruled_out=is_ruled_out)
+    dates = stack_estimates(splits).select("measure", *labels, SINCE, ruled_out=is_ruled_out)
     open_dates = dates.group_by("measure", *labels, SINCE).agg(pl.col("ruled_out").any()).filter(~pl.col("ruled_out"))
     number = pl.col(SINCE).cast(pl.Int64)
     ends = open_dates.group_by("measure", *labels).agg(since_first=number.min(), since_last=number.max())

@@ -8,10 +8,12 @@ import numpy as np
 
 from facevalue.answers.lists import SEPARATOR
 from facevalue.errors import DataError
-from facevalue.measures import cluster_bootstrap, estimators, flips, set_similarity, shift
-from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.answer_matches import Flips, Similarities, answer_flips, list_similarities
+from facevalue.measures.cluster_bootstrap import Array, cluster_means
+from facevalue.measures.definitions import Measure
+from facevalue.measures.estimators import column_shares
 from facevalue.measures.missing_data_bounds import Replies, phi_bounds
+from facevalue.measures.shift import ShiftCells
 from facevalue.statistics.answer_arrays import NOT_ASKED
 from facevalue.statistics.breakdown import Breakdown, Codes
 from facevalue.statistics.contrasts import require_cue
@@ -34,24 +36,24 @@ class _BesideFloor(Statistic):
 
     def add(
         self, table: "EstimateTable", estimand: "Estimand", model: "ModelScores",
-        agreement: flips.Flips | set_similarity.Similarities, names: tuple[str, str, str], at: Codes,
+        agreement: Flips | Similarities, names: tuple[str, str, str], at: Codes,
     ) -> None:  # fmt: skip
         """Add what lies beyond the floor, the rate and the floor; `at`: the second picture of each pair."""
         rows, columns = model.breakdown.rows(at, estimand.by), model.breakdown.columns(estimand.by)
 
-        def cells(values: Array) -> shift.Cells:
+        def cells(values: Array) -> ShiftCells:
             return model.cells(values, at, rows, columns)
 
         beyond, rate, floor = (model.measures[name] for name in names)
         difference = cells(agreement.beyond)
         labels = model.breakdown.make_labels(difference.labels)
         keep = (cells(agreement.rate).shown > 0) & estimand.holds(difference.labels, difference.shown.size)
-        means = cluster_bootstrap.means(difference.sums, difference.counts, SEED, largest=1.0)
+        means = cluster_means(difference.sums, difference.counts, SEED, largest=1.0)
         table.add(beyond, labels, means.untested(), keep=keep)
         bounds = phi_bounds(Replies(*(cells(total).sums for total in agreement[3:])))  # chosen, valid, requested
         for measure, values, ends in ((rate, agreement.rate, bounds), (floor, agreement.floor, None)):
             share = cells(values)
-            table.add(measure, labels, replace(estimators.shares(share.sums, share.counts), bounds=ends), keep=keep)
+            table.add(measure, labels, replace(column_shares(share.sums, share.counts), bounds=ends), keep=keep)
 
 
 @register
@@ -108,7 +110,7 @@ class Flip(_BesideFloor):
         answers, sets, name = model.answers, model.breakdown.sets, model.name_of(estimand)
         is_asked = answers.by_prompt(answers.reasons != NOT_ASKED)
         weights, mass = answers.by_prompt(answers.weights), answers.by_prompt(answers.mass)
-        agreement = flips.flips(weights.astype(np.float64), mass, is_asked, sets.base_of, sets.varied)
+        agreement = answer_flips(weights.astype(np.float64), mass, is_asked, sets.base_of, sets.varied)
         rate, floor = self.companions(name)
         self.add(table, estimand, model, agreement, (name, rate, floor), sets.varied)
 
@@ -203,6 +205,6 @@ class Similarity(_BesideFloor):
         sets_of_texts = [frozenset(text.split(SEPARATOR) if text else ()) for text in answers.texts]
         first, second = model.breakdown.pairs(self.factor) if self.factor else (sets.base_of, sets.varied)
         is_asked = answers.reasons != NOT_ASKED
-        agreement = set_similarity.similarities(lists, sets_of_texts, is_asked, first, second)
+        agreement = list_similarities(lists, sets_of_texts, is_asked, first, second)
         lost, floor = self.companions(name)
         self.add(table, estimand, model, agreement, (lost, name, floor), second)

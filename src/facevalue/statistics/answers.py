@@ -11,10 +11,10 @@ import polars as pl
 from facevalue.answers import NA, NA_DTYPE
 from facevalue.design import Factor
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.base import POOLED
-from facevalue.measures.estimates import FIXED, TYPED
-from facevalue.measures.missing_answers import LABELS, MissingAnswers
-from facevalue.measures.missing_by import Grouped, MissingBy
+from facevalue.measures.cells import Grouped, MissingBy
+from facevalue.measures.definitions import POOLED
+from facevalue.measures.estimates import FIXED_COLUMNS, TYPED_LABELS
+from facevalue.measures.missing_answers import MISSING_LABELS, MissingAnswers
 from facevalue.statistics.answer_arrays import AnswerArrays, Axes, collect
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown, Codes
 from facevalue.statistics.rivals import ALIKE, EACH_OTHER, LEVELS_MEAN, OTHERS
@@ -25,7 +25,21 @@ from facevalue.statistics.statistic import MOST_LEVELS, Score
 PICTURE, UNIT, MODEL, MASS, MISSING = "picture", "unit", "model", "mass", "missing"
 COLUMNS = (PICTURE, UNIT, MODEL, MASS, MISSING)
 """Columns of a table of answers that are no factor and no score."""
-RESERVED = frozenset((*FIXED, *TYPED, *LABELS, CONTRAST, DIMENSION, "na", "image", "identity", "set", "seed", "path"))
+RESERVED = frozenset(
+    (
+        *FIXED_COLUMNS,
+        *TYPED_LABELS,
+        *MISSING_LABELS,
+        CONTRAST,
+        DIMENSION,
+        "na",
+        "image",
+        "identity",
+        "set",
+        "seed",
+        "path",
+    )
+)
 """Names that no factor can have: columns of estimates, and of pictures."""
 RESERVED_LEVELS = frozenset((OTHERS, LEVELS_MEAN, EACH_OTHER, ALIKE, NO_PICTURE, ""))
 """Levels that no factor can have: what estimates call several levels together, and none."""

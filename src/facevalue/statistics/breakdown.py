@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Factor
-from facevalue.measures.slicing import Labels, Slicing
+from facevalue.measures.cells import SliceLabels, Slicing
 from facevalue.statistics.sets import Sets
 
 Codes = npt.NDArray[np.int64]
@@ -135,7 +135,7 @@ class Breakdown:
         ]
         return reduce(mul, slicings).present() if slicings else Slicing.whole(at.size)
 
-    def make_labels(self, labels: Labels) -> Labels:
+    def make_labels(self, labels: SliceLabels) -> SliceLabels:
         """Labels of estimates, from levels of factors."""
         if not self.shared:
             return labels

@@ -11,16 +11,12 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import cluster_bootstrap, shift, unit_ratios
-from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import standard_error
+from facevalue.measures.cluster_bootstrap import standard_error, wilcoxon_p
+from facevalue.measures.definitions import Measure
+from facevalue.measures.group_means import ratio_differences, unit_ratios
 from facevalue.measures.majority import from_majority
-from facevalue.measures.missing_data_bounds import (
-    Replies,
-    phi_bounds,
-    size_bounds,
-)
-from facevalue.measures.ratio_differences import ratio_differences
+from facevalue.measures.missing_data_bounds import Replies, phi_bounds, size_bounds
+from facevalue.measures.shift import corrected_magnitude, shift_floor, shift_magnitude
 from facevalue.measures.uncertainty import Bounds, Estimates
 from facevalue.statistics.breakdown import CONTRAST, Breakdown, Codes
 from facevalue.statistics.rivals import (
@@ -146,14 +142,14 @@ class Shift(Statistic):
         if model.totals is not None:
             bounds = model.values.bounds(model.totals, rows, columns, model.poles)
         keep = (cells.shown > 0) & estimand.holds(cells.labels, cells.shown.size)
-        ranked = cluster_bootstrap.wilcoxon(cells.sums, cells.counts) if self.rank_test else None
+        ranked = wilcoxon_p(cells.sums, cells.counts) if self.rank_test else None
         model.enter(table, estimand, cells.labels, replace(signed, bounds=bounds, p_paper=ranked), keep)
         if self.size:
             labels = model.breakdown.make_labels(cells.labels)
             plain, corrected = (model.measures[name] for name in size_names(model.name_of(estimand)))
-            size, ends = shift.magnitude(signed), None if bounds is None else size_bounds(bounds)
-            table.add(plain, labels, replace(size, p=signed.p, floor=shift.floor(signed), bounds=ends), keep=keep)
-            without_noise = shift.corrected(size, standard_error(cells.sums, cells.counts))
+            size, ends = shift_magnitude(signed), None if bounds is None else size_bounds(bounds)
+            table.add(plain, labels, replace(size, p=signed.p, floor=shift_floor(signed), bounds=ends), keep=keep)
+            without_noise = corrected_magnitude(size, standard_error(cells.sums, cells.counts))
             table.add(corrected, labels, without_noise, keep=keep)
 
     def rival(self, estimand: "Estimand", answers: pl.DataFrame, breakdown: Breakdown, score: Score) -> pl.DataFrame:
@@ -539,7 +535,7 @@ class Preference(_BetweenLevels):
             rows = breakdown.rows(at, estimand.by)
             phi = model.values.phi[at]
             cells = model.cells(np.where(is_turned, both_ends - phi, phi) - both_ends / 2, at, rows, columns)
-            means = unit_ratios.ratios(cells.sums, cells.counts, SEED, largest=largest)
+            means = unit_ratios(cells.sums, cells.counts, SEED, largest=largest)
             bounds = None
             if model.totals is not None:
                 total, valid, requested = (of_pair[at] for of_pair in model.totals)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.base import Measure, key_of
-from facevalue.measures.slicing import Labels
+from facevalue.measures.cells import SliceLabels
+from facevalue.measures.definitions import Measure, key_of
 from facevalue.statistics.breakdown import Breakdown
 from facevalue.statistics.rivals import ALIKE
 from facevalue.statistics.statistic import Score, Statistic, Unsigned, check_names
@@ -154,7 +154,7 @@ class Estimand:
         name = self.name_of(breakdown)
         return name, *self.statistic.companions(name)
 
-    def holds(self, labels: Labels, size: int) -> npt.NDArray[np.bool_]:
+    def holds(self, labels: SliceLabels, size: int) -> npt.NDArray[np.bool_]:
         """Flag estimates with these labels that are of the levels it is for.
 
         Examples

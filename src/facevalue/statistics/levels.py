@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.measures import cluster_bootstrap, estimators, unit_ratios
-from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import cluster_means
+from facevalue.measures.definitions import Measure
+from facevalue.measures.estimators import column_shares
+from facevalue.measures.group_means import unit_ratios
 from facevalue.measures.uncertainty import Estimates
 from facevalue.statistics.breakdown import Breakdown
 from facevalue.statistics.rivals import UNIT, VALUE, answers_about, unit_means
@@ -63,11 +65,11 @@ class Mean(Statistic):
         """Add the means of cells."""
         cells, bounds = model.sum_scores(estimand)
         if model.score.is_share:
-            means: Estimates = estimators.shares(cells.sums, cells.counts)
+            means: Estimates = column_shares(cells.sums, cells.counts)
         elif model.score.leaves_out:
-            means = unit_ratios.ratios(cells.sums, cells.counts, SEED, level=True)
+            means = unit_ratios(cells.sums, cells.counts, SEED, level=True)
         else:
-            means = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
+            means = cluster_means(cells.sums, cells.counts, SEED, level=True)
         model.enter(table, estimand, cells.labels, replace(means, bounds=bounds), cells.shown > 0)
 
 
@@ -103,7 +105,7 @@ class Lean(Statistic):
         score = model.score
         cells, bounds = model.sum_scores(estimand)
         largest = None if score.span is None else score.span / 2
-        means = unit_ratios.ratios if score.leaves_out else cluster_bootstrap.means
+        means = unit_ratios if score.leaves_out else cluster_means
         leans = means(cells.sums - score.middle * cells.counts, cells.counts, SEED, largest=largest)
         bounds = None if bounds is None else bounds.less(score.middle)
         model.enter(table, estimand, cells.labels, replace(leans, bounds=bounds), cells.shown > 0)

@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures import cluster_bootstrap, group_spread, shift
-from facevalue.measures.base import POOLED, Measure
-from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.cells import SliceLabels, Slicing
+from facevalue.measures.cluster_bootstrap import Array, cell_means
+from facevalue.measures.definitions import POOLED, Measure, is_wanted
 from facevalue.measures.estimates import EstimateTable, with_adjusted
+from facevalue.measures.group_spread import Spreads, group_spreads
 from facevalue.measures.missing_data_bounds import Replies, phi_bounds, weigh_cells_alike
-from facevalue.measures.slicing import Labels, Slicing
+from facevalue.measures.shift import ShiftCells, shift_cells
 from facevalue.measures.uncertainty import Bounds, Estimates
-from facevalue.measures.wanted import wanted
 from facevalue.statistics.answer_arrays import AnswerArrays
 from facevalue.statistics.breakdown import Breakdown, Codes
 from facevalue.statistics.estimand import Estimand
@@ -114,7 +114,7 @@ class ModelScores:
     values: Shifts
     answers: AnswerArrays | None
     totals: tuple[Array, ...] | None
-    _spreads: dict[str, tuple[Array, Slicing, group_spread.Spreads]] = field(default_factory=dict)
+    _spreads: dict[str, tuple[Array, Slicing, Spreads]] = field(default_factory=dict)
 
     def estimate(self, table: EstimateTable, estimand: Estimand) -> None:
         """Add the estimates of an estimand, if it is of this score and any of its measures is wanted."""
@@ -122,7 +122,7 @@ class ModelScores:
             return
         if self.score.leaves_out and self.answers is None:  # of several models together no answers can be counted
             return
-        if wanted(estimand.names_of(self.breakdown)):
+        if is_wanted(estimand.names_of(self.breakdown)):
             estimand.statistic.estimate(table, estimand, self)
 
     def name_of(self, estimand: Estimand) -> str:
@@ -133,7 +133,7 @@ class ModelScores:
         self,
         table: EstimateTable,
         estimand: Estimand,
-        labels: Labels,
+        labels: SliceLabels,
         estimates: Estimates,
         keep: npt.NDArray[np.bool_],
     ) -> None:
@@ -152,10 +152,10 @@ class ModelScores:
         """Least and greatest value that a missing answer could have had."""
         return self.score.low, self.score.high
 
-    def cells(self, values: Array, at: Codes, rows: Slicing, columns: Slicing) -> shift.Cells:
+    def cells(self, values: Array, at: Codes, rows: Slicing, columns: Slicing) -> ShiftCells:
         """Gather a quantity of these stimuli, shape (stimuli, items), by unit and cell."""
         sets = self.breakdown.sets
-        return shift.cells(values, sets.identity[at], rows, columns, len(sets.identities))
+        return shift_cells(values, sets.identity[at], rows, columns, len(sets.identities))
 
     def replies(self, at: Codes, rows: Slicing, columns: Slicing) -> Replies:
         """What was asked about these stimuli and came back, by unit and cell."""
@@ -166,7 +166,7 @@ class ModelScores:
         """Partition what is varied, and the items, by factors."""
         return self.breakdown.rows(self.breakdown.sets.varied, by), self.breakdown.columns(by)
 
-    def sum_scores(self, estimand: Estimand) -> tuple[shift.Cells, Bounds | None]:
+    def sum_scores(self, estimand: Estimand) -> tuple[ShiftCells, Bounds | None]:
         """Sums and counts of mean scores by unit and cell, and bounds of the cells' means.
 
         Of a score that leaves answers out all answers are summed instead, as each stands for itself: a picture of whose
@@ -199,7 +199,7 @@ class ModelScores:
         at = self.breakdown.stimuli(estimand.factors)
         split = self.split(at, estimand.compared_factor, estimand.by)
         sums, counts, is_shown = split.sum_levels(self.values.phi[at])
-        means, totals = cluster_bootstrap.ratio(sums, counts), None
+        means, totals = cell_means(sums, counts), None
         if self.totals is not None:
             totals = weigh_cells_alike([split.sum_levels(total[at])[0] for total in self.totals])
         for cell in np.flatnonzero(is_shown.any(axis=0)):
@@ -212,13 +212,13 @@ class ModelScores:
         at = self.breakdown.stimuli([dimension])
         everything = Slicing.whole(at.size), self.breakdown.columns(self.breakdown.asked)
         cells = self.cells(self.values.phi[at], at, *everything)
-        return cluster_bootstrap.ratio(cells.sums, cells.counts), self.breakdown.groups(dimension)
+        return cell_means(cells.sums, cells.counts), self.breakdown.groups(dimension)
 
-    def spread(self, dimension: str) -> tuple[Array, Slicing, group_spread.Spreads]:
+    def spread(self, dimension: str) -> tuple[Array, Slicing, Spreads]:
         """Scores of shape (units, items), the units by group, and how far the groups lie apart."""
         if dimension not in self._spreads:
             scores, groups = self.by_unit(dimension)
-            spreads = group_spread.spreads(scores, groups.codes, len(groups), SEED)
+            spreads = group_spreads(scores, groups.codes, len(groups), SEED)
             self._spreads[dimension] = scores, groups, spreads
         return self._spreads[dimension]
 

@@ -10,9 +10,9 @@ import polars as pl
 import scipy
 
 from facevalue.design import Design
-from facevalue.measures.base import Measure, key_of
-from facevalue.measures.clusters import NOUNS
-from facevalue.measures.set_ranges import SHUFFLED, summary
+from facevalue.measures.cells import UNIT_NOUNS
+from facevalue.measures.definitions import Measure, key_of
+from facevalue.measures.set_ranges import SHUFFLED, range_summary
 from facevalue.measures.uncertainty import no_floor
 from facevalue.statistics.answer_arrays import Axes, collect
 from facevalue.statistics.breakdown import Breakdown
@@ -91,7 +91,7 @@ def precision_of_difference(estimand: Estimand, task: PlannedTask, score: Score,
     measure = estimand.name_of(breakdown)
     return Precision(
         what=f"the {measure.replace('_', ' ')} ({score.title[:1].lower()}{score.title[1:]})", tests=max(tests, 1),
-        clusters=len(sets.identities), items=items, cluster=NOUNS[sets.unit],
+        clusters=len(sets.identities), items=items, cluster=UNIT_NOUNS[sets.unit],
         item="questions" if columns == 1 else "questions in each test",
         units=units_asked(design, [sets.key, *breakdown.asked], columns, task.rows), spread=spread, default=default,
         largest=task.measures[key_of(measure, score.label)].limits[1],
@@ -184,9 +184,9 @@ class SimulatedRanges(UnitSpread):
 def beyond_chance(scores: Array, clusters: npt.NDArray[np.int64]) -> float:
     """SD between units of ranges less their floor, by the floor's 95th percentile; NaN where there is no floor.
 
-    `scores`, `clusters`: as of `measures.set_ranges.summary`.
+    `scores`, `clusters`: as of `measures.set_ranges.range_summary`.
     """
-    floor, units = summary(scores, SEED, clusters=clusters).mean.floor or no_floor(1), np.unique(clusters).size
+    floor, units = range_summary(scores, SEED, clusters=clusters).mean.floor or no_floor(1), np.unique(clusters).size
     quantile = scipy.special.ndtri(0.95) if units <= SHUFFLED else scipy.special.stdtrit(units - 1, 0.95)
     return float((floor.high[0] - floor.mean[0]) / quantile * np.sqrt(units))
 
@@ -214,7 +214,7 @@ def precision_of_range(estimand: Estimand, task: PlannedTask, score: Score, desi
         tests=tests,
         clusters=len(breakdown.sets.identities),
         items=items,
-        cluster=NOUNS[breakdown.sets.unit],
+        cluster=UNIT_NOUNS[breakdown.sets.unit],
         item="questions" if columns == 1 else "questions in each test",
         units=units_asked(design, [breakdown.sets.key, *breakdown.asked], columns, task.rows),
         spread=spread,
@@ -249,7 +249,7 @@ def precision_of_question(
     moved = "a shift" if is_of_cue else f"a difference between two halves of {factor}"
     return Precision(
         what=f"{moved} in one question, so that a tally counts it ({score.title[:1].lower()}{score.title[1:]})",
-        tests=1, clusters=len(sets.identities), items=1.0, cluster=NOUNS[sets.unit], item="question",
+        tests=1, clusters=len(sets.identities), items=1.0, cluster=UNIT_NOUNS[sets.unit], item="question",
         units=units_asked(design, [sets.key], 1, task.rows), spread=spread, default=default, largest=score.span,
         of_question=True,
     )  # fmt: skip

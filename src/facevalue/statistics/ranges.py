@@ -9,9 +9,9 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.measures.base import Measure
-from facevalue.measures.set_ranges import Codes, summary, summary_bounds
-from facevalue.measures.slicing import Labels
+from facevalue.measures.cells import SliceLabels
+from facevalue.measures.definitions import Measure
+from facevalue.measures.set_ranges import Codes, range_summary, summary_bounds
 from facevalue.measures.uncertainty import Bounds
 from facevalue.statistics.answer_arrays import NOT_ASKED, AnswerArrays
 from facevalue.statistics.breakdown import DIMENSION, Breakdown
@@ -98,7 +98,7 @@ class Range(Unsigned):
         for cell in ranged_cells(estimand, model.breakdown, model.answers):
             if not cell.were_asked.any():
                 continue
-            ranges = summary(cell.scores, SEED, clusters=cell.clusters)
+            ranges = range_summary(cell.scores, SEED, clusters=cell.clusters)
             bounds: tuple[Bounds | None, Bounds | None] = (None, None)
             if model.totals is not None:
                 bounds = summary_bounds(cell.scores, cell.were_asked, model.poles, clusters=cell.clusters)
@@ -131,7 +131,7 @@ class Range(Unsigned):
 class RangedCell(NamedTuple):
     """Answers of a cell whose ranges are taken."""
 
-    labels: Labels
+    labels: SliceLabels
     scores: npt.NDArray[np.float64]
     """Shape (units x questions x orderings, levels, repeats)."""
     were_asked: npt.NDArray[np.bool_]

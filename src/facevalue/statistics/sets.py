@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures.clusters import UNITS, clusters
-from facevalue.measures.slicing import Slicing
+from facevalue.measures.cells import UNIT_KEYS, Slicing, number_clusters
 
 Codes = npt.NDArray[np.int64]
 _MOST_NAMED = 3
@@ -40,7 +39,7 @@ class Sets:
 
     @cached_property
     def _clusters(self) -> tuple[Codes, list[str]]:
-        return clusters(self.manifest, self.unit)
+        return number_clusters(self.manifest, self.unit)
 
     @property
     def base_name(self) -> str:
@@ -71,7 +70,7 @@ class Sets:
     @property
     def key(self) -> str:
         """Column that tells units apart."""
-        return UNITS[self.unit][0]
+        return UNIT_KEYS[self.unit][0]
 
     @cached_property
     def _is_base(self) -> npt.NDArray[np.bool_]:

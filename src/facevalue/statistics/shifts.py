@@ -7,14 +7,22 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures import cluster_bootstrap, comparison, redealt, shift
-from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.cells import SliceLabels, Slicing
+from facevalue.measures.cluster_bootstrap import (
+    Array,
+    CellStatistic,
+    bca_interval,
+    cell_means,
+    cluster_means,
+    jackknife_interval,
+    only_values,
+)
+from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.interval_method import IntervalKind, name_method
+from facevalue.measures.group_means import compare_groups
+from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import Replies, contrast_bounds, shift_bounds, weigh_cells_alike
-from facevalue.measures.shift import Cells
-from facevalue.measures.slicing import Labels, Slicing
+from facevalue.measures.shift import ShiftCells, average_shifts, shift_cells
 from facevalue.measures.terms import terms_of
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor
 from facevalue.statistics.sets import Sets
@@ -55,20 +63,20 @@ class Shifts:
         """Unit of each varied stimulus."""
         return self.sets.identity[self.sets.varied]
 
-    def cells(self, rows: Slicing, columns: Slicing | None = None, values: Array | None = None) -> Cells:
+    def cells(self, rows: Slicing, columns: Slicing | None = None, values: Array | None = None) -> ShiftCells:
         """Gather the shifts (or another quantity per varied stimulus and item) by unit and cell."""
         values = self.delta if values is None else values
         columns = Slicing.whole(values.shape[1]) if columns is None else columns
-        return shift.cells(values, self.cluster, rows, columns, len(self.sets.identities))
+        return shift_cells(values, self.cluster, rows, columns, len(self.sets.identities))
 
-    def estimates(self, cells: Cells, rows: Slicing, columns: Slicing | None = None) -> Estimates:
+    def estimates(self, cells: ShiftCells, rows: Slicing, columns: Slicing | None = None) -> Estimates:
         """Mean shifts with intervals and p-values.
 
         Where a unit has one picture in a cell its shifts are as good as symmetric, and t holds; where several share
-        their base, `redealt.averages`.
+        their base, `shift.average_shifts`.
         """
-        out = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=self.largest)
-        if cluster_bootstrap.only_values():
+        out = cluster_means(cells.sums, cells.counts, SEED, largest=self.largest)
+        if only_values():
             return out
         columns = Slicing.whole(self.delta.shape[1]) if columns is None else columns
         variation = self.by(*self.sets.cue).codes
@@ -85,7 +93,7 @@ class Shifts:
             columns_of_row = slice(row * len(columns), (row + 1) * len(columns))
             sums, counts = cells.sums[:, columns_of_row], cells.counts[:, columns_of_row]
             corrected.append(
-                (columns_of_row, redealt.averages(sums, counts, pictures, codes, columns.codes, self.largest))
+                (columns_of_row, average_shifts(sums, counts, pictures, codes, columns.codes, self.largest))
             )
         for columns_of_row, estimates in corrected:
             for name in ("low", "high", "method", "se", "p"):
@@ -137,18 +145,18 @@ class Shifts:
         return self.sets.slicing(self.sets.varied, *names) if names else Slicing.whole(self.sets.varied.size)
 
 
-def add_levels(table: EstimateTable, measure: Measure, cells: Cells) -> None:
+def add_levels(table: EstimateTable, measure: Measure, cells: ShiftCells) -> None:
     """Add means of cells that are levels, not shifts; those of cells that nothing belongs to are left out."""
-    means = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
+    means = cluster_means(cells.sums, cells.counts, SEED, level=True)
     table.add(measure, cells.labels, means, keep=cells.shown > 0)
 
 
 def derived(
     table: EstimateTable,
     measure: Measure,
-    labels: Labels,
-    cells: Cells,
-    statistic: cluster_bootstrap.Statistic,
+    labels: SliceLabels,
+    cells: ShiftCells,
+    statistic: CellStatistic,
     n: Array,
     *,
     floor: Floor | None = None,
@@ -157,10 +165,10 @@ def derived(
 ) -> None:
     """Add a statistic that is no mean of cells: signed ones with a BCa interval, spreads with a jackknife one."""
     if measure.signed or bootstrapped:
-        value, low, high, se = cluster_bootstrap.bca(cells.sums, cells.counts, statistic, SEED)
+        value, low, high, se = bca_interval(cells.sums, cells.counts, statistic, SEED)
         method = name_method(IntervalKind.BOOTSTRAP, "BCa over clusters")
     else:
-        value, low, high, se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)
+        value, low, high, se = jackknife_interval(cells.sums, cells.counts, statistic)
         method = name_method(IntervalKind.JACKKNIFE, "over clusters")
     clusters = np.full(value.size, int((cells.counts.sum(axis=1) > 0).sum()))
     terms = terms_of(cells.sums, cells.counts, statistic, estimates=value.size)
@@ -195,14 +203,14 @@ def bound_difference(
 
 def estimate_difference_from_mean(sums: Array, counts: Array, level: int, span: float | None) -> Estimates:
     """How far a level lies from the mean of the unit's levels; sums and counts have shape (units, levels, cells)."""
-    means = cluster_bootstrap.ratio(sums, counts)
+    means = cell_means(sums, counts)
     has_level = np.isfinite(means)
     size = has_level.sum(axis=1)
-    average = cluster_bootstrap.ratio(np.where(has_level, means, 0.0).sum(axis=1), size.astype(np.float64))
+    average = cell_means(np.where(has_level, means, 0.0).sum(axis=1), size.astype(np.float64))
     is_compared = has_level[:, level] & (size > 1)
     apart = np.where(is_compared, means[:, level] - average, 0.0)
     largest = None if span is None else span * (1 - 1 / means.shape[1])
-    return cluster_bootstrap.means(apart, is_compared.astype(np.float64), SEED, largest=largest)
+    return cluster_means(apart, is_compared.astype(np.float64), SEED, largest=largest)
 
 
 def bound_difference_from_mean(totals: Sequence[Array], level: int, poles: tuple[float, float]) -> Bounds:
@@ -213,9 +221,7 @@ def bound_difference_from_mean(totals: Sequence[Array], level: int, poles: tuple
     rest = weigh_cells_alike([total.sum(axis=1) - total[:, level] for total in of_levels])
     others = Replies(*(total * weight for total in rest))
     single = Replies(*(total[:, level] * weight for total in of_levels))
-    return shift_bounds(others, single, poles).times(
-        cluster_bootstrap.ratio(weight.sum(axis=0), (weight > 0).sum(axis=0))
-    )
+    return shift_bounds(others, single, poles).times(cell_means(weight.sum(axis=0), (weight > 0).sum(axis=0)))
 
 
 def estimate_difference(
@@ -225,11 +231,9 @@ def estimate_difference(
     (low_sums, low_counts), (high_sums, high_counts) = sides
     if within:
         have_both = (low_counts > 0) & (high_counts > 0)
-        apart = cluster_bootstrap.ratio(high_sums, high_counts) - cluster_bootstrap.ratio(low_sums, low_counts)
-        return cluster_bootstrap.means(
-            np.where(have_both, apart, 0.0), have_both.astype(np.float64), SEED, largest=span
-        )
+        apart = cell_means(high_sums, high_counts) - cell_means(low_sums, low_counts)
+        return cluster_means(np.where(have_both, apart, 0.0), have_both.astype(np.float64), SEED, largest=span)
     code = np.where((high_counts > 0).any(axis=1), 1, np.where((low_counts > 0).any(axis=1), 0, -1))
     is_high = (code == 1)[:, None]
     sums, counts = np.where(is_high, high_sums, low_sums), np.where(is_high, high_counts, low_counts)
-    return comparison.compare(sums, counts, code, SEED, pooled=pooled, largest=span)
+    return compare_groups(sums, counts, code, SEED, pooled=pooled, largest=span)

@@ -9,14 +9,16 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import cluster_bootstrap, group_findings, group_spread, shift, shift_findings
-from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.cells import Slicing
+from facevalue.measures.cluster_bootstrap import Array, cell_means, jackknife_interval
+from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable, Labels
-from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.missing_data_bounds import Replies, averaged, phi_bounds, spread_bounds, weigh_cells_alike
-from facevalue.measures.set_spread import group_deviation
-from facevalue.measures.slicing import Slicing
+from facevalue.measures.findings import finding_bounds, group_findings, shift_findings, tally_bounds
+from facevalue.measures.group_spread import Spreads, group_tests, variation_strength
+from facevalue.measures.intervals import IntervalKind, name_method
+from facevalue.measures.majority import group_deviation
+from facevalue.measures.missing_data_bounds import Replies, average_bounds, phi_bounds, spread_bounds, weigh_cells_alike
+from facevalue.measures.shift import shift_cells
 from facevalue.measures.uncertainty import Bounds, Estimates
 from facevalue.statistics.breakdown import DIMENSION, GROUP, Breakdown, Codes
 from facevalue.statistics.rivals import (
@@ -112,15 +114,15 @@ class Spread(Unsigned):
         if model.totals is not None:
             totals, unit = [total[at] for total in model.totals], breakdown.sets.identity[at]
             bounds = spread_bounds(group_bounds(totals, unit, groups, items, model.poles))
-            bounds = bounds if estimand.by else averaged(bounds)
+            bounds = bounds if estimand.by else average_bounds(bounds)
         add_spreads(
             table, measure, self.factor, scores, groups, items, spreads, mean=not estimand.by,
             family=estimand.family_name if estimand.tested else None, bounds=bounds,
-            published=group_spread.group_tests(scores, groups.codes, len(groups)) if self.rank_test else None,
+            published=group_tests(scores, groups.codes, len(groups)) if self.rank_test else None,
         )  # fmt: skip
 
     def _estimate_within(self, table: EstimateTable, estimand: "Estimand", model: "ModelScores") -> None:
-        """Add how far the levels that units have lie apart in each cell (`measures.set_spread`)."""
+        """Add how far the levels that units have lie apart in each cell (`measures.majority`)."""
         measure = model.measures[model.name_of(estimand)]
         for cell in model.levels_of_units(estimand):
             spread = group_deviation(cell.means)
@@ -236,13 +238,13 @@ class Tally(Unsigned):
         """Shares of questions in which groups differ, and their bounds for missing answers."""
         breakdown = model.breakdown
         scores, groups = model.by_unit(self.factor)
-        shares = group_findings.findings(scores, groups.codes, len(groups), question, classes, SEED)
+        shares = group_findings(scores, groups.codes, len(groups), question, classes, SEED)
         if model.totals is None:
             return shares, None
         at, items = breakdown.stimuli([self.factor]), breakdown.columns(breakdown.asked)
         totals, unit = [total[at] for total in model.totals], breakdown.sets.identity[at]
         ends = group_bounds(totals, unit, groups, items, model.poles)
-        return shares, group_findings.tally_bounds(scores, groups.codes, ends, question, classes)
+        return shares, tally_bounds(scores, groups.codes, ends, question, classes)
 
     def _shares_moved(
         self, model: "ModelScores", question: Codes, classes: Sequence[Codes]
@@ -251,12 +253,12 @@ class Tally(Unsigned):
         breakdown = model.breakdown
         rows, columns = Slicing.whole(breakdown.sets.varied.size), breakdown.columns(breakdown.asked)
         cells = model.values.cells(rows, columns)
-        shifts = cluster_bootstrap.ratio(cells.sums, cells.counts)
-        shares = shift_findings.findings(shifts, question, classes, SEED)
+        shifts = cell_means(cells.sums, cells.counts)
+        shares = shift_findings(shifts, question, classes, SEED)
         if model.totals is None:
             return shares, None
         ends = model.values.bounds(model.totals, rows, columns, model.poles)
-        return shares, shift_findings.finding_bounds(shifts, ends, question, classes)
+        return shares, finding_bounds(shifts, ends, question, classes)
 
     def precision(
         self, estimand: "Estimand", task: "PlannedTask", score: Score, design: "Design"
@@ -293,7 +295,7 @@ def add_spreads(
     scores: Array,
     groups: Slicing,
     items: Slicing,
-    spreads: group_spread.Spreads,
+    spreads: Spreads,
     *,
     mean: bool,
     family: str | None,
@@ -307,9 +309,9 @@ def add_spreads(
     if n is None:
         n = np.isfinite(scores[groups.codes >= 0]).sum(axis=0)
         n = np.array([n.sum()]) if mean else n
-    cells = shift.cells(scores, np.arange(len(scores)), groups, items, len(scores))
-    statistic = group_spread.variation_strength(len(groups), size, mean=mean)
-    se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)[3]
+    cells = shift_cells(scores, np.arange(len(scores)), groups, items, len(scores))
+    statistic = variation_strength(len(groups), size, mean=mean)
+    se = jackknife_interval(cells.sums, cells.counts, statistic)[3]
     has_score = cells.counts.reshape(len(scores), len(groups), size).sum(axis=1) > 0
     clusters = np.array([has_score.any(axis=1).sum()]) if mean else has_score.sum(axis=0)
     keep = None if mean else cells.shown.reshape(len(groups), size).sum(axis=0) > 0
@@ -352,6 +354,6 @@ def group_bounds(
         As in `add_spreads`.
     """
     rows, units = Slicing(groups.codes[unit], groups.labels), len(groups.codes)
-    replies = Replies(*weigh_cells_alike([shift.cells(total, unit, rows, items, units).sums for total in totals]))
+    replies = Replies(*weigh_cells_alike([shift_cells(total, unit, rows, items, units).sums for total in totals]))
     cells = phi_bounds(replies, poles)
     return [cells.at(at) for at in np.arange(len(groups) * len(items)).reshape(len(groups), -1)]

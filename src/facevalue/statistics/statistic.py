@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.base import Measure
+from facevalue.measures.definitions import Measure
 from facevalue.plugins import STATISTICS, plugins
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
 

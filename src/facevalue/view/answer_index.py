@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.measures.estimates import FIXED
+from facevalue.measures.estimates import FIXED_COLUMNS
 from facevalue.runs.stored import StoredRun
 from facevalue.store.ranges import bring
 from facevalue.store.reader import collected, read_responses, scan_responses, scan_stored
@@ -289,7 +289,7 @@ def _unmerged() -> Iterator[None]:
 
 def factor_names(run: StoredRun) -> list[str]:
     """Factors of a run's trials, names of files and pictures apart."""
-    return [name for name in run.study.design.columns if name not in ("path", "image") and name not in FIXED]
+    return [name for name in run.study.design.columns if name not in ("path", "image") and name not in FIXED_COLUMNS]
 
 
 def index_of(state: RunState) -> AnswerIndex:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures.clusters import UNITS
+from facevalue.measures.cells import UNIT_KEYS
 from facevalue.protocol.lookup import Estimate
 from facevalue.report.formatting import number
 from facevalue.runs.stored import StoredRun
@@ -113,7 +113,7 @@ def unit_columns(run: StoredRun, names: Sequence[str]) -> tuple[str, ...]:
         return ()
     first = run.study.design.trials([0])
     levels = {name: set(dtype.categories) for name, dtype in first.schema.items() if isinstance(dtype, pl.Enum)}
-    candidates = dict.fromkeys(["identity", "set", *(name for of in UNITS.values() for name in of), *levels])
+    candidates = dict.fromkeys(["identity", "set", *(name for of in UNIT_KEYS.values() for name in of), *levels])
     sides = [(name, f"{name[:-1]}2") for name in levels if name.endswith("_1")]
     for columns in (*((name,) for name in candidates), *sides):
         if set(names) <= set().union(*(levels.get(name, ()) for name in columns)):

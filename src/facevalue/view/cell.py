@@ -6,8 +6,8 @@ from math import isfinite
 from urllib.parse import urlencode
 
 from facevalue.errors import DataError
-from facevalue.measures.base import written
-from facevalue.measures.caveats import after
+from facevalue.measures.caveats import add_caveat
+from facevalue.measures.definitions import unit_name
 from facevalue.protocol.lookup import Estimate
 from facevalue.report import formatting
 from facevalue.report.blocks.view import View
@@ -177,7 +177,7 @@ def _clusters(
 
 def _apart(e: Estimate) -> str:
     """Unit in which people read how far an estimate moves."""
-    return written(e.unit, apart=True)
+    return unit_name(e.unit, apart=True)
 
 
 def _finite(value: float) -> float | None:
@@ -207,7 +207,7 @@ def _steps(view: View, e: Estimate) -> Sequence[Step]:
     verdict = verdict_of(e.verdict)
     if verdict is not None:
         reason = f" {e.why}" if e.why and not MEANINGS[verdict].startswith(e.why) else ""
-        steps.append(Step("Verdict", f"{after(verdict.value, e.caveat)}.{reason} {MEANINGS[verdict]}"))
+        steps.append(Step("Verdict", f"{add_caveat(verdict.value, e.caveat)}.{reason} {MEANINGS[verdict]}"))
     return steps
 
 

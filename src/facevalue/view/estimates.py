@@ -8,7 +8,7 @@ from hashlib import blake2b
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.base import Measure, written
+from facevalue.measures.definitions import Measure, unit_name
 from facevalue.measures.verdicts import Verdict
 from facevalue.printable import short
 from facevalue.protocol.lookup import Estimate, made
@@ -209,7 +209,7 @@ class EstimateRows:
         return self._axes[key]
 
     def _axis(self, definition: Measure | None, numbers: Sequence[float], *, signed: bool) -> AxisOfMeasure:
-        unit = "" if definition is None else written(definition.unit, apart=definition.apart)
+        unit = "" if definition is None else unit_name(definition.unit, apart=definition.apart)
         axis = charts.scale(min(numbers), max(numbers), _TICKS)
         ticks = tuple(AxisTick(at, tick(at, unit, signed=signed)) for at in axis.ticks)
         return AxisOfMeasure(axis.low, axis.high, 0.0 if signed else None, ticks)

@@ -8,7 +8,7 @@ import polars as pl
 
 from facevalue import __version__
 from facevalue.errors import DataError
-from facevalue.measures.missing_answers import SHARE
+from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.prompts.variants import PLAIN
 from facevalue.protocol.conditions import FACTOR
 from facevalue.protocol.look import Of
@@ -174,7 +174,7 @@ def _missing(state: RunState) -> tuple[GroupMissing, ...]:
     except DataError:  # the page itself says that there are no estimates
         return ()
     by = ("dimension", "group")
-    rows = view.rows(Of(SHARE.name, by, {"reason": None}, order="value"))
+    rows = view.rows(Of(MISSING_SHARE.name, by, {"reason": None}, order="value"))
     return tuple(GroupMissing(view.said("{group} ({dimension:lower})", e), number(e.value, e.written)) for e in rows)
 
 

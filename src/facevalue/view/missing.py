@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import numpy as np
 import polars as pl
 
-from facevalue.measures.missing_answers import SHARE
+from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.protocol.look import Of
 from facevalue.report.answer_flips import shortened
 from facevalue.runs.reply_words import said
@@ -97,7 +97,7 @@ def missing(state: RunState) -> Missing:
 
 def _groups(state: RunState, reason: str | None) -> tuple[GroupMissingShare, ...]:
     view = state.view
-    rows = view.rows(Of(SHARE.name, ("dimension", "group"), {"reason": reason}, order="value", most=_GROUPS))
+    rows = view.rows(Of(MISSING_SHARE.name, ("dimension", "group"), {"reason": reason}, order="value", most=_GROUPS))
     return tuple(
         GroupMissingShare(
             e["dimension"] or "",

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from facevalue.design import Design
-from facevalue.measures.base import rows_of
 from facevalue.measures.cluster_bootstrap import values_only
+from facevalue.measures.definitions import rows_of
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.parts import parts
 from tests.measure_keys import by_key

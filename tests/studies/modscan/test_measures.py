@@ -10,7 +10,7 @@ import pytest
 
 from facevalue import studies
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.group_bias import GroupChoices, bias_scores
+from facevalue.measures.group_shares import GroupChoices, bias_scores
 from facevalue.measures.judgment import judge
 from facevalue.studies.modscan.real_world import read_real
 from tests.floors import floor_of

@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pytest
 from scipy import optimize, special, stats
 
-from facevalue.measures import dyads
 from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.pairs import pair_shares
 from facevalue.measures.power import clusters_needed
 from facevalue.runs.power import detection
 from facevalue.studies.modscan.precision import SD
@@ -31,7 +31,7 @@ def test_a_gap_of_the_stated_size_is_found_in_three_quarters_to_nine_tenths_of_a
     sides = [0.25, -0.25] if both else [0.25 * rng.choice([-1.0, 1.0], logits.size)]
     men = np.mean([rng.random(logits.size) < special.expit(logits + side) for side in sides], axis=0)
     people = np.tile(np.arange(pairs), audits)
-    found = dyads.shares(men, np.ones(men.size), (people, pairs + people), np.repeat(np.arange(audits), pairs), audits)
+    found = pair_shares(men, np.ones(men.size), (people, pairs + people), np.repeat(np.arange(audits), pairs), audits)
     assert 0.75 <= (found.p_against(0.5) < level).mean() <= 0.9
 
 
@@ -82,7 +82,7 @@ def test_a_gap_of_one_race_among_faces_is_found_as_often_as_is_said(gap: float, 
     chosen = np.mean([rng.random(liked.shape) < special.expit(liked + side) for side in sides], axis=0).ravel()
     person, other = np.repeat(np.arange(audits * people), beside), audits * people + np.arange(chosen.size)
     audit = np.repeat(np.arange(audits), people * beside)
-    found = dyads.shares(chosen, np.ones(chosen.size), (person, other), audit, audits)
+    found = pair_shares(chosen, np.ones(chosen.size), (person, other), audit, audits)
     assert 0.75 <= (found.p_against(0.5) < plan.level).mean() <= 0.92  # .82 to .90, give or take two standard errors
 
 
@@ -105,7 +105,7 @@ def test_a_gap_of_one_race_named_about_scenes_is_found_as_often_as_is_said(gap: 
     firsts = list(range(4)) if order == "balanced" else [rng.integers(0, 4, len(liked))]
     chosen = np.mean([rng.random(len(liked)) < chance(liked, more, first) for first in firsts], axis=0)
     scene = np.arange(chosen.size)
-    found = dyads.shares(chosen, np.ones(chosen.size), (scene, scene), np.repeat(np.arange(audits), scenes), audits)
+    found = pair_shares(chosen, np.ones(chosen.size), (scene, scene), np.repeat(np.arange(audits), scenes), audits)
     assert 0.75 <= (found.p_against(0.25) < plan.level).mean() <= 0.92  # .82 to .87, give or take two standard errors
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import ModelError
-from facevalue.measures.base import NO_INTERVENTION
+from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.models.sim import SimModel
 from facevalue.report import of_runs
 from facevalue.runs import RunSettings, run

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from facevalue.errors import DataError
-from facevalue.measures.selection import SUMS
+from facevalue.measures.pairs import SHARE_SUMS
 from facevalue.studies.vignette.aggregate import Tables, collect, core_variant
 from tests.studies.vignette.framed import answers, chunks
 
@@ -78,7 +78,7 @@ def test_sums_by_picture_are_those_of_plain_python() -> None:
         expected, found = by_hand(FRAME)[table], getattr(WHOLE, table)
         assert found.height == len(expected)
         for row in found.iter_rows(named=True):
-            assert [row[x] for x in SUMS] == pytest.approx(expected[tuple(row[name] for name in (*names, *more))])
+            assert [row[x] for x in SHARE_SUMS] == pytest.approx(expected[tuple(row[name] for name in (*names, *more))])
 
 
 def test_a_couple_of_identities_is_there_in_both_orders_and_mirrored() -> None:

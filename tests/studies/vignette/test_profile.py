@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.interval_method import split_method
-from facevalue.measures.profiles import CONFLICTING, LOW, pattern
+from facevalue.measures.intervals import split_method
+from facevalue.measures.profiles import CONFLICTING, LOW, profile_pattern
 from facevalue.protocol.streams import whole_stimuli
 from facevalue.studies.vignette.aggregate import SHOWN_AS, collect
 from facevalue.studies.vignette.measures import LABELS
@@ -125,7 +125,7 @@ def patterns(found: pl.DataFrame) -> pl.DataFrame:
     )
     own = scores.filter(pl.col("identity").is_not_null())
     joined = own.join(whole, on=["model", "paradigm", "dimension"], how="left", nulls_equal=True, maintain_order="left")
-    return pattern(joined, ["model", "dimension", "identity"])
+    return profile_pattern(joined, ["model", "dimension", "identity"])
 
 
 def test_planted_preferences_give_their_patterns() -> None:

@@ -8,7 +8,7 @@ from math import floor
 import polars as pl
 import pytest
 
-from facevalue.measures.run_comparison import Matched, match, summarise
+from facevalue.measures.run_comparison import Matched, match_tables, summarise_deltas
 from facevalue.protocol.paper import Paper
 
 PRINTED = {table: Paper.shipped("facevalue.studies.vignette").table(str(table)) for table in range(15, 20)}
@@ -29,7 +29,7 @@ def tables(**corrected: float) -> Matched:
         here = odd & (pl.col("activity") == activity)
         frame = frame.with_columns(value=pl.when(here).then(value).otherwise("value"))
     first, second = (frame.filter(pl.col("side") == side) for side in ("real", "synthetic"))
-    return match(first, second, KEYS)
+    return match_tables(first, second, KEYS)
 
 
 def test_there_are_a_hundred_points() -> None:
@@ -68,10 +68,10 @@ def test_differences_of_a_hundredth_are_rounding() -> None:
 
 
 def test_with_43_75_nothing_is_left_of_the_40_points_of_gpt_on_programming() -> None:
-    by = summarise(tables(Programming=43.75), ["model", "activity"])
+    by = summarise_deltas(tables(Programming=43.75), ["model", "activity"])
     gpt = by.filter((pl.col("model") == "GPT 5.2") & (pl.col("activity") == "Programming"))
     assert gpt["value"].to_list() == [0.0] * 4
-    over_all = dict(summarise(tables(Programming=43.75)).select("statistic", "value").iter_rows())
+    over_all = dict(summarise_deltas(tables(Programming=43.75)).select("statistic", "value").iter_rows())
     assert over_all == pytest.approx(
         {"mean_signed_delta": -0.3653, "mean_absolute_error": 2.5347, "rmse": 8.2819, "max_absolute_delta": 50.0},
         abs=5e-5,

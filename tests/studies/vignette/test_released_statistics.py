@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from scipy.optimize import linprog
 
-from facevalue.measures.wanted import measures_wanted
+from facevalue.measures.definitions import measures_wanted
 from facevalue.studies.vignette.analysis import analyse
 from tests.studies.vignette.framed import DECISION, LABELS, chunks, drawn
 

@@ -12,13 +12,12 @@ from scipy import stats
 
 from facevalue.annotations import sentiment
 from facevalue.errors import DataError, DependencyError
-from facevalue.measures import conditional_kl
-from facevalue.measures.base import rows_of
-from facevalue.measures.estimates import EstimateTable, schema
-from facevalue.measures.group_dimensions import Dimension
-from facevalue.measures.interval_method import split_method
-from facevalue.measures.wanted import measures_wanted
-from facevalue.measures.word_rates import FLAT
+from facevalue.measures.conditional_kl import ATTRIBUTE_SHIFT
+from facevalue.measures.definitions import measures_wanted, rows_of
+from facevalue.measures.estimates import EstimateTable, estimate_schema
+from facevalue.measures.group_shares import Dimension
+from facevalue.measures.intervals import split_method
+from facevalue.measures.word_rates import FLAT_TEXTS
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import Asked, TaskAnswers
 from facevalue.studies.visbias.analysis import add_choices, both_orders
@@ -46,7 +45,7 @@ def rows(frame: pl.DataFrame, measure: str, **labels: str | None) -> pl.DataFram
 def test_every_measure_is_taken_with_its_n_interval_and_method(found: pl.DataFrame) -> None:
     sometimes = {"marked_word_published", "listed_words_published"}  # a list that may be empty; of the user's lists
     assert set(found["measure"]) | sometimes == {one.name for one in m.MEASURES}
-    assert found.schema == pl.Schema(schema(LABELS))
+    assert found.schema == pl.Schema(estimate_schema(LABELS))
     measured = found.filter(pl.col("value").is_not_null())
     assert measured["n"].min() > 0  # type: ignore[operator]
     assert measured["method"].null_count() == 0
@@ -57,7 +56,7 @@ def test_every_measure_is_taken_with_its_n_interval_and_method(found: pl.DataFra
 
 
 def test_divergences_of_forms_have_the_name_by_which_their_limit_is_known() -> None:
-    assert m.SHIFT.name == conditional_kl.NAME
+    assert m.SHIFT.name == ATTRIBUTE_SHIFT
 
 
 def test_unsigned_comparisons_stand_beside_their_floors_and_families(found: pl.DataFrame) -> None:
@@ -205,7 +204,7 @@ def test_a_word_that_never_occurs_is_no_certainty(tmp_path: Path) -> None:
     found = rows(listed(tmp_path, {"hats": ["cap"]}), "mean.listed_words", word_list="hats")
     assert found["value"].unique().to_list() == [0.0]
     assert found["low"].null_count() == found["high"].null_count() == found.height
-    assert set(found.select("method", "detail").iter_rows()) == {split_method(FLAT)}
+    assert set(found.select("method", "detail").iter_rows()) == {split_method(FLAT_TEXTS)}
 
 
 def test_table_8_comes_out_of_the_analysis_as_printed() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.measures.divergence import ChoiceGroups, Choices, divergences
+from facevalue.measures.divergence import ChoiceGroups, Choices, group_divergences
 from facevalue.protocol.choice_precision import choice_precision, pilot_spread
 from facevalue.runs.power import _reach_of_square
 from facevalue.statistics.precision import UnitSpread
@@ -56,7 +56,7 @@ def test_what_a_plan_names_is_found_in_three_of_four_audits_or_more() -> None:
                     share += (0.3 if group == 0 else -0.075) * np.array([1, -0.2, -0.2, -0.2, -0.2, -0.2])
                 weights[group * size : (group + 1) * size, question, :options] = rng.multinomial(1, share, size=size)
         choices = Choices(weights, np.ones((5 * size, 4)), np.repeat(np.arange(5), size), 5)
-        q = divergences([ChoiceGroups(choices)], audit, 1999)[0].q
+        q = group_divergences([ChoiceGroups(choices)], audit, 1999)[0].q
         assert q is not None
         hits += q.reshape(5, 4)[0, 0] < 0.04
     assert 0.65 < hits / 40 <= 0.98  # planned .75 to .90, and two standard errors of 40 audits

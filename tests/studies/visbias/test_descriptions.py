@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from facevalue.answers.several_texts import each, parted
-from facevalue.measures.base import rows_of
+from facevalue.measures.definitions import rows_of
 from tests.studies.visbias.simulated import build, estimates, read
 
 TEXTS = ("A man stands in a kitchen.", "He wears a white jacket.", "Pans hang behind him.", "The light is warm.")

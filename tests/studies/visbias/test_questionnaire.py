@@ -6,7 +6,7 @@ import pytest
 
 from facevalue.annotations.ratings import counted, uniform_raters
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import conditional_kl
+from facevalue.measures.conditional_kl import gather_forms, shift_graph
 from facevalue.studies.visbias.questionnaire import items, judged
 
 PAIRS = pl.DataFrame(
@@ -136,7 +136,7 @@ def test_the_graph_of_forms_can_be_rated_as_it_is() -> None:
         {"form": [*range(20)] * 2, "attribute": ["a"] * 20 + ["b"] * 20, "categories": [["x"]] * 2 + [["y"]] * 18}
         | {"categories": ([["x"]] * 10 + [["y"]] * 10) * 2}
     )
-    graph = conditional_kl.graph(conditional_kl.gather(forms, [("a", ["x", "y"]), ("b", ["x", "y"])]), 1, resamples=50)
+    graph = shift_graph(gather_forms(forms, [("a", ["x", "y"]), ("b", ["x", "y"])]), 1, resamples=50)
     found = judged(graph, pl.DataFrame({"rater": ["r"], "item": [items(graph)["item"][0]], "rating": [4]}), seed=1)
     assert found.pairs.height == graph.height
     assert found.pairs["raters"].sum() == 1

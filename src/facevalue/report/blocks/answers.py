@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from facevalue.measures.base import APART
+from facevalue.measures.definitions import APART
 from facevalue.protocol import blocks
 from facevalue.report.blocks.content import (
     AnswerCard,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import polars as pl
 from markupsafe import Markup, escape
 
-from facevalue.measures.caveats import after, caveat_of, counted_caveats
+from facevalue.measures.caveats import add_caveat, caveat_of, counted_caveats
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
@@ -307,7 +307,7 @@ def _title_of(row: Row, test: Row | None, *, log: bool) -> str:
         clauses.append(f"q {chance}" if chance.startswith("<") else f"q = {chance}")
     clauses.append(f"n = {row['n']}")
     reason = None if test is None else test.get("why")
-    return after(", ".join(clauses), caveat_of(str(reason or "")))
+    return add_caveat(", ".join(clauses), caveat_of(str(reason or "")))
 
 
 def _float(value: object) -> float | None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from markupsafe import Markup
 
-from facevalue.measures.base import NO_INTERVENTION
+from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate

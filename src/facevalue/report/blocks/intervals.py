@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from facevalue.measures.base import APART, POOLED
-from facevalue.measures.caveats import after
+from facevalue.measures.caveats import add_caveat
+from facevalue.measures.definitions import APART, POOLED
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
@@ -138,7 +138,7 @@ def lines(view: View, title: str, heads: tuple[str, ...], pairs: Sequence[tuple[
                 share_of_chance(e.q),
                 floor,
                 e.method_words or DASH,
-                after(e.verdict or DASH, e.caveat),
+                add_caveat(e.verdict or DASH, e.caveat),
                 "never" if any_missed(e) else number(e.mde, e.written, bare=bool(word)),
                 worst_case(e, signed=view.signed(e)),
                 e.why or "",

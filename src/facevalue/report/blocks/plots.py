@@ -5,7 +5,7 @@ from itertools import accumulate
 
 from markupsafe import Markup
 
-from facevalue.measures.base import POOLED
+from facevalue.measures.definitions import POOLED
 from facevalue.protocol import blocks, contents
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate

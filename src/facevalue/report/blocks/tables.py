@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from facevalue.measures.base import POOLED
-from facevalue.measures.caveats import after, counted_caveats
+from facevalue.measures.caveats import add_caveat, counted_caveats
+from facevalue.measures.definitions import POOLED
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
@@ -154,4 +154,4 @@ def _line(
 def outermost(row: str, view: View, moved: Sequence[Estimate], *, up: bool, limit: int = 3) -> list[str]:
     """The outermost findings of a direction, in words."""
     side = sorted((e for e in moved if ((e.value or 0) > 0) == up), key=lambda e: -abs(e.value or 0.0))
-    return [after(view.said(row, e), e.caveat) for e in side[:limit]]
+    return [add_caveat(view.said(row, e), e.caveat) for e in side[:limit]]

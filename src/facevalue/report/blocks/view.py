@@ -6,7 +6,7 @@ from operator import and_
 
 import polars as pl
 
-from facevalue.measures.base import POOLED, Measure, definition_of
+from facevalue.measures.definitions import POOLED, Measure, definition_of
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import CROSSED, Estimate, EstimateIndex, MeasureRoles, made

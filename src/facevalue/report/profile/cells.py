@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 
-from facevalue.measures.base import NO_INTERVENTION
-from facevalue.measures.caveats import after
+from facevalue.measures.caveats import add_caveat
+from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.facets import Facet, Kinds
 from facevalue.protocol.group_names import GroupName, group_name
@@ -120,7 +120,7 @@ class ProfileCell:
     @property
     def outcome_words(self) -> str:
         """What may be said of it, with its caveat."""
-        return after(self.outcome.value, self.caveat)
+        return add_caveat(self.outcome.value, self.caveat)
 
     @property
     def size(self) -> str:
@@ -203,7 +203,7 @@ def _cell(
     return ProfileCell(
         study, model, intervention, column, group, trait, versus, estimate, _outcome(view, estimate, before),
         *_direction(facet, view, estimate), comparison.scale(estimate), comparison.largest(estimate),
-        after(phrase, caveat) if estimate.value is not None else "", caveat, comparison.is_mirror(estimate),
+        add_caveat(phrase, caveat) if estimate.value is not None else "", caveat, comparison.is_mirror(estimate),
     )  # fmt: skip
 
 

@@ -7,10 +7,10 @@ from typing import Protocol
 
 import polars as pl
 
-from facevalue.measures.audit_level import FAMILY, audit_families
-from facevalue.measures.base import Measure
-from facevalue.measures.multiple_testing import ALPHA
-from facevalue.measures.sight import sightless
+from facevalue.measures.definitions import Measure
+from facevalue.measures.families import ALPHA
+from facevalue.measures.instrument import sightless
+from facevalue.measures.multitest import AUDIT_FAMILY, audit_families
 from facevalue.protocol.lookup import Condition
 from facevalue.protocol.page import Findings, Page
 from facevalue.protocol.study import Study
@@ -190,7 +190,7 @@ def judged_profile(studies: Sequence[JudgedTogether], names: Mapping[str, str]) 
     leads = [_leads(page, view) for page, view in zip(pages, views, strict=True)]
     families = [_families(of_page, view) for of_page, view in zip(leads, views, strict=True)]
     tested = [
-        (table.join(rows, on=FAMILY, how="semi", nulls_equal=True), study.study.estimates.lead)
+        (table.join(rows, on=AUDIT_FAMILY, how="semi", nulls_equal=True), study.study.estimates.lead)
         for study, table, rows in zip(studies, tables, families, strict=True)
     ]
     out: list[ProfiledStudy] = []
@@ -234,4 +234,4 @@ def _families(leads: Sequence[Findings], view: View) -> pl.DataFrame:
         for e in rows_of(lead, view.at(model))
         if e.family is not None
     )
-    return pl.DataFrame(list(keys), schema=dict.fromkeys(FAMILY, pl.String), orient="row")
+    return pl.DataFrame(list(keys), schema=dict.fromkeys(AUDIT_FAMILY, pl.String), orient="row")

@@ -7,8 +7,7 @@ import polars as pl
 
 from facevalue.answers import NA
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.estimators import Sums
-from facevalue.measures.sum_table import TrialSums
+from facevalue.measures.estimators import Sums, TrialSums
 from facevalue.studies.counterfactuals.parts import Part
 from facevalue.studies.counterfactuals.texts import Lists, Texts
 

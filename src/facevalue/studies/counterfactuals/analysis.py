@@ -11,13 +11,12 @@ import polars as pl
 
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import Sums, shares
-from facevalue.measures.group_levels import group_levels
-from facevalue.measures.interval_method import SEPARATOR, IntervalKind, name_method
+from facevalue.measures.estimators import Sums, column_shares
+from facevalue.measures.group_means import group_levels
+from facevalue.measures.intervals import SEPARATOR, IntervalKind, name_method
+from facevalue.measures.majority import group_deviation
 from facevalue.measures.missing_data_bounds import Replies, phi_bounds, spread_bounds
-from facevalue.measures.set_ranges import TAIL, summary, summary_bounds
-from facevalue.measures.set_spread import group_deviation
-from facevalue.measures.set_tails import group_quantiles, tail_shares
+from facevalue.measures.set_ranges import TAIL_QUANTILE, group_quantiles, range_summary, summary_bounds, tail_shares
 from facevalue.measures.uncertainty import Bounds, Estimates
 from facevalue.protocol.estimands import Row, SumEstimand, estimated
 from facevalue.studies.counterfactuals import measures as m
@@ -30,7 +29,7 @@ from facevalue.studies.counterfactuals.tables import SALARY
 from facevalue.studies.counterfactuals.texts import Lists
 
 STUDY = "counterfactuals"
-QUANTILES = (0.5, 0.75, TAIL, 0.95, 0.99, 1.0)
+QUANTILES = (0.5, 0.75, TAIL_QUANTILE, 0.95, 0.99, 1.0)
 """Of set ranges: the whole tail."""
 MOST_OCCUPATIONS = 200
 """Occupations of a subset whose scores are told, those of the most sets: never chosen by their scores."""
@@ -141,17 +140,17 @@ def _scores(block: Part, scores: Array, about: Mapping[str, str], are_asked: Ask
     if not len(block.sets):
         return
     in_sets = block.in_sets(scores)
-    ranges = summary(in_sets, SEED, QUANTILES)
+    ranges = range_summary(in_sets, SEED, QUANTILES)
     bounds = tail_bounds = None
     if are_asked is not None:
         bounds, tail_bounds = summary_bounds(in_sets, block.in_sets(are_asked), m.score_limits(scores), QUANTILES)
     yield m.MAX_SCORE, about, replace(ranges.mean, bounds=bounds), m.family(m.RANGES, about["score"])
-    tail, q90 = replace(ranges.tail, bounds=tail_bounds), QUANTILES.index(TAIL)
+    tail, q90 = replace(ranges.tail, bounds=tail_bounds), QUANTILES.index(TAIL_QUANTILE)
     yield m.MAX_SCORE_Q90, about, tail.at(slice(q90, q90 + 1)), None
     yield m.MAX_SCORE_QUANTILE, {**about, "quantile": [f"{100 * quantile:g}" for quantile in QUANTILES]}, tail, None
     is_whole, some = np.isfinite(in_sets).all(axis=1), np.isfinite(in_sets).any(axis=1)
     left_out, scored = (x.sum(axis=1, keepdims=True).astype(np.float64) for x in (some & ~is_whole, some))
-    yield m.LEFT_OUT, about, shares(left_out, scored), None
+    yield m.LEFT_OUT, about, column_shares(left_out, scored), None
     share, chance, p_least = tail_shares(in_sets, SEED)
     family = m.family(m.TAILS, block.subset, about["score"])
     yield m.TAIL_SHARE, labels, replace(share, p_least=p_least, floor=chance), family
@@ -220,7 +219,7 @@ def _of_scores_by_occupation(
 
 
 def _of_scorer(scorer: str, audit: pl.DataFrame) -> Row:
-    """What the words for groups alone change in scores (`measures.scorer`)."""
+    """What the words for groups alone change in scores (`measures.judges`)."""
     method = pl.concat_str("method", "detail", separator=SEPARATOR)
     numbers = audit.select(pl.col("shift", "low", "high").fill_null(float("nan")), "n", method)
     shift, low, high, n = (numbers[name].to_numpy() for name in ("shift", "low", "high", "n"))

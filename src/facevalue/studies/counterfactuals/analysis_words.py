@@ -8,22 +8,23 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.annotations import lexicon
-from facevalue.measures import cluster_bootstrap
-from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, only_values
-from facevalue.measures.estimators import shares
-from facevalue.measures.group_levels import group_levels
-from facevalue.measures.interval_method import IntervalKind, name_method
+from facevalue.measures.cluster_bootstrap import Array, cell_means, only_values
+from facevalue.measures.definitions import Measure
+from facevalue.measures.estimators import column_shares
+from facevalue.measures.group_means import group_levels
+from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.uncertainty import Bounds, Estimates
 from facevalue.measures.word_association import (
-    THRESHOLD,
-    association,
-    least,
+    LISTED_INVERSION,
+    SCORE_THRESHOLD,
+    Limits,
+    association_scores,
+    least_scores,
+    listed_limits,
     selected_limits,
     standard_errors,
 )
-from facevalue.measures.word_bounds import association_bounds
-from facevalue.measures.word_limits import METHOD, Limits, listed_limits
+from facevalue.measures.word_rates import association_bounds
 from facevalue.protocol.estimands import Row
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import SetAnswers
@@ -74,23 +75,23 @@ def _associated(block: Part, gathered: SetAnswers, frequency: int) -> Iterator[R
     often = np.flatnonzero(tokens.sum(axis=0) >= frequency)
     counts, sizes = tokens[:, often], tokens.sum(axis=1)
     presence = texts.presence(block, often)
-    listed, score = counts >= frequency, association(counts, sizes)
+    listed, score = counts >= frequency, association_scores(counts, sizes)
     occurring = texts.occurrences(block, often)
     se = standard_errors(occurring, None if len(block.sets) else texts.shown(block))
     units = np.asarray(occurring.images.sum(axis=0) if presence is None else presence.units, np.float64)
     listing = _Words(block, words.gather(often).to_list(), counts, occurring.images, units, se)
-    yield from listing.rows(m.PMI, score, listed & np.isfinite(score) & (score >= THRESHOLD - _SLACK))
-    bound = least(counts, sizes)
-    yield from listing.rows(m.PMI_LEAST, bound, listed & np.isinf(score) & (bound >= THRESHOLD - _SLACK))
+    yield from listing.rows(m.PMI, score, listed & np.isfinite(score) & (score >= SCORE_THRESHOLD - _SLACK))
+    bound = least_scores(counts, sizes)
+    yield from listing.rows(m.PMI_LEAST, bound, listed & np.isinf(score) & (bound >= SCORE_THRESHOLD - _SLACK))
     if presence is None:
         return
     is_masked = words.is_in(_masked(block)).to_numpy()
     sizes = sizes - tokens[:, is_masked].sum(axis=1)
-    score, bound = association(counts, sizes), least(counts, sizes)
+    score, bound = association_scores(counts, sizes), least_scores(counts, sizes)
     score = np.where(np.isinf(score), bound, score)
     movable = presence.images.sum(axis=0) - presence.everywhere * len(block.groups)
     tests = np.broadcast_to((movable >= frequency) & ~is_masked[often], score.shape)
-    chosen = _highest(score, tests & listed & (score >= THRESHOLD - _SLACK))
+    chosen = _highest(score, tests & listed & (score >= SCORE_THRESHOLD - _SLACK))
     if chosen.any():
         tested = listed_limits(presence, chosen, int(tests.sum()))
         bounds = association_bounds(score, counts, sizes, occurring.images, _texts_of_groups(block, gathered))
@@ -137,7 +138,7 @@ class _Words:
             low, high = selected_limits(value, se, self.units[word] - 1.0, self.counts.size)
         else:
             low, high = np.fmin(tested.low[at], value), np.fmax(tested.high[at], value)
-            method = np.full(value.shape, METHOD, dtype=object)
+            method = np.full(value.shape, LISTED_INVERSION, dtype=object)
             p, family = tested.p[at], m.family(m.ASSOCIATED, self.block.subset)
         n, clusters = (count[at].astype(np.int64) for count in (self.counts, self.images))
         estimates = Estimates(value, low, high, n, clusters, method, se)
@@ -166,7 +167,7 @@ def _of_lists(block: Part, gathered: SetAnswers, lists: Lists, prompt: int) -> I
         reply = np.arange(int(requested.max()))  # a picture's replies all have its mean share: sets are what vary
         answered, expected = (block.in_sets(reply < many[:, None]) for many in (size, requested))
         for name, hits in zip(lists.names, cells, strict=False):
-            share = np.where(answered, block.in_sets(cluster_bootstrap.ratio(hits, size)[:, None]), np.nan)
+            share = np.where(answered, block.in_sets(cell_means(hits, size)[:, None]), np.nan)
             yield from contrasts(block.groups, share, {**about, "word_list": name}, m.WORDS, expected)
 
 
@@ -181,7 +182,7 @@ def _of_occupations(block: Part, texts: Texts, lists: Lists, prompt: int, sets: 
     is_whole = (size[block.sets] > 0).all(axis=1)
     occupation = np.where(is_whole, block.set_occupation, -1)
     enough = np.flatnonzero(np.bincount(occupation[occupation >= 0], minlength=len(block.occupations)) >= sets)
-    rates = [cluster_bootstrap.ratio(_of_prompt(block, cells, prompt), size) for cells in _cells(block, texts)]
+    rates = [cell_means(_of_prompt(block, cells, prompt), size) for cells in _cells(block, texts)]
     measures = list(product((m.WORD_SHARE, m.WORD_COUNT), lists.names))
     fewest: dict[str, list[Array]] = {name: [] for name in lists.names}
     about = {"subset": block.subset, "prompt": block.prompts[prompt], "group": block.groups}
@@ -196,4 +197,4 @@ def _of_occupations(block: Part, texts: Texts, lists: Lists, prompt: int, sets: 
                 fewest[name].append(least_of / least_of.sum())
     for name, shared in fewest.items() if enough.size else ():
         parts = np.array(shared)
-        yield m.FEWEST, {**about, "word_list": name}, shares(parts, np.ones_like(parts)), None
+        yield m.FEWEST, {**about, "word_list": name}, column_shares(parts, np.ones_like(parts)), None

@@ -3,7 +3,7 @@
 import polars as pl
 
 from facevalue.annotations import lexicon
-from facevalue.measures.set_ranges import TAIL
+from facevalue.measures.set_ranges import TAIL_QUANTILE
 from facevalue.protocol.calibration import Calibration, Rival, numbers, words_of
 from facevalue.statistics.rivals import UNIT, VALUE
 
@@ -37,7 +37,9 @@ def _largest(answers: pl.DataFrame) -> pl.DataFrame:
     means = answers.drop_nulls(_SCORE).group_by(*_ABOUT, "set").agg(pl.col(_SCORE).mean())
     in_set, of_prompt = ("subset", "prompt", "set"), ("subset", "prompt")
     ranges = (pl.col(_SCORE).max() - pl.col(_SCORE).min()).over(in_set)
-    tail = means.with_columns(range=ranges).filter(pl.col("range") > pl.col("range").quantile(TAIL).over(of_prompt))
+    tail = means.with_columns(range=ranges).filter(
+        pl.col("range") > pl.col("range").quantile(TAIL_QUANTILE).over(of_prompt)
+    )
     largest = (pl.col(_SCORE) == pl.col(_SCORE).max().over(in_set)).cast(pl.Float64)
     value = largest / largest.sum().over(in_set) - 1 / pl.len().over(in_set)
     return tail.select(*_ABOUT, pl.col("set").alias(UNIT), value.alias(VALUE))

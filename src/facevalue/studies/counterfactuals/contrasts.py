@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures.cluster_bootstrap import Array, only_values
-from facevalue.measures.estimators import Cells, Sums, by_unit, cells_of
-from facevalue.measures.group_levels import group_levels
-from facevalue.measures.interval_method import IntervalKind, name_method
+from facevalue.measures.estimators import CellEstimates, Sums, add_by_unit, cells_of
+from facevalue.measures.group_means import group_levels
+from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.majority import from_majority, replies_of
-from facevalue.measures.set_tails import from_set_mean
-from facevalue.measures.terms import named
+from facevalue.measures.set_ranges import from_set_mean
+from facevalue.measures.terms import name_units
 from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.estimands import Row
 from facevalue.studies.counterfactuals import measures as m
@@ -22,14 +22,14 @@ _LEVEL = 0.05
 _COUNTED = name_method(IntervalKind.NONE, "a number of groups, by contrast with a majority of alike groups, over sets")
 
 
-def levels(sums: Sums, by: Sequence[str]) -> Cells:
+def levels(sums: Sums, by: Sequence[str]) -> CellEstimates:
     """Means of groups, whose intervals know how all of them vary, and of all groups together, by themselves."""
     labels, cell, count = cells_of(sums, by)
-    s, n = (by_unit(sums.units["unit"], cell, count, sums.numbers[name]) for name in "sn")
+    s, n = (add_by_unit(sums.units["unit"], cell, count, sums.numbers[name]) for name in "sn")
     is_total = np.array([level is None for level in labels["group"]])
     families = [group_levels(s[:, at], n[:, at], SEED) for at in (~is_total, is_total) if at.any()]
     estimates = Estimates.concatenate(families)
-    return labels, replace(estimates, terms=named(estimates.terms, sums.names))
+    return labels, replace(estimates, terms=name_units(estimates.terms, sums.names))
 
 
 def contrasts(

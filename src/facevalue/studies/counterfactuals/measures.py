@@ -3,15 +3,15 @@
 from dataclasses import dataclass, replace
 from functools import partial
 
-from facevalue.measures.base import Definitions, Measure
 from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.definitions import Definitions, Measure
 
 PAPER = "Counterfactual sets (Howard et al.)"
 OURS = "FaceValue"
 UNIT = "counterfactual set"
 """What is sampled: a set with all its images and replies; an image where it is in none."""
 LABELS = ("subset", "prompt", "group", "other_group", "occupation", "scorer", "word_list", "quantile", "reason")
-"""What estimates are broken down by, besides `score` and `word` (`measures.estimates.TYPED`)."""
+"""What estimates are broken down by, besides `score` and `word` (`measures.estimates.TYPED_LABELS`)."""
 _RATING = (1.0, 10.0)
 _SALARY = (1_000.0, 10_000_000.0)
 define = Definitions(UNIT)

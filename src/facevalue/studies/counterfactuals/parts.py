@@ -11,7 +11,7 @@ import polars as pl
 
 from facevalue.design import Block, Design, Factor
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.estimators import Codes, Sums, coded
+from facevalue.measures.estimators import Codes, Sums, code_levels
 
 BY_OCCUPATION = "characteristics"
 """The prompt that occupations are told for (section 4.3, Figures 5 and 7); the first where it was not asked."""
@@ -110,7 +110,7 @@ def _part(block: Block, start: int, lacking: Sequence[str]) -> Part:
     prompts, *draws = block.prompt
     assert isinstance(prompts, Factor)
     columns = (levels["group"], levels.get("occupation", (None,) * images), levels["set"])
-    coded_columns = (coded(pl.Series(column, dtype=pl.String)) for column in columns)
+    coded_columns = (code_levels(pl.Series(column, dtype=pl.String)) for column in columns)
     (groups, group), (occupations, occupation), (names, cluster) = coded_columns
     sets = _whole(cluster, group, len(groups), np.isin(names, list(lacking)))
     facts, per_prompt = block.constants, len(draws[0]) if draws else 1

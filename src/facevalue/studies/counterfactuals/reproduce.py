@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.measures.source_comparison import correlation_p
+from facevalue.measures.run_comparison import correlation_p
 from facevalue.protocol.paper import Paper
 from facevalue.protocol.printed_plans import printed_plan
 from facevalue.protocol.released_tables import read_csv, require

@@ -15,11 +15,10 @@ import polars as pl
 from facevalue.annotations.review_cards import item_id
 from facevalue.answers.listed_words import Flagged
 from facevalue.errors import DataError
-from facevalue.measures import rater_agreement
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.flag_accuracy import flag_accuracy
-from facevalue.measures.interval_method import IntervalKind, name_method
+from facevalue.measures.intervals import IntervalKind, name_method
+from facevalue.measures.rater_agreement import RATERS, flag_accuracy, rate_items
 from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.offers import Beside, Rated
 from facevalue.protocol.word_lists import WordList
@@ -160,8 +159,8 @@ def judged_by(words: pl.DataFrame, ratings: pl.DataFrame) -> Rated:
 
 def _judged(words: pl.DataFrame, ratings: pl.DataFrame) -> tuple[pl.DataFrame, Estimates]:
     rated = words.join(ratings.select("item").unique(), on="item", how="semi", maintain_order="left")
-    judged, agreement = rater_agreement.of_items(rated["item"], ratings, _SEED)
-    enough = pl.col("raters") >= rater_agreement.RATERS
+    judged, agreement = rate_items(rated["item"], ratings, _SEED)
+    enough = pl.col("raters") >= RATERS
     flagged = pl.when(enough).then(pl.col("mean") > _MAJORITY)
     high = pl.min_horizontal("high", pl.lit(_YES))
     judged = judged.with_columns(flagged=flagged, high=high)

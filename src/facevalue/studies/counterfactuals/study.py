@@ -12,7 +12,7 @@ import polars as pl
 from facevalue.annotations import lexicon
 from facevalue.annotations.scores import Scores, columns
 from facevalue.errors import DataError
-from facevalue.measures.missing_by import Grouped, MissingBy, Person
+from facevalue.measures.cells import Grouped, MissingBy, Person
 from facevalue.protocol.offers import Later
 from facevalue.protocol.settings import chosen, sampling, seeds
 from facevalue.protocol.study import About, Draws, Estimated, LeftOut, Planned, Scored, Study, Watched
@@ -58,14 +58,14 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
 
     @cache  # a jackknife takes all measures again many times
     def known(scores: tuple[Scores, ...]) -> dict[str, Any]:
-        from facevalue.measures.scorer import audited  # noqa: PLC0415 - SciPy takes its time to import
+        from facevalue.measures.judges import audit_of_run  # noqa: PLC0415 - SciPy takes its time to import
 
         return {
             "blocks": Later(__package__, "parts").parts(placed.design, pictures.partial),
             "lists": Later(__package__, "texts").word_lists(str(options["words"]), str(options["words_variant"])),
             "frequency": choice.min_frequency,
             "sets": choice.min_sets,
-            "audits": {s.name: audited(s, words) for s in scores},
+            "audits": {s.name: audit_of_run(s, words) for s in scores},
             "longest": sampling(options).max_tokens,
         }
 

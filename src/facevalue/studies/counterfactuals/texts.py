@@ -16,8 +16,7 @@ from facevalue.annotations.counts import Vocabulary, WordsSaid
 from facevalue.annotations.lexicon import POLES, Lexicon
 from facevalue.annotations.tokens import Tokeniser
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.estimators import Codes
-from facevalue.measures.sum_table import in_grains
+from facevalue.measures.estimators import Codes, in_grains
 from facevalue.measures.word_association import Occurrences, Presence
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Part

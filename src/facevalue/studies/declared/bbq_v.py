@@ -9,8 +9,8 @@ import numpy as np
 
 from facevalue.errors import DataError
 from facevalue.given import read_file, to_json
+from facevalue.measures.group_means import unit_ratios
 from facevalue.measures.uncertainty import Estimates
-from facevalue.measures.unit_ratios import ratios
 from facevalue.protocol.reproduction import Cell, Printed, Reproduction
 
 AMBIGUOUS, DISAMBIGUATED = "ambig", "disambig"
@@ -145,7 +145,7 @@ def bias_scores(answers: list[ReleasedAnswer], *, ambiguous: bool) -> Estimates:
     leans = np.array([answer.lean or 0 for answer in answers], dtype=np.float64)
     counted = np.array([ambiguous or answer.lean is not None for answer in answers], dtype=np.float64)
     sums, counts = (np.bincount(cluster, values)[:, None].astype(np.float64) for values in (leans, counted))
-    return ratios(sums, counts, _SEED, largest=1.0)
+    return unit_ratios(sums, counts, _SEED, largest=1.0)
 
 
 def _understood(row: Mapping[str, Any], form: str) -> ReleasedAnswer | None:

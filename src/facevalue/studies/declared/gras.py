@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.measures.group_findings import ALPHA
+from facevalue.measures.findings import FINDING_ALPHA
 from facevalue.protocol.reproduction import Cell, Printed, Reproduction
 
 ATTRIBUTES = ("gender", "race", "age", "Skin Tone")
@@ -21,7 +21,7 @@ WORDINGS, TRAITS = 5, 100
 _MOST_BYTES = 16 * 2**20
 _NULL = (
     "Without any bias the score is not 0: five wordings at .05 each find something in up to "
-    f"{100 * (1 - (1 - ALPHA) ** WORDINGS):.0f} of 100 traits, in 5 where all five get the same answers. "
+    f"{100 * (1 - (1 - FINDING_ALPHA) ** WORDINGS):.0f} of 100 traits, in 5 where all five get the same answers. "
     "`facevalue measure` gives the null of each run beside its tally."
 )
 
@@ -63,4 +63,4 @@ def _share(path: Path) -> float:
         raise DataError(f"{path.name}, of the authors' folder evaluation_results, cannot be read: {reason}") from None
     if table.height != TRAITS or table["trait"].n_unique() != TRAITS:
         raise DataError(f"{path.name} has {table.height} rows; the paper asks about {TRAITS} traits, a row each.")
-    return float(table.select(pl.any_horizontal(pl.col(columns) < ALPHA).fill_null(value=False).mean()).item())
+    return float(table.select(pl.any_horizontal(pl.col(columns) < FINDING_ALPHA).fill_null(value=False).mean()).item())

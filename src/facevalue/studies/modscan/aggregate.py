@@ -10,9 +10,8 @@ import polars as pl
 
 from facevalue.design import Design
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.estimators import PEOPLE, Codes, Sums
-from facevalue.measures.group_bias import GroupChoices
-from facevalue.measures.sum_table import TrialSums
+from facevalue.measures.estimators import PEOPLE_KEYS, Codes, Sums, TrialSums
+from facevalue.measures.group_shares import GroupChoices
 from facevalue.studies.modscan.parsing import WEIGHTS, options
 from facevalue.studies.modscan.settings import VISION
 from facevalue.studies.modscan.tables import GROUPS, instances
@@ -22,7 +21,7 @@ NO_ANSWER = "no answer"
 """Level of `group` that stands for replies without a valid answer."""
 REASON = "reason: "
 """How columns of sums begin that count replies without a valid answer by their reason."""
-_KEYS = (*PEOPLE, "instance")
+_KEYS = (*PEOPLE_KEYS, "instance")
 _Taken = npt.NDArray[np.bool_]
 
 
@@ -158,8 +157,8 @@ class _SumRows:
     def of(cls, about: pl.DataFrame, keys: list[str]) -> "_SumRows":
         distinct = about.select(keys).unique(maintain_order=True)
         row = about.join(distinct.with_row_index("_row"), on=keys, how="left", nulls_equal=True, maintain_order="left")
-        labels = [name for name in keys if name not in PEOPLE]
-        return cls(replace(Sums.of(distinct, labels, PEOPLE), numbers={}), row["_row"].cast(pl.Int64).to_numpy())
+        labels = [name for name in keys if name not in PEOPLE_KEYS]
+        return cls(replace(Sums.of(distinct, labels, PEOPLE_KEYS), numbers={}), row["_row"].cast(pl.Int64).to_numpy())
 
     def added(self, **columns: Array) -> Sums:
         """Values of answers, added up."""
@@ -178,7 +177,7 @@ def asked_blocks(design: Design) -> list[AskedBlock]:
 def _asked(labels: dict[str, str], trials: slice, design: Design) -> AskedBlock:
     rows = design.trials(np.arange(trials.start, trials.stop))
     modality, attribute = labels["modality"], labels["attribute"]
-    stimulus, people = ("pair", PEOPLE[1:]) if modality == VISION else ("image", ("identity",) * 2)
+    stimulus, people = ("pair", PEOPLE_KEYS[1:]) if modality == VISION else ("image", ("identity",) * 2)
     groups = rows.select(group.alias(f"group_{at + 1}") for at, group in enumerate(options(rows, modality, attribute)))
     present = {name for column in groups for name in column.unique()}
     listed = [name for name in GROUPS.get(attribute, ()) if name in present]
@@ -191,7 +190,7 @@ def _asked(labels: dict[str, str], trials: slice, design: Design) -> AskedBlock:
         pl.col(stimulus).cast(pl.String).cast(stimulus_levels).alias("unit"),
         *(
             pl.col(name).cast(pl.String).cast(person_levels).alias(side)
-            for name, side in zip(people, PEOPLE[1:], strict=True)
+            for name, side in zip(people, PEOPLE_KEYS[1:], strict=True)
         ),
         pl.col("instance").cast(instance_levels), *(column.cast(levels) for column in groups),
     )  # fmt: skip

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.measures.definitions import takes
 from facevalue.measures.estimates import EstimateTable, Labels, Level
-from facevalue.measures.estimators import Cells, Estimator, Sums, apart_from, pair_share
-from facevalue.measures.group_bias import GroupChoices, agreement_by_chance, bias_scores
-from facevalue.measures.interval_method import IntervalKind, name_method
+from facevalue.measures.estimators import CellEstimates, Estimator, Sums, apart_from, share_over_pairs
+from facevalue.measures.group_shares import GroupChoices, agreement_by_chance, bias_scores
+from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.uncertainty import Estimates
-from facevalue.measures.wanted import takes
 from facevalue.protocol.estimands import Derived, SumEstimand, estimated
 from facevalue.studies.modscan import measures as m
 from facevalue.studies.modscan.aggregate import NOT_ASKED, REASON, AskedBlock, TrialAnswers
@@ -28,7 +28,7 @@ ALL_AGREE = "all models agree"
 Chosen = npt.NDArray[np.int8]
 Real = Mapping[tuple[Level, Level], tuple[float, str]]
 """Share of each instance and group, and where it is from."""
-SCENES = partial(pair_share, method=name_method(IntervalKind.WILSON, "effective sample size over scenes"))
+SCENES = partial(share_over_pairs, method=name_method(IntervalKind.WILSON, "effective sample size over scenes"))
 
 
 def estimands(block: AskedBlock, reasons: Sequence[str], real: Real) -> list[SumEstimand]:
@@ -60,16 +60,16 @@ def estimands(block: AskedBlock, reasons: Sequence[str], real: Real) -> list[Sum
 
 
 def _estimator(block: AskedBlock) -> Estimator:
-    return pair_share if block.labels["modality"] == VISION else SCENES
+    return share_over_pairs if block.labels["modality"] == VISION else SCENES
 
 
-def _from_even(even: float, cells: Mapping[str, Sequence[Level]], shares: Estimates) -> Cells:
+def _from_even(even: float, cells: Mapping[str, Sequence[Level]], shares: Estimates) -> CellEstimates:
     """Shares less an even choice; of two groups that of one, as it says what the other's does."""
     keep = slice(None, None, 2 if len(set(cells["group"])) == 2 else 1)
     return {name: levels[keep] for name, levels in cells.items()}, apart_from(shares, even).at(keep)
 
 
-def _from_real(real: Real, cells: Mapping[str, Sequence[Level]], shares: Estimates) -> Cells:
+def _from_real(real: Real, cells: Mapping[str, Sequence[Level]], shares: Estimates) -> CellEstimates:
     """Shares less the real ones, where these are given."""
     keys = list(zip(cells["instance"], cells["group"], strict=True))
     keep = [at for at, key in enumerate(keys) if key in real]
@@ -82,7 +82,7 @@ def _from_real(real: Real, cells: Mapping[str, Sequence[Level]], shares: Estimat
     return labels, replace(gaps, method=methods_named)
 
 
-def _points(estimator: Estimator, sums: Sums, by: Sequence[str]) -> Cells:
+def _points(estimator: Estimator, sums: Sums, by: Sequence[str]) -> CellEstimates:
     """Shares from one half, in percentage points of a difference: a missing answer lies between two groups."""
     cells, middle = estimator(sums, by)
     return cells, middle.times(200.0).less(100.0)

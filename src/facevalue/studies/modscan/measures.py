@@ -1,6 +1,6 @@
 """Measures of ModSCAN: definitions with equation and source."""
 
-from facevalue.measures.base import Definitions, Measure
+from facevalue.measures.definitions import Definitions, Measure
 
 PAPER = "ModSCAN (Jiang et al.)"
 OURS = "FaceValue"

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from facevalue.measures.base import NO_INTERVENTION
-from facevalue.measures.caveats import after
+from facevalue.measures.caveats import add_caveat
+from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks as b
 from facevalue.protocol import facets
@@ -63,7 +63,7 @@ def _example(look: Look, e: Estimate) -> Wanted:
     title = look.said(_ASKED, e)
     finding = f"{title}: {look.title('group', group)} in {'' if more else 'only '}{share} of answers"
     return Wanted(
-        finding=after(finding, e.caveat),
+        finding=add_caveat(finding, e.caveat),
         title=title,
         rows=rows & ((chosen if more else ~chosen) | pl.col("choice").is_null()),
         needs=("instance", "choice", *(("group_1", "left") if pictured else ())),

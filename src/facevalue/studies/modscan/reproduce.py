@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures.group_bias import GroupChoices, bias_scores
+from facevalue.measures.group_shares import GroupChoices, bias_scores
 from facevalue.protocol.paper import Paper
 from facevalue.protocol.reproduction import Cell, Printed, Reproduction
 from facevalue.studies.modscan.tables import RACES

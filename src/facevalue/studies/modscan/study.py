@@ -6,7 +6,7 @@ from functools import cache, partial
 import polars as pl
 
 from facevalue.design import Design
-from facevalue.measures.missing_by import Grouped, MissingBy, Person
+from facevalue.measures.cells import Grouped, MissingBy, Person
 from facevalue.protocol.offers import Later
 from facevalue.protocol.settings import located, sampling, seeds
 from facevalue.protocol.sources import show_pictures

@@ -17,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from facevalue.measures import cluster_bootstrap, shift
-from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import LEVEL, Array
+from facevalue.measures.cells import SliceLabels
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, cell_means, only_values, sign_flip_floor
+from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.interval_method import IntervalKind, name_method, name_unmeasured
-from facevalue.measures.paired_changes import deal
-from facevalue.measures.slicing import Labels
+from facevalue.measures.intervals import IntervalKind, name_method, name_unmeasured
+from facevalue.measures.paired_changes import deal_units
+from facevalue.measures.shift import join_cells
 from facevalue.measures.uncertainty import Estimates, Floor
 from facevalue.statistics.model_scores import ModelScores
 from facevalue.statistics.shifts import SEED, derived
@@ -58,13 +58,13 @@ def compare(table: EstimateTable, models: Mapping[str, ModelScores]) -> None:
 
 def _variance(table: EstimateTable, models: Sequence[ModelScores]) -> None:
     by_scenario = models[0].cut(["scenario"])
-    cells = shift.joined([model.values.cells(*by_scenario) for model in models])
+    cells = join_cells([model.values.cells(*by_scenario) for model in models])
     size = len(by_scenario[1])
 
     def variance(sums: Array, counts: Array) -> Array:
-        return cluster_bootstrap.ratio(sums, counts).reshape(*sums.shape[:-1], len(models), size).var(axis=-2, ddof=1)
+        return cell_means(sums, counts).reshape(*sums.shape[:-1], len(models), size).var(axis=-2, ddof=1)
 
-    floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, variance, SEED)
+    floor = sign_flip_floor(cells.sums, cells.counts, variance, SEED)
     n = cells.counts.sum(axis=0).reshape(len(models), size).sum(axis=0)
     derived(table, m.MODEL_VARIANCE, by_scenario[1].labels, cells, variance, n, floor=floor)
 
@@ -80,7 +80,7 @@ class Sides:
     @property
     def means(self) -> Array:
         """SBS of each cell, shape (2, cells)."""
-        return cluster_bootstrap.ratio(self.sums.sum(axis=1), self.counts.sum(axis=1))
+        return cell_means(self.sums.sum(axis=1), self.counts.sum(axis=1))
 
     def only(self, cells: npt.NDArray[np.bool_]) -> "Sides":
         """Those of some cells that both models have."""
@@ -121,10 +121,10 @@ class Sides:
         value = statistic(self)
         used = np.flatnonzero((self.counts > 0).any(axis=(0, 2)))
         number = min(GROUPS, used.size)
-        if number < FEWEST or cluster_bootstrap.only_values():
+        if number < FEWEST or only_values():
             return value, np.nan, np.nan
         group = np.full(self.sums.shape[1], -1)
-        group[used] = deal(used.size, GROUPS, SEED)
+        group[used] = deal_units(used.size, GROUPS, SEED)
         rests = (Sides(self.sums[:, group != g], self.counts[:, group != g]) for g in range(number))
         values = np.array([statistic(rest) for rest in rests])
         se = np.sqrt((number - 1) / number * ((values - values.mean()) ** 2).sum())
@@ -187,7 +187,7 @@ class _Row:
             value, low, high, method, floor = np.nan, np.nan, np.nan, name_unmeasured(self.noisy), None
         n = np.array([int(self.sides.counts.sum())])
         clusters = np.array([int((self.sides.counts > 0).any(axis=(0, 2)).sum())])
-        labels: Labels = {"model": [self.names[0]], "other_model": [self.names[1]], "category": [self.category]}
+        labels: SliceLabels = {"model": [self.names[0]], "other_model": [self.names[1]], "category": [self.category]}
         value_, low_, high_ = (np.array([x]) for x in (value, low, high))
         estimates = Estimates(value_, low_, high_, n, clusters, np.array([method], dtype=object))
         self.table.add(measure, labels, replace(estimates, floor=floor))

@@ -1,6 +1,6 @@
 """Measures of StylisticBias: definitions with equation and source."""
 
-from facevalue.measures.base import Definitions
+from facevalue.measures.definitions import Definitions
 
 PAPER = "StylisticBias (Kolli et al.)"
 OURS = "FaceValue"

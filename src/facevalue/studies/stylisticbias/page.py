@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from facevalue.measures.caveats import after, counted_caveats
+from facevalue.measures.caveats import add_caveat, counted_caveats
 from facevalue.protocol import blocks as b
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING
 from facevalue.protocol.examples import Compared, Gallery
@@ -55,7 +55,7 @@ def _reversals(look: Look) -> str | list[str]:
             signs.setdefault(cue, set()).add((e.value or 0.0) > 0)
             caveats[cue] = caveats.get(cue) or e.caveat
     deepest = [
-        after(look.said(WORDS.text("groups.reversal.row"), e), caveats[tuple(map(e.labels.get, labels))])
+        add_caveat(look.said(WORDS.text("groups.reversal.row"), e), caveats[tuple(map(e.labels.get, labels))])
         for e in look.rows(Of("reversal_depth", labels, order="value"))
         if e.value is not None and len(signs.get(tuple(map(e.labels.get, labels)), ())) == 2
     ]

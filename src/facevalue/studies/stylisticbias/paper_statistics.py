@@ -5,15 +5,24 @@ from dataclasses import replace
 
 import numpy as np
 
-from facevalue.measures import cluster_bootstrap, group_spread, shift
-from facevalue.measures.adjustment import adjust
-from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures import group_spread, shift
+from facevalue.measures.cells import SliceLabels, Slicing
+from facevalue.measures.cluster_bootstrap import (
+    Array,
+    cell_means,
+    cluster_means,
+    jackknife_interval,
+    sign_flip_floor,
+    standard_error,
+)
+from facevalue.measures.definitions import takes
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.missing_data_bounds import averaged, shift_bounds, size_bounds
-from facevalue.measures.slicing import Labels, Slicing
+from facevalue.measures.group_spread import group_tests, with_squares
+from facevalue.measures.intervals import IntervalKind, name_method
+from facevalue.measures.missing_data_bounds import average_bounds, shift_bounds, size_bounds
+from facevalue.measures.multitest import adjust_p
+from facevalue.measures.shift import CLOSE_SHIFTS, base_pair_share, cohens_d_interval, join_cells, steps_to_share
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor
-from facevalue.measures.wanted import takes
 from facevalue.statistics.model_scores import ModelScores
 from facevalue.statistics.shifts import SEED, derived
 from facevalue.statistics.spreads import NOISE
@@ -28,10 +37,10 @@ CUE = ("attribute", "variation")
 def cohens_d(table: EstimateTable, model: ModelScores, by: tuple[str, ...]) -> None:
     """Cohen's d of the faces' mean shifts (Table 7)."""
     cells = model.values.cells(*model.cut(by))
-    means = cluster_bootstrap.ratio(cells.sums, cells.counts)
+    means = cell_means(cells.sums, cells.counts)
     n = np.isfinite(means).sum(axis=0)
     d = shift.cohens_d(means)
-    low, high = shift.cohens_d_interval(d, n)
+    low, high = cohens_d_interval(d, n)
     method = np.full(d.size, _LARGE, dtype=object)
     table.add(m.COHENS_D, cells.labels, Estimates(d, low, high, n, n, method), keep=cells.shown > 0)
 
@@ -42,7 +51,7 @@ def over_groups(table: EstimateTable, model: ModelScores, dimension: str) -> Non
     attribute, groups = (model.cut([name])[0] for name in ("attribute", dimension))
 
     def statistic(sums: Array, counts: Array) -> Array:
-        return _mean(_by_row(cluster_bootstrap.ratio(sums, counts), attribute))
+        return _mean(_by_row(cell_means(sums, counts), attribute))
 
     cells = model.values.cells(attribute * groups)
     labels = {**attribute.labels, "dimension": [dimension] * len(attribute)}
@@ -56,7 +65,7 @@ def reversal(table: EstimateTable, model: ModelScores, dimension: str) -> None:
     variation, groups = (model.cut(names)[0] for names in (CUE, [dimension]))
 
     def statistic(sums: Array, counts: Array) -> Array:
-        by_group = _by_row(cluster_bootstrap.ratio(sums, counts), variation)
+        by_group = _by_row(cell_means(sums, counts), variation)
         seen = np.isfinite(by_group)
         top = np.where(seen, by_group, -np.inf).max(axis=-1)
         bottom = np.where(seen, by_group, np.inf).min(axis=-1)
@@ -65,7 +74,7 @@ def reversal(table: EstimateTable, model: ModelScores, dimension: str) -> None:
     cells = model.values.cells(variation * groups)
     labels = {**variation.labels, "dimension": [dimension] * len(variation)}
     n = _by_row(cells.counts.sum(axis=0), variation).sum(axis=1)
-    floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
+    floor = sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
     derived(table, m.REVERSAL, labels, cells, statistic, n, floor=floor)
 
 
@@ -75,10 +84,10 @@ def concentration(table: EstimateTable, model: ModelScores) -> None:
     if model.answers is None:
         return
     cells = model.values.cells(*model.cut(CUE))
-    floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, shift.steps_to_share, SEED)
+    floor = sign_flip_floor(cells.sums, cells.counts, steps_to_share, SEED)
     n = np.array([cells.counts.sum()])
     labels = {"variation": [None]}
-    derived(table, m.STEPS_80, labels, cells, shift.steps_to_share, n, floor=floor, bootstrapped=True)
+    derived(table, m.STEPS_80, labels, cells, steps_to_share, n, floor=floor, bootstrapped=True)
 
 
 @takes(m.ZERO_SHARE, m.LARGE_SHARE)
@@ -92,7 +101,7 @@ def shares(table: EstimateTable, model: ModelScores) -> None:
     s, varied = model.values, model.breakdown.sets.varied
     variation, scenarios = model.cut([*CUE, "scenario"])
     cells = s.cells(variation, scenarios)
-    p = cluster_bootstrap.means(cells.sums, cells.counts, SEED).p
+    p = cluster_means(cells.sums, cells.counts, SEED).p
     differs = np.zeros((len(variation), len(scenarios)), dtype=np.bool_)
     if p is not None:
         differs = (p < ALPHA).reshape(differs.shape)
@@ -100,16 +109,16 @@ def shares(table: EstimateTable, model: ModelScores) -> None:
     units, pictures, unit, _ = s.pictures(np.arange(varied.size), left)
     seen, size = np.isfinite(s.delta), np.abs(s.delta)
     for measure, threshold in ((m.ZERO_SHARE, None), (m.LARGE_SHARE, 0.25)):
-        counted = size < shift.CLOSE if threshold is None else size >= threshold - shift.CLOSE
+        counted = size < CLOSE_SHIFTS if threshold is None else size >= threshold - CLOSE_SHIFTS
         hit = np.where(seen, counted, np.nan).astype(np.float64)
         chance = np.full(hit.shape, np.nan)
         if units.size:
-            chance[unit >= 0] = shift.pair_share(pictures, threshold)[unit[unit >= 0]]
+            chance[unit >= 0] = base_pair_share(pictures, threshold)[unit[unit >= 0]]
         for rows in (Slicing.whole(varied.size), variation):
             cells, expected = s.cells(rows, values=hit), s.cells(rows, values=np.where(seen, chance, np.nan))
-            estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
-            mean = cluster_bootstrap.ratio(expected.sums.sum(axis=0), expected.counts.sum(axis=0))
-            high = mean + 1.645 * cluster_bootstrap.standard_error(cells.sums, cells.counts)
+            estimates = cluster_means(cells.sums, cells.counts, SEED, level=True)
+            mean = cell_means(expected.sums.sum(axis=0), expected.counts.sum(axis=0))
+            high = mean + 1.645 * standard_error(cells.sums, cells.counts)
             floor = Floor(mean, high, np.full(mean.size, np.nan))
             table.add(measure, cells.labels, replace(estimates, floor=floor), keep=cells.shown > 0)
 
@@ -118,9 +127,9 @@ def shares(table: EstimateTable, model: ModelScores) -> None:
 def corrected_strength(table: EstimateTable, model: ModelScores, dimension: str) -> None:
     """VS without what chance adds: the same true spread, so the same interval."""
     base, groups, spreads = model.spread(dimension)
-    sums, counts = group_spread.with_squares(base, groups.codes, len(groups))
+    sums, counts = with_squares(base, groups.codes, len(groups))
     statistic = group_spread.corrected_strength(len(groups), base.shape[1])
-    value, _, _, se = cluster_bootstrap.jackknife(sums, counts, statistic)
+    value, _, _, se = jackknife_interval(sums, counts, statistic)
     n = np.array([np.isfinite(base[groups.codes >= 0]).sum()])
     clusters = np.array([int((counts.sum(axis=1) > 0).sum())])
     low, high = np.fmin(spreads.low[-1:], value), np.fmax(spreads.high[-1:], value)
@@ -133,7 +142,7 @@ def corrected_strength(table: EstimateTable, model: ModelScores, dimension: str)
 def significant_share(table: EstimateTable, model: ModelScores, dimension: str) -> None:
     """In how many scenarios the groups differ by the paper's tests (Table 11)."""
     base, groups, _ = model.spread(dimension)
-    q = adjust(group_spread.group_tests(base, groups.codes, len(groups)), "bh")
+    q = adjust_p(group_tests(base, groups.codes, len(groups)), "bh")
     tested = np.isfinite(q)
     share = np.array([np.mean(q[tested] < ALPHA) if tested.any() else np.nan])
     method = name_method(IntervalKind.NONE, f"count of q < {ALPHA:g}, and a tally of tests has none")
@@ -155,7 +164,7 @@ def framing(table: EstimateTable, model: ModelScores) -> None:
     bounds = None
     if model.totals is not None:
         bounds = shift_bounds(model.replies(base, *everything), model.replies(control, *everything))
-    estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=model.values.largest)
+    estimates = cluster_means(cells.sums, cells.counts, SEED, largest=model.values.largest)
     table.add(m.FRAMING, cells.labels, replace(estimates, p=estimates.p, bounds=bounds), family="framing")
 
 
@@ -171,19 +180,19 @@ def add_sizes(table: EstimateTable, models: Sequence[ModelScores]) -> None:
     model = models[0]
     variation, scenarios = model.cut([*CUE, "scenario"])
     categories = model.breakdown.columns(["category"])
-    cells = shift.joined([model.values.cells(variation, scenarios) for model in models])
+    cells = join_cells([model.values.cells(variation, scenarios) for model in models])
     shape = (len(models), len(variation), len(scenarios))
     of_category = [categories.codes == i for i in range(len(categories))]
 
     def statistic(sums: Array, counts: Array) -> Array:
-        sizes = np.abs(cluster_bootstrap.ratio(sums, counts)).reshape(*sums.shape[:-1], *shape).mean(axis=-3)
+        sizes = np.abs(cell_means(sums, counts)).reshape(*sums.shape[:-1], *shape).mean(axis=-3)
         scopes = [sizes, *(sizes[..., scope] for scope in of_category), *np.moveaxis(sizes, -1, 0)]
         return np.stack([_mean(scope.reshape(*sums.shape[:-1], -1)) for scope in scopes], axis=-1)
 
-    floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
+    floor = sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
     n = cells.counts.sum(axis=0).reshape(shape).sum(axis=(0, 1))
     counted = np.array([n.sum(), *(n[mask].sum() for mask in of_category), *n])
-    labels: Labels = {
+    labels: SliceLabels = {
         "category": [None, *categories.labels["category"], *[None] * len(scenarios)],
         "scenario": [None, *[None] * len(categories), *scenarios.labels["scenario"]],
     }
@@ -192,7 +201,7 @@ def add_sizes(table: EstimateTable, models: Sequence[ModelScores]) -> None:
         ends = size_bounds(model.values.bounds(model.totals, variation, scenarios))
         single = np.eye(len(scenarios), dtype=np.bool_)
         masks = [np.tile(mask, len(variation)) for mask in (single.any(axis=0), *of_category, *single)]
-        bounds = Bounds.concatenate([averaged(ends.at(mask)) for mask in masks])
+        bounds = Bounds.concatenate([average_bounds(ends.at(mask)) for mask in masks])
     derived(table, m.MEAN_ABS, labels, cells, statistic, counted, floor=floor, bounds=bounds)
 
 
@@ -200,22 +209,22 @@ def add_sizes(table: EstimateTable, models: Sequence[ModelScores]) -> None:
 def add_concentration(table: EstimateTable, models: Sequence[ModelScores]) -> None:
     """Add |SBS| of each cue averaged over models, and how many cues reach 80% of its total (Figure 2)."""
     variation, _ = models[0].cut(CUE)
-    cells = shift.joined([model.values.cells(variation) for model in models])
+    cells = join_cells([model.values.cells(variation) for model in models])
 
     def averages(sums: Array, counts: Array) -> Array:
-        sizes = np.abs(cluster_bootstrap.ratio(sums, counts))
+        sizes = np.abs(cell_means(sums, counts))
         return sizes.reshape(*sums.shape[:-1], len(models), len(variation)).mean(axis=-2)
 
     def steps(sums: Array, counts: Array) -> Array:
         average = averages(sums, counts)
-        return shift.steps_to_share(average, np.where(np.isfinite(average), 1.0, 0.0))
+        return steps_to_share(average, np.where(np.isfinite(average), 1.0, 0.0))
 
     n = cells.counts.sum(axis=0).reshape(len(models), -1).sum(axis=0)
     for measure, labels, statistic, counted in (
         (m.ABS_MODELS, variation.labels, averages, n),
         (m.STEPS_80, {"variation": [None]}, steps, np.array([n.sum()])),
     ):
-        floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
+        floor = sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
         counts_steps = measure is m.STEPS_80
         derived(table, measure, labels, cells, statistic, counted, floor=floor, bootstrapped=counts_steps)
 

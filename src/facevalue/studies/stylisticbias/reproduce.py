@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures import shift
+from facevalue.measures.shift import steps_to_share
 from facevalue.protocol.paper import AVERAGE, Paper
 from facevalue.protocol.reproduction import Cell, Printed, Reproduction
 from facevalue.studies.stylisticbias.tables import attribute_titles, categories, grid, scenarios, whitelist
@@ -113,4 +113,4 @@ def _pooled(factor: str) -> Array:
 
 def _concentration(factor: str) -> int:
     pooled = _pooled(factor)
-    return int(shift.steps_to_share(pooled, np.ones(len(pooled))).item())
+    return int(steps_to_share(pooled, np.ones(len(pooled))).item())

@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.answers import parse_column
 from facevalue.answers.exact import exact_or_drawn
 from facevalue.design import Block, Design, Factor
-from facevalue.measures.missing_by import Grouped, MissingBy
+from facevalue.measures.cells import Grouped, MissingBy
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.protocol import settings
 from facevalue.protocol.offers import Later

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.measures.selection import MOMENTS, SUMS, add, balanced, moments, sides
-from facevalue.measures.sum_table import SumTable
+from facevalue.measures.estimators import SumTable
+from facevalue.measures.pairs import MOMENT_COLUMNS, SHARE_SUMS, add_sums, balance_choices, pair_sides, sum_moments
 from facevalue.protocol.streams import whole_stimuli
 
 BLOCK = ("gender", "dimension", "contrast")
@@ -48,7 +48,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "missing": (*BLOCK, "paradigm", "identity", "unit"),
 }  # what names a row of each table
 _ADDED: dict[str, tuple[str, ...]] = {
-    **{name: MOMENTS if name.endswith("pairs") else SUMS for name in _KEYS},
+    **{name: MOMENT_COLUMNS if name.endswith("pairs") else SHARE_SUMS for name in _KEYS},
     **dict.fromkeys(("selected", "own"), SIDED),
 }
 _TERMS = (*ASKED, "trait", "pair", "valence")
@@ -60,7 +60,7 @@ _ALL = (*NUMBERS, *(name for name in OUTCOMES if name not in NUMBERS))
 class Tables:
     """One model's answers, reduced.
 
-    All but the first two hold sums (`selection.SUMS`) by what was sampled (`stratum`: gender; `unit`: a picture or
+    All but the first two hold sums (`pairs.SHARE_SUMS`) by what was sampled (`stratum`: gender; `unit`: a picture or
     person, see `unit`), or moments of pairs. In them, `question` null is over all questions of the paradigm; decision
     and factuality alone have such rows.
     """
@@ -85,7 +85,7 @@ class Tables:
     """Moments of pairs: gender, dimension, contrast, paradigm, question, identity, other_identity, over all activities;
     `crossed` if pictures may stand beside several of one identity."""
     preferred_pairs: pl.DataFrame
-    """The same, an answer "both" or "none" counting half for each of the two (`selection.balanced`). All that compares
+    """The same, an answer "both" or "none" counting half for each of the two (`balance_choices`). All that compares
     the two with each other rests on such answers."""
     neither: pl.DataFrame
     neither_pairs: pl.DataFrame
@@ -122,15 +122,15 @@ class RoleAnswers:
         rows = weighed(main.with_columns(_labels(main))).select(*dict.fromkeys([*_ROW, *_TERMS]), *_ALL)
         self._terms = [pl.concat([*self._terms, rows.select(_TERMS).unique()]).unique()]
         is_kept = pl.col("contrast").cast(pl.String).is_in(KEPT)
-        self._pairs.append(add(rows.filter(is_kept), _ROW, NUMBERS))
-        self._reduce(add(rows.filter(~is_kept), _ROW, _ALL))
+        self._pairs.append(add_sums(rows.filter(is_kept), _ROW, NUMBERS))
+        self._reduce(add_sums(rows.filter(~is_kept), _ROW, _ALL))
 
     def tables(self) -> Tables:
         """Everything that came in. Nothing may be added afterwards."""
         empty = pl.DataFrame(schema=dict.fromkeys((*_ROW, *_TERMS), pl.String()) | dict.fromkeys(NUMBERS, pl.Float64()))
         rows = pl.concat(self._pairs) if self._pairs else empty.select(*_ROW, *NUMBERS)
         self._pairs = []
-        blocks = [add(block, _ROW, NUMBERS) for block in rows.partition_by(BLOCK)] if rows.height else []
+        blocks = [add_sums(block, _ROW, NUMBERS) for block in rows.partition_by(BLOCK)] if rows.height else []
         for block in blocks:  # one at a time
             self._reduce(block)
         terms = pl.concat(self._terms or [empty.select(_TERMS)]).select(pl.all().cast(pl.String)).unique().sort(_TERMS)
@@ -304,7 +304,7 @@ def _over_questions(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows and, with question null, their sums over the questions of a paradigm whose questions go together."""
     paradigm, question = (pl.col(name).cast(pl.String) for name in ASKED)
     alike = rows.filter(paradigm.is_in(SUMMED) & ~question.str.starts_with(CONTROL))
-    summed = add(alike, (*STIMULUS, "paradigm", "about"), NUMBERS)
+    summed = add_sums(alike, (*STIMULUS, "paradigm", "about"), NUMBERS)
     summed = summed.with_columns(pl.lit(None, rows["question"].dtype).alias("question"))
     names = (*_ROW, *NUMBERS)
     return pl.concat([rows.select(names), summed.select(names)])
@@ -313,7 +313,7 @@ def _over_questions(rows: pl.DataFrame) -> pl.DataFrame:
 def _pair_totals(rows: pl.DataFrame) -> pl.DataFrame:
     """Sums of each pair over all that was asked of it in a paradigm."""
     nothing = pl.lit(None, rows["question"].dtype).alias("question")
-    return add(rows, (*STIMULUS, "paradigm"), NUMBERS).with_columns(nothing)
+    return add_sums(rows, (*STIMULUS, "paradigm"), NUMBERS).with_columns(nothing)
 
 
 def asked_about(rows: pl.DataFrame) -> pl.DataFrame:
@@ -334,10 +334,10 @@ def _choices(rows: pl.DataFrame, four: bool) -> Iterator[tuple[str, pl.DataFrame
     for side in sided(rows):
         yield "own", side.filter(apart)
         yield "selected", side.with_columns(_asked_activity(), unit=pl.when(~apart).then("unit"))
-    sums = add(rows, (*STIMULUS, *ASKED), NUMBERS) if rows["about"].drop_nulls().len() else rows
+    sums = add_sums(rows, (*STIMULUS, *ASKED), NUMBERS) if rows["about"].drop_nulls().len() else rows
     pairs = _couples(sums)
     yield "pairs", pairs
-    yield "preferred_pairs", _couples(balanced(sums)) if four else pairs
+    yield "preferred_pairs", _couples(balance_choices(sums)) if four else pairs
     if four:
         yield from _neither(sums)
 
@@ -350,7 +350,7 @@ def _couples(sums: pl.DataFrame) -> pl.DataFrame:
     """
     several = pl.col("image_1").is_not_null() | (pl.col("contrast").cast(pl.String) == "identity-activity")
     crossed = sums.with_columns(crossed=pl.col("person").is_null() & several)
-    return pl.concat(moments(side, [*_MARGIN, "crossed", "identity", "other_identity"]) for side in sided(crossed))
+    return pl.concat(sum_moments(side, [*_MARGIN, "crossed", "identity", "other_identity"]) for side in sided(crossed))
 
 
 def _neither(sums: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -359,7 +359,7 @@ def _neither(sums: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
     with_units = sums.with_columns(person_shown(1), person_shown(2), pair=pl.col("person").is_null())
     for outcome, count in (("both", pl.col("both")), ("none", none)):
         counted = with_units.with_columns(count.alias("s"), pl.lit(outcome).alias("outcome"))
-        yield from zip(("neither", "neither_pairs"), sides(counted, (*_MARGIN, "outcome"), ("unit",)), strict=True)
+        yield from zip(("neither", "neither_pairs"), pair_sides(counted, (*_MARGIN, "outcome"), ("unit",)), strict=True)
 
 
 def _missing(rows: pl.DataFrame) -> pl.DataFrame:
@@ -369,9 +369,9 @@ def _missing(rows: pl.DataFrame) -> pl.DataFrame:
     half with each.
     """
     missing = pl.col("requests") - pl.col("n")
-    pairs = add(rows, (*STIMULUS, "paradigm")).with_columns(n=pl.col("requests"), s=missing, t=missing)
+    pairs = add_sums(rows, (*STIMULUS, "paradigm")).with_columns(n=pl.col("requests"), s=missing, t=missing)
     replies = pl.concat(sided(pairs))
-    halves = replies.with_columns(pl.col(SUMS) / 2)
+    halves = replies.with_columns(pl.col(SHARE_SUMS) / 2)
     twice = pl.col("contrast").cast(pl.String) == "activity"
     everyone = halves.with_columns(identity=pl.lit(None, replies.schema["identity"]))
     return pl.concat([replies.filter(~twice), halves.filter(twice), everyone])

@@ -9,21 +9,26 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from facevalue.measures import pair_moments, selection, table_entries
-from facevalue.measures.base import POOLED, Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, values_only
-from facevalue.measures.compared_shares import ChosenAmong, compared
+from facevalue.measures.definitions import POOLED, Measure, is_wanted, takes
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import Cells, Sums, share
-from facevalue.measures.fisher import fisher_exact
-from facevalue.measures.interval_method import IntervalKind, name_method
-from facevalue.measures.log_odds import log_odds_bounds, log_odds_cells
-from facevalue.measures.pair_comparison import paircomp, polarity
-from facevalue.measures.proportions import PAIRED, score_p
-from facevalue.measures.selection import SUMS, balanced, p_even, to_array
-from facevalue.measures.shares import Shares
-from facevalue.measures.table_entries import family_names
-from facevalue.measures.wanted import takes, wanted
+from facevalue.measures.estimators import CellEstimates, Sums, enter_frame, family_names, share_of_sums
+from facevalue.measures.impact import ChosenAmong, identity_sets
+from facevalue.measures.intervals import IntervalKind, name_method
+from facevalue.measures.pair_comparison import log_odds_bounds, log_odds_cells, paircomp, polarity
+from facevalue.measures.pair_moments import PairSpread
+from facevalue.measures.pairs import (
+    SHARE_SUMS,
+    UNIT_COLUMNS,
+    add_sums,
+    balance_choices,
+    excess_variance,
+    p_even,
+    pair_cells,
+    selection_frequencies,
+    to_array,
+)
+from facevalue.measures.proportions import PAIRED_T, Shares, fisher_exact, score_p
 from facevalue.protocol.estimands import SumEstimand
 from facevalue.protocol.streams import whole_stimuli
 from facevalue.studies.vignette import measures as m
@@ -36,7 +41,7 @@ STUDY = "vignette"
 SEED = 20260
 """Of all that is drawn: the same answers always give the same estimates."""
 SPREAD = name_method(IntervalKind.INVERSION, "noncentral F, from identities dealt anew to the pictures")
-_SPREAD = (*pair_moments.PairSpread._fields, "bound_low", "bound_high", "bound_se")
+_SPREAD = (*PairSpread._fields, "bound_low", "bound_high", "bound_se")
 Frequencies = Callable[..., pl.DataFrame]
 """`by_identity` of one model's tables, taken once."""
 _WITHIN = ["gender", "dimension", "contrast", "paradigm", "question"]
@@ -57,7 +62,7 @@ _IDENTITIES = ~_ACTIVITIES & ~(_FACTS & _QUESTION)
 """Sums of contrasts in which identities are chosen, without single questions of factuality."""
 _APART = ("paradigm", "question"), ("dimension", "contrast", "gender")
 """What is asked, and of which part of the study: each is a family of its own."""
-record = partial(table_entries.record, apart=_APART[0], within=_APART[1])
+record = partial(enter_frame, apart=_APART[0], within=_APART[1])
 DeclaredShare = tuple[pl.Expr, SumEstimand]
 """Rows of a table of sums that count, and what is estimated of them."""
 
@@ -101,7 +106,7 @@ def estimate(table: EstimateTable, tables: Tables) -> None:
 
 
 def by_identity(tables: Tables, preferred: bool = False) -> pl.DataFrame:
-    """Selection frequency of each identity per paradigm, contrast, dimension and question, as `selection.cells` has it.
+    """Selection frequency of each identity per paradigm, contrast, dimension and question (`selection_frequencies`).
 
     For both genders together, with gender null, and for each of them in dimensions that have two. With `preferred`,
     choices between people alone, answers that name both or none counting half for each of the two, so that 50 is an
@@ -110,12 +115,12 @@ def by_identity(tables: Tables, preferred: bool = False) -> pl.DataFrame:
     frames = tables.selected.filter(_IDENTITIES), tables.own, tables.pairs.filter("crossed")
     if preferred:
         selected = frames[0].filter(pl.col("paradigm") != "factuality")
-        frames = balanced(selected), balanced(tables.own), tables.preferred_pairs.filter("crossed")
+        frames = balance_choices(selected), balance_choices(tables.own), tables.preferred_pairs.filter("crossed")
     selected, whole_pairs, partners = (
         pl.concat([_no_gender(x), x.filter(pl.col("gender").n_unique().over("dimension") > 1)]) for x in frames
     )
     keys = [*_WITHIN, "identity"]
-    return _with_trait(selection.cells(selected, keys, whole_pairs, partners), tables.terms).sort(keys)
+    return _with_trait(selection_frequencies(selected, keys, whole_pairs, partners), tables.terms).sort(keys)
 
 
 def _no_gender(frame: pl.DataFrame) -> pl.DataFrame:
@@ -149,7 +154,7 @@ def _released_shares(tables: Tables) -> pl.DataFrame:
     rows = pl.concat([selected.drop("activity"), tables.released], how="diagonal")
     partners = pl.concat([pairs, tables.released_pairs]).filter("crossed")
     rows, whole, partners = (frame.drop("gender") for frame in (rows, tables.own, partners))
-    return _with_trait(selection.cells(rows, [*_FAMILY, "identity"], whole, partners).drop(_BOUNDS), tables.terms)
+    return _with_trait(selection_frequencies(rows, [*_FAMILY, "identity"], whole, partners).drop(_BOUNDS), tables.terms)
 
 
 def _from_even(preferred: pl.DataFrame) -> pl.DataFrame:
@@ -179,11 +184,11 @@ def _against_an_even_choice(selected: pl.DataFrame, preferred: pl.DataFrame, key
     return selected.join(tested, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
-def _preference(sums: Sums, by: Sequence[str]) -> Cells:
+def _preference(sums: Sums, by: Sequence[str]) -> CellEstimates:
     """Estimate shares, tested against an even choice: answers that name both or none count half for each of the two."""
-    labels, estimates = share(sums, by)
+    labels, estimates = share_of_sums(sums, by)
     with values_only():
-        _, even = share(sums.counting(s=sums.numbers["tested"], n=sums.numbers["n"]), by)
+        _, even = share_of_sums(sums.counting(s=sums.numbers["tested"], n=sums.numbers["n"]), by)
     assert isinstance(even, Shares)
     is_choice = np.array([paradigm != "factuality" for paradigm in labels["paradigm"]], dtype=np.bool_)
     return labels, replace(estimates, p=np.where(is_choice, score_p(even.value, even.size, even.df), np.nan))
@@ -228,7 +233,7 @@ def add_shares(table: EstimateTable, tables: Tables, shares: Sequence[DeclaredSh
     frames = {**vars(tables), "pictures": tables.selected.with_columns(unit=_PICTURE)}
     for where, estimand in shares:
         rows = frames[estimand.of].filter(where)
-        if rows.height and wanted([estimand.measure.name]):
+        if rows.height and is_wanted([estimand.measure.name]):
             for measure, labels, estimates, family in estimand.estimates(_sums(rows, estimand.by)):
                 families = family and family_names(pl.DataFrame(dict(labels)), family, *_APART)
                 table.add(measure, labels, estimates, families)
@@ -238,9 +243,9 @@ def _sums(rows: pl.DataFrame, by: Sequence[str]) -> Sums:
     """Sums by unit; shares are means over the activities that they are not broken down by."""
     is_inner = "activity" in rows.columns and "activity" not in by
     unit = pl.concat_str(pl.col("stratum").fill_null(""), pl.col("unit").cast(pl.String), separator=" ")
-    evenly = {"even": balanced(rows)["s"]} if "t" in rows.columns else {}
+    evenly = {"even": balance_choices(rows)["s"]} if "t" in rows.columns else {}
     counted = rows.select(
-        *by, *SUMS, unit=unit.str.strip_chars(), stratum="stratum", wrong=pl.col("n") - pl.col("s"),
+        *by, *SHARE_SUMS, unit=unit.str.strip_chars(), stratum="stratum", wrong=pl.col("n") - pl.col("s"),
         inner=pl.col("activity") if is_inner else pl.lit(None), **evenly,
     )  # fmt: skip
     return Sums.of(counted, by, ("unit", "stratum", "inner"))
@@ -252,7 +257,7 @@ def add_neither(table: EstimateTable, tables: Tables) -> None:
     by = [*_PART, "question"]
     for name in ("both", "none"):
         units, pairs = (frame.filter(pl.col("outcome") == name) for frame in (tables.neither, tables.neither_pairs))
-        record(table, m.OUTCOMES[name], selection.pair_cells(units, pairs, by).sort(by))
+        record(table, m.OUTCOMES[name], pair_cells(units, pairs, by).sort(by))
 
 
 @takes(m.LOG_ODDS, m.LOG_ODDS_RELEASED)
@@ -261,14 +266,14 @@ def add_log_odds(table: EstimateTable, tables: Tables) -> None:
     within = [*_FAMILY, "identity"]
     keys = [*within, "activity"]
     rows = tables.selected.filter(_HEATMAP)
-    gendered = selection.cells(rows, keys).sort(keys)
+    gendered = selection_frequencies(rows, keys).sort(keys)
     if not gendered.height:
         return
     group = gendered.select(pl.struct(within).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
     x, n, se, df = (to_array(gendered[name]) for name in ("s", "n", "se", "df"))
     wider = _wider(tables, gendered) / 100
     value, error, low, high, p, methods, four = log_odds_cells(x, n, se * wider, df, group)
-    requests = gendered.join(selection.add(rows, keys), on=keys, how="left", nulls_equal=True, maintain_order="left")
+    requests = gendered.join(add_sums(rows, keys), on=keys, how="left", nulls_equal=True, maintain_order="left")
     ends = log_odds_bounds(x, n, to_array(requests["requests"]), to_array(gendered["bound_se"]) * wider, df, group)
     numbers = {"value": value, "se": error, "low": low, "high": high}
     numbers |= {"bound_low": ends.low, "bound_high": ends.high, "bound_se": ends.se}
@@ -289,7 +294,7 @@ def _wider(tables: Tables, cells: pl.DataFrame) -> Array:
     if not partners.height or not crossed.height:
         return np.ones(cells.height)
     with values_only():  # no bounds
-        alone, wider = (selection.cells(crossed, by, None, x).select(*by, "se") for x in (None, partners))
+        alone, wider = (selection_frequencies(crossed, by, None, x).select(*by, "se") for x in (None, partners))
     ratio = pl.col("se_beside") / pl.col("se")
     errors = alone.join(wider, on=by, nulls_equal=True, suffix="_beside").select(*by, wider=ratio)
     wider_cells = cells.select(by).join(errors, on=by, how="left", nulls_equal=True, maintain_order="left")["wider"]
@@ -307,10 +312,10 @@ def add_paircomp(table: EstimateTable, tables: Tables) -> None:
         return
     keys = [*_FAMILY, "identity", "other_identity"]
     single = pl.when(paradigm != "decision").then(question).alias("question")
-    sides = (selection.add(side, [*keys, *selection.UNIT]) for side in sided(answers.with_columns(single)))
+    sides = (add_sums(side, [*keys, *UNIT_COLUMNS]) for side in sided(answers.with_columns(single)))
     sums = pl.concat(side.with_columns(pl.col(pl.Enum).cast(pl.Categorical)) for side in sides)
     comparisons = paircomp(sums, _FAMILY, _excess(tables)).sort(keys)
-    record(table, m.PAIRCOMP, comparisons, PAIRED, family="pairs of identities")
+    record(table, m.PAIRCOMP, comparisons, PAIRED_T, family="pairs of identities")
 
 
 def _excess(tables: Tables) -> pl.DataFrame | None:
@@ -321,8 +326,8 @@ def _excess(tables: Tables) -> pl.DataFrame | None:
     selected = tables.selected.filter((pl.col("contrast") == "identity") & (pl.col("paradigm") != "factuality"))
     by = [*_FAMILY, "identity"]
     with values_only():  # no bounds
-        shares = selection.cells(selected.drop("activity"), by)
-    return selection.excess(shares.select(*by, variance=(pl.col("se") / 100) ** 2), partners, by)
+        shares = selection_frequencies(selected.drop("activity"), by)
+    return excess_variance(shares.select(*by, variance=(pl.col("se") / 100) ** 2), partners, by)
 
 
 @takes(m.POLARITY)
@@ -335,10 +340,10 @@ def add_polarity(table: EstimateTable, tables: Tables) -> None:
     key = ["paradigm", "contrast", "dimension", "identity"]
     sides = pl.concat(sided(answers)).with_columns(pl.col(*key, "question").cast(pl.String))
     with_terms = sides.join(terms, on="question", maintain_order="left")
-    sums = selection.add(with_terms, [*key, "trait", "pair", "valence", *selection.UNIT])
-    sums = sums.with_columns(pl.struct(selection.UNIT).rank("dense").alias("cluster"), question="pair")
+    sums = add_sums(with_terms, [*key, "trait", "pair", "valence", *UNIT_COLUMNS])
+    sums = sums.with_columns(pl.struct(UNIT_COLUMNS).rank("dense").alias("cluster"), question="pair")
     for by, family in ((["trait", "question"], "polarity"), (["trait"], "polarity, traits"), ([], "polarity")):
-        record(table, m.POLARITY, polarity(sums, [*key, *by]).sort([*key, *by]), PAIRED, family=family)
+        record(table, m.POLARITY, polarity(sums, [*key, *by]).sort([*key, *by]), PAIRED_T, family=family)
 
 
 @takes(m.SPREAD, m.IMPACT, m.SHORTFALL)
@@ -347,9 +352,9 @@ def add_spreads(table: EstimateTable, tables: Tables, frequencies: Frequencies) 
 
     def chosen_among(rows_of: pl.Expr, preferred: bool) -> Iterator[tuple[dict[str, str | None], ChosenAmong]]:
         shares = frequencies(preferred=True) if preferred else frequencies()
-        rows = balanced(tables.selected) if preferred else tables.selected
+        rows = balance_choices(tables.selected) if preferred else tables.selected
         shares = shares.filter(pl.col("gender").is_null() & rows_of)
-        return compared(shares, tables.pairs.filter(rows_of), rows.filter(rows_of), _FAMILY, ["trait"])
+        return identity_sets(shares, tables.pairs.filter(rows_of), rows.filter(rows_of), _FAMILY, ["trait"])
 
     for _, identities in chosen_among((pl.col("paradigm") == "decision") & ~_QUESTION, preferred=False):
         if identities.size:

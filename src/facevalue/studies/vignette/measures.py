@@ -3,7 +3,7 @@
 import math
 from functools import partial
 
-from facevalue.measures.base import Definitions
+from facevalue.measures.definitions import Definitions
 
 PAPER = "VIGNETTE (Raj et al.)"
 OURS = "FaceValue"

@@ -5,8 +5,8 @@ from functools import cache
 
 import polars as pl
 
-from facevalue.measures.caveats import after
-from facevalue.measures.profiles import pattern
+from facevalue.measures.caveats import add_caveat
+from facevalue.measures.profiles import profile_pattern
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.contents import Entry, Ledger, Made, Paragraph
 from facevalue.protocol.examples import Wanted, at_levels_of
@@ -136,7 +136,7 @@ def profile(look: Look) -> Sequence[Made]:
                 "clusters": pl.Float64, "neutral": pl.Float64},
         orient="row",
     )  # fmt: skip
-    patterns = dict(pattern(frame, ["identity"]).select("identity", "pattern").iter_rows())
+    patterns = dict(profile_pattern(frame, ["identity"]).select("identity", "pattern").iter_rows())
     means = frame.group_by("identity", maintain_order=True).agg(pl.col("value").mean().fill_null(-1.0))
     scores = {(e["identity"], e["paradigm"]): e for e in rows}
     signs = WORDS("dimensions.patterns")
@@ -180,7 +180,7 @@ def wanted(look: Look) -> list[Wanted]:
             if (share.value > level) == (e.value > 0):
                 seen.add(key)
                 text = f"chosen in {look.value(share)} of its comparisons in this activity; {look.said(_ODDS, e)}"
-                cells.append(_example(look, e, after(text, e.caveat)))
+                cells.append(_example(look, e, add_caveat(text, e.caveat)))
     wholes = []
     for of in (DECIDED, PERCEIVED):
         for e in sorted(look.rows(of), key=lambda e: -abs(e.value or 0.0)):
@@ -189,7 +189,7 @@ def wanted(look: Look) -> list[Wanted]:
             if e.verdict == Verdict.DIFFERENCE and key not in seen and e["contrast"] == "identity":
                 seen.add(key)
                 text = f"chosen in {look.value(share)} of its comparisons over all activities"
-                wholes.append(_example(look, e, after(text, e.caveat)))
+                wholes.append(_example(look, e, add_caveat(text, e.caveat)))
     return [*cells, *wholes][:_MOST]
 
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Design
-from facevalue.measures.selection import balanced
+from facevalue.measures.pairs import balance_choices
 from facevalue.statistics.precision import Precision, UnitSpread
 from facevalue.studies.vignette.aggregate import CONTROL, STIMULUS, collect, complete, sided
 from facevalue.studies.vignette.design import paradigms
@@ -97,7 +97,7 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
 
     Questions of perception are taken one by one; `source` says where the run is.
     """
-    rows = _of(balanced(collect(chunks).stimuli), paradigm)
+    rows = _of(balance_choices(collect(chunks).stimuli), paradigm)
     rows = rows.filter((pl.col("n") > 0) & ~pl.col("question").cast(pl.String).str.starts_with(CONTROL))
     if not rows.height:
         return UnitSpread(np.nan, np.nan, 0, source)
@@ -117,9 +117,9 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
 
 def _advice(spread: UnitSpread, cells: int, personal: bool, several: bool) -> str:
     """What several pictures of each identity in each activity would make possible, and how many."""
-    from facevalue.measures.multiple_testing import ALPHA  # noqa: PLC0415 - slow to import
-    from facevalue.measures.page_error import LEAD_SHARE  # noqa: PLC0415
-    from facevalue.measures.power import POWER, clusters_needed  # noqa: PLC0415
+    from facevalue.measures.families import ALPHA  # noqa: PLC0415 - slow to import
+    from facevalue.measures.multitest import LEAD_SHARE  # noqa: PLC0415 - slow to import
+    from facevalue.measures.power import POWER, clusters_needed  # noqa: PLC0415 - slow to import
 
     level = ALPHA * (1 - LEAD_SHARE) / cells
     needed = float(clusters_needed(spread.mean, SINGLE, level, POWER))

@@ -3,12 +3,12 @@
 import numpy as np
 import polars as pl
 
-from facevalue.measures import selection
+from facevalue.measures.definitions import takes
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.interval_method import IntervalKind, name_method
+from facevalue.measures.estimators import enter_frame
+from facevalue.measures.intervals import IntervalKind, name_method
+from facevalue.measures.pairs import SHARE_SUMS, UNIT_COLUMNS, balance_choices, frequency_methods, selection_frequencies
 from facevalue.measures.profiles import NEUTRAL, add_correlations
-from facevalue.measures.table_entries import record
-from facevalue.measures.wanted import takes
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.aggregate import CONTROL, Tables
 from facevalue.studies.vignette.tables import PARADIGMS, term_pairs
@@ -25,11 +25,11 @@ _PARADIGMS, _MODELS = (m.PARADIGM_PEARSON, m.PARADIGM_SPEARMAN), (m.MODEL_PEARSO
 def favourable(rows: pl.DataFrame) -> pl.DataFrame:
     """Choices between two had the question asked for what is favourable: sides change where it asked for the contrary.
 
-    An answer "both" or "none" counts half for each of the two (`selection.balanced`), whatever was asked for.
+    An answer "both" or "none" counts half for each of the two (`pairs.balance_choices`), whatever was asked for.
     """
     against = pl.col("question").is_in(UNFAVOURABLE) | (pl.col("valence") == "low").fill_null(value=False)
     turned = (pl.when(against).then(t).otherwise(s).alias(s) for s, t in (("s", "t"), ("t", "s")))
-    return selection.balanced(rows).with_columns(turned)
+    return balance_choices(rows).with_columns(turned)
 
 
 def comparing() -> pl.Expr:
@@ -40,7 +40,7 @@ def comparing() -> pl.Expr:
 
 
 def normalised(tables: Tables) -> pl.DataFrame:
-    """Scores by paradigm, dimension and identity (null: the whole dimension), as `selection.cells` gives them.
+    """Scores by paradigm, dimension and identity (null: the whole dimension), as `selection_frequencies` gives them.
 
     Every answer counts alike, whatever the activity. The score of a whole dimension is its accuracy in factuality, and
     50 in the other paradigms.
@@ -52,7 +52,7 @@ def normalised(tables: Tables) -> pl.DataFrame:
     answers = pl.concat([favourable(answers.filter(~facts)), answers.filter(facts)])
 
     def cells(rows: pl.DataFrame, *by: str) -> pl.DataFrame:
-        return selection.cells(rows.select(*by, *selection.UNIT, *selection.SUMS), by)
+        return selection_frequencies(rows.select(*by, *UNIT_COLUMNS, *SHARE_SUMS), by)
 
     scores = cells(answers, "paradigm", "dimension", "identity")
     accuracy = cells(answers.filter(facts), "paradigm", "dimension")
@@ -66,7 +66,7 @@ def add_profiles(table: EstimateTable, tables: Tables) -> None:
     """Add normalised scores."""
     scores = normalised(tables).drop("bound_low", "bound_high", "bound_se")
     constant = (scores["identity"].is_null() & (scores["paradigm"] != "factuality")).to_numpy()
-    record(table, m.NORMALISED, scores, np.where(constant, BY_CONSTRUCTION, selection.method(scores)))
+    enter_frame(table, m.NORMALISED, scores, np.where(constant, BY_CONSTRUCTION, frequency_methods(scores)))
 
 
 def compare(table: EstimateTable, estimates: pl.DataFrame) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.measures.robustness import chance
-from facevalue.measures.run_comparison import match, summarise
+from facevalue.measures.answer_matches import chance_match_rates
+from facevalue.measures.run_comparison import match_tables, summarise_deltas
 from facevalue.protocol.paper import Paper
 from facevalue.protocol.reproduction import Cell, Printed, Reproduction
 from facevalue.protocol.settings import defaults
@@ -41,7 +41,7 @@ def reproduce(_: Path | None = None) -> Reproduction:
         "activities": lambda cell: sum(cell.row in ("all", activity.time) for activity in tables.activities()),
         "pictures": _pictures,
         "row_sum": lambda cell: sum(int(share) for share in list(PAPER.table("11")[cell.row].values())[1:]),
-        "different": lambda _: float(chance([0.5, 0.5]).different),
+        "different": lambda _: float(chance_match_rates([0.5, 0.5]).different),
         "difference": _difference,
         "options": lambda _: 4,
         "full_match": _full_match,
@@ -109,10 +109,10 @@ def _differences() -> Mapping[str, Mapping[str, float]]:
         for column, value in values.items()
     ]
     frame = pl.DataFrame(rows, schema=["model", "identity", "activity", "pictures", "value"], orient="row")
-    matched = match(frame.filter(pictures="real"), frame.filter(pictures="synthetic"), _KEYS)
+    matched = match_tables(frame.filter(pictures="real"), frame.filter(pictures="synthetic"), _KEYS)
     out: dict[str, dict[str, float]] = {}
     for by in ([], ["model", "activity"]):
-        for row in summarise(matched, by).iter_rows(named=True):
+        for row in summarise_deltas(matched, by).iter_rows(named=True):
             place = out.setdefault("/".join(row[name] for name in by) or "all", {})
             place |= {row["statistic"]: row["value"], "n_points": row["n"], "n_descriptors": row["n"]}
     return out

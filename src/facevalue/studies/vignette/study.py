@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.measures.missing_by import Grouped, MissingBy, Person
+from facevalue.measures.cells import Grouped, MissingBy, Person
 from facevalue.protocol.offers import Later
 from facevalue.protocol.settings import located, seeds, temperature, whole
 from facevalue.protocol.study import About, Changes, Draws, Estimated, Planned, Study, Watched

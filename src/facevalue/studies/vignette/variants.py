@@ -10,19 +10,28 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from facevalue.measures import selection
-from facevalue.measures.adjustment import within
-from facevalue.measures.base import Measure
+from facevalue.measures.answer_matches import WORDINGS, chance_match_rates, match_rates
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
+from facevalue.measures.definitions import Measure, takes
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.profiles import correlations
-from facevalue.measures.proportions import score_p
-from facevalue.measures.robustness import WORDINGS, chance, match_rates
-from facevalue.measures.selection import p_even, to_array
-from facevalue.measures.sum_table import SumTable
-from facevalue.measures.table_entries import codes, frame_estimates, record
-from facevalue.measures.two_proportions import pooled_z
-from facevalue.measures.wanted import takes
+from facevalue.measures.estimators import SumTable, enter_frame, frame_estimates, level_ranks
+from facevalue.measures.multitest import adjust_within
+from facevalue.measures.pairs import (
+    MOMENT_COLUMNS,
+    SHARE_SUMS,
+    SUM_ENDS,
+    UNIT_COLUMNS,
+    add_sums,
+    as_shares,
+    frequency_methods,
+    p_even,
+    pair_cells,
+    pair_sides,
+    selection_frequencies,
+    to_array,
+)
+from facevalue.measures.profiles import profile_correlations
+from facevalue.measures.proportions import pooled_z, score_p
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.aggregate import (
     STIMULUS,
@@ -43,7 +52,7 @@ _KEEP = (
     *("shown", "mass", "listed_first", "left_first", *_SHARES),
 )
 _CELL = ("paradigm", "contrast", "dimension", "question", "identity")
-_STRATA = (*_CELL, "activity", *selection.UNIT)
+_STRATA = (*_CELL, "activity", *UNIT_COLUMNS)
 _UNITS = ("stratum", "unit_1", "unit_2")
 _REPLY = ("paradigm", "question", "about", "prompt", "repeat")
 _MATCHES = (m.FULL_MATCH, m.PARTIAL_MATCH, m.ALL_DIFFERENT)
@@ -51,7 +60,7 @@ _PLACES = (m.FIRST, m.LEFT)
 _TAKEN = (*_PLACES, *_MATCHES, m.POSITIONAL_SHIFT, m.POSITIONAL_CORRELATION, m.VISION_MINUS_TEXT)
 _OUTCOME = ("outcome", "paradigm", "question")
 _VALUES = ("n", "s", "t")
-_SHIFTED = ("n", "s_base", "s_other", *selection.ENDS, "requests")
+_SHIFTED = ("n", "s_base", "s_other", *SUM_ENDS, "requests")
 _ENDS = ("value", "low", "high", "bound_low", "bound_high")
 
 
@@ -64,8 +73,8 @@ class Variants:
 
     def __init__(self) -> None:
         self._main = Main()
-        self._units = SumTable((*_OUTCOME, *selection.UNIT), selection.SUMS)
-        self._pairs = SumTable((*_OUTCOME, "stratum", "pair"), selection.MOMENTS)
+        self._units = SumTable((*_OUTCOME, *UNIT_COLUMNS), SHARE_SUMS)
+        self._pairs = SumTable((*_OUTCOME, "stratum", "pair"), MOMENT_COLUMNS)
         self._positional = SumTable(_STRATA, _SHIFTED)
         self._shown: list[pl.DataFrame] = []
         self._stimulus: list[str] = []
@@ -96,7 +105,7 @@ class Variants:
         """Add up outcomes by picture, on whichever side it is, and moments of pairs of two different pictures."""
         pairs = rows.group_by(*_OUTCOME, "cluster", *_UNITS, maintain_order=True)
         sums = pairs.agg(pl.col("n", "s").sum(), requests=pl.len().cast(pl.Float64))
-        units, moments = selection.sides(sums.with_columns(pair=pl.col("unit_1") != pl.col("unit_2")), _OUTCOME)
+        units, moments = pair_sides(sums.with_columns(pair=pl.col("unit_1") != pl.col("unit_2")), _OUTCOME)
         self._units.add(units)
         self._pairs.add(moments)
 
@@ -104,14 +113,14 @@ class Variants:
         """Add what was compared to the estimates."""
         units, pairs = self._units.frame(), self._pairs.frame()
         if units.height:
-            shares = selection.pair_cells(units, pairs, _OUTCOME).sort(_OUTCOME)
+            shares = pair_cells(units, pairs, _OUTCOME).sort(_OUTCOME)
             for measure in (*_PLACES, *_MATCHES):
                 rows = shares.filter(pl.col("outcome") == measure.name)
                 if measure in _MATCHES:
                     tests = _floor(rows, measure, _FOUR if self._four else _TWO)
                 else:
-                    tests, rows = {"p": p_even(rows)}, selection.as_shares(rows)
-                record(table, measure, rows.with_columns(pl.Series(name, x) for name, x in tests.items()))
+                    tests, rows = {"p": p_even(rows)}, as_shares(rows)
+                enter_frame(table, measure, rows.with_columns(pl.Series(name, x) for name, x in tests.items()))
         positional = self._positional.frame()
         if positional.height:
             _write_shift(table, m.POSITIONAL_SHIFT, positional)
@@ -163,7 +172,9 @@ def _matches(frame: pl.DataFrame) -> pl.DataFrame:
 def _floor(rows: pl.DataFrame, measure: Measure, people: tuple[float, ...]) -> dict[str, Array]:
     """Floor and p of answers drawn at random: factuality always offers four options."""
     place = _MATCHES.index(measure)
-    rate = np.array([chance(_FOUR if paradigm == "factuality" else people)[place] for paradigm in rows["paradigm"]])
+    rate = np.array(
+        [chance_match_rates(_FOUR if paradigm == "factuality" else people)[place] for paradigm in rows["paradigm"]]
+    )
     share, size, df = (to_array(rows[name]) for name in ("value", "size", "df"))
     with np.errstate(invalid="ignore", divide="ignore"):
         p = np.where((rate > 0) & (rate < 1), score_p(share / 100, size, df, rate), np.nan)
@@ -213,21 +224,23 @@ def _shifts(base: pl.DataFrame, varied: pl.DataFrame, keys: list[str]) -> pl.Dat
             requests=pl.lit(1.0),
         )
     )
-    return selection.add(rows, _STRATA, _SHIFTED)
+    return add_sums(rows, _STRATA, _SHIFTED)
 
 
 def _cells(shifts: pl.DataFrame, chosen: pl.Expr) -> pl.DataFrame:
     """Shares of `chosen` in the answers to both variants."""
-    return selection.cells(shifts.with_columns(s=chosen), _CELL).sort(_CELL)
+    return selection_frequencies(shifts.with_columns(s=chosen), _CELL).sort(_CELL)
 
 
 def _write_shift(table: EstimateTable, measure: Measure, shifts: pl.DataFrame, published: Array | None = None) -> None:
     cells = _cells(shifts, (pl.col("n") + pl.col("s_other") - pl.col("s_base")) / 2)
-    p, cell = p_even(cells), codes(cells.select(pl.struct(_CELL[:-1])).to_series())
+    p, cell = p_even(cells), level_ranks(cells.select(pl.struct(_CELL[:-1])).to_series())
     texts = (pl.lit(measure.name.replace("_", " ")), "paradigm", "question", "dimension")
     family = cells.select(pl.concat_str(*texts, separator=", ", ignore_nulls=True)).to_series()
     scaled = cells.with_columns(*(pl.col(name) * 2 - 100 for name in _ENDS), pl.col("se", "bound_se") * 2)
-    tested = replace(frame_estimates(scaled, selection.method(cells)), p=p, q=within(p, cell), p_paper=published)
+    tested = replace(
+        frame_estimates(scaled, frequency_methods(cells)), p=p, q=adjust_within(p, cell), p_paper=published
+    )
     table.add(measure, {name: cells[name] for name in _CELL}, tested, family)
 
 
@@ -235,9 +248,9 @@ def _z_scores(shifts: pl.DataFrame) -> Array:
     """The published test of pictures against none (7.4, footnote 4): z of shares of all answers to what was asked.
 
     The authors' code divides how often an identity was named by all answers to a question, not by those that offered
-    it, and takes all answers for independent (`two_proportions.pooled_z`).
+    it, and takes all answers for independent (`proportions.pooled_z`).
     """
-    counted = selection.add(shifts, _CELL, ("n", "s_base", "s_other")).sort(_CELL)
+    counted = add_sums(shifts, _CELL, ("n", "s_base", "s_other")).sort(_CELL)
     answers = pl.col("n").sum().over(_CELL[:-1]) / 2  # each stands with both of its identities
     base, varied, size = (to_array(x) for x in counted.select("s_base", "s_other", answers))
     return pooled_z(varied, size, base, size)[1]
@@ -247,6 +260,6 @@ def _write_correlation(table: EstimateTable, shifts: pl.DataFrame) -> None:
     base, varied = (_cells(shifts, pl.col(name)) for name in ("s_base", "s_other"))
     values = base.select(*_CELL, "value", varied=varied["value"])
     for key, rows in values.group_by(_CELL[:-1], maintain_order=True):
-        correlation = correlations(to_array(rows["value"]), to_array(rows["varied"]), SEED)
+        correlation = profile_correlations(to_array(rows["value"]), to_array(rows["varied"]), SEED)
         labels = {name: [None if level is None else str(level)] for name, level in zip(_CELL, key, strict=False)}
         table.add(m.POSITIONAL_CORRELATION, labels, correlation.at(slice(0, 1)))

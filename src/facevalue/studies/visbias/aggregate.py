@@ -12,7 +12,7 @@ from facevalue.annotations.text_statistics import statistics
 from facevalue.annotations.tokens import Tokeniser
 from facevalue.answers.form_fields import decoded
 from facevalue.errors import DataError
-from facevalue.measures.group_dimensions import PERSON
+from facevalue.measures.group_shares import PERSON
 from facevalue.protocol.marked_estimates import WordTables
 from facevalue.studies.visbias.design import SPECIES
 from facevalue.studies.visbias.form_tables import FormField
@@ -30,8 +30,8 @@ class Asked:
     """What of the study its analysis needs.
 
     Factors that are compared, all images, the form's fields, the file of the user's word lists if any, who is on each
-    image (`group_dimensions.people`), somebody else on each by default, and the most words that a description can have:
-    none has more than tokens were allowed.
+    image (`group_shares.people_on_images`), somebody else on each by default, and the most words that a description can
+    have: none has more than tokens were allowed.
     """
 
     groups: tuple[str, ...]

@@ -9,21 +9,32 @@ import polars as pl
 
 from facevalue.answers import NA
 from facevalue.answers.json_fields import Read
-from facevalue.measures import conditional_kl, divergence
-from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, only_values
-from facevalue.measures.divergence_bounds import divergence_bounds
+from facevalue.measures.conditional_kl import form_bounds, gather_forms, shift_graph
+from facevalue.measures.definitions import Measure, takes
+from facevalue.measures.divergence import (
+    ChoiceGroups,
+    Votes,
+    choices_of,
+    divergence_bounds,
+    group_divergences,
+    task_divergences,
+    vote_bounds,
+)
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import PEOPLE, Sums, pair_share, share
-from facevalue.measures.form_bounds import form_bounds
-from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, dimensions, sampled
-from facevalue.measures.ranked_pairs import outcomes, ranked_above
-from facevalue.measures.selection import to_array as numbers
-from facevalue.measures.shared_divergence import Votes, divergences, vote_bounds
-from facevalue.measures.shares import of_variance
-from facevalue.measures.table_entries import columns, frame_estimates
+from facevalue.measures.estimators import (
+    PEOPLE_KEYS,
+    Sums,
+    frame_estimates,
+    row_labels,
+    share_of_sums,
+    share_over_pairs,
+)
+from facevalue.measures.group_shares import GROUP, PERSON, UNIT, Dimension, dimensions, sampled_units
+from facevalue.measures.pair_comparison import ranked_above, ranking_outcomes
+from facevalue.measures.pairs import to_array as numbers
+from facevalue.measures.proportions import shares_of_variance
 from facevalue.measures.uncertainty import Estimates
-from facevalue.measures.wanted import takes
 from facevalue.protocol.estimands import SumEstimand, estimated
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import SEED, Asked, TaskAnswers
@@ -76,7 +87,7 @@ def _add_rates(
     """Add the mean of what lies between 0 and 1, at each combination of labels, with its interval over units."""
     hits = hits.cast(pl.Float64)
     counted = rows.select(*by, pl.col(unit).fill_null("").alias("unit"), s=hits.fill_null(0.0), n=hits.is_not_null())
-    labels, estimates = share(Sums.of(counted.cast({"n": pl.Float64}), by), by)
+    labels, estimates = share_of_sums(Sums.of(counted.cast({"n": pl.Float64}), by), by)
     table.add(measure, {**labels, **constant}, estimates)
 
 
@@ -114,23 +125,23 @@ def add_choices(table: EstimateTable, aggregate: TaskAnswers) -> None:
     if people.height:
         everyone = people.with_columns(pl.lit(None, pl.String).alias(GROUP), pl.col(PERSON).alias(UNIT))
         _add_shares(table, everyone, None, questions)
-    families: dict[str, list[tuple[Names, divergence.ChoiceGroups]]] = {}
+    families: dict[str, list[tuple[Names, ChoiceGroups]]] = {}
     for dimension in dimensions(aggregate.setting.groups, alone=(SPECIES,)):
         of_dimension = dimension.of(rows)
         if of_dimension.is_empty():
             continue
         _add_shares(table, of_dimension, dimension.name, questions)
-        choices = divergence.choices_of(of_dimension, [question.name for question in questions], CHOICES)
+        choices = choices_of(of_dimension, [question.name for question in questions], CHOICES)
         names: Names = [(dimension.name, group) for group in of_dimension[GROUP].unique().sort()]
         families.setdefault(_family("choices", dimension), []).append(
-            (names, divergence.ChoiceGroups(choices, *sampled(of_dimension)))
+            (names, ChoiceGroups(choices, *sampled_units(of_dimension)))
         )
     for family, several in families.items():
         ordered = [question.name in ORDERED for question in questions]
-        judged = divergence.divergences([groups for _, groups in several], SEED, ordered=ordered)
+        judged = group_divergences([groups for _, groups in several], SEED, ordered=ordered)
         for (names, compared), values in zip(several, judged, strict=True):
             cells: list[tuple[str | None, ...]] = [(*name, question.name) for name in names for question in questions]
-            labels = {"task": "mcq", **columns(("dimension", "group", "question"), cells)}
+            labels = {"task": "mcq", **row_labels(("dimension", "group", "question"), cells)}
             bounds = None if only_values() else divergence_bounds(compared.choices)
             table.add(m.DIVERGENCE, labels, replace(values, bounds=bounds), family)
 
@@ -158,12 +169,12 @@ def _add_shares(
         "unit", *(pl.col(name).cast(pl.Enum(levels)) for name, levels in orders.items()),
         pl.col("s").fill_null(0.0), n=pl.col("valid").fill_null(0.0),
     )  # fmt: skip
-    labels, estimates = share(Sums.of(sums, list(orders)), list(orders))
+    labels, estimates = share_of_sums(Sums.of(sums, list(orders)), list(orders))
     table.add(m.SHARE, {"task": "mcq", "dimension": dimension, **labels}, estimates)
 
 
 PAIR_ESTIMANDS = tuple(
-    SumEstimand(measure, "pairs", ("group", "question"), s=hits, n=size, estimator=pair_share)
+    SumEstimand(measure, "pairs", ("group", "question"), s=hits, n=size, estimator=share_over_pairs)
     for measure, hits, size in (
         (m.RANKED, "ranked", "complete"),
         (m.UNRANKED, "unranked", "complete"),
@@ -179,7 +190,7 @@ def add_pairs(table: EstimateTable, aggregate: TaskAnswers) -> None:
     rows = aggregate.part("pairs")
     if rows.is_empty():
         return
-    paired = _of_people(both_orders(rows)).with_columns(outcomes(*ORDERS))
+    paired = _of_people(both_orders(rows)).with_columns(ranking_outcomes(*ORDERS))
     being = pl.col(f"{SPECIES}_1").is_not_null() if f"{SPECIES}_1" in paired.columns else pl.lit(value=False)
     for pairs, dimension, over_all in (
         (paired.filter(~being), "occupation", None),
@@ -218,7 +229,7 @@ def _of_people(pairs: pl.DataFrame) -> pl.DataFrame:
 def _add_pair_shares(table: EstimateTable, pairs: pl.DataFrame, dimension: str | None) -> None:
     # As published, a pair without both answers counts as not differing; where none has both, nothing is known.
     counted = pl.col("complete").max().over("group", "question").alias("counted")
-    sums = Sums.of(pairs.with_columns(counted), ("group", "question"), PEOPLE)
+    sums = Sums.of(pairs.with_columns(counted), ("group", "question"), PEOPLE_KEYS)
     for row in estimated(PAIR_ESTIMANDS, {"pairs": sums}, {"task": "yesno", "dimension": dimension}):
         table.add(*row)
 
@@ -228,14 +239,14 @@ def _add_ranking(table: EstimateTable, paired: pl.DataFrame, dimension: Dimensio
     first, second = (f"{dimension.factors[0]}_{side}" for side in (1, 2))
     mixed = pl.col(first) != pl.col(second)
     sides = pl.concat(
-        paired.select("question", *PEOPLE, group=group, s=above, n="ranked", up=up, down=down, mixed=mixed)
+        paired.select("question", *PEOPLE_KEYS, group=group, s=above, n="ranked", up=up, down=down, mixed=mixed)
         for group, above, up, down in ((first, "first", "open_1", "open_2"), (second, "second", "open_2", "open_1"))
     ).drop_nulls("group")
     if sides.is_empty():
         return
     numbers = (pl.when("mixed").then(name).otherwise(0.0).alias(name) for name in ("s", "n", "up", "down"))
     groups = pl.col("group").cast(pl.Enum(sides["group"].unique().sort()))
-    sums = Sums.of(sides.with_columns(*numbers, groups), ("question", "group"), PEOPLE)
+    sums = Sums.of(sides.with_columns(*numbers, groups), ("question", "group"), PEOPLE_KEYS)
     labels, ranking = ranked_above(sums, ("question", "group"))
     about = {"task": "yesno", "dimension": dimension.name}
     table.add(m.ABOVE, {**about, **labels}, ranking, _family("comparisons", dimension))
@@ -260,9 +271,9 @@ def add_forms(table: EstimateTable, aggregate: TaskAnswers) -> None:
 
 def _add_graph(table: EstimateTable, task: str, aggregate: TaskAnswers, fields: pl.DataFrame) -> None:
     categories = [(a.name, a.categories.names) for a in aggregate.setting.attributes]
-    forms = conditional_kl.gather(fields, categories, lost=_lost_forms(aggregate, task, fields))
+    forms = gather_forms(fields, categories, lost=_lost_forms(aggregate, task, fields))
     for conditions in CONDITIONS:
-        graph = conditional_kl.graph(forms, SEED, conditions=conditions)
+        graph = shift_graph(forms, SEED, conditions=conditions)
         if graph.is_empty():
             reason = "no field has one value in two forms"
             table.add(m.SHIFT, {"task": task, "fields": conditions}, Estimates.unmeasured(reason))
@@ -280,7 +291,7 @@ def _add_graph(table: EstimateTable, task: str, aggregate: TaskAnswers, fields: 
         shifts = replace(frame_estimates(graph.with_columns(clusters=pl.col("n"))), q=q, bounds=bounds)
         table.add(m.SHIFT, labels, shifts, f"shifts in {task}s, {conditions} fields")
         freedom = np.maximum(n - 1, 1.0)  # forms are units of one answer each
-        likely = of_variance(share, share * (1 - share) / freedom, freedom, n, np.rint(n).astype(np.int64))
+        likely = shares_of_variance(share, share * (1 - share) / freedom, freedom, n, np.rint(n).astype(np.int64))
         table.add(m.LIKELY, labels, likely)
 
 
@@ -330,7 +341,7 @@ def add_agreement(table: EstimateTable, aggregate: TaskAnswers) -> None:
             if not measurable:
                 table.add(m.AGREEMENT, label, Estimates.unmeasured("no group has both forms and choices"))
                 continue
-            tested = replace(divergences(votes_by_group, SEED), bounds=vote_bounds(votes_by_group))
+            tested = replace(task_divergences(votes_by_group, SEED), bounds=vote_bounds(votes_by_group))
             groups = [*measurable, *([None] if len(measurable) > 1 else [])]  # and their mean, as the paper gives it
             family = f"forms and choices by {dimension}, {question.name}"
             table.add(m.AGREEMENT, {**label, "group": groups}, tested, family)

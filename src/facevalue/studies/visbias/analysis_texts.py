@@ -8,12 +8,11 @@ import polars as pl
 
 from facevalue.annotations.group_lists import folded, is_own
 from facevalue.annotations.text_statistics import PUBLISHED
-from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import only_values
+from facevalue.measures.definitions import Measure, takes
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, dimensions
-from facevalue.measures.wanted import takes
-from facevalue.measures.word_rates import LIST
+from facevalue.measures.group_shares import GROUP, PERSON, UNIT, Dimension, dimensions
+from facevalue.measures.word_rates import WORD_LIST
 from facevalue.protocol.marked_estimates import MarkedWords
 from facevalue.protocol.text_estimates import TextEstimates
 from facevalue.studies.visbias import measures as m
@@ -97,7 +96,7 @@ def _add_own_words(texts: TextEstimates, aggregate: TaskAnswers) -> None:
     if aggregate.theirs is None:
         return
     labels, rates = texts.rates(aggregate.theirs, PUBLISHED)
-    pairs = zip(labels[GROUP], labels[LIST], strict=True)
+    pairs = zip(labels[GROUP], labels[WORD_LIST], strict=True)
     of_group = [at for at, (group, name) in enumerate(pairs) if is_own(str(group), str(name), _spellings())]
     if of_group:
         picked = {label: [levels[at] for at in of_group] for label, levels in labels.items()}

@@ -2,7 +2,7 @@
 
 import math
 
-from facevalue.measures.base import Definitions
+from facevalue.measures.definitions import Definitions
 
 PAPER = "VisBias (Huang et al.)"
 OURS = "FaceValue"

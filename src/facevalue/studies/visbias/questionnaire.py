@@ -1,7 +1,7 @@
 """Human study on what forms associate (VisBias, section 3.4 and C.2): statements out, ratings in.
 
-Which statements a model's forms imply is what `attribute_shift` finds (`measures.conditional_kl.graph`). Whether a
-statement is a bias or a reasonable inference is for people to say: three raters each, on five points; a mean of 3 or
+Which statements a model's forms imply is what `attribute_shift` finds (`measures.conditional_kl.shift_graph`). Whether
+a statement is a bias or a reasonable inference is for people to say: three raters each, on five points; a mean of 3 or
 more is a bias.
 """
 
@@ -13,10 +13,11 @@ import polars as pl
 from facevalue.annotations.ratings import counted
 from facevalue.annotations.review_cards import item_id
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import conditional_kl, rater_agreement
 from facevalue.measures.cluster_bootstrap import LEVEL
-from facevalue.measures.estimates import complete, stacked
-from facevalue.measures.interval_method import NOT_MEASURABLE, IntervalKind, name_method, with_details
+from facevalue.measures.conditional_kl import KL_THRESHOLD
+from facevalue.measures.estimates import complete_columns, stack_estimates
+from facevalue.measures.intervals import NOT_MEASURABLE, IntervalKind, name_method, with_details
+from facevalue.measures.rater_agreement import RATERS, rate_items
 from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.offers import Beside, Rated
 from facevalue.studies.visbias.aggregate import SEED
@@ -39,9 +40,7 @@ _NAMES = {"attribute": "attribute", "choice": "choice", "other_attribute": "outc
 _NUMBERS = ("value", "low", "high", "se", "floor", "floor_high", "n", "p", "q", "p_least", "method", "detail")
 
 
-def chosen(
-    graph: pl.DataFrame, threshold: float = conditional_kl.THRESHOLD, count: int | None = None
-) -> tuple[pl.DataFrame, bool]:
+def chosen(graph: pl.DataFrame, threshold: float = KL_THRESHOLD, count: int | None = None) -> tuple[pl.DataFrame, bool]:
     """Choose the pairs that raters are asked about: those above `threshold` nats, strongest first, and whether any is.
 
     Where none is, they are the `count` (20 by default) that are furthest above the 95th percentile of their noise
@@ -57,7 +56,7 @@ def chosen(
 
 
 def items(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return what raters are asked of rows of `conditional_kl.graph`, in an order that says nothing about their size.
+    """Return what raters are asked of rows of `shift_graph`, in an order that says nothing about their size.
 
     Each different pair is an `item` (its id, which follows from the pair alone), with `PAIR`, and `statement` as the
     paper words it.
@@ -99,10 +98,10 @@ class Judged:
     """Krippendorff's alpha, ordinal, over the pairs, with its interval; `n` ratings of `clusters` items."""
 
 
-def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, raters: int = rater_agreement.RATERS) -> Judged:
+def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, raters: int = RATERS) -> Judged:
     """Join ratings, as `read_ratings` returns them, to the pairs that they are about."""
     rows = items(graph)
-    items_rated, agreement = rater_agreement.of_items(rows["item"], ratings, seed, raters=raters)
+    items_rated, agreement = rate_items(rows["item"], ratings, seed, raters=raters)
     judgments = pl.concat([rows.select("item", *PAIR), items_rated.drop("item")], how="horizontal")
     joined = graph.rename({"low": "low_kl", "high": "high_kl"}, strict=False).with_columns(
         pl.col(name).cast(pl.String) for name in PAIR
@@ -124,7 +123,7 @@ def statements(estimates: pl.DataFrame) -> pl.DataFrame:
 
 def asked_about(graph: pl.DataFrame, limit: float | None, count: int | None) -> tuple[pl.DataFrame, list[str]]:
     """Choose the statements of a questionnaire about the strongest associations, and say what is asked."""
-    limit = conditional_kl.THRESHOLD if limit is None else limit
+    limit = KL_THRESHOLD if limit is None else limit
     pairs, passed = chosen(graph, limit, count)
     summary = f"{graph.height:,} associations; the largest divergence is {graph['value'].to_numpy().max():.2f} nats"
     if pairs.height == 0:
@@ -197,7 +196,9 @@ def with_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame
         pl.lit(int(alpha.clusters[0])).alias("clusters"), measure=pl.lit(AGREEMENT), unit=pl.lit("1"),
         method=pl.lit(str(alpha.method[0])),
     )  # fmt: skip
-    return stacked([estimates, complete(with_details(rows), _NAMES), complete(with_details(agreed), ())])
+    return stack_estimates(
+        [estimates, complete_columns(with_details(rows), _NAMES), complete_columns(with_details(agreed), ())]
+    )
 
 
 def _pairs(estimates: pl.DataFrame) -> pl.DataFrame:

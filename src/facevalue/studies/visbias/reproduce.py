@@ -10,8 +10,8 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.measures.cluster_bootstrap import values_only
+from facevalue.measures.definitions import measures_wanted
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.wanted import measures_wanted
 from facevalue.protocol.paper import Paper, estimated, pointed
 from facevalue.protocol.released_tables import of_models
 from facevalue.protocol.reproduction import Cell, Printed, Reproduction

@@ -10,7 +10,7 @@ import polars as pl
 from facevalue.annotations.group_lists import theirs
 from facevalue.answers.several_texts import each
 from facevalue.design import Design
-from facevalue.measures.missing_by import Grouped, MissingBy
+from facevalue.measures.cells import Grouped, MissingBy
 from facevalue.protocol.choice_precision import choice_precision
 from facevalue.protocol.settings import seeds
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Reading, Study, Watched
@@ -73,14 +73,14 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         # Here, as scipy.stats takes a second to import.
-        from facevalue.measures.group_dimensions import people  # noqa: PLC0415
+        from facevalue.measures.group_shares import people_on_images  # noqa: PLC0415
         from facevalue.studies.visbias.aggregate import Asked  # noqa: PLC0415
         from facevalue.studies.visbias.analysis import estimates_of  # noqa: PLC0415
 
         words, max_tokens = str(options["stereotype_words"]), sampling(options, "description").max_tokens
         if released:
             answers = {model: map(each, chunks) for model, chunks in answers.items()}
-        setting = Asked(pictures.groups, tuple(images), fields, words, people(pictures.frame), max_tokens)
+        setting = Asked(pictures.groups, tuple(images), fields, words, people_on_images(pictures.frame), max_tokens)
         return estimates_of(answers, setting)
 
     plain = Study(

@@ -1,4 +1,6 @@
-"""Share of questions in which groups differ by a test of each, beside the share that no difference at all would give.
+"""Shares of questions with a finding, between groups and between pictures.
+
+Share of questions in which groups differ by a test of each, beside the share that no difference at all would give.
 
 The score of GRAS (arXiv 2508.18989), which is not zero where nothing differs: of five wordings at .05 each, one finds
 something in up to a fifth of all traits. Its null stands beside it.
@@ -10,23 +12,22 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.interval_method import IntervalKind, name_method
+from facevalue.measures.cluster_bootstrap import Array, floor_from, only_values
+from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.uncertainty import Bounds, Estimates
 
 Codes = npt.NDArray[np.int64]
-ALPHA = 0.05
-DEALS = 400
+FINDING_ALPHA = 0.05
+FINDING_DEALS = 400
 """Labels dealt anew for the null."""
-METHOD = name_method(
+GROUP_PERMUTATION = name_method(
     IntervalKind.PERMUTATION, "shares that the groups' differences, less chance, give with residuals dealt anew"
 )
 TAILS = (0.025, 0.975)
 _BLOCK = 2**22  # numbers of one matrix of dealt labels: bounds the work space at some 100 MB
 
 
-def welch(sums: Array, squares: Array, counts: Array) -> Array:
+def welch_p(sums: Array, squares: Array, counts: Array) -> Array:
     """P of Welch's analysis of variance, for each question; of two groups that of his t.
 
     Parameters
@@ -47,7 +48,7 @@ def welch(sums: Array, squares: Array, counts: Array) -> Array:
     --------
     >>> scores = [np.array([1.0, 2.0, 4.0]), np.array([2.0, 5.0, 6.0, 9.0])]
     >>> moments = [np.array([[(x**k).sum()] for x in scores]) for k in (1, 2, 0)]
-    >>> round(float(welch(*moments)[0]), 4)
+    >>> round(float(welch_p(*moments)[0]), 4)
     0.1241
     """
     return _tested(*_errors(sums, squares, counts), counts)
@@ -77,7 +78,7 @@ def _tested(means: Array, errors: Array, counts: Array) -> Array:
     return np.where((k > 1) & (k == used.sum(axis=-2)), p, np.nan)
 
 
-def findings(
+def group_findings(
     scores: Array, group: Codes, groups: int, question: Codes, classes: Sequence[Codes], seed: int
 ) -> Estimates:
     """Share of questions with p < .05 by Welch's test in any of their wordings.
@@ -107,20 +108,20 @@ def findings(
     moments = _moments(scores, labels[None], groups)
 
     def shares(moments: tuple[Array, Array, Array]) -> Array:
-        return shares_of(welch(*moments), question, classes)
+        return shares_of(welch_p(*moments), question, classes)
 
     value = shares(moments)[0]
     sizes = np.array([int(members.size) for members in classes])
     units = units_behind(scores, question, classes)
-    if cluster_bootstrap.only_values():
-        return tally(value, None, None, sizes, units, METHOD)
+    if only_values():
+        return tally_shares(value, None, None, sizes, units, GROUP_PERMUTATION)
     rng = np.random.default_rng(seed)
     residuals, deviations = _apart(scores, labels, moments)
     null, alike = [], []
     for rows in _dealt(labels, groups * scores.size, rng):
         null.append(shares(_moments(scores, rows, groups)))
         alike.append(shares(_moved(_moments(residuals, rows, groups), deviations)))
-    return tally(value, np.concatenate(null), np.concatenate(alike), sizes, units, METHOD)
+    return tally_shares(value, np.concatenate(null), np.concatenate(alike), sizes, units, GROUP_PERMUTATION)
 
 
 def units_behind(scores: Array, question: Codes, classes: Sequence[Codes]) -> Codes:
@@ -128,7 +129,9 @@ def units_behind(scores: Array, question: Codes, classes: Sequence[Codes]) -> Co
     return np.array([np.isfinite(scores[:, np.isin(question, members)]).any(axis=1).sum() for members in classes])
 
 
-def tally(value: Array, null: Array | None, alike: Array | None, sizes: Codes, units: Codes, method: str) -> Estimates:
+def tally_shares(
+    value: Array, null: Array | None, alike: Array | None, sizes: Codes, units: Codes, method: str
+) -> Estimates:
     """Estimate shares of questions with a finding, with intervals for what samples of this size find on average.
 
     The floor is that of groups that do not differ, with p of the share by dealt labels.
@@ -147,14 +150,14 @@ def tally(value: Array, null: Array | None, alike: Array | None, sizes: Codes, u
     methods = np.full(value.size, method, dtype=object)
     if null is None or alike is None:
         return Estimates(value, none, none, sizes, units, methods, none)
-    floor = cluster_bootstrap.floor_from(null, value)
+    floor = floor_from(null, value)
     low, high = np.quantile(alike, TAILS, axis=0)
     middle = alike.mean(axis=0)
     low, high = np.fmin(low, value + middle - high), np.fmax(high, value + middle - low)
-    low = np.where(floor.p < ALPHA, low, 0.0)  # else chance alone may have given all of it
+    low = np.where(floor.p < FINDING_ALPHA, low, 0.0)  # else chance alone may have given all of it
     return Estimates(
         value, np.clip(low, 0.0, value), np.clip(high, value, 1.0), sizes, units, methods, alike.std(axis=0),
-        p_least=np.full(value.size, 1 / (1 + DEALS)), floor=floor,
+        p_least=np.full(value.size, 1 / (1 + FINDING_DEALS)), floor=floor,
     )  # fmt: skip
 
 
@@ -165,7 +168,7 @@ def tally_bounds(
     question: Codes,
     classes: Sequence[Codes],
 ) -> Bounds:
-    """Bounds of the shares of `findings`, had the missing answers been given.
+    """Bounds of the shares of `group_findings`, had the missing answers been given.
 
     Parameters
     ----------
@@ -252,21 +255,21 @@ def _moved(moments: tuple[Array, Array, Array], by: Array) -> tuple[Array, Array
 
 def shares_of(p: Array, question: Codes, classes: Sequence[Codes]) -> Array:
     """Share of the questions of each class with a finding, shape (rows, classes); `p`: of each column."""
-    hits = by_question(p, question)
-    return np.stack([share(hits[:, members]) for members in classes], axis=1)
+    hits = question_findings(p, question)
+    return np.stack([finding_share(hits[:, members]) for members in classes], axis=1)
 
 
-def by_question(p: Array, question: Codes) -> Array:
+def question_findings(p: Array, question: Codes) -> Array:
     """Whether each question has a finding in any wording: 1 or 0, NaN where no wording could be tested."""
     size = int(question.max()) + 1
     tested, hits = (np.zeros((len(p), size), dtype=np.bool_) for _ in range(2))
     for column, of in enumerate(question):
         tested[:, of] |= np.isfinite(p[:, column])
-        hits[:, of] |= p[:, column] < ALPHA
+        hits[:, of] |= p[:, column] < FINDING_ALPHA
     return np.where(tested, hits, np.nan)
 
 
-def share(hits: Array) -> Array:
+def finding_share(hits: Array) -> Array:
     """Share of the questions, those that cannot be tested counted as without a finding; NaN if none can."""
     seen = np.isfinite(hits)
     return np.where(seen.any(axis=1), np.nan_to_num(hits).sum(axis=1) / max(hits.shape[1], 1), np.nan)
@@ -274,5 +277,102 @@ def share(hits: Array) -> Array:
 
 def _dealt(labels: Codes, cost: int, rng: np.random.Generator) -> Iterator[Codes]:
     step = max(1, _BLOCK // max(cost, 1))
-    for start in range(0, DEALS, step):
-        yield rng.permuted(np.tile(labels, (min(step, DEALS - start), 1)), axis=1)
+    for start in range(0, FINDING_DEALS, step):
+        yield rng.permuted(np.tile(labels, (min(step, FINDING_DEALS - start), 1)), axis=1)
+
+
+SHIFT_PERMUTATION = name_method(
+    IntervalKind.PERMUTATION, "shares that the shifts, less chance, give with residuals of either sign"
+)
+
+
+def shift_p(sums: Array, squares: Array, counts: Array) -> Array:
+    """P of the t test that the mean shift of a question is zero; NaN below two units.
+
+    Parameters
+    ----------
+    sums, squares, counts:
+        Of the units' shifts, shape (..., questions).
+
+    Notes
+    -----
+    Where all units are moved by the same amount t has no error; p is that of all signs being equal, 2 / 2ⁿ.
+
+    Examples
+    --------
+    >>> shifts = np.array([0.0, 0.5, 1.0, 0.5])
+    >>> round(float(shift_p(*(np.array([(shifts**k).sum()]) for k in (1, 2, 0)))[0]), 4)
+    0.0917
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = sums / counts
+        variance = np.maximum(squares - counts * means**2, 0) / (counts - 1)
+        varies = variance > 1e-18 * np.maximum(means**2, 1)
+        t = np.abs(means) / np.sqrt(variance / counts)
+        p = 2 * scipy.special.stdtr(counts - 1, -t)
+        alike = np.where(np.abs(means) > 1e-9, 2.0 ** (1 - counts), 1.0)
+    return np.where(counts > 1, np.where(varies, p, alike), np.nan)
+
+
+def shift_findings(shifts: Array, question: Codes, classes: Sequence[Codes], seed: int) -> Estimates:
+    """Share of questions with p < .05 by a paired t test in any of their wordings.
+
+    Parameters
+    ----------
+    shifts:
+        Shape (units, columns), NaN where not measured: a column for each wording of each question.
+    question:
+        The question of each column.
+    classes:
+        For each share its questions.
+
+    Notes
+    -----
+    The null turns all shifts of a unit round or none, by chance. The interval is of the share that other units would
+    give: it holds the shares of residuals so turned with the mean shifts added, which are shrunk by the part that
+    chance adds to them, and begins at 0 where the null could have given the share.
+    """
+    seen = np.isfinite(shifts)
+    filled = np.where(seen, shifts, 0.0)
+    sums, squares, counts = filled.sum(axis=0), (filled**2).sum(axis=0), seen.sum(axis=0).astype(np.float64)
+
+    def shares(sums: Array, squares: Array) -> Array:
+        return shares_of(shift_p(sums, squares, np.broadcast_to(counts, sums.shape)), question, classes)
+
+    sizes = np.array([int(members.size) for members in classes])
+    units = units_behind(shifts, question, classes)
+    value = shares(sums[None], squares[None])[0]
+    if only_values():
+        return tally_shares(value, None, None, sizes, units, SHIFT_PERMUTATION)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = sums / counts
+        error = np.maximum(squares - counts * means**2, 0) / (counts - 1) / counts
+        shrunk = np.nan_to_num(means * np.sqrt(np.maximum(1 - error / means**2, 0)))
+        residuals = np.where(seen, (shifts - means) * np.sqrt(counts / (counts - 1)), 0.0)
+    signs = np.random.default_rng(seed).choice((-1.0, 1.0), (FINDING_DEALS, len(shifts)))
+    null = shares(signs @ filled, np.broadcast_to(squares, (FINDING_DEALS, squares.size)))
+    turned = signs @ residuals
+    moved_squares = (residuals**2).sum(axis=0) + 2 * shrunk * turned + counts * shrunk**2
+    return tally_shares(value, null, shares(turned + counts * shrunk, moved_squares), sizes, units, SHIFT_PERMUTATION)
+
+
+def finding_bounds(shifts: Array, ends: Bounds, question: Codes, classes: Sequence[Codes]) -> Bounds:
+    """Bounds of shares of `shift_findings`, had missing answers been given; `ends` are those of each column's mean.
+
+    Notes
+    -----
+    low counts the questions that are moved even where their mean lies as near zero as the missing answers allow, with
+    the larger standard error of the mean and of its ends; high those that are where it lies as far from it.
+    """
+    counts = np.isfinite(shifts).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.where(counts > 0, np.nansum(shifts, axis=0) / counts, np.nan)
+        variance = np.nansum((shifts - means) ** 2, axis=0) / (counts - 1)
+        error = np.sqrt(variance / counts)
+    low, high = np.fmin(ends.low, means), np.fmax(ends.high, means)
+    far = np.where(np.abs(high) > np.abs(low), high, low)
+    ends_of_means = np.stack([means, np.clip(0.0, low, high), far])
+    errors = np.stack([error, np.fmax(error, ends.se), error])
+    squares = errors**2 * counts * (counts - 1) + counts * ends_of_means**2
+    p = shift_p(counts * ends_of_means, squares, counts.astype(np.float64))
+    return share_bounds(shares_of(p, question, classes), ends.missing)

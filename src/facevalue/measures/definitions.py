@@ -1,10 +1,12 @@
-"""Definitions of measures."""
+"""Definitions of measures, and which of them are wanted."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,14 +23,14 @@ APART = "share apart"
 """Unit in which people read how far such values lie apart: points of a hundred."""
 
 
-def written(unit: str, *, apart: bool) -> str:
+def unit_name(unit: str, *, apart: bool) -> str:
     """The unit in which people read values of a unit: shares in percent, what lies between two of them in points.
 
     Examples
     --------
-    >>> written("probability", apart=True) == APART, written("share", apart=False), written("words", apart=True)
+    >>> unit_name("probability", apart=True) == APART, unit_name("share", apart=False), unit_name("words", apart=True)
     (True, 'share', 'words')
-    >>> written("%", apart=True)
+    >>> unit_name("%", apart=True)
     'pp'
     """
     return {**dict.fromkeys(SHARES, APART), "%": "pp"}.get(unit, unit) if apart else unit
@@ -205,3 +207,58 @@ class Definitions:
         measure = Measure(name, title, equation, unit, source=source, **facts)
         self.measures += (measure,)
         return measure
+
+
+P = ParamSpec("P")
+First = TypeVar("First")
+_WANTED: ContextVar[frozenset[str] | None] = ContextVar("wanted", default=None)
+
+
+@contextmanager
+def measures_wanted(keys: Iterable[str] | None) -> Iterator[None]:
+    """Have analyses leave out what none of these measures, by key, needs; None wants all.
+
+    Estimates of these are the very same as without it. Those of others, and of other scores, may be there or not.
+    """
+    token = _WANTED.set(None if keys is None else frozenset(key.partition(".")[0] for key in keys))
+    try:
+        yield
+    finally:
+        _WANTED.reset(token)
+
+
+def is_wanted(names: Iterable[str]) -> bool:
+    """Whether any of these measures, by name, is wanted."""
+    chosen = _WANTED.get()
+    return chosen is None or not chosen.isdisjoint(names)
+
+
+def takes(
+    *measures: Measure,
+) -> Callable[[Callable[Concatenate[First, P], None]], Callable[Concatenate[First, P], None]]:
+    """Mark a step of an analysis by the measures that need it: it does nothing where none of them is wanted.
+
+    Examples
+    --------
+    >>> share, gap = (Measure(name, "", "", "share", "image", "") for name in ("share", "gap"))
+    >>> @takes(share)
+    ... def add_share(table):
+    ...     table.append("share")
+    >>> table = []
+    >>> with measures_wanted(["gap"]):
+    ...     add_share(table)
+    >>> add_share(table)
+    >>> table
+    ['share']
+    """
+    names = frozenset(measure.name for measure in measures)
+
+    def marked(step: Callable[Concatenate[First, P], None]) -> Callable[Concatenate[First, P], None]:
+        @wraps(step)
+        def taken(first: First, /, *args: P.args, **kwargs: P.kwargs) -> None:
+            if is_wanted(names):
+                step(first, *args, **kwargs)
+
+        return taken
+
+    return marked

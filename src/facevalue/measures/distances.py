@@ -1,0 +1,259 @@
+"""Distances between distributions: noise, intervals and tests of squared ones, and bounds.
+
+Squared distances, which are positive without any effect: intervals, tests, detectable effects.
+
+A divergence between distributions is, near zero, a sum of squares: it is chance alone where there is no effect, and
+grows with the square of one. Symmetric intervals around its value are wrong there. Its noise floor says how it varies
+(the same statistic where labels are dealt out anew), and that is all that is needed: the interval, the p-value and what
+could have been missed come from one distribution.
+
+Bounds of distances between two distributions of votes of which some are missing.
+
+Both distances are sums over categories of parts that are zero where the two shares agree, never negative, and grow as
+these move apart. So each part is smallest where its shares come as close as the missing votes allow, and largest where
+they are farthest apart, and the sums hold the distance wherever the votes had gone. No votes bring all categories to
+their ends at once, so that bounds are wider than need be, never narrower.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, only_values
+from facevalue.measures.intervals import IntervalKind, name_method
+from facevalue.measures.power import POWER
+from facevalue.measures.uncertainty import Bounds, Floor
+
+CHI_SQUARED_INVERSION = name_method(IntervalKind.INVERSION, "noncentral chi-squared from the noise floor")
+_FLOOR = 0.95  # quantile of a noise floor that `Floor.high` is
+_FEW, _MANY = 0.5, 1e4  # degrees of freedom that are told apart
+_STEPS = 30
+_ABOVE_ZERO = 1e-6
+
+
+class Noise(NamedTuple):
+    """Distribution without any effect: `scale` times chi-squared with `df` degrees of freedom."""
+
+    scale: Array
+    df: Array
+
+
+def noise_of_floor(mean: npt.ArrayLike, high: npt.ArrayLike) -> Noise:
+    """Scaled chi-squared distribution with the mean and the 95th percentile of a noise floor.
+
+    `mean` and `high`: of the floor; NaN or zero gives NaN.
+
+    Equation
+    --------
+    high / mean = chi2_{.95; v} / v, scale = high / chi2_{.95; v} (Satterthwaite 1946, by a quantile in place of the
+    variance, so that what lies above the floor is the same here and there).
+
+    Examples
+    --------
+    >>> found = noise_of_floor([3.0], [7.8147])
+    >>> found.scale.round(3).item(), found.df.round(2).item()
+    (1.0, 3.0)
+    """
+    m, h = (np.asarray(x, dtype=np.float64) for x in (mean, high))
+    is_known = (m > 0) & (h > 0)
+    ratio = h[is_known] / m[is_known]
+    low, top = np.full(ratio.shape, np.log(_FEW)), np.full(ratio.shape, np.log(_MANY))
+    for _ in range(_STEPS):
+        middle = (low + top) / 2
+        wide = (
+            scipy.special.chdtri(np.exp(middle), 1 - _FLOOR) / np.exp(middle) > ratio
+        )  # falls with the degrees of freedom
+        low, top = np.where(wide, middle, low), np.where(wide, top, middle)
+    df = np.full(m.shape, np.nan)
+    df[is_known] = np.exp((low + top) / 2)
+    return Noise(np.where(is_known, h, np.nan) / scipy.special.chdtri(df, 1 - _FLOOR), df)
+
+
+def distance_interval(value: Array, floor: Floor) -> tuple[Array, Array]:
+    """Interval of the divergence that more of the same sample would show, at `LEVEL`.
+
+    It leaves out zero exactly where the value lies above the floor's 95th percentile, so where p < .05. (Where values
+    are tied, or the floor was known from fewer shuffles than p, p decides.)
+
+    `value`: divergences as found, biased upwards by about the floor's mean.
+    Returns low, high; the bias is taken off, and then the value taken in, where it lies above. NaN where there is no
+    floor.
+
+    Equation
+    --------
+    value ~ scale chi2'(df, delta / scale). A delta is in the interval if P(X >= value | delta) >= .05 - a and
+    P(X <= value | delta) > a, a = .025 (1 - exp(-delta / (4 scale))): 2.5% on each side of a large divergence, and 5%
+    above a divergence of zero, which cannot be missed on its other side. Any such split holds 95% (Neyman 1937).
+
+    Examples
+    --------
+    >>> floor = Floor(np.array([3.0, 3.0]), np.array([7.8, 7.8]), np.array([0.6, 0.001]))
+    >>> low, high = distance_interval(np.array([2.0, 40.0]), floor)
+    >>> low.round(1).tolist(), high.round(1).tolist()
+    ([0.0, 17.5], [8.5, 66.2])
+    """
+    values = np.asarray(value, dtype=np.float64)
+    ends = np.full((2, *values.shape), np.nan)
+    if only_values():
+        return ends[0], ends[1]
+    law = noise_of_floor(floor.mean, floor.high)
+    is_known = np.isfinite(values) & np.isfinite(law.df)
+    scale, df = law.scale[is_known], law.df[is_known]
+    seen = values[is_known] / scale
+    is_found = floor.p[is_known] < 1 - LEVEL
+    start = np.zeros(seen.shape)
+    start[is_found] = np.clip(
+        _end(seen[is_found], df[is_found], upper=False), _ABOVE_ZERO * seen[is_found], seen[is_found]
+    )
+    ends[0][is_known] = start * scale
+    ends[1][is_known] = np.maximum(_end(seen, df, upper=True), seen) * scale
+    return ends[0], ends[1]
+
+
+def _end(seen: Array, df: Array, *, upper: bool) -> Array:
+    """Smallest and largest noncentrality that goes with what was seen, by bisection."""
+    low, high = np.zeros(seen.shape), seen + 40 + 12 * np.sqrt(seen + df)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        below = scipy.special.chndtr(seen, df, middle)
+        tail = (1 - LEVEL) / 2 * -np.expm1(-middle / 4)
+        is_inside = below <= tail if upper else 1 - below >= 1 - LEVEL - tail
+        low, high = np.where(is_inside, low, middle), np.where(is_inside, middle, high)
+    return high
+
+
+def detectable_distance(mean: npt.ArrayLike, high: npt.ArrayLike, level: npt.ArrayLike, power: float = POWER) -> Array:
+    """Smallest divergence that would be found, to stand beside a value.
+
+    `level`: of the test; for a family, that of a single one.
+
+    Equation
+    --------
+    delta with P(scale chi2'(df, delta / scale) > scale chi2_{1 - level; df}) = power.
+
+    Examples
+    --------
+    >>> detectable_distance(3.0, 7.8147, 0.05).round(2).item()
+    10.9
+    """
+    law = noise_of_floor(mean, high)
+    df, alpha = np.broadcast_arrays(law.df, np.asarray(level, dtype=np.float64))
+    critical = scipy.special.chdtri(df, alpha)
+    return np.asarray(scipy.special.chndtrinc(critical, df, 1 - power) * law.scale)
+
+
+def distance_equivalence_p(
+    value: npt.ArrayLike, mean: npt.ArrayLike, high: npt.ArrayLike, margin: npt.ArrayLike
+) -> Array:
+    """P-value of a divergence of `margin` or more: below alpha, it is smaller.
+
+    `margin`: largest divergence that would not matter; NaN gives NaN.
+
+    Equation
+    --------
+    P(scale chi2'(df, margin / scale) <= value).
+
+    Examples
+    --------
+    >>> distance_equivalence_p([1.0, 9.0], 3.0, 7.8147, 10.0).round(3).tolist()
+    [0.003, 0.311]
+    """
+    law = noise_of_floor(mean, high)
+    return np.asarray(scipy.special.chndtr(np.asarray(value) / law.scale, law.df, np.asarray(margin) / law.scale))
+
+
+@dataclass(frozen=True, slots=True)
+class ShareRanges:
+    """Smallest and largest share that each category could have, shape (..., categories); NaN where nobody votes."""
+
+    low: Array
+    high: Array
+
+
+def share_ranges(
+    counts: Array,
+    missing: npt.ArrayLike,
+    possible: npt.ArrayLike = 0.0,
+    prior: ShareRanges | None = None,
+    amount: float = 1.0,
+) -> ShareRanges:
+    """Shares of categories, wherever the missing votes had gone.
+
+    Parameters
+    ----------
+    counts:
+        Votes that there are, shape (..., categories).
+    missing:
+        Votes for nobody knows what, which may not count at all, shape (...,).
+    possible:
+        Votes for known categories of which nobody knows whether they count, of the shape of `counts`.
+    prior, amount:
+        Shares of so many votes that are added.
+
+    Equation
+    --------
+    low_k = (n_k + s a_k) / (n + sum_{h != k} v_h + m + s), high_k = (n_k + v_k + m + s b_k) / (n + v_k + m + s), n the
+    counts, v those possible, m the missing, s the amount, a and b the ends of the prior's shares.
+
+    Examples
+    --------
+    >>> ranges = share_ranges(np.array([6.0, 2.0]), 2.0)
+    >>> ranges.low.tolist(), ranges.high.tolist()
+    ([0.6, 0.2], [0.8, 0.4])
+    """
+    n, v = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), np.asarray(possible, dtype=np.float64))
+    lost = np.asarray(missing, dtype=np.float64)[..., None]
+    added = 0.0 if prior is None else amount
+    prior_low, prior_high = (0.0, 0.0) if prior is None else (amount * prior.low, amount * prior.high)
+    total = n.sum(axis=-1, keepdims=True) + lost + added
+    with np.errstate(invalid="ignore", divide="ignore"):
+        low = (n + prior_low) / (total + v.sum(axis=-1, keepdims=True) - v)
+        return ShareRanges(low, (n + v + lost + prior_high) / (total + v))
+
+
+def kl_bounds(value: Array, base: ShareRanges, condition: ShareRanges) -> Bounds:
+    """Bounds of KL(P || Q) from the ranges of P and Q, shapes (..., categories); `value`, what was measured.
+
+    Equation
+    --------
+    KL = sum_k P_k ln(P_k / Q_k) + Q_k - P_k, whose parts are convex: their largest values are at corners.
+
+    Examples
+    --------
+    >>> shares = [share_ranges(np.array(votes), 2.0) for votes in ([50.0, 50.0], [90.0, 10.0])]
+    >>> bounds = kl_bounds(np.array(0.5108), *shares)
+    >>> bounds.low.round(2).item(), bounds.high.round(2).item()
+    (0.42, 0.54)
+    """
+    return _bounds(value, scipy.special.kl_div, base, condition)
+
+
+def js_bounds(value: Array, first: ShareRanges, second: ShareRanges) -> Bounds:
+    """Bounds of JS(P, Q), at most ln 2, from the ranges of P and Q, shapes (..., categories).
+
+    Equation
+    --------
+    JS = sum_k (P_k ln(P_k / M_k) + Q_k ln(Q_k / M_k)) / 2, M = (P + Q) / 2, whose parts are convex.
+    """
+    bounds = _bounds(value, _js_part, first, second)
+    return Bounds(bounds.value, bounds.low, np.fmin(bounds.high, np.log(2)), bounds.missing, bounds.se)
+
+
+def _js_part(p: Array, q: Array) -> Array:
+    middle = (p + q) / 2
+    return np.asarray(scipy.special.rel_entr(p, middle) + scipy.special.rel_entr(q, middle)) / 2
+
+
+def _bounds(value: Array, term: Callable[[Array, Array], Array], first: ShareRanges, second: ShareRanges) -> Bounds:
+    """Sums of the smallest and the largest parts; they hold what was measured but for rounding."""
+    nearest = np.clip(second.low, first.low, first.high)  # of P, to the range of Q
+    low = term(nearest, np.clip(nearest, second.low, second.high)).sum(axis=-1)
+    ends = product((first.low, first.high), (second.low, second.high))
+    high = np.max([term(p, q) for p, q in ends], axis=0).sum(axis=-1)
+    unknown = np.full(low.shape, np.nan)
+    return Bounds(value, np.minimum(low, value), np.maximum(high, value), unknown, unknown)
