@@ -193,13 +193,13 @@ def measure_names() -> float:
 
 LIMITS: dict[Callable[[], float], float] = {
     vague_bindings: 2.05,
-    bare_functions: 16.5,
-    one_word_functions: 71.4,
-    bare_modules: 63,
+    bare_functions: 15.5,
+    one_word_functions: 69.1,
+    bare_modules: 58,
     question_docstrings: 14.2,
-    all_modules: 980,
-    all_lines: 148_071,
-    largest_folder: 127,
+    all_modules: 921,
+    all_lines: 147_950,
+    largest_folder: 125,
     # Ten statistics are classes; what still does their work for the four other studies goes with
     # them, and the three figures below 1,172, 811 and 4,670 again.
     all_classes: 1188,
@@ -208,7 +208,7 @@ LIMITS: dict[Callable[[], float], float] = {
     record_fields: 4696,
     helpers_used_once: 1720,
     interval_kinds: 12,
-    measure_names: 130,
+    measure_names: 125,
 }
 
 

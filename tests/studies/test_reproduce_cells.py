@@ -96,7 +96,9 @@ def test_cells_point_at_estimates_by_their_rows_and_columns() -> None:
     document = {"titles": {"1": "shares"}, "notices": [], "claims": [], "levels": {"Women": "female", "Men": "male"}}
     rows = [("m", "a", "female", None, 0.52), ("m", "a", "male", None, 0.6), ("m", "b", "female", "race", 0.2)]
     columns = ["model", "question", "group", "dimension", "value"]
-    estimates = pl.DataFrame(rows, schema=columns, orient="row").with_columns(measure=pl.lit("share"))
+    estimates = pl.DataFrame(rows, schema=columns, orient="row").with_columns(
+        measure=pl.lit("share"), versus=pl.lit(None, pl.String)
+    )
     cells = Paper({**document, "cells": [block]}).reproduce({"estimate": partial(estimated, estimates)}).cells
     assert [(cell.row, cell.column, cell.recomputed, cell.same, cell.note) for cell in cells] == [
         ("Women", "m/a", 0.52, True, None),

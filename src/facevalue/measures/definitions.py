@@ -151,8 +151,8 @@ def value_by_measure(values: Mapping[str, T], default: T | None = None) -> "pl.E
     some = next(iter(values.values()), default)
     dtype = {bool: pl.Boolean, str: pl.String}.get(type(some), pl.Float64)
     name, key = pl.col("measure"), pl.concat_str("measure", "score", separator=".")
-    found = (column.replace_strict(dict(values), default=None, return_dtype=dtype) for column in (key, name))
-    return pl.coalesce(*found, pl.lit(default, dtype))
+    matches = (column.replace_strict(dict(values), default=None, return_dtype=dtype) for column in (key, name))
+    return pl.coalesce(*matches, pl.lit(default, dtype))
 
 
 @cache

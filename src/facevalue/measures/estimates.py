@@ -129,11 +129,10 @@ def fact_of_rows(
     >>> rows.select(unit=fact_of_rows([share], lambda measure: measure.unit, ""))["unit"].to_list()
     ['%', 'pp', '']
     """
-    own, changes = {}, {}
-    for measure in measures:
-        own[measure.key], changes[measure.key] = fact(measure), fact(change_of(measure))
-    levels, differences = (value_by_measure(facts, default) for facts in (own, changes))
-    return pl.when(pl.col("versus").is_null()).then(levels).otherwise(differences)
+    definitions = list(measures)
+    of_level = value_by_measure({m.key: fact(m) for m in definitions}, default)
+    of_change = value_by_measure({m.key: fact(change_of(m)) for m in definitions}, default)
+    return pl.when(pl.col("versus").is_null()).then(of_level).otherwise(of_change)
 
 
 def condition() -> pl.Expr:

@@ -150,7 +150,7 @@ def in_grains(values: Array) -> Array:
     Examples
     --------
     >>> values = in_grains(np.array([0.1, 0.2, 0.3]))
-    >>> sum(values) == sum(values[::-1]), sum([0.1, 0.2, 0.3]) == sum([0.3, 0.2, 0.1])
+    >>> bool(sum(values) == sum(values[::-1])), sum([0.1, 0.2, 0.3]) == sum([0.3, 0.2, 0.1])
     (True, False)
     """
     return np.asarray(np.rint(values / GRAIN) * GRAIN)

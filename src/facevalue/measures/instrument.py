@@ -19,7 +19,7 @@ import scipy
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import PART_BY_HASH, UnitTable
+from facevalue.measures.estimators import PART_BY_HASH, UnitTable, in_grains
 from facevalue.measures.intervals import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.proportions import groups, level_codes
 from facevalue.measures.uncertainty import Estimates
@@ -387,13 +387,15 @@ class Course:
         code = pl.col("(unit)").hash(2 * run_number)
         timed = timed.filter(pl.col("at").is_not_null() & (code % self._cells.one_of == 0))
         question = [name for name in self._question if name in answers.columns]
-        asked, first_rows = groups(np.zeros(timed.height, np.int64), *(level_codes(timed[name]) for name in question))
-        cell, first = groups(level_codes(timed["(unit)"]), asked)
+        asked_cell, first_rows = groups(
+            np.zeros(timed.height, np.int64), *(level_codes(timed[name]) for name in question)
+        )
+        cell, first = groups(level_codes(timed["(unit)"]), asked_cell)
         question_key = pl.struct(
             *(pl.col(name).cast(pl.String) for name in question), pl.lit(run_number).alias("(part)")
         )
         names = timed[first_rows].select(question_key.hash(1).cast(pl.String).cast(pl.Categorical)).to_series()
-        cells = timed[first].select(code.alias("unit"), names[asked[first]].alias("question"))
+        cells = timed[first].select(code.alias("unit"), names[asked_cell[first]].alias("question"))
         for name, outcome in self._outcomes.items():
             mass = pl.lit(1.0) if name == UNANSWERED else pl.col("mass").cast(pl.Float64)
             rows = timed.select(outcome.cast(pl.Float64).alias("y"), mass.alias("m"), "at")
@@ -401,7 +403,7 @@ class Course:
             valid = np.isfinite(y) & (m > 0)
             y, m = np.where(valid, y, 0.0), np.where(valid, m, 0.0)
             sums = dict(zip(_SUMS, (valid, m, m * y, valid * at), strict=True))
-            columns = {column: pl.Series(np.bincount(cell, x)) for column, x in sums.items()}
+            columns = {column: pl.Series(np.bincount(cell, in_grains(x))) for column, x in sums.items()}
             self._cells.add(cells.with_columns(outcome=pl.lit(name), **columns).filter(pl.col("n") > 0))
 
     def estimates(self, study: str, model: str) -> pl.DataFrame:

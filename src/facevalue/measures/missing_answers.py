@@ -21,7 +21,7 @@ from facevalue.measures.cells import MissingBy
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, only_values
 from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import PART_BY_HASH, UnitTable
+from facevalue.measures.estimators import PART_BY_HASH, UnitTable, in_grains
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.proportions import groups, level_codes, unit_shares
 from facevalue.measures.resampled import FIRST_SHUFFLES, Deals, Shuffled, by_shuffles
@@ -196,7 +196,7 @@ class MissingAnswers:
             used = dict.fromkeys(name for e in (*labels.values(), whose) for name in e.meta.root_names())
             codes |= {name: level_codes(rows[name]) for name in used if name not in codes}
             cell, first = groups(*(codes[name] for name in used))
-            sums = {name: pl.Series(np.bincount(cell, rows[f"({name})"])) for name in _SUMS}
+            sums = {x: pl.Series(np.bincount(cell, in_grains(rows[f"({x})"].to_numpy()))) for x in _SUMS}
             cells = rows[first].select(**labels, unit=code, name=whose, **sums)
             cells = cells if group is nobody else cells.drop_nulls("group")
             self._cells.add(cells)
@@ -326,19 +326,19 @@ class _Excess:
         excess[row, column], pair[row, column] = shortfall, np.where(block > 0, products, 0.0)
         weight = np.zeros((len(names), len(prompts)))
         np.add.at(weight, (group[first], column[first]), products[first])
-        asked = np.bincount(column, replies, len(prompts))[None]
+        requests = np.bincount(column, replies, len(prompts))[None]
         lacks = np.flatnonzero(np.bincount(column, missing, len(prompts)) > 0)
         together = [] if lacks.size < 2 else [None]  # prompts that lack nothing count in all together alone
-        excess, pair, weight, asked = (
+        excess, pair, weight, requests = (
             np.append(x[:, lacks], x.sum(axis=1, keepdims=True)[:, : len(together)], axis=1)
-            for x in (excess, pair, weight, asked)
+            for x in (excess, pair, weight, requests)
         )
         prompts = [*(prompts[at] for at in lacks.tolist()), *together]
         numbers = {"excess": shortfall, "group_replies": of_group, "total": total}
         return cls(
             cells.with_columns(**{name: pl.Series(x) for name, x in numbers.items()}),
             cells["dimension"][0] if cells.height else "", reason, names, prompts, excess, pair, weight,
-            asked[0].astype(np.int64), group[of_row], np.unique(block[of_row], return_inverse=True)[1],
+            requests[0].astype(np.int64), group[of_row], np.unique(block[of_row], return_inverse=True)[1],
             Deals(group[of_row], unit[of_row] - 1), int(unit.max(initial=0)), bool((block > 0).any()),
         )  # fmt: skip
 
