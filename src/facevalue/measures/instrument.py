@@ -387,15 +387,15 @@ class Course:
         code = pl.col("(unit)").hash(2 * run_number)
         timed = timed.filter(pl.col("at").is_not_null() & (code % self._cells.one_of == 0))
         question = [name for name in self._question if name in answers.columns]
-        asked_cell, first_rows = groups(
+        question_of, first_rows = groups(
             np.zeros(timed.height, np.int64), *(level_codes(timed[name]) for name in question)
         )
-        cell, first = groups(level_codes(timed["(unit)"]), asked_cell)
+        cell, first = groups(level_codes(timed["(unit)"]), question_of)
         question_key = pl.struct(
             *(pl.col(name).cast(pl.String) for name in question), pl.lit(run_number).alias("(part)")
         )
         names = timed[first_rows].select(question_key.hash(1).cast(pl.String).cast(pl.Categorical)).to_series()
-        cells = timed[first].select(code.alias("unit"), names[asked_cell[first]].alias("question"))
+        cells = timed[first].select(code.alias("unit"), names[question_of[first]].alias("question"))
         for name, outcome in self._outcomes.items():
             mass = pl.lit(1.0) if name == UNANSWERED else pl.col("mass").cast(pl.Float64)
             rows = timed.select(outcome.cast(pl.Float64).alias("y"), mass.alias("m"), "at")
