@@ -137,10 +137,12 @@ def _evaluations(packed: Path) -> list[dict[str, Any]]:
 
 
 def test_every_measure_has_its_definition(packed: Path, runs: list[Path]) -> None:
-    definitions = {one["name"]: one for one in document(packed, "measures.json")}
-    measured = {name for run in runs for name in fv.open_run(run).estimates()["measure"]}
-    assert measured == set(definitions)
-    assert all(one["equation"] and one["source"] and one["unit"] for one in definitions.values())
+    definitions = document(packed, "measures.json")
+    keys = [(one["study"], one["name"], one["score"] or None, one["versus"]) for one in definitions]
+    tables = [fv.open_run(run).estimates().select("study", "measure", "score", "versus") for run in runs]
+    assert len(keys) == len({*keys})
+    assert {*keys} == {row for table in tables for row in table.iter_rows()}
+    assert all(one["equation"] and one["source"] and one["unit"] for one in definitions)
 
 
 def test_every_eval_ever_accepts_each_run(packed: Path) -> None:

@@ -75,6 +75,23 @@ def test_a_limit_is_of_one_score_where_units_differ(run: fv.Run) -> None:
     assert cells.select("measure", "score", "unit").rows() == [("shift", "rated", "points")]
 
 
+def test_a_limit_of_what_could_be_missed_is_in_one_unit(run: fv.Run) -> None:
+    limit = {"measure": "shift", "by": ["variation"], "findings": 0}
+    with pytest.raises(DataError, match="is of several scores: say which"):
+        fv.gate(run, [{**limit, "detects": 0.5}])
+    assert fv.gate(run, [limit]).cells.height == 2
+
+
+def test_a_limit_that_names_the_key_of_a_score_is_told_how_limits_name_scores(run: fv.Run) -> None:
+    with pytest.raises(DataError, match=r'measure = "shift", where = \{score = "rated"\}'):
+        fv.gate(run, [{**LIMIT, "measure": "shift.rated"}])
+
+
+def test_a_chart_of_several_scores_asks_which(run: fv.Run) -> None:
+    with pytest.raises(DataError, match=r"shift is of several scores: say which, .*: invited, rated\."):
+        run.plot("shift")
+
+
 def test_two_runs_are_compared_in_each_score(run: fv.Run, tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(STUDY)
     other = fv.run(tmp_path / "small.toml", "sim/strong@2", tmp_path / "run", progress=False)

@@ -405,20 +405,24 @@ def _check_studies(runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit], w
         measures = list(dict.fromkeys(measure.name for run in of_study for measure in run.measures))
         may_be_later = not limit.allows_incomplete and any(limit.study in ("", name) for name in not_asked)
         if limit.measure and limit.measure not in measures and not may_be_later:
+            name, _, score = limit.measure.partition(".")
+            if score and name in measures:
+                where = f'where = {{score = "{score}"}}'
+                raise limit.error(f'a limit names the score as a level: measure = "{name}", {where}.')
             raise limit.unknown("measure", limit.measure, measures)
 
 
 def _check_conditions(limits: Sequence[DeclaredLimit]) -> None:
     """Refuse limits of changes under interventions."""
     for limit in limits:
-        if "intervention" in limit.labels:
+        if {"intervention", "versus"} & {*limit.labels}:
             raise limit.error("changes against a baseline are of the requests as they are, without interventions.")
 
 
 def _check_reach(limit: DeclaredLimit, measures: Collection[Measure]) -> None:
     """Refuse limits that no value can lie beyond, as of shares in percent, and limits in several units."""
     units = {measure.score: measure.unit for measure in measures}
-    if limit.findings is None and len({*units.values()}) > 1:
+    if (limit.findings is None or limit.detects is not None) and len({*units.values()}) > 1:
         listed = ", ".join(f"{score} ({unit})" for score, unit in units.items())
         raise limit.error(f'{limit.measure} is of several scores: say which, as where = {{score = "NAME"}}: {listed}.')
     for measure in measures:

@@ -125,8 +125,10 @@ def name_of(row: Mapping[str, Any], labels: Sequence[str]) -> str:
     """What a cell is of: its measure and levels; the study where nothing of it was tested."""
     if not row["measure"]:
         return f"{row['study']}, as a whole"
-    levels = [str(row[name]) for name in labels if row[name] is not None]
-    return f"{row['measure']} of {', '.join(levels)}" if levels else f"{row['measure']}, as a whole"
+    levels = [str(row[name]) for name in labels if row[name] is not None and name not in ("score", "versus")]
+    measure = row["measure"] if row.get("score") is None else f"{row['measure']} ({row['score']})"
+    measure = measure if row.get("versus") is None else f"change in {measure}"
+    return f"{measure} of {', '.join(levels)}" if levels else f"{measure}, as a whole"
 
 
 def summary(gate: "Gate") -> str:
@@ -168,6 +170,8 @@ def _missed(result: "LimitResult") -> str:
         return ""
     if open_cells["mde"].null_count():
         return "; of some, any difference could have been missed"
+    if open_cells["unit"].n_unique() > 1:
+        return ""
     row = open_cells.sort("mde", descending=True).row(0, named=True)
     return f"; one below {number(row['mde'], _unit(row, result.limit))} could have been missed"
 

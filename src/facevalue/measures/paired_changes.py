@@ -270,7 +270,7 @@ class ChangeSet:
             untested = self.frame["(floored)"].to_numpy()[rows] & (not measure.signed)
             changed = replace(changed, p=np.where(untested, np.nan, p), bounds=self.bounds(rows))
             levels = {label: self.frame[label].gather(rows) for label in labels}
-            out.add(change_of(measure), {**levels, "versus": NO_INTERVENTION}, changed, f"changes in {measure.name}")
+            out.add(change_of(measure), {**levels, "versus": NO_INTERVENTION}, changed, f"changes: {measure.title}")
         return out.frame()
 
 

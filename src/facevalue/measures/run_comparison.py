@@ -1,17 +1,10 @@
 """Comparisons of runs, sources and dates, cell by cell.
 
-Printed comparisons, cell by cell: real against synthetic pictures (VIGNETTE, Tables 12 and 13), two sources of text.
-
-Works on plain tables of values without uncertainty, as papers print them. Runs are compared on what was sampled instead
-(`measures.run_comparison`).
-
-Two sources of answers beside each other: a model that sees the picture and the one that is told who is on it.
-
-The paper of the counterfactual sets (section 5.1) correlates the two over groups.
-
-Contrasts of several conditions of the same sampled units, such as dates: a drift, or a step at one of them.
-
-A contrast Σ c_t x_t with Σ c_t = 0 is a difference of two sums, and is taken like any paired change.
+Printed values (VIGNETTE, Tables 12 and 13: real against synthetic pictures) have no uncertainty, and are compared as
+plain tables. Runs are compared on what was sampled: `difference_summaries` says what the differences of all cells
+amount to. Two sources of answers, a model that sees the picture and one that is told who is on it, are correlated over
+groups (Counterfactuals, section 5.1). Conditions such as dates are compared by contrasts Σ c_t x_t with Σ c_t = 0, a
+drift or a step, which are taken like any paired change.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

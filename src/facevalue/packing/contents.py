@@ -146,8 +146,8 @@ def _files(
     pack: Sequence[PackedRun], audits: Sequence[AuditRecord], organization: str, waiting: Sequence[str]
 ) -> Iterator[tuple[str, bytes]]:
     written = _ended(pack)
-    definitions = {str(d["name"]): d for member in pack for d in member.definitions()}
-    yield "measures.json", _json(list(definitions.values()))
+    definitions = [definition for member in pack for definition in member.definitions()]
+    yield "measures.json", _json([d for place, d in enumerate(definitions) if d not in definitions[:place]])
     for member in pack:
         yield f"reports/{member.name}.html", render(member.page).encode()
         yield f"reports/{member.name}.json", as_json(member.page).encode()

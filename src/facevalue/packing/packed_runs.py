@@ -1,6 +1,7 @@
 """Member of a pack: a run with its estimates and its report, as all forms of it need them."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -9,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from facevalue.measures.caveats import caveat_of, counted_caveats
-from facevalue.measures.definitions import Measure, definition_of
+from facevalue.measures.definitions import Measure, change_of, definition_of
 from facevalue.measures.estimates import FIXED_COLUMNS, label_columns
 from facevalue.measures.multitest import leads_page
 from facevalue.measures.verdicts import Verdict
@@ -124,9 +125,13 @@ class PackedRun:
         }
 
     def definitions(self) -> Iterator[dict[str, Any]]:
-        """Definitions of everything that was measured."""
-        measured = set(self.estimates["measure"].unique())
-        yield from (asdict(measure) for measure in self.measures.values() if measure.name in measured)
+        """Definitions of everything that was measured, and of the changes in it."""
+        for measure in self.measures.values():
+            rows = self.estimates.filter(measure.rows)
+            for versus in rows["versus"].unique().sort():
+                definition = change_of(measure) if versus else measure
+                ends = [end if math.isfinite(end) else None for end in definition.limits]
+                yield {"study": self.run.study.name, "versus": versus, **asdict(definition), "limits": ends}
 
     def rows(self) -> pl.DataFrame:
         """The whole table of estimates, without columns of labels that nothing is broken down by."""

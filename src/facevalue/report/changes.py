@@ -47,7 +47,7 @@ def change_lines(numbers: EstimateIndex, titles: Titles, measures: Sequence[Meas
         changes = sorted((e for e in tests if numbers.tested(e)), key=_clearness, reverse=True)
         missing = next((e for e in rows if e.measure == MISSING_SHARE.name), None)
         out.append(
-            f"{model}: {len(changes) or 'none'} of {len(tests):,} estimates changed (q < .05 within each measure). "
+            f"{model}: {len(changes) or 'none'} of {len(tests):,} estimates changed, as the page judges them. "
             f"Replies without a valid answer: {_value(missing) if missing else 'not measured'}."
         )
         for e in changes[:limit]:

@@ -115,8 +115,8 @@ def answer(agreement: "RunAgreement", names: tuple[str, str]) -> str:
     limits: dict[str, tuple[float, str]] = {}
     for row in agreement.overall.filter(pl.col("statistic") == "max_absolute_delta").iter_rows(named=True):
         measure = agreement.measure_of(row)
-        largest = max(row["high"] or 0.0, limits.get(measure.key, (0.0, ""))[0])
-        limits[measure.key] = largest, _size(largest, measure, digits_of(agreement, row))
+        largest = max(row["high"] or 0.0, limits.get(measure.title, (0.0, ""))[0])
+        limits[measure.title] = largest, _size(largest, measure, digits_of(agreement, row))
     if agreement.several and limits:
         texts = "; ".join(f"{name} by {text}" for name, (_, text) in limits.items())
         sentence += f" None of each score differs by more than (95%): {texts}."
