@@ -141,7 +141,7 @@ def test_lists_are_one_of_several_tasks_in_python(tmp_path: Path) -> None:
         max_tokens=60,
     )
     rows = fv.run(protocol, "sim/strong", tmp_path / "run").estimates()
-    assert {"similarity.jobs", "similarity.hobbies", "shift.jobs_nurse"} <= set(by_key(rows)["measure"])
+    assert {"similarity.jobs_list", "similarity.hobbies_list", "shift.jobs_nurse"} <= set(by_key(rows)["measure"])
 
 
 def test_a_plan_says_how_many_units_a_difference_takes(read: Reader, facevalue: Command) -> None:

@@ -55,7 +55,8 @@ def test_every_measure_stands_there_with_its_equation() -> None:
     page = measures.page()
     for name in PUBLISHED:
         for measure in fv.study(name).measures.iter_rows(named=True):
-            assert f"### {markdown.plain(measure['name'])}\n" in page
+            key = ".".join(filter(None, (measure["name"], measure["score"])))
+            assert f"### {markdown.plain(key)}\n" in page
             assert measure["equation"] in page
             assert markdown.plain(measure["source"]) in page
 

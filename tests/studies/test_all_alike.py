@@ -153,7 +153,9 @@ def test_units_of_differences_between_runs_are_words(facevalue: Command, tmp_pat
         fv.run(fv.study("scored.toml"), f"sim/strong@{number}", f"run{number}", progress=False)
     said = " ".join(facevalue("compare", "run1", "run2").out.split())
     (limits,) = re.findall(r"differs by more than \(95%\): (.*?)\. ", said)
-    assert re.fullmatch(r"mean_years by [\d.]+; mean_able by [\d.]+ scale points", limits)
+    assert re.fullmatch(
+        r"Amount \(years\) by [\d.]+; Expected score of the answer \(able\) by [\d.]+ scale points", limits
+    )
 
 
 @pytest.mark.parametrize("optional", [False, True])

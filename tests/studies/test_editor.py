@@ -152,7 +152,7 @@ def test_two_editors_are_compared(audit: fv.Run, tmp_path: Path, facevalue: Comm
     fv.run(study, Planted(2.0), tmp_path / "two" / "audit", name="editor two", progress=False)
     out = " ".join(facevalue("compare", str(audit.folder), str(tmp_path / "two" / "audit")).out.split())
     assert "editor two differs from editor one" in out
-    line = out[out.index("mean_skin_lightness_change hat") :][:80]
+    line = out[out.index("mean skin_lightness_change, hat") :][:100]
     assert "hat −2." in line
     assert "L* difference" in line
 

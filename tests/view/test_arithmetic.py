@@ -22,7 +22,7 @@ from tests.view.conftest import Api
 
 MEASURES = {
     "stylisticbias": {"sbs", "abs_sbs", "sbs_gap", "sbs_over_groups", "reversal_depth", "phi", "na_rate"},
-    "visbias": {"choice_share", "ranked_share", "field_share", "difference", "na_rate"},
+    "visbias": {"choice_share", "ranked_share", "field_share", "gap", "na_rate"},
     "modscan": {"group_share", "chance_gap", "beside", "answer_share", "similarity"},
     "counterfactuals": {"mean", "score_mean", "na_rate"},
     "vignette": {"error_rate", "na_rate"},

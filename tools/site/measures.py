@@ -31,8 +31,8 @@ def page() -> str:
 
 def _measures(measures: Sequence[Measure]) -> Iterator[str]:
     for measure in measures:
-        definition = explained(measures, measure.name)
-        yield from (f"### {plain(measure.name)}", "", plain(measure.title) + ".", "")
+        definition = explained(measures, measure.key)
+        yield from (f"### {plain(measure.key)}", "", plain(measure.title) + ".", "")
         facts = []
         for label, text in definition_lines(definition):
             if label == "equation":

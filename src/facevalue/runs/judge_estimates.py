@@ -136,7 +136,8 @@ def _by_people(
         study = hook(sorted_by)
         chunks = (chunk.filter(_holds(chunk, list(majority))) for chunk in answers(replace(run, study=study)))
         estimates = study.analyse({model: (chunk for chunk in chunks if chunk.height)})
-        is_share = pl.any_horizontal(pl.col("measure").str.ends_with(end) for end in ends)
+        named = pl.concat_str("measure", "score", separator="_", ignore_nulls=True)
+        is_share = pl.any_horizontal(named.str.ends_with(end) for end in ends)
         is_check = pl.col("measure").str.contains("^(unjudged|unsorted|invented)_")
         untested: dict[str, Any] = {column: pl.lit(None, estimates.schema[column]) for column in _TESTS}
         yield estimates.filter(is_share, ~is_check).with_columns(pl.lit(name).alias(JUDGED_BY), **untested)
