@@ -198,7 +198,7 @@ LIMITS: dict[Callable[[], float], float] = {
     bare_modules: 58,
     question_docstrings: 14.2,
     all_modules: 921,
-    all_lines: 147_950,
+    all_lines: 147_971,
     largest_folder: 125,
     # Ten statistics are classes; what still does their work for the four other studies goes with
     # them, and the three figures below 1,172, 811 and 4,670 again.

@@ -1,7 +1,7 @@
 """Definitions of measures, and which of them are wanted."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -121,6 +121,21 @@ def definition_of(
     """
     measure = measures.get(key_of(name, score)) or measures.get(name)
     return change_of(measure) if measure and versus else measure
+
+
+def title_of_scores(measures: Sequence[Measure]) -> str:
+    """Title of a measure of one or of several scores: what their titles have in common, else its name.
+
+    Examples
+    --------
+    >>> first, second = (Measure("mean", f"Mean: {x}", "sum / n", "points", "image", "", score=x) for x in "ab")
+    >>> title_of_scores([first]), title_of_scores([first, second])
+    ('Mean: a', 'Mean')
+    """
+    if len(measures) == 1:
+        return measures[0].title
+    begins = {measure.title.partition(": ")[0] for measure in measures}
+    return begins.pop() if len(begins) == 1 else measures[0].name
 
 
 def rows_of(keys: Collection[str]) -> "pl.Expr":

@@ -5,7 +5,7 @@ from importlib.metadata import version
 from math import isfinite
 from typing import Any
 
-from facevalue.measures.definitions import Measure
+from facevalue.measures.definitions import Measure, key_of
 from facevalue.measures.intervals import describe_method
 from facevalue.packing.packed_runs import PackedRun, Row
 from facevalue.store.manifest import RunManifest
@@ -75,7 +75,7 @@ def _metric(row: Row, measure: Measure | None) -> dict[str, Any]:
     equation = f"{measure.title}. {measure.equation}. " if measure else ""
     return {
         "evaluation_description": f"{equation}What lies nearer to no difference is better; a level has no better end.",
-        "metric_id": f"facevalue.{row['measure']}",
+        "metric_id": f"facevalue.{key_of(row['measure'], row['score'])}{'.change' if row['versus'] else ''}",
         "metric_name": measure.title if measure else row["measure"],
         "metric_unit": row["unit"],
         "lower_is_better": True,

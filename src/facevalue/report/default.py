@@ -1,6 +1,8 @@
 """Sections of a page that declares none: every measure as charts and tables."""
 
-from facevalue.measures.definitions import Measure, change_of
+from collections.abc import Sequence
+
+from facevalue.measures.definitions import Measure, title_of_scores
 from facevalue.protocol.blocks import Block, Pictures, StoredAnswers, Strips
 from facevalue.protocol.look import Of
 from facevalue.protocol.page import Page, Section
@@ -25,9 +27,11 @@ def sections_of(page: Page, view: View) -> tuple[Section, ...]:
 def _blocks(view: View) -> tuple[Block, ...]:
     kinds: dict[tuple[str, tuple[str, ...]], None] = {}
     for model in view.models:
-        for measure, over in view.numbers.kinds(model):
-            kinds[measure, over] = None
-    definitions = {measure.name: measure for measure in view.measures.values()}
+        for name, over in view.numbers.kinds(model):
+            kinds[name, over] = None
+    definitions: dict[str, list[Measure]] = {}
+    for measure in view.measures.values():
+        definitions.setdefault(measure.name, []).append(measure)
     order = {name: place for place, name in enumerate(definitions)}
     rows = sorted(kinds, key=lambda kind: (order.get(kind[0], len(order)), len(kind[1])))
     return tuple(
@@ -41,15 +45,16 @@ def _blocks(view: View) -> tuple[Block, ...]:
             heads=tuple(name.replace("_", " ").capitalize() for name in over) or ("Over",),
         )
         for measure, over in rows
-        for title in [_title(definitions.get(measure), measure, is_change="versus" in over)]
+        for title in [_title(definitions.get(measure, []), measure, is_change="versus" in over)]
     )
 
 
-def _title(definition: Measure | None, name: str, *, is_change: bool) -> str:
-    """Title of a measure of any score, or of the changes in it."""
-    if definition is None:
+def _title(definitions: Sequence[Measure], name: str, *, is_change: bool) -> str:
+    """Title of a measure of all its scores, or of the changes in it."""
+    if not definitions:
         return name
-    return change_of(definition).title if is_change else definition.title
+    title = title_of_scores(definitions)
+    return f"{title}: change" if is_change else title
 
 
 def _words(over: tuple[str, ...]) -> str:

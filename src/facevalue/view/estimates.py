@@ -8,7 +8,7 @@ from hashlib import blake2b
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.definitions import Measure, unit_name
+from facevalue.measures.definitions import Measure, title_of_scores, unit_name
 from facevalue.measures.verdicts import Verdict
 from facevalue.printable import short
 from facevalue.protocol.lookup import Estimate, made
@@ -223,8 +223,8 @@ class EstimateRows:
     def title(self, column: str, level: str) -> str:
         """Wording of a level, of a measure's name, or of a verdict."""
         if column == MEASURE:
-            titles = [measure.title for measure in self.view.measures.values() if measure.name == level]
-            return titles[0] if len(titles) == 1 else level
+            definitions = [measure for measure in self.view.measures.values() if measure.name == level]
+            return title_of_scores(definitions) if definitions else level
         if column == VERDICT:
             verdict = verdict_of(level)
             return level if verdict is None else SHORT[verdict]
