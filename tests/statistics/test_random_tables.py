@@ -201,8 +201,8 @@ def test_estimates_of_random_tables_are_those_of_a_plain_recomputation_in_any_or
 def test_estimates_of_two_thousand_random_tables_are_those_of_a_plain_recomputation() -> None:
     counts = check_tables(2000, one_of=1)
     of_each = {name: counts[name] for name in (*registered_statistics(), "alike") if name not in OF_PAIRS}
-    assert min(of_each.values()) > 500, of_each
-    assert counts["tables"] > 1800
+    assert min(of_each.values()) > 100, of_each
+    assert counts["tables"] > 1400
 
 
 def random_program(
