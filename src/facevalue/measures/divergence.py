@@ -413,7 +413,7 @@ def task_divergences(votes: Sequence[Votes], seed: int) -> Estimates:
     >>> round(float(estimates.value[0]), 4), bool(estimates.q[0] < 0.05)
     (0.6931, True)
     """
-    jackknives = [_jackknifed(v) for v in votes]
+    jackknives = [_jackknife_divergence(v) for v in votes]
     value, se, n, clusters = (np.array([f[at] for f in jackknives]) for at in range(4))
     several = len(votes) > 1
     if several:
@@ -445,24 +445,24 @@ def vote_bounds(votes: Sequence[Votes]) -> Bounds:
     missing = np.array([v.missing for v in votes])
     possible = np.array([np.broadcast_to(v.possible, totals.shape[2]) for v in votes])
     first = share_ranges(totals[:, 0], missing[:, 0], possible)
-    bounds = js_bounds(_between(totals[:, 0], totals[:, 1]), first, share_ranges(totals[:, 1], missing[:, 1]))
+    bounds = js_bounds(_task_divergence(totals[:, 0], totals[:, 1]), first, share_ranges(totals[:, 1], missing[:, 1]))
     return Bounds.concatenate([bounds, average_bounds(bounds)]) if len(votes) > 1 else bounds
 
 
-def _jackknifed(votes: Votes) -> tuple[float, float, int, int]:
+def _jackknife_divergence(votes: Votes) -> tuple[float, float, int, int]:
     """Divergence with its standard error, votes and units."""
     sides = votes.first, votes.second
     totals = sides[0].sum(axis=0), sides[1].sum(axis=0)
     squares = 0.0
     for at, units in enumerate(sides):
-        moved = _between(*[totals[i] - units if i == at else totals[i] for i in (0, 1)])
+        moved = _task_divergence(*[totals[i] - units if i == at else totals[i] for i in (0, 1)])
         squares += (
             float((len(units) - 1) / len(units) * np.nansum((moved - np.nanmean(moved)) ** 2))
             if len(units) > 1
             else np.nan
         )
     n = round(float(sides[0].sum() + sides[1].sum()))
-    return float(_between(*totals)), float(np.sqrt(squares)), n, len(sides[0]) + len(sides[1])
+    return float(_task_divergence(*totals)), float(np.sqrt(squares)), n, len(sides[0]) + len(sides[1])
 
 
 def _drawn(votes: Votes, size: int, rng: np.random.Generator) -> Array:
@@ -471,7 +471,7 @@ def _drawn(votes: Votes, size: int, rng: np.random.Generator) -> Array:
     many = [_independent(units) for units in (votes.first, votes.second)]
     pooled = np.average(shares, axis=0, weights=many)
     first, second = (rng.multinomial(max(round(n), 1), pooled, size).astype(np.float64) for n in many)
-    return _between(first, second)
+    return _task_divergence(first, second)
 
 
 def _independent(units: Array) -> float:
@@ -487,7 +487,7 @@ def _independent(units: Array) -> float:
     return float(min(totals.sum(), spread / squares)) if squares > 0 else float(min(totals.sum(), n))
 
 
-def _between(first: Array, second: Array) -> Array:
+def _task_divergence(first: Array, second: Array) -> Array:
     """Divergence of two distributions given as counts; NaN where one is empty."""
     with np.errstate(invalid="ignore", divide="ignore"):
         p, q = first / first.sum(axis=-1, keepdims=True), second / second.sum(axis=-1, keepdims=True)

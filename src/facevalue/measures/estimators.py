@@ -414,14 +414,6 @@ def enter_frame(
               family=families)  # fmt: skip
 
 
-def bounds_of(frame: pl.DataFrame) -> Bounds:
-    """Columns `value`, `bound_low`, `bound_high` and, if known, `bound_se` as bounds."""
-    nothing = np.full(frame.height, np.nan)
-    error = to_array(frame["bound_se"]) if "bound_se" in frame.columns else nothing
-    value, low, high = (to_array(frame[name]) for name in ("value", "bound_low", "bound_high"))
-    return Bounds(value, low, high, nothing, error)
-
-
 def family_names(frame: pl.DataFrame, test: str | pl.Expr, apart: Sequence[str], within: Sequence[str]) -> pl.Series:
     """Name each row's family: what is tested, of which levels of `apart`, and within which of `within`.
 
@@ -461,7 +453,9 @@ def frame_estimates(frame: pl.DataFrame, how: npt.NDArray[np.object_] | None = N
     if "floor" in columns:
         columns["floor"] = Floor(columns["floor"], columns.pop("floor_high"), columns["p"])
     if "bound_low" in frame.columns:
-        columns["bounds"] = bounds_of(frame)
+        low, high = (to_array(frame[name]) for name in ("bound_low", "bound_high"))
+        error = to_array(frame["bound_se"]) if "bound_se" in frame.columns else none
+        columns["bounds"] = Bounds(columns["value"], low, high, none, error)
     method = np.array(frame["method"].to_list(), object) if how is None else how.astype(object)
     return Estimates(**{"low": none, "high": none, **columns}, n=n, clusters=clusters, method=method)
 

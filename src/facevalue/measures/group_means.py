@@ -311,7 +311,7 @@ def unit_ratios(
     n = np.rint(counts.sum(axis=0)).astype(np.int64)
     if not at.size or means.se is None:
         return replace(means, n=n)
-    se, df = _jackknifed(means.value[at], sums[:, at], counts[:, at])
+    se, df = _jackknife_interval(means.value[at], sums[:, at], counts[:, at])
     reach = scipy.special.stdtrit(df, 0.5 + LEVEL / 2) * se
     arrays = {name: getattr(means, name).copy() for name in ("low", "high", "se", "method")}
     arrays["low"][at], arrays["high"][at] = means.value[at] - reach, means.value[at] + reach
@@ -324,7 +324,7 @@ def unit_ratios(
     return replace(means, n=n, **arrays)
 
 
-def _jackknifed(value: Array, sums: Array, counts: Array) -> tuple[Array, Array]:
+def _jackknife_interval(value: Array, sums: Array, counts: Array) -> tuple[Array, Array]:
     """Standard errors and degrees of freedom of ratios; NaN of one unit."""
     total, groups = counts.sum(axis=0), (counts > 0).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -486,7 +486,7 @@ def ranked_above(sums: Sums, by: Sequence[str] = ()) -> CellEstimates:
     (labels, share), (_, upper), (_, lower) = (
         _pair_share(sums.counting(s=hits, n=size), by) for hits, size in ((s, n), (s + up, n + up), (s, n + down))
     )
-    ranked, open_up, open_down = (_added(sums, by, column) for column in (n, up, down))
+    ranked, open_up, open_down = (_sum_by_cell(sums, by, column) for column in (n, up, down))
     lost = np.maximum(open_up, open_down)
     with np.errstate(invalid="ignore"):
         missing = lost / (ranked + lost)
@@ -502,6 +502,6 @@ def _pair_share(sums: Sums, by: Sequence[str]) -> tuple[Mapping[str, Sequence[Le
     return labels, tested
 
 
-def _added(sums: Sums, by: Sequence[str], column: Array) -> Array:
+def _sum_by_cell(sums: Sums, by: Sequence[str], column: Array) -> Array:
     _, cell, count = cells_of(sums, by)
     return np.bincount(cell, column, count).astype(np.float64)

@@ -111,10 +111,10 @@ def pair_shares(
     alone = first == second
     sides = np.concatenate([np.arange(first.size), np.flatnonzero(~alone)])
     person = np.concatenate([first, second[~alone]])
-    of_people = _added((cell[sides], strata[sides], person), weight[sides], hits[sides])
+    of_people = _sum_by_code((cell[sides], strata[sides], person), weight[sides], hits[sides])
     span = int(max(first.max(initial=0), second.max(initial=0))) + 1
     couple = np.minimum(first, second) * span + np.maximum(first, second)
-    (owner, layer, code), (w, h) = _added((cell, strata, couple), weight, hits)
+    (owner, layer, code), (w, h) = _sum_by_code((cell, strata, couple), weight, hits)
     moments = np.array([w, h, w * w, h * w, h * h])
     out = pair_shares_of_sums(
         *of_people, (owner, layer, (code // span != code % span).astype(np.int64)), moments, cells
@@ -224,7 +224,7 @@ def _between_strata(
         return spread, np.where(total > NOTHING, 1 / expected, np.nan), df
 
 
-def _added(codes: tuple[Codes, ...], *numbers: Array) -> tuple[tuple[Codes, ...], Array]:
+def _sum_by_code(codes: tuple[Codes, ...], *numbers: Array) -> tuple[tuple[Codes, ...], Array]:
     """Numbers added up by what the codes say together, and the codes of each sum."""
     spans = [int(code.max(initial=0)) + 1 for code in codes]
     joint = np.ravel_multi_index(codes, spans) if codes[0].size else codes[0]
@@ -336,7 +336,7 @@ def add_sums(frame: pl.DataFrame, by: Sequence[str], columns: Sequence[str] = SH
 def selection_frequencies(
     frame: pl.DataFrame,
     by: Sequence[str],
-    whole: pl.DataFrame | None = None,
+    unit_totals: pl.DataFrame | None = None,
     partners: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Selection frequency of each cell with its interval over units.
@@ -349,7 +349,7 @@ def selection_frequencies(
         be different answers: never several questions about the same pair without `question` in `by`.
     by:
         What names a cell, one column or more. Unless `activity` is among it, activities weigh the same.
-    whole:
+    unit_totals:
         Sums by unit over all activities together, with the columns of `by`, `UNIT_COLUMNS` and `SHARE_SUMS`: for cells
         whose rows in `frame` have no unit, as where a pair answers for two activities.
     partners:
@@ -366,11 +366,11 @@ def selection_frequencies(
 
     Equation
     --------
-    `proportions.unit_shares`, averaged over the activities with an answer (section 5). With `whole`, a unit adds s_u /
-    n with the weight n_u / n, and se² is multiplied by n Σ_a (1/n_a) / A² (Kish) for activities that are not asked
-    equally often. With `partners`, se_i² grows by Σ_j max(se_j² - P_j, 0) (n_ij / n_i)², P_j the variance over pairs as
-    if they were independent: a picture that stands beside several of i's own adds to all of them (Aronow, Samii and
-    Assenova 2015, "Cluster-robust variance estimation for dyadic data").
+    `proportions.unit_shares`, averaged over the activities with an answer (section 5). With `unit_totals`, a unit adds
+    s_u / n with the weight n_u / n, and se² is multiplied by n Σ_a (1/n_a) / A² (Kish) for activities that are not
+    asked equally often. With `partners`, se_i² grows by Σ_j max(se_j² - P_j, 0) (n_ij / n_i)², P_j the variance over
+    pairs as if they were independent: a picture that stands beside several of i's own adds to all of them (Aronow,
+    Samii and Assenova 2015, "Cluster-robust variance estimation for dyadic data").
 
     Raises
     ------
@@ -395,9 +395,9 @@ def selection_frequencies(
     missing_of = None if only_values() else requests
     shares = unit_shares(cell, count, unit, n, s, stratum=stratum, inner=activity, requests=missing_of, ends=ends)
     variance, df, units = shares.variance, shares.df, shares.clusters
-    if whole is not None and whole.height:
-        rows = whole.join(labels, on=by, nulls_equal=True, maintain_order="left")
-        of_whole = unit_shares(
+    if unit_totals is not None and unit_totals.height:
+        rows = unit_totals.join(labels, on=by, nulls_equal=True, maintain_order="left")
+        of_totals = unit_shares(
             rows[CELL_NUMBER].cast(pl.Int64).to_numpy(),
             count,
             _codes(rows, "unit"),
@@ -405,9 +405,9 @@ def selection_frequencies(
             to_array(rows["s"]),
             stratum=_codes(rows, "stratum"),
         )
-        is_whole = units == 0
-        variance = np.where(is_whole, of_whole.variance * _unevenness(cell, count, activity, n), variance)
-        df, units = (np.where(is_whole, x, y) for x, y in ((of_whole.df, df), (of_whole.clusters, units)))
+        has_no_unit = units == 0
+        variance = np.where(has_no_unit, of_totals.variance * _unevenness(cell, count, activity, n), variance)
+        df, units = (np.where(has_no_unit, x, y) for x, y in ((of_totals.df, df), (of_totals.clusters, units)))
     out = labels.drop(CELL_NUMBER).with_columns(pl.Series("variance", variance).fill_nan(None))
     if partners is not None and partners.height:
         variance = to_array(_beside(out, partners, by))

@@ -172,7 +172,7 @@ def source_correlation(
     >>> found.value.round(3).tolist(), found.n.tolist(), round(p, 3)
     ([0.981], [5], 0.003)
     """
-    cells = match_tables(_of(first, measure), _of(second, measure), by, (-np.inf, np.inf)).cells
+    cells = match_tables(_values_of(first, measure), _values_of(second, measure), by, (-np.inf, np.inf)).cells
     return pearson_correlation(to_array(cells["first"]), to_array(cells["second"]))
 
 
@@ -212,7 +212,7 @@ def correlation_p(r: float, n: int) -> float:
     return float(2 * scipy.special.stdtr(n - 2, -abs(r) * np.sqrt((n - 2) / (1 - r * r))))
 
 
-def _of(table: pl.DataFrame, measure: str) -> pl.DataFrame:
+def _values_of(table: pl.DataFrame, measure: str) -> pl.DataFrame:
     names = table["measure"].unique().drop_nulls().to_list()
     if measure not in names:
         raise UnknownNameError("measure", measure, names)

@@ -9,7 +9,7 @@ from facevalue.measures.estimators import CellEstimates, Estimator, Sums, share_
 from facevalue.measures.uncertainty import Estimates
 
 Row = tuple[Measure, Labels, Estimates, str | None]
-"""A measure, labels, estimates and their family: what `table_entries.enter` and `Entries.add` take."""
+"""A measure, labels, estimates and their family: the arguments of `EstimateTable.add`."""
 
 
 @dataclass(frozen=True)

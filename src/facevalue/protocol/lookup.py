@@ -263,8 +263,8 @@ class EstimateIndex:
 
     def wholes(self) -> tuple[str, ...]:
         """Measures that have an estimate over everything, be it of one score."""
-        whole = (0, self._marks(["score"]))
-        return tuple(dict.fromkeys(str(measure) for measure, _, labels in self._parts if labels in whole))
+        unlabelled = (0, self._marks(["score"]))
+        return tuple(dict.fromkeys(str(measure) for measure, _, labels in self._parts if labels in unlabelled))
 
     def where(self, predicate: pl.Expr) -> Iterator[Estimate]:
         """Go through the estimates that meet a condition, in the order of the table."""

@@ -12,6 +12,7 @@ from facevalue.measures.cells import SliceLabels, Slicing
 from facevalue.measures.cluster_bootstrap import Array, cell_means
 from facevalue.measures.definitions import POOLED, Measure, is_wanted
 from facevalue.measures.estimates import EstimateTable, with_adjusted
+from facevalue.measures.estimates import Labels as TableLabels
 from facevalue.measures.group_spread import Spreads, group_spreads
 from facevalue.measures.missing_data_bounds import Replies, phi_bounds, weigh_cells_alike
 from facevalue.measures.shift import ShiftCells, shift_cells
@@ -140,12 +141,23 @@ class ModelScores:
         """Add estimates to the table, with tests where the estimand is tested; `keep`: which cells are shown at all."""
         if estimates.bounds is not None:
             estimates = replace(estimates, bounds=estimates.bounds.widen_to(estimates.value))
-        family = estimand.family_name if estimand.tested else None
-        table.add(
-            self.measures[self.name_of(estimand)], self.breakdown.make_labels(labels),
-            estimates if estimand.tested else estimates.untested(), family,
-            keep=keep & estimand.holds(labels, estimates.value.size),
-        )  # fmt: skip
+        keep = keep & estimand.holds(labels, estimates.value.size)
+        self.add(table, estimand, self.breakdown.make_labels(labels), estimates, keep)
+
+    def add(
+        self,
+        table: EstimateTable,
+        estimand: Estimand,
+        labels: TableLabels,
+        estimates: Estimates,
+        keep: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Add estimates under the labels of the table, with tests where the estimand is tested."""
+        measure = self.measures[self.name_of(estimand)]
+        if estimand.tested:
+            table.add(measure, labels, estimates, estimand.family_name, keep=keep)
+        else:
+            table.add(measure, labels, estimates.untested(), keep=keep)
 
     @property
     def poles(self) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cells import Slicing
 from facevalue.measures.cluster_bootstrap import Array, cell_means, jackknife_interval
 from facevalue.measures.definitions import Measure
-from facevalue.measures.estimates import EstimateTable, Labels
+from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.findings import finding_bounds, group_findings, shift_findings, tally_bounds
 from facevalue.measures.group_spread import Spreads, group_tests, variation_strength
 from facevalue.measures.intervals import IntervalKind, name_method
@@ -123,7 +123,6 @@ class Spread(Unsigned):
 
     def _estimate_within(self, table: EstimateTable, estimand: "Estimand", model: "ModelScores") -> None:
         """Add how far the levels that units have lie apart in each cell (`measures.majority`)."""
-        measure = model.measures[model.name_of(estimand)]
         for cell in model.levels_of_units(estimand):
             spread = group_deviation(cell.means)
             bounds = None
@@ -135,7 +134,7 @@ class Spread(Unsigned):
                 bounds = replace(bounds, low=low, high=high).widen_to(value)
             labels = {name: [level] for name, level in cell.labels.items()}
             about = {DIMENSION: self.factor, **model.breakdown.make_labels(labels)}
-            _add_tested(table, measure, about, replace(spread, bounds=bounds), estimand)
+            model.add(table, estimand, about, replace(spread, bounds=bounds))
 
     def precision(self, estimand: "Estimand", task: "PlannedTask", score: Score, design: "Design") -> None:
         """Return nothing: what a spread is without an effect follows from the answers themselves."""
@@ -228,9 +227,9 @@ class Tally(Unsigned):
         classes = [np.unique(questions.codes[cells.codes == cell]) for cell in range(len(cells))]
         count = self._shares_moved if self.is_of_cue(breakdown) else self._shares_of_groups
         shares, bounds = count(model, questions.codes, classes)
-        measure, about = model.measures[model.name_of(estimand)], {DIMENSION: self.factor, **cells.labels}
+        about = {DIMENSION: self.factor, **cells.labels}
         has_question = np.array([members.size > 0 for members in classes])
-        _add_tested(table, measure, about, replace(shares, bounds=bounds), estimand, has_question)
+        model.add(table, estimand, about, replace(shares, bounds=bounds), has_question)
 
     def _shares_of_groups(
         self, model: "ModelScores", question: Codes, classes: Sequence[Codes]
@@ -322,17 +321,6 @@ def add_spreads(
     )  # fmt: skip
     labels = {DIMENSION: dimension, **({} if mean else items.labels)}
     table.add(measure, labels, estimates.untested() if family is None else estimates, family, keep=keep)
-
-
-def _add_tested(
-    table: EstimateTable, measure: Measure, labels: Labels, estimates: Estimates, estimand: "Estimand",
-    keep: npt.NDArray[np.bool_] | None = None,
-) -> None:  # fmt: skip
-    """Add estimates, with tests where the estimand is tested."""
-    if estimand.tested:
-        table.add(measure, labels, estimates, estimand.family_name, keep=keep)
-    else:
-        table.add(measure, labels, estimates.untested(), keep=keep)
 
 
 def group_bounds(

@@ -139,8 +139,8 @@ class Texts:
             self.distinct[id(block)][number, span] += np.bincount(place, distinct * some, size)
         image = cell[words_said.row] // len(block.prompts)
         self._lengths[id(block)] += np.bincount(image, words_said.times, block.images)
-        said = pl.DataFrame({"image": image, "word": words_said.word, "times": words_said.times.astype(np.int64)})
-        pairs = pl.concat([self._open[at], said]).group_by("image", "word").agg(pl.col("times").sum())
+        counts = pl.DataFrame({"image": image, "word": words_said.word, "times": words_said.times.astype(np.int64)})
+        pairs = pl.concat([self._open[at], counts]).group_by("image", "word").agg(pl.col("times").sum())
         cluster = block.cluster[pairs["image"].to_numpy()]
         goes_on = pl.Series(cluster == cluster.max(initial=-1))  # texts come in the order of sets
         self._open[at] = pairs.filter(goes_on)
