@@ -9,6 +9,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import DataError, DependencyError, SettingError, UnknownNameError
+from facevalue.measures.instrument import UNANSWERED
 from facevalue.protocol import Ask, Portraits, yes_or_no
 from facevalue.statistics import Estimand, Mean, Shift
 
@@ -114,3 +115,11 @@ def test_without_altair_the_extra_is_named(run: fv.Run, monkeypatch: pytest.Monk
 def test_every_measure_of_a_study_can_be_drawn(run: fv.Run) -> None:
     for measure in run.estimates().drop_nulls("value")["measure"].unique():
         assert _records(run.plot(measure)), measure
+
+
+def test_a_score_is_chosen_where_others_stand_beside_the_answers_themselves(run: fv.Run) -> None:
+    rows = run.estimates().filter(measure="drift").drop_nulls("value")
+    for where, score in (({}, pl.col("score").is_null()), ({"score": UNANSWERED}, pl.col("score") == UNANSWERED)):
+        assert len(_records(run.plot("drift", where=where))) == rows.filter(score).height > 0
+    with pytest.raises(UnknownNameError, match="Unknown score of drift 'no answer'. Did you mean 'no valid answer'"):
+        run.plot("drift", where={"score": "no answer"})

@@ -94,10 +94,11 @@ def _selected(view: View, measure: str, by: Sequence[str], where: Mapping[str, s
     if measure not in kinds:
         raise UnknownNameError("measure", measure, kinds)
     scores = [definition.score for definition in view.measures.values() if definition.name == measure]
-    if any(scores) and "score" not in where:
-        raise DataError(f"{measure} is of several scores: say which, as where={{'score': ...}}: {', '.join(scores)}.")
-    if any(scores) and where["score"] not in scores:
-        raise UnknownNameError(f"score of {measure}", where["score"], scores)
+    named = [score for score in scores if score]
+    if "score" not in where and "" not in scores:  # of several, that without a name is of the answers themselves
+        raise DataError(f"{measure} is of several scores: say which, as where={{'score': ...}}: {', '.join(named)}.")
+    if named and where.get("score", "") not in scores:
+        raise UnknownNameError(f"score of {measure}", where["score"], named)
     breakdowns = list(dict.fromkeys(kinds[measure]))
     factors = {factor for breakdown in breakdowns for factor in breakdown}
     for name in (*by, *where):
@@ -107,7 +108,9 @@ def _selected(view: View, measure: str, by: Sequence[str], where: Mapping[str, s
         if level not in view.numbers.levels(name):
             raise UnknownNameError(name, level, view.numbers.levels(name))
     if not by and {*where} <= {"score", "versus"}:
-        of_kind = [names for names in breakdowns if ("versus" in names) == ("versus" in where)] or breakdowns
+        of_kind = [
+            names for names in breakdowns if all((label in names) == (label in where) for label in ("score", "versus"))
+        ] or breakdowns
         free = [tuple(name for name in names if name not in where) for names in of_kind]
         by = next((names for names in free if 1 <= len(names) <= 2), free[0])
     if len(by) > 2:
