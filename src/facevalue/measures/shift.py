@@ -262,18 +262,15 @@ def wider_estimates(
     usable = np.isfinite(low) & np.isfinite(high) & (estimates.clusters > 1)
     alone = usable & ~equal & (se >= estimates.se)
     usable_pairs = usable & ~alone
-    ends = [np.where(alone, low, estimates.low), np.where(alone, high, estimates.high)]
-    ends = [
-        np.where(usable_pairs, np.fmin(ends[0], low), ends[0]),
-        np.where(usable_pairs, np.fmax(ends[1], high), ends[1]),
-    ]
+    low = np.where(alone, low, np.where(usable_pairs, np.fmin(estimates.low, low), estimates.low))
+    high = np.where(alone, high, np.where(usable_pairs, np.fmax(estimates.high, high), estimates.high))
     p = np.where(alone, p, np.where(usable_pairs, np.fmax(p, estimates.p), estimates.p))
     methods = estimates.method.copy()
     methods[usable_pairs] = f"{method}{_BOTH}"
     methods[alone] = method
     methods[estimates.clusters < 2] = ONE_CLUSTER_ONLY
     spread = np.where(usable & ~equal, np.fmax(se, estimates.se), estimates.se)
-    return Estimates(estimates.value, ends[0], ends[1], estimates.n, estimates.clusters, methods, spread, p)
+    return Estimates(estimates.value, low, high, estimates.n, estimates.clusters, methods, spread, p)
 
 
 def _noise(pictures: Array, variation: Codes, columns: Codes, cells: int) -> tuple[Array, npt.NDArray[np.bool_], Array]:
