@@ -134,7 +134,9 @@ class UnitTable:
         order = np.argsort(unit)
         order = order[np.argsort(label[order], kind="stable")]  # of small numbers by radix
         label, unit = label[order], unit[order]
-        start = np.flatnonzero(np.append(True, (label[1:] != label[:-1]) | (unit[1:] != unit[:-1])))
+        is_first = np.ones(label.size, dtype=np.bool_)
+        is_first[1:] = (label[1:] != label[:-1]) | (unit[1:] != unit[:-1])
+        start = np.flatnonzero(is_first)
         label, unit = label[start], unit[start]
         sums = np.stack([np.add.reduceat(column[order], start) for column in sums])
         while (some := unit % np.uint64(self.one_of) == 0).sum() > MOST_ROWS:
