@@ -7,6 +7,7 @@ number, a range that straddles options, another currency or pay per month does n
 import math
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 _DOLLAR = r"(?:(?:\bus ?)?\\?\$ ?|\busd ?)"
@@ -44,6 +45,7 @@ class NumberRange(NamedTuple):
     high: float
 
 
+@lru_cache(maxsize=4096)
 def whole(text: str) -> NumberRange | None:
     """The amount that is the whole of a text in plain form, if it is one.
 

@@ -5,7 +5,7 @@ Every pattern has bounded repetitions, so that finding takes time linear in the 
 
 import re
 from enum import Enum
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple, Self
 
 from facevalue.answers import _amounts
@@ -85,7 +85,7 @@ class Finder:
         for i, option in enumerate(options):
             amount = _amounts.whole(plain(option.text))
             option_words = "" if amount else option.text
-            names = {tuple(words_of(option.label)), tuple(words_of(option_words))} - {()}
+            names = {words_of(option.label), words_of(option_words)} - {()}
             if amount and self._amounts.setdefault(amount, i) != i:
                 raise DataError(
                     f"Options {self._amounts[amount] + 1} and {i + 1} are the same amount: {option.text!r}."
@@ -180,8 +180,9 @@ def _joined(text: str) -> str:
     return re.sub(r"[\W_]+", "", text)
 
 
-def words_of(name: str) -> list[str]:
-    return re.findall(r"[^\W_]+", spelled(plain(name)))
+@lru_cache(maxsize=4096)
+def words_of(name: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"[^\W_]+", spelled(plain(name))))
 
 
 def _phrase_pattern(phrases: set[tuple[str, ...]]) -> re.Pattern[str]:

@@ -46,8 +46,8 @@ def parse_column(frame: pl.DataFrame, text: str, question: str, options: Options
         key=(code * 2**31 + question_code * 4 + status.cast(states).to_physical().cast(pl.UInt64).fill_null(3)),
     )
     distinct = keyed.unique(subset="key", keep="any")
-    parser = _QuestionParser(options)
-    parsed = [parser.parse(*row) for row in distinct.select("said", "asked", "status").iter_rows()]
+    by_question = options if isinstance(options, Mapping) else dict(enumerate(options))
+    parsed = [_parse_reply(by_question, *row) for row in distinct.select("said", "asked", "status").iter_rows()]
     table = distinct.select("key").with_columns(
         pl.Series("choice", [p.choice for p in parsed], pl.Int8),
         pl.Series("na", [p.reason for p in parsed], NA_DTYPE),
@@ -104,26 +104,19 @@ def from_probs(frame: pl.DataFrame, probs: str = "probs", *, minimum: float = MI
     )
 
 
-class _QuestionParser:
-    """Parses with the options of the question that a reply answers."""
-
-    def __init__(self, options: Options) -> None:
-        self._options: Mapping[Any, tuple[Option, ...]] = (
-            dict(options) if isinstance(options, Mapping) else dict(enumerate(options))
+def _parse_reply(
+    options: Mapping[Any, tuple[Option, ...]], reply: str | None, question: object, status: str | None
+) -> Parsed:
+    """Parse a reply with the options of the question that it answers."""
+    if reply is None or status in UNREAD:
+        return Parsed(None, unread(status))
+    if question not in options:
+        raise UnknownNameError("question", str(question), map(str, options))
+    if len(options[question]) > 127:
+        raise DataError(
+            f"Question {question!r} has {len(options[question])} options; at most 127 can be told apart in a column."
         )
-
-    def parse(self, reply: str | None, question: object, status: str | None) -> Parsed:
-        """Parse one reply."""
-        if reply is None or status in UNREAD:
-            return Parsed(None, unread(status))
-        if question not in self._options:
-            raise UnknownNameError("question", str(question), map(str, self._options))
-        options = self._options[question]
-        if len(options) > 127:
-            raise DataError(
-                f"Question {question!r} has {len(options)} options; at most 127 can be told apart in a column."
-            )
-        return parse(reply, options, truncated=status == Status.TRUNCATED)
+    return parse(reply, options[question], truncated=status == Status.TRUNCATED)
 
 
 def _require(frame: pl.DataFrame, *names: str) -> None:

@@ -27,6 +27,7 @@ _WRAPPING = frozenset("'\"*`)")
 _ENDS = frozenset(".!?\n")
 
 
+@lru_cache(maxsize=4096)
 def parse(text: str, options: tuple[Option, ...], *, truncated: bool = False) -> Parsed:
     r"""Find the option that a reply chooses.
 

@@ -130,10 +130,13 @@ class UnitTable:
     def _add_up(self, place: npt.NDArray[np.uint32]) -> None:
         """Add the pile to the sums, and leave units out where there are too many; labels get these numbers."""
         label, unit, sums = (np.concatenate(parts, axis=-1) for parts in zip(*self._pile, strict=True))
-        label, self._pile = place[label], []
-        order = np.lexsort((unit, label))
+        label, self._pile = place[label].astype(np.min_scalar_type(len(self._labels))), []
+        order = np.argsort(unit)
+        order = order[np.argsort(label[order], kind="stable")]  # of small numbers by radix
         label, unit = label[order], unit[order]
-        start = np.flatnonzero(np.diff(label, prepend=-1.0).astype(bool) | np.diff(unit, prepend=unit[:1]).astype(bool))
+        is_first = np.ones(label.size, dtype=np.bool_)
+        is_first[1:] = (label[1:] != label[:-1]) | (unit[1:] != unit[:-1])
+        start = np.flatnonzero(is_first)
         label, unit = label[start], unit[start]
         sums = np.stack([np.add.reduceat(column[order], start) for column in sums])
         while (some := unit % np.uint64(self.one_of) == 0).sum() > MOST_ROWS:

@@ -138,7 +138,7 @@ class _DealtLabels:
         return values[..., :size], self._observed - values[..., size:]
 
     def _deal(self, scores: Array, rng: np.random.Generator, draws: int) -> Array:
-        group = self._group
+        group = self._group.astype(np.min_scalar_type(self._groups))  # many are dealt
         return np.concatenate([
             _deviations(scores, rng.permuted(np.tile(group, (many, 1)), axis=1), self._groups)
             for many in _steps(draws, self._groups * (group.size + scores.shape[1]))
@@ -268,13 +268,15 @@ def _steps(draws: int, cost: int) -> Iterator[int]:
     return (min(step, draws - start) for start in range(0, draws, step))
 
 
-def _deviations(scores: Array, labels: Codes, groups: int) -> Array:
+def _deviations(scores: Array, labels: npt.NDArray[np.integer], groups: int) -> Array:
     """Deviations of the groups' means from their centre for each row of labels, shape (rows, groups, scenarios)."""
-    one_hot = (labels[:, None, :] == np.arange(groups)[:, None]).astype(np.float64).reshape(-1, labels.shape[1])
-    has_score = np.isfinite(scores)
+    has_score, size = np.isfinite(scores), scores.shape[1]
     alike = (has_score == has_score[:, :1]).all()  # all scenarios have the same clusters, so that they are counted once
-    sums, counts = one_hot @ np.nan_to_num(scores), one_hot @ has_score[:, : 1 if alike else None].astype(np.float64)
-    return _centred(cell_means(sums, counts).reshape(len(labels), groups, -1))
+    summed = np.concatenate([np.nan_to_num(scores), has_score[:, : 1 if alike else None]], axis=1)
+    totals = np.empty((len(labels), groups, summed.shape[1]))
+    for group in range(groups):
+        np.matmul((labels == group).astype(np.float64), summed, out=totals[:, group])
+    return _centred(cell_means(totals[..., :size], totals[..., size:]))
 
 
 def _centred(means: Array) -> Array:

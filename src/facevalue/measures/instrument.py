@@ -31,22 +31,15 @@ CHANCE_SHARE = 0.25
 SIGHT_ALPHA = 0.01
 """Level of each sign: a model that does not see shows one of them no more often."""
 SIGHT_QUESTIONS = Measure(
-    name="sight_questions",
-    title="Questions about pictures made on the spot that were answered rightly",
-    equation="right / answered; p = P(X >= right), X binomial with chance 1/4 of each question",
-    unit="share",
-    cluster="question",
-    source="FaceValue",
-    limits=(0.0, 1.0),
-)
+    "sight_questions", "Questions about pictures made on the spot that were answered rightly",
+    "right / answered; p = P(X >= right), X binomial with chance 1/4 of each question",
+    "share", "question", "FaceValue", limits=(0.0, 1.0),
+)  # fmt: skip
 SIGHT_TOKENS = Measure(
-    name="sight_tokens",
-    title="Tokens that a picture adds to a prompt",
-    equation="tokens of a prompt with a picture less those of the same text without one, or beside another picture",
-    unit="tokens",
-    cluster="request",
-    source="FaceValue",
-)
+    "sight_tokens", "Tokens that a picture adds to a prompt",
+    "tokens of a prompt with a picture less those of the same text without one, or beside another picture",
+    "tokens", "request", "FaceValue",
+)  # fmt: skip
 SIGHT_DEPENDENCE = Measure(
     name="sight_dependence",
     title="How far answers depend on which picture is shown",
@@ -163,7 +156,7 @@ class PictureDependence:
         seen = [n for n in (tokens, _added_tokens(rows)) if n is not None]
         signs = {
             SIGHT_QUESTIONS: _questions(*answered),
-            SIGHT_TOKENS: _one_estimate(max(seen), len(seen), _COUNTED) if seen else _no_sight_estimate(UNKNOWN_TOKENS),
+            SIGHT_TOKENS: _one_estimate(max(seen), len(seen), _COUNTED) if seen else _no_estimate(UNKNOWN_TOKENS),
             SIGHT_DEPENDENCE: _dependence(rows, list(self._outcomes)),
         }
         for measure, (estimates, p) in signs.items():
@@ -174,7 +167,7 @@ class PictureDependence:
 def _questions(answered: int, right: int) -> tuple[Estimates, Array]:
     """Share of right answers, with the interval of Clopper and Pearson (1934) and the exact test against chance."""
     if not answered:
-        return _no_sight_estimate("nothing was asked before the run")
+        return _no_estimate("nothing was asked before the run")
     tail = (1 - LEVEL) / 2
     low = float(scipy.special.betaincinv(right, answered - right + 1, tail)) if right else 0.0
     high = float(scipy.special.betaincinv(right + 1, answered - right, 1 - tail)) if right < answered else 1.0
@@ -223,7 +216,7 @@ def _dependence(rows: pl.DataFrame, outcomes: Sequence[str]) -> tuple[Estimates,
     if rows.height:
         rows = rows.filter(~pl.col("(bare)"))
     if not rows.height:
-        return _no_sight_estimate(TOO_FEW_ANSWERS)
+        return _no_estimate(TOO_FEW_ANSWERS)
     timed = rows.group_by("(unit)").agg(pl.col("at").mean()).sort("at", "(unit)").with_row_index("window")
     by_time = pl.col("window") // _WINDOW if timed["at"].null_count() == 0 else pl.lit(0, pl.UInt32)
     keyed = rows.join(timed.select("(unit)", by_time.alias("window")), on="(unit)", maintain_order="left")
@@ -233,7 +226,7 @@ def _dependence(rows: pl.DataFrame, outcomes: Sequence[str]) -> tuple[Estimates,
     )
     keyed = keyed.filter(pl.col("shown").n_unique().over("alike") > 1).sort("alike", maintain_order=True)
     if keyed.height < _LEAST:
-        return _no_sight_estimate(TOO_FEW_ANSWERS)
+        return _no_estimate(TOO_FEW_ANSWERS)
     alike = keyed["alike"].rank("dense").to_numpy().astype(np.int64) - 1
     residuals = _residuals(keyed, outcomes, alike)
     stimuli = keyed["shown"].n_unique()
@@ -309,16 +302,17 @@ def _one_estimate(
     interval: tuple[float, float] = (np.nan, np.nan),
     p: float = np.nan,
     clusters: int | None = None,
+    se: float = np.nan,
 ) -> tuple[Estimates, Array]:
     low, high = interval
     estimates = Estimates(
         np.array([value]), np.array([low]), np.array([high]), np.array([n]), np.array([clusters or n]),
-        np.array([method], dtype=object), np.array([np.nan]),
+        np.array([method], dtype=object), np.array([se]),
     )  # fmt: skip
     return estimates, np.array([p])
 
 
-def _no_sight_estimate(reason: str) -> tuple[Estimates, Array]:
+def _no_estimate(reason: str) -> tuple[Estimates, Array]:
     return _one_estimate(np.nan, 0, name_unmeasured(reason))
 
 
@@ -415,7 +409,7 @@ class Course:
             units = _by_unit(of_outcome) if of_outcome.height else UNANSWERED if cells.height else UNTIMED
             labels = {"score": [name]} if name else {}
             for measure, taken in ((DRIFT, _slope), (WAVERING, _waves)):
-                estimates, p = _no_drift_estimate(units) if isinstance(units, str) else taken(units)
+                estimates, p = _no_estimate(units) if isinstance(units, str) else taken(units)
                 if self._cells.one_of > 1 and np.isfinite(estimates.value[0]):
                     estimates.method[0] += f", {PART_BY_HASH}"
                 table.add(measure, labels, replace(estimates, p=p))
@@ -487,12 +481,12 @@ def _slope(units: _Units) -> tuple[Estimates, np.ndarray]:
     value = float(x @ r) / total
     squares = float(((r - value * x) ** 2).sum())
     if squares < 1e-24 * x.size:
-        return _no_drift_estimate(ALIKE_ANSWERS)
+        return _no_estimate(ALIKE_ANSWERS)
     se = float(np.sqrt(squares / free / total))
     reach = float(scipy.special.stdtrit(free, 0.5 + LEVEL / 2)) * se
     p = float(2 * scipy.special.stdtr(free, -abs(value) / se))
-    limits = value - reach, value + reach
-    return _entered(np.clip(value, -1.0, 1.0), *limits, units, _LINE, se, p)  # a line through few answers leads beyond
+    value, low, high = min(max(value, -1.0), 1.0), value - reach, value + reach  # few answers may lead beyond
+    return _one_estimate(value, units.n, _LINE, (low, high), p, x.size, se)
 
 
 def _waves(units: _Units) -> tuple[Estimates, np.ndarray]:
@@ -510,7 +504,7 @@ def _waves(units: _Units) -> tuple[Estimates, np.ndarray]:
     """
     many = min(_WAVES, int(units.free) // _UNITS_EACH)
     if many < 2:
-        return _no_drift_estimate(f"{FEW_TOGETHER}: {units.clock.size:,}")
+        return _no_estimate(f"{FEW_TOGETHER}: {units.clock.size:,}")
     size = units.clock.size
     places = pl.Series(units.clock.round(_DECIMALS)).rank().to_numpy() / size
     waves = np.cos(np.pi * np.arange(1, many + 1) * (places[:, None] - 0.5 / size))
@@ -519,7 +513,7 @@ def _waves(units: _Units) -> tuple[Estimates, np.ndarray]:
     free = units.free - many
     rest = float(((r - fit) ** 2).sum()) / free
     if rest < 1e-24:
-        return _no_drift_estimate(ALIKE_ANSWERS)
+        return _no_estimate(ALIKE_ANSWERS)
     f = float(fit @ fit) / many / rest
     p = float(scipy.special.fdtrc(many, free, f))
     low, high = (
@@ -528,18 +522,4 @@ def _waves(units: _Units) -> tuple[Estimates, np.ndarray]:
     )
     value = max(f - 1, 0.0) * many
     value, low, high = (min(float(np.sqrt(x * rest / size)), 1.0) for x in (value, low, max(high, value)))
-    return _entered(value, low, high, units, _NONCENTRAL, np.nan, p)
-
-
-def _entered(
-    value: float, low: float, high: float, units: _Units, method: str, se: float, p: float
-) -> tuple[Estimates, Array]:
-    methods = np.array([method], dtype=object), np.array([se])
-    counts = np.array([units.n]), np.array([units.time.size])
-    return Estimates(np.array([value]), np.array([low]), np.array([high]), *counts, *methods), np.array([p])
-
-
-def _no_drift_estimate(reason: str) -> tuple[Estimates, np.ndarray]:
-    none, zero = np.array([np.nan]), np.zeros(1, dtype=np.int64)
-    method = np.array([name_unmeasured(reason)], dtype=object)
-    return Estimates(none, none, none, zero, zero, method, none), none
+    return _one_estimate(value, units.n, _NONCENTRAL, (low, high), p, size)

@@ -191,12 +191,13 @@ class MissingAnswers:
         intervention = pl.col("intervention").cast(pl.String) if "intervention" in rows.columns else pl.lit(PLAIN)
         columns = {"prompt": self.by.question_name(rows.columns), "intervention": intervention}
         codes: dict[str, npt.NDArray[np.int64]] = {}
+        amounts = {name: in_grains(rows[f"({name})"].to_numpy()) for name in _SUMS}
         for dimension, group, whose in [(nobody, nobody, pl.col("(unit)")), *people]:
             labels, code = {**columns, "dimension": dimension, "group": group}, whose.hash(int(group is not nobody))
             used = dict.fromkeys(name for e in (*labels.values(), whose) for name in e.meta.root_names())
             codes |= {name: level_codes(rows[name]) for name in used if name not in codes}
             cell, first = groups(*(codes[name] for name in used))
-            sums = {x: pl.Series(np.bincount(cell, in_grains(rows[f"({x})"].to_numpy()))) for x in _SUMS}
+            sums = {name: pl.Series(np.bincount(cell, amount)) for name, amount in amounts.items()}
             cells = rows[first].select(**labels, unit=code, name=whose, **sums)
             cells = cells if group is nobody else cells.drop_nulls("group")
             self._cells.add(cells)

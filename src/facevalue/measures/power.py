@@ -73,7 +73,8 @@ def minimum_detectable(
     [0.0283, nan, nan]
     """
     errors = np.asarray(se, dtype=np.float64)
-    return np.where(errors > 0, errors, np.nan) * _noncentrality(df, alpha, power)
+    errors = np.where(errors > 0, errors, np.nan)
+    return errors * _noncentrality(np.where(np.isnan(errors), np.nan, df), alpha, power)
 
 
 def detectable_mean(
@@ -206,7 +207,8 @@ def smallest_effect(
 def _noncentrality(df: npt.ArrayLike, alpha: npt.ArrayLike, power: float) -> Array:
     """Effect in standard errors that is detected; shape of df and alpha, NaN where df is not positive."""
     _check(alpha, power)
-    freedom, tail = np.broadcast_arrays(np.asarray(df, dtype=np.float64), np.asarray(alpha, dtype=np.float64) / 2)
+    both = np.broadcast_arrays(np.asarray(df, dtype=np.float64), np.asarray(alpha, dtype=np.float64) / 2)
+    (freedom, tail), place = np.unique(np.reshape(both, (2, -1)), axis=1, return_inverse=True)
     finite = np.where((freedom > 0) & (freedom < _NORMAL), freedom, np.nan)
     critical = -scipy.special.stdtrit(finite, tail)
     far = critical > _FAR  # there the mean's own error is nothing beside that of its standard error
@@ -214,7 +216,8 @@ def _noncentrality(df: npt.ArrayLike, alpha: npt.ArrayLike, power: float) -> Arr
         asymptotic = critical * np.sqrt(scipy.special.chdtri(finite, 1 - power) / finite)
     exact = scipy.special.nctdtrinc(np.where(far, np.nan, finite), 1 - power, critical)
     out = np.where(far, asymptotic, exact)
-    return np.where(freedom >= _NORMAL, scipy.special.ndtri(power) - scipy.special.ndtri(tail), out)
+    out = np.where(freedom >= _NORMAL, scipy.special.ndtri(power) - scipy.special.ndtri(tail), out)
+    return out[place].reshape(both[0].shape)
 
 
 def _spread(sd: npt.ArrayLike) -> Array:

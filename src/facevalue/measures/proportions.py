@@ -499,7 +499,10 @@ def _joint(codes: Sequence[Codes]) -> Codes:
 def _order(codes: Sequence[Codes], *numbers: Array) -> Codes | slice:
     """Order of rows by their codes and, of the same codes, by their numbers."""
     joint = _joint(codes)
-    return slice(None) if (np.diff(joint) > 0).all() else np.lexsort((*numbers, joint))
+    if (np.diff(joint) > 0).all():
+        return slice(None)
+    order = np.argsort(joint)
+    return order if np.diff(joint[order]).all() else np.lexsort((*numbers, joint))
 
 
 def level_codes(column: pl.Series) -> Codes:

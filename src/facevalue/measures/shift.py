@@ -262,18 +262,15 @@ def wider_estimates(
     usable = np.isfinite(low) & np.isfinite(high) & (estimates.clusters > 1)
     alone = usable & ~equal & (se >= estimates.se)
     usable_pairs = usable & ~alone
-    ends = [np.where(alone, low, estimates.low), np.where(alone, high, estimates.high)]
-    ends = [
-        np.where(usable_pairs, np.fmin(ends[0], low), ends[0]),
-        np.where(usable_pairs, np.fmax(ends[1], high), ends[1]),
-    ]
+    low = np.where(alone, low, np.where(usable_pairs, np.fmin(estimates.low, low), estimates.low))
+    high = np.where(alone, high, np.where(usable_pairs, np.fmax(estimates.high, high), estimates.high))
     p = np.where(alone, p, np.where(usable_pairs, np.fmax(p, estimates.p), estimates.p))
     methods = estimates.method.copy()
     methods[usable_pairs] = f"{method}{_BOTH}"
     methods[alone] = method
     methods[estimates.clusters < 2] = ONE_CLUSTER_ONLY
     spread = np.where(usable & ~equal, np.fmax(se, estimates.se), estimates.se)
-    return Estimates(estimates.value, ends[0], ends[1], estimates.n, estimates.clusters, methods, spread, p)
+    return Estimates(estimates.value, low, high, estimates.n, estimates.clusters, methods, spread, p)
 
 
 def _noise(pictures: Array, variation: Codes, columns: Codes, cells: int) -> tuple[Array, npt.NDArray[np.bool_], Array]:
@@ -331,59 +328,75 @@ def _saddlepoint(
     Few faces with few pictures have a largest sum. What lies near it, or beyond, has no saddlepoint: there r* goes on
     in a straight line, with its own slope or that of a normal distribution, whichever is less.
     """
-    log_many = np.log(np.maximum((~impossible).sum(axis=1), 1))
-    squares, is_open, nothing = scaled**2, not impossible.any(), impossible.all(axis=1)
+    cgf = _cumulants(scaled, impossible)
+    target = np.asarray(-scipy.special.stdtrit(df, (1 - LEVEL) / 2), dtype=np.float64)
+    sign, size = np.where(distance < 0, -1.0, 1.0), np.maximum(np.abs(distance), _NEAR)
 
-    def cgf(t: Array) -> tuple[Array, Array, Array]:
-        """K, K' and K'' of the sum over faces at t, one t per cell."""
-        weight = t * scaled
-        if not is_open:
-            weight[impossible] = -np.inf
-        top = weight.max(axis=1)
-        top[nothing] = 0.0
-        weight -= top[:, None]
-        np.exp(weight, out=weight)
-        total = np.maximum(weight.sum(axis=1), 1e-300)
-        weight /= total[:, None]
-        first = (weight * scaled).sum(axis=1)
-        weight *= squares
-        second = weight.sum(axis=1) - first**2
-        log_mean = np.where(nothing, 0.0, np.log(total) + top - log_many)
-        return log_mean.sum(axis=0), first.sum(axis=0), np.maximum(second.sum(axis=0), 1e-12)
-
-    def tail(t: Array) -> tuple[Array, Array, Array]:
-        """K'(t), r*(t) and the slope of the latter."""
+    def tail(t: Array) -> tuple[Array, Array, Array, Array]:
+        """K'(t), r*(t) and the slope of the latter, and K''(t)."""
         k, first, second = cgf(t)
         w = np.sign(t) * np.sqrt(np.maximum(2 * (t * first - k), 1e-24))
-        return first, w + np.log(t * np.sqrt(second) / w) / w, t * second / w
+        return first, w + np.log(t * np.sqrt(second) / w) / w, t * second / w, second
 
     def edge(side: Array) -> tuple[Array, Array, Array]:
-        """How far out the saddlepoint is used: the sum and r* there, and the slope of r* over the sum beyond."""
-        low, high = np.full(side.shape, _NEAR), np.full(side.shape, _FAR)
-        for _ in range(_EDGE):
-            middle = np.sqrt(low * high)
-            spread = cgf(side * middle)[2] >= _LEFT
-            low, high = np.where(spread, middle, low), np.where(spread, high, middle)
-        first, r, slope = tail(side * low)
-        return side * first, side * r, np.minimum(slope / cgf(side * low)[2], 1.0)
+        """How far out the saddlepoint is used: the sum and r* there, and the slope of r* over the sum beyond.
 
-    target = np.asarray(-scipy.special.stdtrit(df, (1 - LEVEL) / 2), dtype=np.float64)
+        Where interval and value lie before the point that is tried first, that point stands for it.
+        """
+        middle = np.full(side.shape, np.sqrt(_NEAR * _FAR))
+        first, r, slope, second = tail(side * middle)
+        spread, is_short = second >= _LEFT, (side * r < target) | ((side == sign) & (side * first < size))
+        low, high = np.where(spread, middle, _NEAR), np.where(spread, _FAR, middle)
+        rest = np.flatnonzero(is_short | ~spread)
+        if rest.size:
+            of_rest = _cumulants(scaled[..., rest], impossible[..., rest])
+            for _ in range(_EDGE - 1):
+                middle = np.sqrt(low[rest] * high[rest])
+                spread = of_rest(side[rest] * middle)[2] >= _LEFT
+                low[rest], high[rest] = np.where(spread, middle, low[rest]), np.where(spread, high[rest], middle)
+            first, r, slope, second = tail(side * low)
+        return side * first, side * r, np.minimum(slope / second, 1.0)
+
     up = np.ones(distance.shape)
     reach, edges = [], [edge(up), edge(-up)]
     for side, (last, highest, slope) in zip((up, -up), edges, strict=True):
-        within = side * tail(_solve(lambda t: tail(t)[1:], np.minimum(target, highest), side))[0]
+        within = side * tail(_solve(lambda t: tail(t)[1:3], np.minimum(target, highest), side))[0]
         reach.append(np.where(target > highest, last + (target - highest) / slope, within))
-    side = np.where(distance < 0, -1.0, 1.0)
-    last, highest, slope = (np.where(side > 0, *pair) for pair in zip(*edges, strict=True))
-    size = np.maximum(np.abs(distance), _NEAR)
-    r = side * tail(_solve(lambda t: cgf(t)[1:], np.minimum(size, last), side))[1]
+    last, highest, slope = (np.where(sign > 0, *pair) for pair in zip(*edges, strict=True))
+    r = sign * tail(_solve(lambda t: cgf(t)[1:], np.minimum(size, last), sign))[1]
     r = np.maximum(np.where(size > last, highest + (size - last) * slope, r), 0.0)
     p = np.minimum(2 * scipy.special.stdtr(df, -r), 1.0)
     # Sums that take few values have an r* that is not quite monotone: the wider of interval and test holds.
-    near = np.where(side > 0, *reach)
+    near = np.where(sign > 0, *reach)
     near = np.where((p >= 1 - LEVEL) & (near < size), size * (1 + 1e-9), near)
     p = np.where(near >= size, np.maximum(p, 1 - LEVEL), p)
-    return np.where(side > 0, near, reach[0]), np.where(side > 0, reach[1], near), p
+    return np.where(sign > 0, near, reach[0]), np.where(sign > 0, reach[1], near), p
+
+
+def _cumulants(scaled: Array, impossible: npt.NDArray[np.bool_]) -> Callable[[Array], tuple[Array, Array, Array]]:
+    """K, K' and K'' of the sum over faces at t, one t per cell; parameters as in `_saddlepoint`."""
+    errors, never = np.ascontiguousarray(np.moveaxis(scaled, 1, 0)), np.moveaxis(impossible, 1, 0)
+    squares, nothing = errors**2, never.all(axis=0)
+    least, most = (
+        np.where(nothing, 0.0, end(np.where(never, x, errors), axis=0))
+        for end, x in ((np.min, np.inf), (np.max, -np.inf))
+    )
+    log_many, left_out = np.log(np.maximum((~never).sum(axis=0), 1)), np.where(never, -np.inf, 0.0)
+    is_open = not never.any()
+
+    def cgf(t: Array) -> tuple[Array, Array, Array]:
+        weight = t * errors
+        top = np.where(t > 0, t * most, t * least)
+        weight -= top
+        if not is_open:
+            weight += left_out
+        np.exp(weight, out=weight)
+        total = np.maximum(weight.sum(axis=0), 1e-300)
+        first, second = (np.einsum("jfc,jfc->fc", weight, x) / total for x in (errors, squares))
+        log_mean = np.where(nothing, 0.0, np.log(total) + top - log_many)
+        return log_mean.sum(axis=0), first.sum(axis=0), np.maximum((second - first**2).sum(axis=0), 1e-12)
+
+    return cgf
 
 
 def _solve(function: Callable[[Array], tuple[Array, Array]], target: Array, side: Array) -> Array:
@@ -395,7 +408,7 @@ def _solve(function: Callable[[Array], tuple[Array, Array]], target: Array, side
         above = value > target
         low, high = np.where(above, low, t), np.where(above, t, high)
         step = t - (value - target) / slope
-        moved = np.where((step > low) & (step < high), step, (low + high) / 2)
+        moved = np.where((step >= low) & (step <= high), step, (low + high) / 2)
         converged = np.max(np.abs(moved - t) / t, initial=0.0) < 1e-8
         t = moved
         if converged:

@@ -23,6 +23,6 @@ def whole_stimuli(chunks: Iterable[pl.DataFrame], columns: Sequence[str]) -> Ite
         last = frame["cluster"][-1]
         held = frame.filter(pl.col("cluster") == last).drop("cluster")
         if last > 0:
-            yield frame.filter(pl.col("cluster") < last)
+            yield frame[: -held.height]
     if held is not None:
         yield held.with_columns(pl.lit(0, pl.UInt32).alias("cluster"))

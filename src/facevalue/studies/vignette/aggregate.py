@@ -128,14 +128,14 @@ class RoleAnswers:
     def tables(self) -> Tables:
         """Everything that came in. Nothing may be added afterwards."""
         empty = pl.DataFrame(schema=dict.fromkeys((*_ROW, *_TERMS), pl.String()) | dict.fromkeys(NUMBERS, pl.Float64()))
-        rows = pl.concat(self._pairs) if self._pairs else empty.select(*_ROW, *NUMBERS)
+        blocks = pl.concat(self._pairs).partition_by(BLOCK) if self._pairs else []
         self._pairs = []
-        blocks = [add_sums(block, _ROW, NUMBERS) for block in rows.partition_by(BLOCK)] if rows.height else []
-        for block in blocks:  # one at a time
-            self._reduce(block)
+        for number, block in enumerate(blocks):  # one at a time
+            blocks[number] = add_sums(block, _ROW, NUMBERS)
+            self._reduce(blocks[number])
         terms = pl.concat(self._terms or [empty.select(_TERMS)]).select(pl.all().cast(pl.String)).unique().sort(_TERMS)
-        reduced = {name: _complete(sums.frame(), name) for name, sums in self._sums.items()}
-        return Tables(pl.concat(blocks) if blocks else rows, terms, **reduced)
+        reduced = {name: _complete(self._sums.pop(name).frame(), name) for name in _KEYS}
+        return Tables(pl.concat(blocks or [empty.select(*_ROW, *NUMBERS)]), terms, **reduced)
 
     def _reduce(self, rows: pl.DataFrame) -> None:
         for name, counted in _reduced(rows, self._four):
