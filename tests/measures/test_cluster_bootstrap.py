@@ -225,3 +225,18 @@ def test_a_mean_of_which_one_cluster_holds_all_that_differs_has_a_sane_interval(
     found = cluster_means(sums, np.ones_like(sums), seed=0, level=True)
     assert 4.9 < found.low[0] < found.value[0] < found.high[0] < 5.2
     assert found.method.tolist() == [T_OVER_MEANS]
+
+
+def test_resamples_that_differ_from_the_value_by_rounding_alone_are_ties() -> None:
+    """Few clusters give many resamples with the very value, which another order of adding up moves to either side."""
+    sums, counts = np.array([[5, 7], [9, 0], [1, 8], [9, 2], [3, 8], [4, 2]]) / 10, np.ones((6, 2))
+
+    def difference(s: Array, n: Array) -> Array:
+        return np.asarray((s[..., :1] - s[..., 1:]) / n[..., :1])
+
+    def other_order(s: Array, n: Array) -> Array:
+        return np.asarray(s[..., :1] / n[..., :1] - s[..., 1:] / n[..., :1])
+
+    first, second = (bca_interval(sums, counts, statistic, seed=3) for statistic in (difference, other_order))
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)

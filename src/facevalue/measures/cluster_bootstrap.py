@@ -16,6 +16,7 @@ import scipy
 
 from facevalue.measures.intervals import (
     ALIKE_SHIFTS,
+    EQUAL_WITHIN,
     STUDENTISED_BOOTSTRAP,
     T_OVER_MEANS,
     WIDENED_T,
@@ -227,7 +228,9 @@ def bca_interval(
     boot = statistic(weights @ sums, weights @ counts)
     jack = statistic(totals[0] - sums, totals[1] - counts)
     with np.errstate(invalid="ignore", divide="ignore"):
-        below = np.mean(boot < value, axis=0) + 0.5 * np.mean(boot == value, axis=0)
+        apart = boot - value
+        is_tied = np.abs(apart) <= EQUAL_WITHIN * (1 + np.abs(value))
+        below = np.mean((apart < 0) & ~is_tied, axis=0) + 0.5 * np.mean(is_tied, axis=0)
         z0 = scipy.special.ndtri(np.clip(below, 1 / (resamples + 1), resamples / (resamples + 1)))
         finite = np.isfinite(jack)
         pull = np.where(finite, jack, 0).sum(axis=0) / finite.sum(axis=0) - jack
