@@ -310,13 +310,16 @@ class EstimateIndex:
         return self.beside(self.reading.corrected.get(key_of(estimate.measure, estimate["score"]), ""), estimate)
 
     def beside(self, measure: str, estimate: Estimate) -> Estimate | None:
-        """Another measure of the same cell, by name or, of another score, by key."""
+        """Another measure of the same cell: of its score or, without such, of none; by key of another score."""
         name, _, score = measure.partition(".")
-        labels = {**estimate.labels, "score": score} if score else estimate.labels
-        key = (name, estimate.model, self._marks(labels))
-        if key not in self._beside:
-            self._beside[key] = {frozenset(e.labels.items()): e for e in self._estimates(key)}
-        return self._beside[key].get(frozenset(labels.items()))
+        plain = {label: level for label, level in estimate.labels.items() if label != "score"}
+        for labels in ({**plain, "score": score},) if score else (estimate.labels, plain):
+            key = (name, estimate.model, self._marks(labels))
+            if key not in self._beside:
+                self._beside[key] = {frozenset(e.labels.items()): e for e in self._estimates(key)}
+            if found := self._beside[key].get(frozenset(labels.items())):
+                return found
+        return None
 
 
 def made(rows: pl.DataFrame) -> Iterator[Estimate]:

@@ -78,9 +78,7 @@ def _sentences_on_equal_answers(study: Study, tables: tuple[pl.DataFrame, pl.Dat
     return "".join(sentences)
 
 
-def _named(
-    compared: CellComparison, measures: Sequence[Measure], tables: Sequence[pl.DataFrame]
-) -> CellComparison:  # fmt: skip
+def _named(compared: CellComparison, measures: Sequence[Measure], tables: Sequence[pl.DataFrame]) -> CellComparison:
     """The same with the labels that name a cell: those declared, or all that a cell has."""
     if compared.cells:
         return compared

@@ -93,9 +93,8 @@ def _rates(kinds: Mapping[str, str], paradigm: str, by: tuple[str, ...], note: s
 
 def _of_kind(kind: str, by: tuple[str, ...], paradigm: str, **texts: Any) -> Of:
     """Rates of one kind of answers: one that is named by the label `outcome`, or errors of all kinds."""
-    is_outcome = kind in OUTCOMES
-    where = {"paradigm": paradigm, **({"outcome": kind} if is_outcome else {})}
-    return Of("outcome_share" if is_outcome else "error_rate", by, where, **texts)
+    outcome = {"outcome": kind} if kind in OUTCOMES else {}
+    return Of("outcome_share" if outcome else "error_rate", by, {"paradigm": paradigm, **outcome}, **texts)
 
 
 def _correlations(noun: str, by: tuple[str, ...], label: str) -> b.Numbers:
@@ -105,7 +104,7 @@ def _correlations(noun: str, by: tuple[str, ...], label: str) -> b.Numbers:
 
 
 _IMPACT, _MISSED = Of("impact_ratio", _IDENTITIES, label=WHO, order="value"), ("paradigm?", "dimension?", "contrast?")
-_MISTAKES, _NEITHER = WORDS("facts.kinds"), WORDS("missing.kinds")
+_ERRORS, _MISTAKES, _NEITHER = {"all": "all errors"}, WORDS("facts.kinds"), WORDS("missing.kinds")
 SECTIONS: dict[str, tuple[b.Block, ...]] = {
     "overview": (
         b.Overview(of=numbers.GAPS, over=("dimension", "paradigm", "question"), spread=_SPREAD,
@@ -144,8 +143,8 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
     ),
     "examples": (b.StoredAnswers(**WORDS("examples.answers")),),
     "facts": (
-        b.Strips(of=_rates(_MISTAKES, "factuality", ("question?", "contrast?"), "[, {question}]"),
-                 **WORDS("facts.errors")),
+        *(b.Strips(of=_rates(kinds, "factuality", ("question?", "contrast?"), "[, {question}]"), **WORDS(texts))
+          for texts, kinds in (("facts.errors", _ERRORS), ("facts.outcomes", _MISTAKES))),
         b.Fold("Errors by activity", note="most first, 80 at most", blocks=(
             b.Strips(
                 of=(Of("error_rate", ("activity", "dimension?", "paradigm?", "contrast?"), label="{activity:raw}",
@@ -156,8 +155,8 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
         b.Numbers(
             of=tuple(
                 _of_kind(kind, (*by, "dimension?", "contrast?"), "factuality", order="value",
-                         label=f"{{identity:raw|everyone}}|{{dimension|all}}|{{question|all}}|{word}|{{contrast|–}}")
-                for kind, word in _MISTAKES.items() for by in (("identity", "question?"), ("question",))
+                         label=f"{{identity:raw|everyone}}|{{dimension|all}}|{{question|all}}|{word.capitalize()}|{{contrast|–}}")
+                for kind, word in (_ERRORS | _MISTAKES).items() for by in (("identity", "question?"), ("question",))
             ),
             **WORDS("facts.numbers"),
         ),
