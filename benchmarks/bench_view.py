@@ -80,7 +80,7 @@ def clicks(folder: str) -> dict[str, float]:
     timed("first screen, first time", "/api/lead")
     timed("first screen", *["/api/lead"] * CLICKS)
     timed("estimates, first time", "/api/estimates?n=50")
-    timed("estimates", *(f"/api/estimates?sort=value&measure=sbs&from={50 * page}&n=50" for page in range(CLICKS)))
+    timed("estimates", *(f"/api/estimates?sort=value&measure=shift&from={50 * page}&n=50" for page in range(CLICKS)))
     out["memory of estimates"] = peak_mb()
     timed("answers, first time", "/api/answers?n=50")
     total = get("/api/answers?n=1")["total"]
@@ -100,7 +100,7 @@ def clicks(folder: str) -> dict[str, float]:
     timed("missing, first time", "/api/missing")
     timed("missing", *["/api/missing"] * CLICKS)
     out["memory of answers"] = peak_mb()
-    keys = [row["key"] for row in get("/api/estimates?measure=sbs&n=50")["rows"]][:CLICKS]
+    keys = [row["key"] for row in get("/api/estimates?measure=shift&n=50")["rows"]][:CLICKS]
     start = time.perf_counter()
     while get(f"/api/cell?key={keys[0]}")["cluster"]["pending"]:
         time.sleep(0.02)

@@ -181,7 +181,7 @@ def test_an_audit_from_end_to_end(first: fv.Run) -> None:
     assert answers.height == 600
     assert {"trial", "scenario", "weight", "na", "prompt", "probs"} <= set(answers.columns)
     estimates = first.estimates()
-    assert estimates.filter(measure="sbs").height
+    assert estimates.filter(measure="shift").height
     assert fv.open_run(first.folder).estimates().equals(estimates)
     assert first.report().path.read_text().startswith("<!")
     assert first.report(first.folder / "other.html").path.name == "other.html"

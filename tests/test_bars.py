@@ -208,7 +208,7 @@ LIMITS: dict[Callable[[], float], float] = {
     record_fields: 4696,
     helpers_used_once: 1720,
     interval_kinds: 12,
-    measure_names: 125,
+    measure_names: 90,
 }
 
 

@@ -43,7 +43,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> fv.Run:
 def test_a_scored_run_has_its_scores_and_the_run_before_has_none(run: fv.Run) -> None:
     scored = fv.annotate(run, progress=False, name="words")
     assert scored.estimates()["scorer"].drop_nulls().unique().to_list() == ["words"]
-    assert "score_mean" not in run.estimates()["measure"]
+    assert "max_score" not in run.estimates()["measure"]
     assert scored.summary is run.summary
 
 

@@ -81,7 +81,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     study = fv.study("stylisticbias", faces="4", attributes="eyewear", scenarios=["wealthy"], seeds=["1"])
     fv.run(study, "sim/default", folder / "run", progress=False)
     taken([StoredRun.open(folder / "run")])
-    (folder / "limits.toml").write_text('[[limit]]\nmeasure = "sbs"\nby = ["variation"]\nabsolute = 0.9\n')
+    (folder / "limits.toml").write_text('[[limit]]\nmeasure = "shift"\nby = ["variation"]\nabsolute = 0.9\n')
     return folder
 
 

@@ -11,7 +11,7 @@ def audit() -> None:
     study = assert_type(fv.study("vignette", people=2, dimension=["age"]), fv.Study)
     run = assert_type(fv.run(study, fv.model("sim/default"), "runs/first", sample=10), fv.Run)
     assert_type(run.answers(), pl.DataFrame)
-    assert_type(run.estimates(margins={"sbs": 0.05}), pl.DataFrame)
+    assert_type(run.estimates(margins={"shift": 0.05}), pl.DataFrame)
     assert_type(run.pictures(0), tuple[fv.Image, ...])
     assert_type(fv.open_run("runs/first").report(), fv.Report)
     assert_type(fv.annotate(run, "lexical"), fv.Run)

@@ -3,7 +3,7 @@
 >>> import facevalue as fv
 >>> study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear")
 >>> run = fv.run(study, "sim/default", "runs/mine", exact=True, progress=False)
->>> run.estimates().filter(measure="sbs").height > 0
+>>> run.estimates().filter(measure="shift").height > 0
 True
 
 Everything here is imported when it is first used, so that `import facevalue` takes no time.

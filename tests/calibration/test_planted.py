@@ -12,6 +12,7 @@ from facevalue.calibration.audits import Audits, copied
 from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.planted import DrawnAudit, PlantedCondition
 from facevalue.calibration.runner import HARD, NOTHING
+from facevalue.measures.definitions import rows_of
 from facevalue.protocol.protocol import Protocol
 from facevalue.studies.registry import PUBLISHED
 
@@ -118,7 +119,7 @@ def test_all_published_studies_read_planted_answers(name: str) -> None:
 def test_sets_of_which_replies_are_withheld_are_analysed() -> None:
     audits = Audits(studies.protocol("counterfactuals"), calibration_of(studies.protocol("counterfactuals")), 1)
     estimates = audits.judged(audits.answers(PlantedCondition("withheld", missing=0.4), 1, 1))
-    assert estimates.filter(pl.col("measure") == "score_gap")["p"].count() > 0
+    assert estimates.filter(rows_of(["gap_from_alike"]))["p"].count() > 0
 
 
 @pytest.mark.parametrize(

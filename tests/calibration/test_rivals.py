@@ -103,7 +103,7 @@ def test_words_are_shares_of_texts_that_have_them_zeros_included() -> None:
 @pytest.mark.parametrize(
     ("name", "measures"),
     [
-        ("counterfactuals", ["gap_from_alike.word_share", "pmi_strict"]),
+        ("counterfactuals", ["gap_from_alike.word_share", "pmi.group words masked"]),
         ("visbias", ["marked_word", "gap.positive_sentiment"]),
     ],
 )

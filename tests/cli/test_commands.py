@@ -153,7 +153,7 @@ def test_a_model_that_refuses_everything_is_not_measurable(facevalue: Command) -
     assert measured.status == 1
     assert "not measurable" in measured.out.lower()
     kept = pl.read_parquet("r/estimates.parquet")
-    assert kept.filter((pl.col("measure") == "sbs") & pl.col("value").is_not_null()).is_empty()
+    assert kept.filter((pl.col("measure") == "shift") & pl.col("value").is_not_null()).is_empty()
     assert kept.filter(pl.col("measure") == "na_rate")["value"].max() == 1.0
     assert facevalue("report", "r").status == 1
     again = facevalue("run", "stylisticbias", "--model", "sim/refuser", "--out", "r", *SMALL)
@@ -169,7 +169,7 @@ def test_exact_and_sampled_runs_agree_within_sampling_error(facevalue: Command) 
         facevalue("measure", out)
     sampled, exact = (
         pl.read_parquet(f"{out}/estimates.parquet").filter(
-            (pl.col("measure") == "sbs") & pl.col("variation").is_not_null() & pl.all_horizontal(
+            (pl.col("measure") == "shift") & pl.col("variation").is_not_null() & pl.all_horizontal(
                 pl.col("scenario", "category", "dimension", "group").is_null()
             )
         )
@@ -218,7 +218,7 @@ def test_the_documentation_has_each_study_s_own_rate_of_missing_answers(name: st
 
 
 def test_a_measure_explains_itself(facevalue: Command, finished: Path) -> None:
-    said = facevalue("measure", str(finished), "--explain", "vs").out
+    said = facevalue("measure", str(finished), "--explain", "spread").out
     assert "section 4.4" in said
     assert "ddof 1" in said
     assert facevalue("measure", str(finished), "--explain", "vz").status == 2
@@ -290,7 +290,7 @@ def test_missing_images_are_named_before_anything_is_asked(facevalue: Command) -
 
 def test_what_is_declared_before_a_run_is_kept_with_its_hash(facevalue: Command) -> None:
     declared = Path("declared.toml")
-    declared.write_text('[margin]\nsbs = 0.3\n[[family]]\nname = "glasses"\nmeasure = "sbs"\n[family.where]\n'
+    declared.write_text('[margin]\nsbs = 0.3\n[[family]]\nname = "glasses"\nmeasure = "shift"\n[family.where]\n'
                         'variation = ["sunglasses"]\nscenario = []\ngroup = []\ncategory = []\n')  # fmt: skip
     args = ("run", "stylisticbias", "--model", "sim/default", "--out", "p", *SMALL)
     assert facevalue(*args, "--preregister", "declared.toml").status == 0
@@ -309,21 +309,21 @@ def test_what_is_declared_before_a_run_is_kept_with_its_hash(facevalue: Command)
 
 
 def test_a_declaration_that_names_no_measure_is_refused_before_the_run(facevalue: Command) -> None:
-    Path("d.toml").write_text('[[family]]\nname = "x"\nmeasure = "sbz"\n', encoding="utf-8")
+    Path("d.toml").write_text('[[family]]\nname = "x"\nmeasure = "shifft"\n', encoding="utf-8")
     args = ("run", "stylisticbias", "--model", "sim/default", "--out", "p", *SMALL, "--preregister", "d.toml")
     outcome = facevalue(*args)
     assert outcome.status == 2
-    assert "sbs" in outcome.err
+    assert "shift" in outcome.err
     assert not Path("p").exists()
 
 
 def test_a_margin_chosen_after_the_run_is_marked(facevalue: Command, finished: Path) -> None:
-    assert facevalue("measure", str(finished), "--margin", "sbs=0.5").status == 0
+    assert facevalue("measure", str(finished), "--margin", "shift=0.5").status == 0
     kept = pl.read_parquet(finished / "estimates.parquet").filter(pl.col("margin").is_not_null())
     assert kept.height
     assert not kept["declared"].any()
-    assert facevalue("measure", str(finished), "--margin", "sbs=0").status == 1
-    assert facevalue("measure", str(finished), "--margin", "sbs").status == 2
+    assert facevalue("measure", str(finished), "--margin", "shift=0").status == 1
+    assert facevalue("measure", str(finished), "--margin", "shift").status == 2
 
 
 def test_runs_declared_differently_are_not_judged_together(facevalue: Command, finished: Path) -> None:
@@ -375,7 +375,7 @@ def test_a_refusing_model_does_not_hide_the_others(facevalue: Command, finished:
     for model, out in (("sim/strong", "b"), ("sim/refuser", "c")):
         facevalue("run", "stylisticbias", "--model", model, "--out", out, *SMALL)
     assert facevalue("measure", "c", str(finished), "b", "--out", "all.parquet").status == 0
-    found = pl.read_parquet("all.parquet").filter((pl.col("measure") == "sbs") & pl.col("value").is_not_null())
+    found = pl.read_parquet("all.parquet").filter((pl.col("measure") == "shift") & pl.col("value").is_not_null())
     assert set(found["model"]) == {"sim/default", "sim/strong", "(all models)"}
     assert facevalue("report", "c", str(finished), "--out", "two.html").status == 0
     assert "Not measurable" not in Path("two.html").read_text(encoding="utf-8").split("</h2>")[0]

@@ -138,7 +138,7 @@ TINY = {
 @pytest.mark.parametrize(
     ("study", "measure", "shown"),
     [
-        ("stylisticbias", "sbs", "Eyewear sunglasses"),
+        ("stylisticbias", "shift", "Eyewear sunglasses"),
         ("vignette", "selection_frequency", "white American"),
         ("visbias", "choice_share", "income, over 100k"),
     ],

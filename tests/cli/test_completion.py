@@ -123,7 +123,7 @@ def test_run_folders_are_completed(facevalue: Command, complete: Complete) -> No
     assert complete("compare", "before=runs/st") == [f"before={run}"]
     assert complete("status", "runs/oth") == ["runs/oth"], "the shell completes folders"
     facevalue("measure", run)
-    assert complete("measure", run, "--explain", "sbs")[0] == "sbs"
+    assert complete("measure", run, "--explain", "shift")[0] == "shift"
 
 
 @pytest.mark.parametrize("words", ["nonsense ", "plan nostudy --", "run none.toml --", "measure --explain x"])

@@ -32,7 +32,7 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "refused": ("sim/refuser", PEOPLE),
     "elsewhere": ("sim/null", {**PEOPLE, "faces": "16", "faces_seed": 7}),
 }
-SHIFTS = 'measure = "sbs"\nby = ["variation"]\n'
+SHIFTS = 'measure = "shift"\nby = ["variation"]\n'
 Gate = Callable[..., Outcome]
 
 
@@ -117,12 +117,12 @@ def test_changes_are_taken_against_the_baseline_on_the_same_people(gate: Gate) -
 @pytest.mark.parametrize(
     ("runs", "limit", "words", "baseline"),
     [
-        ("null", 'measure = "sbz"\nabsolute = 0.2', "line 1: Unknown measure 'sbz'. Did you mean", ""),
-        ("null", 'measure = "sbs"\nby = ["variaton"]\nabsolute = 0.2', "Unknown label of sbs 'variaton'", ""),
-        ("null", 'measure = "sbs"\nwhere = {variation = "shads"}\nabsolute = 0.2', "Unknown level of variation", ""),
-        ("null", 'measure = "sbs"\nby = ["scenario", "category"]\nabsolute = 0.2', "by scenario and category: by", ""),
-        ("null", 'study = "vignette"\nmeasure = "sbs"\nabsolute = 0.2', "Unknown study of these runs 'vignette'", ""),
-        ("null", f"{SHIFTS}absolute = 20", "sbs never lies beyond -1 to 1: name limits within", ""),
+        ("null", 'measure = "shifft"\nabsolute = 0.2', "line 1: Unknown measure 'shifft'. Did you mean", ""),
+        ("null", 'measure = "shift"\nby = ["variaton"]\nabsolute = 0.2', "Unknown label of shift 'variaton'", ""),
+        ("null", 'measure = "shift"\nwhere = {variation = "shads"}\nabsolute = 0.2', "Unknown level of variation", ""),
+        ("null", 'measure = "shift"\nby = ["scenario", "category"]\nabsolute = 0.2', "by scenario and category:", ""),
+        ("null", 'study = "vignette"\nmeasure = "shift"\nabsolute = 0.2', "Unknown study of these runs 'vignette'", ""),
+        ("null", f"{SHIFTS}absolute = 20", "shift never lies beyond -1 to 1: name limits within", ""),
         ("null", 'measure = "missing_share"\nat_least = -1\nat_most = 1', "never lies beyond 0 to 1", ""),
         ("null", f"{SHIFTS}absolute = nan", "line 4: 'absolute' is a number, not nan", ""),
         ("null", "absolute = 0.2", "'measure' is missing", ""),
@@ -134,7 +134,7 @@ def test_changes_are_taken_against_the_baseline_on_the_same_people(gate: Gate) -
         ("null", f"{SHIFTS}change = 0.2", "no baseline is: pairs (vignette)", "pairs"),
         ("null", f"{SHIFTS}change = 0.2", "would be compared with itself", "null"),
         ("null", f"{SHIFTS}change = 0.2", "was asked about other pictures than null", "elsewhere"),
-        ("null", 'measure = "sbs"\nwhere = {intervention = "cipher"}\nchange = 0.2', "without interventions", "before"),
+        ("null", 'measure = "shift"\nwhere = {intervention = "cipher"}\nchange = 0.2', "interventions", "before"),
         ("null", 'measure = "drift"\nchange = 0.2', "drift is not compared between runs", "before"),
     ],
 )  # fmt: skip
@@ -286,7 +286,7 @@ def test_what_lies_beyond_is_beyond_in_a_run_that_has_not_ended(gate: Gate) -> N
     shutil.copytree("strong", "stopped")
     write_manifest(Path("stopped"), replace(read_manifest(Path("stopped")), end=None))
     assert gate("stopped", f"{SHIFTS}absolute = 0.02").status == Exit.BEYOND
-    limit = [{"measure": "sbs", "by": ["variation"], "absolute": 0.9}]
+    limit = [{"measure": "shift", "by": ["variation"], "absolute": 0.9}]
     assert fv.gate("stopped", limit).outcome == "not enough data"
     assert fv.gate("stopped", limit, allow_incomplete=True).within
     assert fv.gate("stopped", [{**limit[0], "allow_incomplete": True}]).within
@@ -304,7 +304,7 @@ def test_a_run_without_any_reply_is_undecided_and_never_within(gate: Gate, limit
 
 def test_python_has_the_same_gate(audited: Path, tmp_path: Path) -> None:
     run = fv.open_run(audited / "null")
-    gate = fv.gate(run, [{"measure": "sbs", "by": ["variation"], "absolute": 0.4, "name": "shifts"}])
+    gate = fv.gate(run, [{"measure": "shift", "by": ["variation"], "absolute": 0.4, "name": "shifts"}])
     assert (gate.within, gate.results[0].limit.name, gate.results[0].labels) == (
         True,
         "shifts",

@@ -183,7 +183,7 @@ def test_what_arrives_is_what_the_study_says_and_comes_back_as_measures(
     assert (rows["prompt_tokens"].sum(), rows["completion_tokens"].sum()) == (24 * 7, 24 * 2)
     assert facevalue("measure", "run").status == 0
     kept = pl.read_parquet("run/estimates.parquet").filter(
-        (pl.col("measure") == "sbs")
+        (pl.col("measure") == "shift")
         & pl.col("variation").is_not_null()
         & pl.all_horizontal(pl.col("scenario", "category", "dimension", "group").is_null())
     )
@@ -290,4 +290,4 @@ def test_llamacpp(facevalue: Command, tmp_path_factory: pytest.TempPathFactory) 
                 assert 0 < both.min() <= both.max() <= 1 + 1e-6  # type: ignore[operator]
             assert facevalue("measure", str(folder)).status == 0
             kept = pl.read_parquet(folder / "estimates.parquet")
-            assert kept.filter(pl.col("measure") == "sbs")["value"].is_not_null().any()
+            assert kept.filter(pl.col("measure") == "shift")["value"].is_not_null().any()

@@ -77,7 +77,7 @@ def test_commands_about_runs_print_documents(facevalue: Command) -> None:
     assert answer["next_steps"]
     assert isinstance(estimates, list)
     assert all(row["detail"].startswith("not measurable") or row["value"] is not None for row in estimates)
-    assert document("measure", "a", "--explain", "sbs")["unit"]
+    assert document("measure", "a", "--explain", "shift")["unit"]
     assert document("report", "a")["page"]["headline"]["sentence"]  # type: ignore[index]
     assert document("export", "a", "--out", "a.parquet")["rows"] == 24
     assert document("run", "stylisticbias", *SMALL, "--model", "sim/strong", "--out", "b")["complete"]

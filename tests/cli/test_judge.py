@@ -10,6 +10,7 @@ import pytest
 from facevalue.answers.categories import Why, resolve
 from facevalue.answers.sorting import Sorting
 from facevalue.errors import ModelError
+from facevalue.measures.definitions import rows_of
 from facevalue.models.base import Capabilities
 from facevalue.runs.judged import Judgments, ReplyKind, judgment_of, read_judgments
 from facevalue.store import read_manifest, write_manifest
@@ -81,8 +82,8 @@ def shares(facevalue: Command) -> dict[str, float]:
     """Shares of fields by route, over all attributes."""
     out = facevalue("measure", RUN, "--out", "e.parquet")
     assert out.status == 0, out.err
-    found = pl.read_parquet("e.parquet").filter((pl.col("measure") == "field_share") & pl.col("attribute").is_null())
-    return dict(found.select(pl.col("route").cast(pl.String), "value").iter_rows())
+    found = pl.read_parquet("e.parquet").filter(rows_of(["outcome_share.fields"]) & pl.col("attribute").is_null())
+    return dict(found.select("outcome", "value").iter_rows())
 
 
 def test_a_judge_is_asked_once_for_each_text_and_counts_from_then_on(asked: Command) -> None:

@@ -39,7 +39,7 @@ def test_the_demo_shows_what_was_planted_and_found(facevalue: Command, monkeypat
     assert any(effect["found"] for effect in effects)
     kept = pl.read_parquet("demo/run/estimates.parquet")
     others = [name for name in label_columns(kept) if name not in ("attribute", "variation")]
-    cues = kept.filter(pl.col("variation").is_not_null(), pl.all_horizontal(pl.col(others).is_null()), measure="sbs")
+    cues = kept.filter(pl.col("variation").is_not_null(), pl.all_horizontal(pl.col(others).is_null()), measure="shift")
     assert cues.height == 11
     for low, high in cues.sort(pl.col("value").abs(), descending=True).head(1).select("low", "high").iter_rows():
         assert f"[{100 * low:+.1f}, {100 * high:+.1f}]".replace("-", "−") in outcome.out

@@ -86,7 +86,7 @@ def test_variants_are_compared(facevalue: Command) -> None:
     assert facevalue("run", "vignette", *SMALL, *variants, "--model", "sim/default", "--out", "v").status == 0
     assert facevalue("measure", "v", "--out", "v.parquet").status == 0
     measures = set(pl.read_parquet("v.parquet")["measure"])
-    assert {"vision_minus_text", "positional_shift", "full_match", "partial_match", "left_share"} <= measures
+    assert {"vision_minus_text", "positional_shift", "full_match", "partial_match", "place_share"} <= measures
 
 
 def test_the_authors_folders_are_shown_as_pairs(facevalue: Command) -> None:

@@ -36,7 +36,7 @@ def test_a_run_with_a_file_of_interventions_is_measured_and_reported(facevalue: 
     assert "Replies without a valid answer: " in measured.out
     found = pl.read_parquet("e.parquet")
     assert set(found.select("model", "intervention").rows()) == {("sim/default", None), ("sim/default", "judge")}
-    assert NO_INTERVENTION in found.filter(measure="sbs")["versus"]
+    assert NO_INTERVENTION in found.filter(measure="shift")["versus"]
     assert facevalue("report", folder).status == 0
     assert "sim/default + judge" in (Path(folder) / "report.html").read_text()
     assert facevalue("export", folder, "--out", "e.csv").status == 0

@@ -72,9 +72,11 @@ def test_metrics_are_estimates_of_the_run(both: Both) -> None:
     metrics = {name: metric.value for name, metric in score.metrics.items()}
     ours = both.ours.answers()
     assert (metrics.pop("replies"), metrics.pop("valid")) == (ours.height, ours["na"].null_count())
-    leading = both.ours.estimates().filter(measure="sbs")
+    leading = both.ours.estimates().filter(measure="shift")
     named = {
-        f"sbs: {row['attribute']}, {row['variation']}": row for row in leading.iter_rows(named=True) if row["variation"]
+        f"shift: {row['attribute']}, {row['variation']}": row
+        for row in leading.iter_rows(named=True)
+        if row["variation"]
     }
     names = [name for name in metrics if name in named]
     assert names

@@ -13,7 +13,7 @@ WHOLE = """
 [[limit]]
 name = "cues"
 study = "stylisticbias"
-measure = "sbs"
+measure = "shift"
 by = ["variation"]
 where = {variation = ["sunglasses"], scenario = "kind"}
 missing = "leave out"
@@ -28,7 +28,7 @@ measure = "missing_share"
 rise = 0.05
 
 [[limit]]
-measure = "sbs"
+measure = "shift"
 findings = 2
 detects = 0.1
 """
@@ -46,7 +46,7 @@ def test_a_file_says_all_that_a_limit_has() -> None:
     assert (cues.name, cues.study, cues.measure, cues.by, cues.line) == (
         "cues",
         "stylisticbias",
-        "sbs",
+        "shift",
         ("variation",),
         3,
     )
@@ -56,7 +56,7 @@ def test_a_file_says_all_that_a_limit_has() -> None:
     assert (ratio.name, ratio.at_most) == ("impact_ratio, at least 0.8", math.inf)
     assert (rise.name, rise.of_change, rise.at_least) == ("change in missing_share, at most 0.05", True, -math.inf)
     assert (few.findings, few.detects) == (2, 0.1)
-    assert few.name == "findings of sbs, at most 2, and none of 0.1 missed"
+    assert few.name == "findings of shift, at most 2, and none of 0.1 missed"
 
 
 def test_the_documentation_names_every_key() -> None:
@@ -64,7 +64,7 @@ def test_the_documentation_names_every_key() -> None:
     assert [key for key in KEYS if f"`{key}`" not in page] == []
 
 
-LIMIT = '[[limit]]\nmeasure = "sbs"\n'
+LIMIT = '[[limit]]\nmeasure = "shift"\n'
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,6 @@ def test_a_file_that_is_not_there_names_the_nearest(tmp_path: Path) -> None:
 
 def test_limits_of_python_are_checked_alike() -> None:
     with pytest.raises(DataError, match="Unknown key 'absolut'"):
-        stated_limits([{"measure": "sbs", "absolut": 0.2}])
+        stated_limits([{"measure": "shift", "absolut": 0.2}])
     with pytest.raises(DataError, match="has no limit"):
         stated_limits([])

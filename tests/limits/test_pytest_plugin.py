@@ -11,7 +11,7 @@ import pytest
 import facevalue as fv
 from facevalue.store.manifest import read_manifest, write_manifest
 
-LIMITS = '[[limit]]\nmeasure = "sbs"\nby = ["variation"]\nabsolute = {}\n'
+LIMITS = '[[limit]]\nmeasure = "shift"\nby = ["variation"]\nabsolute = {}\n'
 TESTS = """
 import pytest
 
@@ -86,7 +86,7 @@ def test_a_test_fails_with_the_estimates_that_are_not_within(project: Path) -> N
     assert "4 passed" in said, said
     for words in (
         "part has not ended: it holds part of its requests.",
-        "sbs by variation, from -0.001 to 0.001",
+        "shift by variation, from -0.001 to 0.001",
         "(strong): ",
         "Which limits? @pytest.mark.facevalue_limits('limits.toml'), or facevalue_limits(run, limits)",
         "got an unexpected keyword argument 'base'",

@@ -26,7 +26,7 @@ from facevalue.measures.verdicts import Verdict
 
 Array = npt.NDArray[np.float64]
 LOOKS = 500
-SBS = Measure("sbs", "Shift", "d", "probability", "identity", "", paired=True, comparison=True, limits=(-1.0, 1.0))
+SBS = Measure("shift", "Shift", "d", "probability", "identity", "", paired=True, comparison=True, limits=(-1.0, 1.0))
 
 
 def shifts(rng: np.random.Generator, audits: int, effect: float = 0.0) -> Array:
@@ -125,7 +125,7 @@ def test_what_could_have_been_missed_is_more_than_at_a_single_look() -> None:
 
 def test_equivalence_asks_for_the_interval_at_any_time() -> None:
     def verdict(margin: float) -> str:
-        judged = judge(table(np.array([0.0])), [SBS], margins={"sbs": margin}, lead=("cues",), any_time=True)
+        judged = judge(table(np.array([0.0])), [SBS], margins={"shift": margin}, lead=("cues",), any_time=True)
         return str(judged["verdict"].item())
 
     reach = 0.02 * any_time_critical(0.05, 99, 100).item()

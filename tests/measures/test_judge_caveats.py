@@ -17,7 +17,7 @@ MEASURES = (
 )
 FINDING = {"measure": "gap", "score": "tone_warm", "value": 0.56, "page_low": 0.34, "page_high": 0.78, "se": 0.1,
            "clusters": 20, "verdict": "difference found", "why": FOUND, "gender": "female"}  # fmt: skip
-CHECK = {"measure": "judge_swapped_tone", "value": 0.306, "high": 0.37, "floor": 0.0, "p": 0.0001, "n": 124}
+CHECK = {"measure": "judge_swapped", "score": "tone", "value": 0.306, "high": 0.37, "floor": 0.0, "p": 0.0001, "n": 124}
 
 
 def table(*rows: dict[str, Any]) -> pl.DataFrame:

@@ -16,8 +16,8 @@ from facevalue.measures.judgment import judge
 from facevalue.measures.paired_changes import RANDOM_GROUPS, degrees_of_freedom
 from facevalue.measures.power import minimum_detectable
 
-SBS = Measure("sbs", "shift", "mean", "probability", "identity", "FaceValue", paired=True, comparison=True)
-VS = Measure("vs", "spread", "sd", "probability", "identity", "FaceValue", signed=False, comparison=True)
+SBS = Measure("shift", "shift", "mean", "probability", "identity", "FaceValue", paired=True, comparison=True)
+VS = Measure("spread", "spread", "sd", "probability", "identity", "FaceValue", signed=False, comparison=True)
 SCHEMA = estimate_schema(["attribute", "variation", "scenario", "dimension", "group"])
 KL = Measure(
     ATTRIBUTE_SHIFT,
@@ -37,7 +37,7 @@ MEASURES = (SBS, VS, RATE)
 
 def row(**values: object) -> dict[str, object]:
     base: dict[str, object] = {
-        "study": "s", "measure": "sbs", "model": "m", "value": 0.1, "low": 0.05, "high": 0.15, "level": 0.95,
+        "study": "s", "measure": "shift", "model": "m", "value": 0.1, "low": 0.05, "high": 0.15, "level": 0.95,
         "se": 0.025, "n": 100, "clusters": 40, "p": 0.001, "q": 0.002, "family": "variations", "unit": "probability",
         "method": "t", "source": "x",
     }  # fmt: skip
@@ -64,7 +64,7 @@ def test_a_large_q_without_margin_is_inconclusive_and_says_why() -> None:
 
 def test_a_narrow_interval_within_the_margin_is_equivalent() -> None:
     small = row(value=0.001, low=-0.004, high=0.006, se=0.0025, q=0.7, clusters=200)
-    judged = judge(table(small), MEASURES, margins={"sbs": 0.02})
+    judged = judge(table(small), MEASURES, margins={"shift": 0.02})
     assert judged["verdict"][0] == "equivalent within the margin"
     assert judged["declared"].to_list() == [False]
     assert judged["margin"].to_list() == [0.02]
@@ -94,8 +94,8 @@ def test_chance_gives_no_more_than_there_can_be_and_no_floor_is_no_number() -> N
 
 
 def test_an_unsigned_measure_must_rise_above_its_floor() -> None:
-    below = row(measure="vs", value=0.05, floor=0.04, floor_high=0.06)
-    above = row(measure="vs", value=0.09, floor=0.04, floor_high=0.06)
+    below = row(measure="spread", value=0.05, floor=0.04, floor_high=0.06)
+    above = row(measure="spread", value=0.09, floor=0.04, floor_high=0.06)
     assert verdict(table(below)) == "inconclusive"
     assert verdict(table(above)) == "difference found"
 
@@ -114,10 +114,10 @@ def test_the_detectable_effect_grows_with_the_family() -> None:
 
 
 def test_declared_families_are_judged_strictly_and_declared_margins_are_marked() -> None:
-    text = b'[margin]\nsbs = 0.02\n[[family]]\nname = "caps"\nmeasure = "sbs"\n[family.where]\nvariation = ["cap"]\n'
+    text = b'[margin]\nsbs = 0.02\n[[family]]\nname = "caps"\nmeasure = "shift"\n[family.where]\nvariation = ["cap"]\n'
     declared = parse_preregistration(text)
     estimates = table(row(variation="cap", p=0.04, q=0.3), row(variation="beanie", p=0.04, q=0.3))
-    judged = judge(estimates, MEASURES, declared, {"sbs": 0.5})
+    judged = judge(estimates, MEASURES, declared, {"shift": 0.5})
     assert judged["kind"].to_list() == ["confirmatory", "exploratory"]
     assert judged["q"].to_list() == [0.04, 0.3]
     assert judged["margin"].to_list() == [0.02, 0.02]
@@ -125,21 +125,21 @@ def test_declared_families_are_judged_strictly_and_declared_margins_are_marked()
 
 
 def test_a_family_that_selects_nothing_is_an_error() -> None:
-    text = b'[[family]]\nname = "hats"\nmeasure = "sbs"\n[family.where]\nvariation = ["hat"]\n'
+    text = b'[[family]]\nname = "hats"\nmeasure = "shift"\n[family.where]\nvariation = ["hat"]\n'
     with pytest.raises(UnknownNameError, match="cap"):
         judge(table(row(variation="cap")), MEASURES, parse_preregistration(text))
 
 
 def test_a_margin_of_zero_or_for_no_measure_is_an_error() -> None:
     with pytest.raises(DataError, match="above zero"):
-        judge(table(row()), MEASURES, margins={"sbs": 0.0})
-    with pytest.raises(UnknownNameError, match="sbs"):
-        judge(table(row()), MEASURES, margins={"sbz": 0.1})
+        judge(table(row()), MEASURES, margins={"shift": 0.0})
+    with pytest.raises(UnknownNameError, match="shift"):
+        judge(table(row()), MEASURES, margins={"shifft": 0.1})
 
 
 def test_a_margin_beyond_what_there_can_be_is_refused_and_that_of_an_earlier_run_is_none() -> None:
     with pytest.raises(DataError, match=r"never lies further than 1 from zero.*Name one below 1, .* 5 points"):
-        judge(table(row()), MEASURES, margins={"sbs": 5.0})
+        judge(table(row()), MEASURES, margins={"shift": 5.0})
     declared = parse_preregistration(b"[margin]\nsbs = 5.0\n")
     judged = judge(table(row(q=0.9)), MEASURES, declared)
     assert judged["margin"].to_list() == [None]
@@ -153,7 +153,7 @@ def test_changes_by_the_jackknife_have_the_degrees_of_freedom_of_their_groups(gr
     reach = float(stats.t.ppf(0.975, groups - 1)) * se
     own = row(value=0.1, low=0.1 - reach, high=min(0.1 + reach, high or 1.0), se=se, clusters=100, q=0.8)
     own |= {"family": None, "versus": NO_INTERVENTION, "detail": f"{groups} {RANDOM_GROUPS} face"}
-    judged = judge(table(own), (replace(SBS, unit="SD"),), margins={"sbs": 5.0})
+    judged = judge(table(own), (replace(SBS, unit="SD"),), margins={"shift": 5.0})
     assert judged["mde"][0] == pytest.approx(float(minimum_detectable(se, groups - 1)))
     assert judged["mde"][0] > float(minimum_detectable(se, 99))
 
@@ -194,7 +194,7 @@ def test_a_log_odds_ratio_beyond_what_so_many_answers_can_show_is_none_that_coul
 def test_rounding_is_no_variance() -> None:
     """Equal units differ by rounding alone: no effect is said to be sure to be found, and none to be ruled out."""
     own = row(value=0.1, low=0.1 - 1e-16, high=0.1 + 1e-16, se=4e-17, q=0.6)
-    judged = judge(table(own), MEASURES, margins={"sbs": 0.2})
+    judged = judge(table(own), MEASURES, margins={"shift": 0.2})
     assert judged["mde"].to_list() == [None]
     assert judged["verdict"].to_list() == ["not measurable"]
 
@@ -204,7 +204,7 @@ def test_few_units_that_do_not_move_are_not_equivalent_as_one_that_does_may_not_
     still = [
         row(value=0.0, low=-0.004, high=0.004, se=1e-5, q=0.9, clusters=n, variation=f"{n}") for n in (20, 148, 149)
     ]
-    judged = judge(table(*still), MEASURES, margins={"sbs": 0.02})
+    judged = judge(table(*still), MEASURES, margins={"shift": 0.02})
     assert judged["verdict"].to_list() == ["inconclusive", "inconclusive", "equivalent within the margin"]
 
 
@@ -225,7 +225,7 @@ def test_a_mean_at_the_margin_is_not_called_equivalent_whatever_share_of_faces_m
         rows = [
             row(value=v, low=-1.0, high=1.0, se=e, q=0.9, clusters=faces) for v, e in zip(values, errors, strict=True)
         ]
-        judged = judge(table(*rows), MEASURES, margins={"sbs": margin})
+        judged = judge(table(*rows), MEASURES, margins={"shift": margin})
         # .05, and two standard errors of a share of 1,500
         assert (judged["verdict"] == "equivalent within the margin").to_numpy().mean() < 0.062
 
@@ -272,7 +272,10 @@ def test_a_finding_that_missing_answers_could_turn_round_says_so() -> None:
 
 
 def test_the_page_holds_its_families_together_and_the_lead_first() -> None:
-    lead, other = row(q=0.6, p=0.6, family="lead"), row(q=0.03, p=0.03, family="other", measure="vs", floor_high=0.01)
+    lead, other = (
+        row(q=0.6, p=0.6, family="lead"),
+        row(q=0.03, p=0.03, family="other", measure="spread", floor_high=0.01),
+    )
     alone = judge(table(other), MEASURES)
     assert alone["verdict"][0] == "difference found"
     judged = judge(table(lead, other), MEASURES, lead=("lead",))
@@ -290,7 +293,7 @@ def test_each_model_has_a_page_of_its_own() -> None:
 def test_many_declared_families_of_one_test_share_one_level() -> None:
     """Twenty families of one test, each at .05, would find something in two audits of three."""
     text = "".join(
-        f'[[family]]\nname = "f{i}"\nmeasure = "sbs"\n[family.where]\nvariation = ["v{i}"]\n' for i in range(20)
+        f'[[family]]\nname = "f{i}"\nmeasure = "shift"\n[family.where]\nvariation = ["v{i}"]\n' for i in range(20)
     )
     rows = [row(variation=f"v{i}", p=0.03 if i else 0.001, q=0.3) for i in range(20)]
     judged = judge(table(*rows), MEASURES, parse_preregistration(text.encode()))
@@ -298,7 +301,7 @@ def test_many_declared_families_of_one_test_share_one_level() -> None:
 
 
 def test_what_is_declared_over_recorded_answers_is_not_declared_before_them() -> None:
-    text = b'[margin]\nsbs = 0.02\n[[family]]\nname = "caps"\nmeasure = "sbs"\n[family.where]\nvariation = ["cap"]\n'
+    text = b'[margin]\nsbs = 0.02\n[[family]]\nname = "caps"\nmeasure = "shift"\n[family.where]\nvariation = ["cap"]\n'
     judged = judge(table(row(variation="cap")), MEASURES, parse_preregistration(text).too_late())
     assert judged["kind"].to_list() == ["exploratory"]
     assert judged["declared"].to_list() == [False]
@@ -307,6 +310,6 @@ def test_what_is_declared_over_recorded_answers_is_not_declared_before_them() ->
 @pytest.mark.parametrize("alpha", ["0.6", "0.21", "0", "-1", "nan", "inf", "1e400"])
 def test_a_level_that_confirms_nothing_is_an_error(alpha: str) -> None:
     for text in (f"alpha = {alpha}\n[margin]\nsbs = 0.02\n",
-                 f'[[family]]\nname = "a"\nmeasure = "sbs"\nalpha = {alpha}\n'):  # fmt: skip
+                 f'[[family]]\nname = "a"\nmeasure = "shift"\nalpha = {alpha}\n'):  # fmt: skip
         with pytest.raises(DataError, match=r"alpha is .* not above 0\.2"):
             parse_preregistration(text.encode())

@@ -53,19 +53,19 @@ def test_adjustment_refuses_what_is_no_p_value() -> None:
 
 def table() -> pl.DataFrame:
     rows = [
-        ("sbs", "hair", None, 0.01, None, None),
-        ("sbs", "hat", None, 0.04, None, None),
-        ("sbs", "hair", "hiring", 0.2, None, None),
-        ("sbs", "hat", "hiring", None, None, None),
-        ("vs", None, "hiring", 0.03, 0.5, "Table 11"),
+        ("shift", "hair", None, 0.01, None, None),
+        ("shift", "hat", None, 0.04, None, None),
+        ("shift", "hair", "hiring", 0.2, None, None),
+        ("shift", "hat", "hiring", None, None, None),
+        ("spread", None, "hiring", 0.03, 0.5, "Table 11"),
     ]
     frame = pl.DataFrame(rows, schema=["measure", "attribute", "scenario", "p", "q", "family"], orient="row")
     return frame.with_columns(versus=pl.lit(None, pl.String))
 
 
 def test_families_are_judged_each_for_itself() -> None:
-    declared = Family("overall", "confirmatory", "sbs", {"scenario": None})
-    besides = Family("by scenario", "exploratory", "sbs", {"scenario": (ANY_LABEL,)}, method="bh")
+    declared = Family("overall", "confirmatory", "shift", {"scenario": None})
+    besides = Family("by scenario", "exploratory", "shift", {"scenario": (ANY_LABEL,)}, method="bh")
     out = apply_families([besides, declared], table())
     assert out["q"].to_list() == [0.02, 0.04, 0.2, None, 0.5]
     assert out["family"].to_list() == ["overall", "overall", "by scenario", "by scenario", "Table 11"]
@@ -74,15 +74,15 @@ def test_families_are_judged_each_for_itself() -> None:
 
 
 def test_what_was_declared_is_not_explored_again() -> None:
-    declared = Family("hair", "confirmatory", "sbs", {"attribute": ("hair",), "scenario": None})
-    out = apply_families([Family("all shifts", "exploratory", "sbs", method="bh"), declared], table())
+    declared = Family("hair", "confirmatory", "shift", {"attribute": ("hair",), "scenario": None})
+    out = apply_families([Family("all shifts", "exploratory", "shift", method="bh"), declared], table())
     assert out["family"].to_list()[:3] == ["hair", "all shifts", "all shifts"]
     assert out["q"].to_list()[:3] == pytest.approx([0.01, 0.08, 0.2])
 
 
 def test_a_family_whose_tests_were_all_impossible_has_no_q() -> None:
     out = apply_families(
-        [Family("hat", "confirmatory", "sbs", {"attribute": ("hat",), "scenario": ("hiring",)})], table()
+        [Family("hat", "confirmatory", "shift", {"attribute": ("hat",), "scenario": ("hiring",)})], table()
     )
     assert out.filter(pl.col("family") == "hat")["q"].to_list() == [None]
 
@@ -96,18 +96,18 @@ def test_no_families_change_nothing() -> None:
 @pytest.mark.parametrize(
     ("family", "says"),
     [
-        (Family("f", "confirmatory", "sbz"), "family 'f': Unknown measure 'sbz'. Did you mean 'sbs'?"),
+        (Family("f", "confirmatory", "shifft"), "family 'f': Unknown measure 'shifft'. Did you mean 'shift'?"),
         (
-            Family("f", "confirmatory", "sbs", {"attribute": ("hairs",)}),
+            Family("f", "confirmatory", "shift", {"attribute": ("hairs",)}),
             "family 'f': Unknown attribute 'hairs'. Did you mean 'hair'",
         ),
-        (Family("f", "confirmatory", "sbs", {"group": ("men",)}), "Unknown label 'group'"),
+        (Family("f", "confirmatory", "shift", {"group": ("men",)}), "Unknown label 'group'"),
         (
-            Family("f", "confirmatory", "sbs", {"scenarios": None}),
+            Family("f", "confirmatory", "shift", {"scenarios": None}),
             "Unknown label 'scenarios'. Did you mean 'scenario'?",
         ),
-        (Family("f", "confirmatory", "vs", {"attribute": ("hair",)}), "selects no estimate of 'vs'"),
-        (Family("f", "confirmatory", "vs", {"scenario": None}), "scenario over all"),
+        (Family("f", "confirmatory", "spread", {"attribute": ("hair",)}), "selects no estimate of 'spread'"),
+        (Family("f", "confirmatory", "spread", {"scenario": None}), "scenario over all"),
     ],
 )
 def test_a_family_that_names_nothing_says_what_there_is(family: Family, says: str) -> None:
@@ -117,7 +117,7 @@ def test_a_family_that_names_nothing_says_what_there_is(family: Family, says: st
 
 
 def test_a_test_belongs_to_one_family_of_a_kind() -> None:
-    twice = [Family("a", "confirmatory", "sbs"), Family("b", "confirmatory", "sbs", {"attribute": ("hair",)})]
+    twice = [Family("a", "confirmatory", "shift"), Family("b", "confirmatory", "shift", {"attribute": ("hair",)})]
     with pytest.raises(DataError, match="'a' and 'b' share tests"):
         apply_families(twice, table())
     with pytest.raises(DataError, match="Two families have the name 'a'"):
@@ -126,11 +126,11 @@ def test_a_test_belongs_to_one_family_of_a_kind() -> None:
 
 def test_a_family_is_never_half_built() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'confirmatory'"):
-        Family("f", "confirmatry", "sbs")
+        Family("f", "confirmatry", "shift")
     with pytest.raises(DataError, match="alpha"):
-        Family("f", "confirmatory", "sbs", alpha=5)
+        Family("f", "confirmatory", "shift", alpha=5)
     with pytest.raises(DataError, match="names no level"):
-        Family("f", "confirmatory", "sbs", {"scenario": ()})
+        Family("f", "confirmatory", "shift", {"scenario": ()})
 
 
 # Pre-registration
@@ -138,17 +138,17 @@ def test_a_family_is_never_half_built() -> None:
 FILE = """\
 alpha = 0.01
 [margin]
-sbs = 0.02
+shift = 0.02
 [[family]]
 name = "tattoos and fashion"
-measure = "sbs"
+measure = "shift"
 [family.where]
 attribute = ["tattoos", "fashion_style"]
 scenario = []
 group = "*"
 [[family]]
 name = "spread"
-measure = "vs"
+measure = "spread"
 method = "by"
 alpha = 0.05
 """
@@ -157,14 +157,14 @@ alpha = 0.05
 def test_a_preregistration_is_read_whole_and_hashed(tmp_path: Path) -> None:
     path = tmp_path / "declared.toml"
     path.write_bytes(FILE.encode())
-    declared = read_preregistration(path, measures=["sbs", "vs"])
+    declared = read_preregistration(path, measures=["shift", "spread"])
     assert declared.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     assert declared.text == FILE
-    assert declared.margins == {"sbs": 0.02}
+    assert declared.margins == {"shift": 0.02}
     where = {"attribute": ("tattoos", "fashion_style"), "scenario": None, "group": ("*",)}
     assert declared.families == (
-        Family("tattoos and fashion", "confirmatory", "sbs", where, "holm", 0.01),
-        Family("spread", "confirmatory", "vs", {}, "by", 0.05),
+        Family("tattoos and fashion", "confirmatory", "shift", where, "holm", 0.01),
+        Family("spread", "confirmatory", "spread", {}, "by", 0.05),
     )
 
 
@@ -183,17 +183,17 @@ def test_a_preregistration_is_read_whole_and_hashed(tmp_path: Path) -> None:
         ("[margin]\nsbs = '0.02'", "must be a number above 0"),
         (f"[margin]\nsbs = 1{'0' * 400}", "must be a number above 0"),
         (f"[margin]\nsbs = 1{'0' * 5000}", "not valid TOML"),
-        ("[margin]\nsbz = 0.02", "Unknown measure 'sbz'. Did you mean 'sbs'?"),
+        ("[margin]\nshifft = 0.02", "Unknown measure 'shifft'. Did you mean 'shift'?"),
         ("[family]\nname = 'a'", "[[family]]"),
         ("[[family]]\nname = 'a'", "family 'a': 'measure' is missing"),
-        ("[[family]]\nmeasure = 'sbs'", "family 1: 'name' is missing"),
+        ("[[family]]\nmeasure = 'shift'", "family 1: 'name' is missing"),
         ("[[family]]\nname = 'a'\nmeasure = 'vz'", "family 'a': Unknown measure 'vz'"),
-        ("[[family]]\nname = 'a'\nmeasure = 'sbs'\nmethod = 'fdr'", "Unknown method 'fdr'"),
-        ("[[family]]\nname = 'a'\nmeasure = 'sbs'\nkind = 'exploratory'", "Unknown key 'kind'"),
-        ("[[family]]\nname = 'a'\nmeasure = 'sbs'\nwhere = 1", "[family.where] is a table"),
-        ("[[family]]\nname = 'a'\nmeasure = 'sbs'\nwhere = {attribut = ['x']}", "Did you mean 'attribute'"),
-        ("[[family]]\nname = 'a'\nmeasure = 'sbs'\nwhere = {attribute = [1]}", "list of texts"),
-        ("[[family]]\nname = 'a'\nmeasure = 'sbs'\n" * 2, "Two families have the name 'a'"),
+        ("[[family]]\nname = 'a'\nmeasure = 'shift'\nmethod = 'fdr'", "Unknown method 'fdr'"),
+        ("[[family]]\nname = 'a'\nmeasure = 'shift'\nkind = 'exploratory'", "Unknown key 'kind'"),
+        ("[[family]]\nname = 'a'\nmeasure = 'shift'\nwhere = 1", "[family.where] is a table"),
+        ("[[family]]\nname = 'a'\nmeasure = 'shift'\nwhere = {attribut = ['x']}", "Did you mean 'attribute'"),
+        ("[[family]]\nname = 'a'\nmeasure = 'shift'\nwhere = {attribute = [1]}", "list of texts"),
+        ("[[family]]\nname = 'a'\nmeasure = 'shift'\n" * 2, "Two families have the name 'a'"),
         ("x = " + "[" * 5000, "not valid TOML"),
         ("\x00", "not valid TOML"),
         ("#" + "x" * MAX_BYTES, "larger than 256 KiB"),
@@ -201,7 +201,7 @@ def test_a_preregistration_is_read_whole_and_hashed(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_with_a_preregistration_is_named(text: str, says: str) -> None:
     with pytest.raises(FaceValueError) as error:
-        parse_preregistration(text.encode(), ["sbs", "vs"], ["attribute", "scenario"], name="declared.toml")
+        parse_preregistration(text.encode(), ["shift", "spread"], ["attribute", "scenario"], name="declared.toml")
     assert says in str(error.value)
     assert str(error.value).startswith("declared.toml")
 
@@ -224,7 +224,7 @@ def test_any_name_that_was_declared_holds_to_the_end() -> None:
     declared = parse_preregistration(FILE.replace("tattoos and fashion", "hair").encode())
     frame = pl.DataFrame(
         {
-            "measure": ["sbs", "sbs", "vs"],
+            "measure": ["shift", "shift", "spread"],
             "versus": None,
             "attribute": ["tattoos", "fashion_style", None],
             "scenario": [None, None, "hiring"],
@@ -239,8 +239,8 @@ def test_any_name_that_was_declared_holds_to_the_end() -> None:
 def test_changes_belong_to_a_family_that_names_them_alone() -> None:
     changes = table().with_columns(versus=pl.lit("no intervention"))
     both = pl.concat([table(), changes], how="vertical_relaxed")
-    levels = Family("levels", "confirmatory", "sbs", {"scenario": None})
-    own = Family("changes", "confirmatory", "sbs", {"scenario": None, "versus": ("no intervention",)})
+    levels = Family("levels", "confirmatory", "shift", {"scenario": None})
+    own = Family("changes", "confirmatory", "shift", {"scenario": None, "versus": ("no intervention",)})
     out = apply_families([levels, own], both)
     assert out.filter(family="levels")["versus"].null_count() == out.filter(family="levels").height == 2
     assert out.filter(family="changes")["versus"].to_list() == ["no intervention"] * 2

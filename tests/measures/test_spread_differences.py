@@ -48,7 +48,7 @@ def changes(scores: Array, group: npt.NDArray[np.int64]) -> ChangeSet:
         rest = dealt != left
         values = spread(scores[..., rest], group[rest])
         without.append(Deletion("units 3", *(table(values[run], int(rest.sum())) for run in (0, 1))))
-    return ChangeSet(table(whole[0], units), table(whole[1], units), without, norms=("spread",))
+    return ChangeSet(table(whole[0], units), table(whole[1], units), without, norms=[SPREAD])
 
 
 def judged(scores: Array, group: npt.NDArray[np.int64]) -> tuple[Array, Array, Array, Array]:

@@ -121,12 +121,12 @@ def test_a_model_that_refuses_everything_has_a_pack_without_a_single_zero(tmp_pa
     fv.run(study, "sim/refuser@1", tmp_path / "run", max_invalid=1, progress=False)
     place = pack([tmp_path / "run"], tmp_path / "pack").place
     rows = list(csv.DictReader(io.StringIO(next((place / "estimates").iterdir()).read_text())))
-    shifts = [row for row in rows if row["measure"] in ("sbs", "phi")]
+    shifts = [row for row in rows if row["measure"] in ("shift", "mean")]
     assert shifts
     assert {row["value"] for row in shifts} == {""}
     names = {one["metric_config"]["metric_id"] for one in _evaluations(place)}
     assert names
-    assert not {"facevalue.sbs", "facevalue.phi"} & names
+    assert not {"facevalue.shift", "facevalue.mean"} & names
     assert pl.read_csv(place / "impact-ratios.csv").is_empty()
 
 
@@ -204,7 +204,7 @@ def test_yaml_forms_are_yaml(packed: Path) -> None:
 def test_impact_ratios_are_rates_over_the_largest_and_say_that_they_are_test_data(packed: Path) -> None:
     table = pl.read_csv(packed / "impact-ratios.csv")
     assert table["data"].unique().to_list() == [TEST_DATA]
-    sex = table.filter(dimension="gender", selected_by="phi")
+    sex = table.filter(dimension="gender", selected_by="mean")
     rates = dict(zip(sex["group"], sex["selection_rate"], strict=True))
     ratios = dict(zip(sex["group"], sex["impact_ratio"], strict=True))
     assert ratios == pytest.approx({group: rate / max(rates.values()) for group, rate in rates.items()})

@@ -8,6 +8,8 @@ import pytest
 from PIL import Image
 
 from facevalue.errors import FaceValueError
+from facevalue.measures.definitions import rows_of
+from facevalue.protocol.instrument_measures import NA_SPREAD
 from facevalue.protocol.study import Study
 from tests.protocol.conftest import Reader
 
@@ -84,14 +86,14 @@ def test_any_two_pictures_of_a_unit_are_shown_each_way_round(listed: Reader) -> 
 def test_the_preferred_level_wins_on_either_side(listed: Reader) -> None:
     estimates = answered(listed(STUDY).study(), pl.col("on_left") > pl.col("on_right"))
     assert preferences(estimates) == {("B", "A"): 0.5, ("C", "A"): 0.5, ("C", "B"): 0.5}
-    side = estimates.filter(pl.col("measure") == "side_bias")["value"].to_list()
+    side = estimates.filter(measure="response_bias", score="side")["value"].to_list()
     assert side == pytest.approx([0.0])
 
 
 def test_who_always_takes_the_left_prefers_nobody(listed: Reader) -> None:
     estimates = answered(listed(STUDY).study(), pl.lit(value=True))
     assert set(preferences(estimates).values()) == {0.0}
-    assert estimates.filter(pl.col("measure") == "side_bias")["value"].to_list() == pytest.approx([0.5])
+    assert estimates.filter(measure="response_bias", score="side")["value"].to_list() == pytest.approx([0.5])
 
 
 def test_each_of_several_levels_stands_beside_all_others(listed: Reader) -> None:
@@ -121,7 +123,7 @@ def test_sets_of_two_pictures_have_both_levels_though_one_is_always_first(read: 
     assert study.manifest["race"].unique().to_list() == ["B"]
     estimates = answered(study, pl.col("on_left") > pl.col("on_right"))
     assert preferences(estimates) == {("B", "A"): 0.5}
-    assert not estimates.filter(pl.col("measure") == "na_spread").height
+    assert not estimates.filter(rows_of([NA_SPREAD])).height
 
 
 @pytest.mark.parametrize(

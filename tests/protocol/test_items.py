@@ -186,7 +186,7 @@ def test_items_may_have_options_of_differing_number(read: Reader) -> None:
     assert "What is Emily, at the bank? (a) manager or (b) teller" in prompts
     assert "What is Emily, at the hospital? \n(a) cleaner\n(b) surgeon\n(c) nurse" in prompts
     assert len(prompts) == 2 * 2 * 2
-    assert "position_bias" not in {measure.name for measure in study.estimates.measures}
+    assert "response_bias.position" not in {measure.key for measure in study.estimates.measures}
 
 
 def test_answers_to_options_of_differing_number_are_read_sampled_and_exact(read: Reader) -> None:

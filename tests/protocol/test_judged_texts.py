@@ -14,6 +14,7 @@ from facevalue.calibration.audits import Audits
 from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.runner import EFFECTS
 from facevalue.errors import DataError, FaceValueError
+from facevalue.measures.definitions import rows_of
 from facevalue.models.base import Capabilities
 from facevalue.protocol import Text
 from facevalue.protocol.outside_scores import Outside, ScoredText
@@ -131,7 +132,7 @@ def test_shares_of_categories_are_scores_and_each_text_is_judged_once(folder: Pa
 def test_what_is_not_judged_yet_is_missing_and_never_zero(folder: Path) -> None:
     rows = _estimates(folder)
     assert rows.filter(pl.col("measure").str.starts_with("mean.tone"))["value"].is_null().all()
-    overall = rows.filter(pl.col("measure") == "unjudged_tone", pl.col("place").is_null())
+    overall = rows.filter(rows_of(["unjudged_share.tone"]), pl.col("place").is_null())
     assert overall["value"].to_list() == [1.0]
     bounds = rows.filter(measure="mean.tone_warm").select("bound_low", "bound_high")
     assert bounds.rows() == [(0.0, 1.0), (0.0, 1.0)]
@@ -145,7 +146,7 @@ def test_a_page_of_unjudged_texts_says_how_they_are_judged(folder: Path) -> None
 def test_an_invented_category_is_never_an_answer_and_its_share_is_shown(folder: Path) -> None:
     _judge(folder, Judging(lambda prompt: "Purple" if _tone(prompt) == "(a)" else "(b)"))
     rows = _estimates(folder)
-    invented = rows.filter(pl.col("measure") == "invented_tone", pl.col("place").is_null())["value"].item()
+    invented = rows.filter(rows_of(["invented_share.tone"]), pl.col("place").is_null())["value"].item()
     assert 0 < invented < 1
     assert rows.filter(measure="mean.tone_warm")["value"].to_list() == [0.0, 0.0]
     assert (rows.filter(measure="mean.tone_warm")["bound_high"] > 0).all()
@@ -165,7 +166,7 @@ def test_failures_are_not_stored_and_only_they_are_asked_again(folder: Path) -> 
     judgments = read_judgments(folder)
     assert judgments is not None
     assert len(judgments.judgments) == len(first.prompts) - failed > 0
-    share = _estimates(folder).filter(pl.col("measure") == "unjudged_tone", pl.col("place").is_null())["value"].item()
+    share = _estimates(folder).filter(rows_of(["unjudged_share.tone"]), pl.col("place").is_null())["value"].item()
     assert 0 < share < 1
     again = Judging(_tone)
     assert _judge(folder, again) == 0
@@ -175,13 +176,13 @@ def test_failures_are_not_stored_and_only_they_are_asked_again(folder: Path) -> 
 def test_a_judge_that_names_none_sorts_nothing(folder: Path) -> None:
     _judge(folder, Judging(lambda _: "(d)"))
     rows = _estimates(folder).filter(pl.col("place").is_null())
-    assert rows.filter(measure="unsorted_tone")["value"].to_list() == [1.0]
+    assert rows.filter(measure="unsorted_share", score="tone")["value"].to_list() == [1.0]
     assert rows.filter(pl.col("measure") == "na_rate")["value"].item() == pytest.approx(1.0)
 
 
 def test_scores_of_scorers_are_scores_of_declared_studies(folder: Path) -> None:
     before = _estimates(folder)
-    assert before.filter(pl.col("measure") == "unscored_hostility", pl.col("place").is_null())["value"].item() == 1.0
+    assert before.filter(rows_of(["unscored_share.hostility"]), pl.col("place").is_null())["value"].item() == 1.0
     annotate(StoredRun.open(folder), LexicalHostility(), SilentProgress())
     rows = _estimates(folder)
     assert rows.filter(measure="mean.hostility")["value"].is_not_null().all()

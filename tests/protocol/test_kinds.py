@@ -69,7 +69,7 @@ def test_pictures_of_one_s_own(kind: str, rest: str, measure: str, read: Reader)
     assert sorted(rows["hat"].to_list()) == ["beanie", "cap"]
     assert rows["clusters"].to_list() == [4, 4]
     if kind == "pairs":
-        assert found.filter(pl.col("measure") == "side_bias").height == 1
+        assert found.filter(measure="response_bias", score="side").height == 1
 
 
 def test_a_preference_follows_the_picture_and_not_its_side(read: Reader) -> None:
@@ -88,7 +88,7 @@ def test_a_preference_follows_the_picture_and_not_its_side(read: Reader) -> None
     found = study.analyse({"left": iter([answers])})
     one = {row["measure"]: row["value"] for row in found.to_dicts() if row["hat"] is None and row["gender"] is None}
     assert one["preference"] == pytest.approx(0.0)
-    assert one["side_bias"] == pytest.approx(0.5)
+    assert one["response_bias.side"] == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(

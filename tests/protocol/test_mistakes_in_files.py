@@ -124,4 +124,4 @@ def test_favourable_left_leans_to_the_picture_beside_the_base(listed: Reader, tm
     preferences = {row["hat"]: row for row in estimates.filter(measure="preference").iter_rows(named=True)}
     assert set(preferences) == {"cap", "bow"}
     assert all(row["low"] <= row["value"] <= row["high"] for row in preferences.values())
-    assert estimates.filter(measure="side_bias").height
+    assert estimates.filter(measure="response_bias", score="side").height

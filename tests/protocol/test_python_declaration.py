@@ -67,9 +67,7 @@ def test_a_declaration_goes_all_the_way(facevalue) -> None:  # type: ignore[no-u
         facevalue("run", "loan-desk", "--model", f"sim/strong@{seed}", "--out", seed)
     assert "Clearest: cues" in facevalue("measure", "1", "--out", "estimates.csv")
     found = pl.read_parquet("1/estimates.parquet")
-    assert {"shift", "gap", "paired_gap", "spread", "mean", "position_bias", "letter_bias", "na_rate"} <= set(
-        found["measure"]
-    )
+    assert {"shift", "gap", "paired_gap", "spread", "mean", "response_bias", "na_rate"} <= set(found["measure"])
     cues = found.filter(pl.col("family") == "cues")
     assert cues["clusters"].to_list() == [16, 16, 16]
     assert cues["margin"].to_list() == [0.05] * 3

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from facevalue.measures.definitions import rows_of
 from facevalue.models.base import Capabilities
 from facevalue.protocol import own
 from facevalue.protocol.protocol import Protocol
@@ -27,7 +28,7 @@ NUMBERS = [
     *("floor", "floor_high", "bound_low", "bound_high", "bound_se"),
 ]
 LABELS = ["attribute", "variation", "category", "scenario", "gender", "age", "skin_tone", "build"]
-CHECKS = ("na_rate", "refusal_rate", "na_spread", "position_bias", "letter_bias")
+CHECKS = ("na_rate", "refusal_rate", "spread.no valid answer", "response_bias.position", "response_bias.letter")
 
 
 class Hashed:
@@ -72,11 +73,11 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.DataFrame, pl.Dat
 
 def in_own_words(package: pl.DataFrame) -> pl.DataFrame:
     """Estimates of the package with each dimension a label of its own, as own studies have them."""
-    spread = pl.col("measure").str.starts_with("vs") | (pl.col("measure") == "na_spread")
+    spread = pl.col("measure") == "spread"
     return package.with_columns(
         *(pl.when(pl.col("dimension") == name).then("group").alias(name) for name in LABELS[4:]),
         dimension=pl.when(spread).then("dimension"),
-        contrast=pl.when(pl.col("measure") == "sbs_gap").then("other_group"),
+        contrast=pl.when(pl.col("measure") == "shift_gap").then("other_group"),
     )
 
 
@@ -94,10 +95,10 @@ def test_it_asks_what_the_package_asks() -> None:
 
 
 @pytest.mark.parametrize(
-    "measure", ["sbs", "abs_sbs", "abs_sbs_corrected", "phi", "vs", "vs_scenario", "sbs_gap", *CHECKS]
+    "measure", ["shift", "abs_shift", "abs_shift_corrected", "mean", "spread", "shift_gap", *CHECKS]
 )
 def test_its_estimates_are_those_of_the_package(measure: str, both: tuple[pl.DataFrame, pl.DataFrame]) -> None:
-    package, declared = (table.filter(pl.col("measure") == measure) for table in (in_own_words(both[0]), both[1]))
+    package, declared = (table.filter(rows_of([measure])) for table in (in_own_words(both[0]), both[1]))
     labels = [*LABELS, "dimension", "contrast"]
     assert package.height
     joined = package.select(*labels, *NUMBERS).join(

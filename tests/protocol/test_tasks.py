@@ -127,7 +127,13 @@ def test_each_task_has_the_estimates_of_the_study_that_asks_it_alone(
         expected.select(*keys, *numbers).sort(keys, nulls_last=True),
         rel_tol=1e-9,
     )
-    for check in ("na_rate", "refusal_rate", "na_spread", "position_bias", "letter_bias"):
+    for check in (
+        "na_rate",
+        "refusal_rate",
+        "spread.no valid answer",
+        "response_bias.position",
+        "response_bias.letter",
+    ):
         single = alone.filter(pl.col("measure") == check).select(*columns, *numbers[:5]).sort(columns, nulls_last=True)
         several = estimates.filter(pl.col("measure") == check, pl.col("task") == task)
         assert_frame_equal(several.select(*columns, *numbers[:5]).sort(columns, nulls_last=True), single, rel_tol=1e-9)
@@ -282,7 +288,7 @@ def test_tasks_about_pairs_are_on_one_scale(read: Reader, tmp_path: Path) -> Non
     other = _task("kind", ('text = "Who is kind? {options}"', left))
     text = f'name = "small"\n{pictures}{asked}{other}[[estimand]]\nstatistic = "preference"\n'
     names = {measure.key for measure in read(text).study().estimates.measures}
-    assert {"preference.nurse", "preference.kind", "side_bias"} <= names
+    assert {"preference.nurse", "preference.kind", "response_bias"} <= names
     rated = text.replace(other, _task("kind", ('text = "How kind is the left one?"', 'kind = "rating"')))
     with pytest.raises(FaceValueError, match="pairs side by side need answers on one scale"):
         read(rated).study()

@@ -16,7 +16,7 @@ One paragraph
 in two lines.'''
 [cues.chart]
 heads = ["Cue", "Attribute"]
-of = { measure = "sbs", by = ["variation"], where = { attribute = "hat" } }
+of = { measure = "shift", by = ["variation"], where = { attribute = "hat" } }
 [[rates]]
 of = { measure = "na_rate" }
 [titles.group]
@@ -38,7 +38,7 @@ def test_a_table_holds_arguments_of_what_is_declared(words: Words) -> None:
     assert words("cues") == {"title": "Cues", "lead": "One paragraph in two lines."}
     assert words("cues.chart") == {
         "heads": ("Cue", "Attribute"),
-        "of": Of("sbs", ("variation",), {"attribute": "hat"}),
+        "of": Of("shift", ("variation",), {"attribute": "hat"}),
     }
     assert words.rows("rates") == [{"of": Of("na_rate")}]
     assert words.titles() == {"group": {"male": "Men"}}

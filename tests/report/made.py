@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 from PIL import Image
 
+from facevalue.measures.definitions import WITHOUT_NOISE
 from facevalue.measures.estimates import estimate_schema
 from facevalue.measures.verdicts import FOUND_UNLESS
 from facevalue.protocol.lookup import EstimateIndex
@@ -69,10 +70,10 @@ def rows(
     def signed(value: float | None, **labels: Any) -> Iterator[dict[str, Any]]:
         real = value is not None and abs(value) > FLOOR
         q = None if value is None else 1e-5 if real else 0.4
-        yield row("sbs", model, value, p=q, q=q, family="f", **labels)
+        yield row("shift", model, value, p=q, q=q, family="f", **labels)
         size = None if value is None else abs(value)
-        yield row("abs_sbs", model, size, floor=FLOOR / 2, floor_high=FLOOR, p=q, **labels)
-        yield row("abs_sbs_corrected", model, size, **labels)
+        yield row("abs_shift", model, size, floor=FLOOR / 2, floor_high=FLOOR, p=q, **labels)
+        yield row("abs_shift_corrected", model, size, **labels)
 
     measured = {k: None if v is None else gain * v for k, v in cues.items()}
     known = [v for v in measured.values() if v is not None]
@@ -86,11 +87,11 @@ def rows(
                     moved = None if value is None else value * (1 - i)
                     labels = {"attribute": attribute, "variation": variation, "dimension": dimension, "group": group}
                     q = None if moved is None else 1e-5
-                    yield row("sbs", model, moved, p=q, q=q, family="t", **labels)
+                    yield row("shift", model, moved, p=q, q=q, family="t", **labels)
             labels = {"attribute": attribute, "variation": variation, "dimension": dimension}
             gap = {**labels, "group": names[0], "other_group": names[1]}
             q = None if value is None else 1e-5 if attribute == "fashion_style" else 0.4
-            yield row("sbs_gap", model, None if value is None else value / 2, p=q, q=q, family="g", **gap)
+            yield row("shift_gap", model, None if value is None else value / 2, p=q, q=q, family="g", **gap)
             yield row("reversal_depth", model, -0.01 if known else None, **labels)
         for scenario in SCENARIOS:
             yield from signed(value, attribute=attribute, variation=variation, scenario=scenario)
@@ -99,36 +100,36 @@ def rows(
         for category in ("personality", "socioeconomic"):
             yield from signed(mean, attribute=attribute, category=category)
         for dimension in groups:
-            yield row("sbs_over_groups", model, mean, attribute=attribute, dimension=dimension)
+            yield row("shift_over_groups", model, mean, attribute=attribute, dimension=dimension)
     for category in ("personality", "interpersonal", "behavioral", "socioeconomic"):
         yield from signed(mean, category=category)
-        yield row("mean_abs_sbs", model, 0.07 if known else None, category=category, floor=0.02, floor_high=0.03)
+        yield row("mean_abs_shift", model, 0.07 if known else None, category=category, floor=0.02, floor_high=0.03)
     for scenario, value in SCENARIOS.items():
         yield from signed(gain * value if known else None, scenario=scenario)
         size = gain * 2 * abs(value) if known else None
-        yield row("mean_abs_sbs", model, size, scenario=scenario, floor=0.02, floor_high=0.03)
+        yield row("mean_abs_shift", model, size, scenario=scenario, floor=0.02, floor_high=0.03)
     yield row("variations_to_80", model, 3.0 if known else None, low=2.0, high=4.0, floor=4.2, floor_high=5.0)
     for dimension, names in groups.items():
-        yield row("vs", model, 0.06 if known else None, dimension=dimension, floor=0.02, floor_high=0.03)
-        yield row("vs_corrected", model, 0.047 if known else None, dimension=dimension)
+        yield row("spread", model, 0.06 if known else None, dimension=dimension, floor=0.02, floor_high=0.03)
+        yield row("spread", model, 0.047 if known else None, dimension=dimension, score=WITHOUT_NOISE)
         share = row("significant_share", model, 0.72 if known else None, dimension=dimension, n=25)
         yield share | {"low": None, "high": None, "method": "none", "detail": "a tally of tests"}
         for scenario in SCENARIOS:
-            yield row("vs_scenario", model, 0.06 if known else None, dimension=dimension, scenario=scenario, q=0.01)
+            yield row("spread", model, 0.06 if known else None, dimension=dimension, scenario=scenario, q=0.01)
             for group in names:
-                yield row("phi", model, 0.5 if known else None, dimension=dimension, scenario=scenario, group=group)
+                yield row("mean", model, 0.5 if known else None, dimension=dimension, scenario=scenario, group=group)
     yield row("cohens_d", model, 0.4 if known else None)
     if model == POOLED:
         for i, scenario in enumerate(SCENARIOS):
             yield row("model_variance", model, 1e-4 * (i + 1), scenario=scenario, floor=1e-5, floor_high=2e-4)
         for (attribute, variation), value in measured.items():
             size = None if value is None else abs(value) + 0.01
-            yield row("abs_sbs_models", model, size, attribute=attribute, variation=variation)
+            yield row("abs_shift_models", model, size, attribute=attribute, variation=variation)
         return
-    for measure in ("zero_share", "large_share"):
-        yield row(measure, model, 0.3 if known else None, floor=0.2, floor_high=0.22)
-    yield row("position_bias", model, 0.01 if known else None)
-    yield row("letter_bias", model, -0.09 if known else None)
+    for score in ("zero", "large"):
+        yield row("shift_share", model, 0.3 if known else None, floor=0.2, floor_high=0.22, score=score)
+    yield row("response_bias", model, 0.01 if known else None, score="position")
+    yield row("response_bias", model, -0.09 if known else None, score="letter")
     for measure in ("na_rate", "refusal_rate"):
         rate = 0.03 if known else 1.0
         yield row(measure, model, rate)
@@ -176,7 +177,7 @@ def judged(
     """The estimates with what may be said of them: strong shifts found, far within the margin equivalent."""
     frame = estimates() if frame is None else frame
     value, size = pl.col("value"), pl.col("value").abs()
-    compared = pl.col("measure").is_in(["sbs", "vs"])
+    compared = pl.col("measure").is_in(["shift", "spread"])
     same = size <= 0.25 * margin if margin else pl.lit(value=False)
     verdict = (
         pl.when(value.is_null()).then(pl.lit("not measurable"))
@@ -184,7 +185,7 @@ def judged(
         .when(same).then(pl.lit("equivalent within the margin"))
         .otherwise(pl.lit("inconclusive"))
     )  # fmt: skip
-    shift = pl.col("measure") == "sbs"
+    shift = pl.col("measure") == "shift"
     is_cue = shift & pl.col("variation").is_not_null() & pl.col("scenario").is_null() & pl.col("group").is_null()
     kind: pl.Expr = pl.when(pl.col("family").is_not_null()).then(pl.lit("exploratory"))
     name = pl.col("family")

@@ -9,7 +9,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import DataError, DependencyError, SettingError, UnknownNameError
-from facevalue.measures.instrument import UNANSWERED
+from facevalue.measures.definitions import UNANSWERED
 from facevalue.protocol import Ask, Portraits, yes_or_no
 from facevalue.statistics import Estimand, Mean, Shift
 
@@ -70,7 +70,7 @@ def test_a_factor_may_be_held_at_a_level(run: fv.Run) -> None:
 def test_nested_factors_stand_in_one_panel(tmp_path: Path) -> None:
     study = fv.study("stylisticbias", faces="2M,2F", attributes=["eyewear", "tattoos"], scenarios="polite")
     chosen = fv.run(study, "sim/default", tmp_path / "run", exact=True, progress=False)
-    records = _records(chosen.plot("sbs", by=["attribute", "variation"]))
+    records = _records(chosen.plot("shift", by=["attribute", "variation"]))
     assert {record["panel"] for record in records} == {""}
     assert "Sunglasses, Eyewear" in {record["row"] for record in records}
 
@@ -121,5 +121,5 @@ def test_a_score_is_chosen_where_others_stand_beside_the_answers_themselves(run:
     rows = run.estimates().filter(measure="drift").drop_nulls("value")
     for where, score in (({}, pl.col("score").is_null()), ({"score": UNANSWERED}, pl.col("score") == UNANSWERED)):
         assert len(_records(run.plot("drift", where=where))) == rows.filter(score).height > 0
-    with pytest.raises(UnknownNameError, match="Did you mean 'no valid answer'"):
+    with pytest.raises(UnknownNameError, match=r"Unknown score of drift 'no answer'\. Did you mean 'no valid answer'"):
         run.plot("drift", where={"score": "no answer"})

@@ -42,7 +42,7 @@ PAGES: dict[str, Callable[[], report.ReportData]] = {
 def changed() -> pl.DataFrame:
     """A cap of which an intervention takes 39 points, and another that changes nothing."""
     frame = made.judged(made.estimates(cues={("accessories", "cap"): 0.532, ("tattoos", "small"): 0.01}, groups={}))
-    cue = (pl.col("measure") == "sbs") & pl.col("variation").is_not_null() & pl.col("scenario").is_null()
+    cue = (pl.col("measure") == "shift") & pl.col("variation").is_not_null() & pl.col("scenario").is_null()
     rows, is_cap = frame.filter(cue), pl.col("variation") == "cap"
     value = pl.when(is_cap).then(-0.393).otherwise(0.0)
     change = rows.with_columns(

@@ -67,7 +67,7 @@ def test_no_valid_answer() -> None:
 
 
 def test_answers_but_no_pair() -> None:
-    frame = made.estimates().with_columns(pl.when(pl.col("measure") != "sbs").then("value").alias("value"))
+    frame = made.estimates().with_columns(pl.when(pl.col("measure") != "shift").then("value").alias("value"))
     verdict, sentence, _ = answer(frame)
     assert verdict is HeadlineKind.NOT_MEASURABLE
     assert sentence.startswith("No picture and its base face")

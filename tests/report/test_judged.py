@@ -132,7 +132,7 @@ def test_signs_that_hold_are_said_to_hold() -> None:
 def test_the_rough_bound_gives_way_to_the_exact_one() -> None:
     rough = "could be off by up to 6.0 points"
     assert rough in plain(rendered(made.judged()))
-    whole = pl.col("measure").eq("sbs") & pl.all_horizontal(
+    whole = pl.col("measure").eq("shift") & pl.all_horizontal(
         pl.col(c).is_null() for c in ("attribute", "scenario", "group")
     )
     whole &= pl.col("category").is_null()
@@ -152,7 +152,7 @@ def test_variation_strength_stands_beside_its_corrected_value_floor_and_verdict(
 
 
 def test_how_the_numbers_were_judged() -> None:
-    run = made.run(preregistration=HASH, families=(Family("hair_style", "confirmatory", "sbs", alpha=0.01),))
+    run = made.run(preregistration=HASH, families=(Family("hair_style", "confirmatory", "shift", alpha=0.01),))
     text = plain(rendered(made.judged(family="hair_style"), runs=(run,)))
     assert (
         "hair_style (Holm, level 0.01): a difference found in 1 of 1 test, unless the missing answers say otherwise."
@@ -184,7 +184,7 @@ def test_audits_that_do_not_apply_are_shown_as_considered() -> None:
     html = rendered(made.judged())
     assert "Asked in one wording" in card(html, "paraphrases")
     assert "No scores by another model" in card(html, "scorer")
-    for name in ("na_rate", "refusal_rate", "position_bias", "letter_bias"):
+    for name in ("na_rate", "refusal_rate", "response_bias.position", "response_bias.letter"):
         assert "Worrying" in card(html, name)
 
 

@@ -136,7 +136,7 @@ def test_a_gate_lets_nothing_pass_of_which_half_cannot_be_read(tmp_path: Path) -
     run = StoredRun.open(tmp_path / "run")
     estimates, tallies = taken([run])
     asked = next(iter(tallies.values())).asked
-    limits = stated_limits([{"measure": "sbs", "by": ["variation"], "absolute": 0.99}])
+    limits = stated_limits([{"measure": "shift", "by": ["variation"], "absolute": 0.99}])
     assert gated.gate([run], limits).within
     half = {str(run.folder): ReplyTally(asked, na={"neither": asked - asked // 2})}
     with pytest.MonkeyPatch.context() as patch:

@@ -202,7 +202,10 @@ def test_both_and_none_of_choices_are_shown_apart_from_errors() -> None:
     assert "Both and none" not in page(vm.data(estimates=frame)).text
     asked = frame.filter((pl.col("measure") == "spread") & (pl.col("paradigm") == "decision"))
     none = asked.with_columns(
-        pl.lit("none_rate").alias("measure"), pl.lit(41.5).alias("value"), pl.lit("%").alias("unit")
+        pl.lit("outcome_share").alias("measure"),
+        pl.lit("none").alias("outcome"),
+        pl.lit(0.415).alias("value"),
+        pl.lit("share").alias("unit"),
     )
     text = page(vm.data(estimates=pl.concat([frame, none]))).text
     assert "Both and none" in text

@@ -59,8 +59,8 @@ def test_examples_are_stored_answers_of_the_majority(
     assert 1 <= len(found) <= 8
     stored = set(read_responses(run.folder)["text"])
     shares = frame.filter(pl.col("measure") == "selection_frequency", pl.col("contrast") == "identity")
-    neither = frame.filter(pl.col("measure").is_in(["both_rate", "none_rate"]) & pl.col("question").is_null())
-    even = 50 - neither["value"].sum() / 2
+    neither = frame.filter(pl.col("outcome").is_in(["both", "none"]) & pl.col("question").is_null())
+    even = 50 - 50 * neither["value"].sum()
     assert 35 < even < 48
     for example in found:
         assert isinstance(example, PairExample)

@@ -61,8 +61,9 @@ def rows(model: str = "model-a", group: str = "asian") -> list[dict[str, object]
             out.append(row("na_rate", 0.02, task="mcq", dimension=dimension, group=name))
     out += [row("choice_share", 0.5, choice=level, task="mcq", question="religion") for level in ("islam", "buddhism")]
     out += [row("na_rate", 0.07, task="mcq"), row("na_rate", 0.01, task="mcq", reason="refused")]
-    shares = {"ranked_share": 0.3, "unranked_share": 0.6, "contradicted_share": 0.1}
-    out += [row(name, share, task="yesno", question="income") for name, share in shares.items()]
+    pairs = {"score": "pairs", "task": "yesno", "question": "income"}
+    shares = {"ranked": 0.3, "unranked": 0.6, "contradicted": 0.1}
+    out += [row("outcome_share", share, outcome=outcome, **pairs) for outcome, share in shares.items()]
     ranked = {"task": "yesno", "question": "income", "dimension": "race"}
     out.append(row("ranked_above", 0.4, group=group, **ranked, **FOUND))
     for name in ("characters", "tokens", "positive_sentiment", "negative_sentiment"):
@@ -81,8 +82,8 @@ def rows(model: str = "model-a", group: str = "asian") -> list[dict[str, object]
             other = {"attribute": "age", "choice": "Child", "other_attribute": "hobbies", "likeliest": "Chess"}
             out.append(row("attribute_shift", 1.2, floor=0.2, floor_high=0.4, **of, **other, **FOUND))
             out.append(row("likely_share", 0.7, **of, **other))
-        out += [row("field_share", 0.9, task=task, route="exact"),
-                row("field_share", 0.1, task=task, route="none: invented")]  # fmt: skip
+        out += [row("outcome_share", 0.9, score="fields", task=task, outcome="exact"),
+                row("outcome_share", 0.1, score="fields", task=task, outcome="none: invented")]  # fmt: skip
         out.append(row("kept_share", 0.9, task=task))
     implicit = {"task": "mcq", "dimension": "gender", "question": "religion", "group": "male"}
     out.append(row("implicit_explicit_divergence", 0.2, floor=0.02, floor_high=0.05, **implicit, **FOUND))

@@ -18,19 +18,19 @@ from tests.report import made
 
 UNITS = {
     "selection_frequency": "%", "selection_gap": "pp", "log_odds": "log odds", "paircomp": "pp", "polarity": "pp",
-    "error_rate": "%", "swapped_rate": "%", "both_rate": "%", "none_rate": "%", "spread": "pp", "impact_ratio": "1",
+    "error_rate": "%", "outcome_share": "share", "spread": "pp", "impact_ratio": "1",
     "impact_shortfall": "1", "normalised_score": "%", "vision_minus_text": "pp", "positional_shift": "pp",
     "positional_correlation": "1", "full_match": "%", "partial_match": "%", "all_different": "%",
-    "first_share": "share", "left_share": "share", "na_rate": "share", "model_pearson": "1",
+    "place_share.first": "share", "place_share.left": "share", "na_rate": "share", "model_correlation.Pearson": "1",
 }  # fmt: skip
 UNSIGNED = ("spread", "impact_shortfall")
 MEASURES = tuple(
     Measure(
-        name, name.replace("_", " ").replace("none", "nobody").capitalize(), f"the equation of {name}", unit,
-        "picture pair", "VIGNETTE",
-        signed=name not in UNSIGNED, comparison=name in ("selection_gap", "spread"),
+        name, name.replace("_", " ").capitalize(), f"the equation of {name}", unit, "picture pair", "VIGNETTE",
+        signed=name not in UNSIGNED, comparison=name in ("selection_gap", "spread"), score=score,
     )
-    for name, unit in UNITS.items()
+    for key, unit in UNITS.items()
+    for name, _, score in [key.partition(".")]
 )  # fmt: skip
 COLUMNS = estimate_schema(LABELS)
 TRAITS = {
@@ -130,10 +130,12 @@ def _dimension(rows: Rows, dimension: str, who: Sequence[str], done: Sequence[st
         facts | {"identity": [i for i, _ in cells], "activity": [a for _, a in cells]},
         np.clip(rows.rng.normal(90, 6, len(cells)), 0, 100),
     )
-    for measure, base in (("error_rate", 10), ("swapped_rate", 4), ("both_rate", 3), ("none_rate", 3)):
-        only: dict[str, str] = {} if measure == "error_rate" else {"question": "who"}
-        rows.add(measure, of | {"paradigm": "factuality"} | only, base)
-        rows.add(measure, of | {"paradigm": "factuality", "identity": who} | only, np.full(len(who), base), 2.0)
+    for outcome, base in (("", 10), ("swapped", 4), ("both", 3), ("none", 3)):
+        measure, per = ("outcome_share", 100) if outcome else ("error_rate", 1)
+        only = {"question": "who", "outcome": outcome} if outcome else {}
+        rows.add(measure, of | {"paradigm": "factuality"} | only, base / per, 4.0 / per)
+        wrong = np.full(len(who), base / per)
+        rows.add(measure, of | {"paradigm": "factuality", "identity": who} | only, wrong, 2.0 / per)
     for trait, pairs in TRAITS.items():
         label = of | {"paradigm": "stereotype", "trait": trait, "identity": who}
         value = rows.gaps(len(who))
@@ -188,10 +190,11 @@ def estimates(
         for question in ("doing", "who"):
             rows.add("error_rate", {"paradigm": "factuality", "question": question}, 9.0, 2.0)
         for paradigm in ("decision", "perception", "stereotype"):
-            rows.add("first_share", {"paradigm": paradigm}, 0.63, 0.01, p=0.001)
-            rows.add("left_share", {"paradigm": paradigm}, 0.51, 0.01, p=0.4)
+            rows.add("place_share", {"paradigm": paradigm, "score": "first"}, 0.63, 0.01, p=0.001)
+            rows.add("place_share", {"paradigm": paradigm, "score": "left"}, 0.51, 0.01, p=0.4)
         for other in models[place + 1 :]:
-            rows.add("model_pearson", {"other_model": other, "paradigm": "decision", "dimension": "age"}, 0.8, 0.1)
+            of = {"score": "Pearson", "other_model": other, "paradigm": "decision", "dimension": "age"}
+            rows.add("model_correlation", of, 0.8, 0.1)
         parts += rows.parts
     return pl.concat(parts)
 

@@ -16,7 +16,7 @@ from facevalue.runs.estimates_file import write_estimates
 from facevalue.view.estimates import EstimateRows
 
 pytestmark = pytest.mark.all_groups
-LIMIT: dict[str, Any] = {"measure": "sbs", "by": ["variation"]}
+LIMIT: dict[str, Any] = {"measure": "shift", "by": ["variation"]}
 PEOPLE: dict[str, Any] = {"faces": "12", "attributes": ["eyewear"], "scenarios": ["polite"], "seeds": ["1"]}
 
 
@@ -35,7 +35,7 @@ def estimates(run: fv.Run) -> pl.DataFrame:
 def of_cues(rows: pl.DataFrame) -> pl.DataFrame:
     """Shifts of each cue over all scenarios and people."""
     wholes = (pl.col(name).is_null() for name in ("scenario", "dimension", "group"))
-    return rows.filter(*wholes, pl.col("variation").is_not_null(), measure="sbs")
+    return rows.filter(*wholes, pl.col("variation").is_not_null(), measure="shift")
 
 
 def levels(estimates: pl.DataFrame, intervention: str | None = None) -> pl.DataFrame:
@@ -71,7 +71,7 @@ def test_every_measure_has_one_unit_and_its_changes_one(run: fv.Run, estimates: 
 
 
 def test_every_change_is_judged_and_levels_that_compare_nothing_are_not(estimates: pl.DataFrame) -> None:
-    shares = estimates.filter(measure="large_share")
+    shares = estimates.filter(measure="shift_share", score="large")
     assert shares.filter(pl.col("versus").is_null())["verdict"].null_count() == shares.height / 3 * 2
     assert shares.filter(pl.col("versus").is_not_null())["verdict"].null_count() == 0
 
@@ -87,7 +87,7 @@ def test_a_limit_is_about_levels_unless_it_names_changes(run: fv.Run, estimates:
 
 
 def test_a_profile_has_levels_and_their_changes_beside_them(run: fv.Run, estimates: pl.DataFrame) -> None:
-    rows = fv.profile(run).comparisons().filter(measure="sbs")
+    rows = fv.profile(run).comparisons().filter(measure="shift")
     plain, under = rows.filter(intervention=""), rows.filter(intervention="sr")
     assert set(plain["value"]) <= set(levels(estimates)["value"])
     assert set(under["value"]) <= set(levels(estimates, "sr")["value"])
@@ -109,8 +109,8 @@ def test_the_page_as_json_says_what_a_value_is_a_difference_from(
     run: fv.Run, estimates: pl.DataFrame, tmp_path: Path
 ) -> None:
     page = report([run.stored], tmp_path / "page.html").page()
-    values = {versus: set(rows["value"]) for (versus,), rows in estimates.filter(measure="sbs").group_by("versus")}
-    rows = [row for row in estimates_of(page) if row["measure"] == "sbs"]
+    values = {versus: set(rows["value"]) for (versus,), rows in estimates.filter(measure="shift").group_by("versus")}
+    rows = [row for row in estimates_of(page) if row["measure"] == "shift"]
     assert len(rows) > 5
     assert all(row["value"] in values[row["labels"].get("versus")] for row in rows)
     assert (
@@ -138,6 +138,6 @@ def test_a_csv_file_says_which_rows_are_changes(estimates: pl.DataFrame, tmp_pat
 def test_the_viewer_tells_a_level_and_its_change_apart(run: fv.Run, estimates: pl.DataFrame) -> None:
     rows = EstimateRows(page_view(page_of("stylisticbias"), estimates, run.stored.measures))
     assert rows.frame["key"].is_unique().all()
-    viewed = rows.rows(rows.frame.filter(measure="sbs", versus=NO_INTERVENTION))
+    viewed = rows.rows(rows.frame.filter(measure="shift", versus=NO_INTERVENTION))
     assert all(row.title.startswith("Signed bias shift: change") for row in viewed)
     assert all("versus" in row.labels for row in viewed)

@@ -15,7 +15,7 @@ TAILS, MEANS = [0.1, 0.2, 0.3, 0.1, 0.3], [0.1, 0.4, 0.2, 0.5, 0.3]
 def _table(tails: list[float], means: list[float]) -> pl.DataFrame:
     rows = [
         {**ABOUT, "measure": measure, "group": f"g{at}", "value": value}
-        for measure, values in (("tail_share", tails), ("score_mean", means))
+        for measure, values in (("tail_share", tails), ("mean", means))
         for at, value in enumerate(values)
     ]
     return pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col("intervention").cast(pl.String))
@@ -35,7 +35,7 @@ def test_both_correlations_are_named_and_are_of_their_own_measure() -> None:
 
 def test_scores_by_occupation_are_no_scores_of_groups() -> None:
     table = _table(TAILS, MEANS)
-    named = table.filter(measure="score_mean").with_columns(
+    named = table.filter(measure="mean").with_columns(
         measure=pl.lit("occupation_score"), occupation=pl.lit("chef"), value=-pl.col("value")
     )
     both = pl.concat([table, named], how="diagonal")

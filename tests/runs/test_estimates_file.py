@@ -27,8 +27,8 @@ def rows() -> list[dict[str, object]]:
     pair = {"paradigm": "decision", "other_paradigm": "perception", "value": 0.5}
     change = {"intervention": "cipher", "versus": "no intervention"}
     return [
-        {"study": "vignette", "measure": "paradigm_pearson", "model": "m", **pair},
-        {"study": "vignette", "measure": "paradigm_pearson", "model": "m", **change, **pair},
+        {"study": "vignette", "measure": "paradigm_correlation", "score": "Pearson", "model": "m", **pair},
+        {"study": "vignette", "measure": "paradigm_correlation", "score": "Pearson", "model": "m", **change, **pair},
     ]
 
 

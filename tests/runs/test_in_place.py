@@ -109,9 +109,9 @@ def test_what_is_read_in_place_is_what_a_mirror_holds(transferred: list[int]) ->
 def test_estimates_are_taken_of_all_of_it(transferred: list[int]) -> None:
     Objects.at(URL).overwrite(ESTIMATES, b"damaged")
     runs = OpenedRuns([opened_in_place(URL)])
-    page = plain(document(runs, "estimates", [("measure", "sbs"), ("n", "5")]))
+    page = plain(document(runs, "estimates", [("measure", "shift"), ("n", "5")]))
     here = OpenedRuns([StoredRun.open(URL)])
-    assert page == plain(document(here, "estimates", [("measure", "sbs"), ("n", "5")]))
+    assert page == plain(document(here, "estimates", [("measure", "shift"), ("n", "5")]))
     assert sum(transferred) >= size_of_run()
     assert not ranges.is_in_place(brought(runs.at("0").run).folder)
     transferred.clear()

@@ -124,7 +124,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
 def test_an_intervention_without_effect_is_found_in_about_one_test_of_twenty(measured: pl.DataFrame) -> None:
     """Some 120 tests that share their answers: up to twice as many by chance."""
     own = measured.filter(
-        pl.col("measure").is_in(["sbs", "phi"]), pl.col("versus").is_not_null(), pl.col("p").is_not_null()
+        pl.col("measure").is_in(["shift", "mean"]), pl.col("versus").is_not_null(), pl.col("p").is_not_null()
     )
     idle = own.filter(intervention="idle")
     assert idle.height > 80
@@ -134,7 +134,7 @@ def test_an_intervention_without_effect_is_found_in_about_one_test_of_twenty(mea
 
 @pytest.mark.slow
 def test_a_picture_taken_away_is_found_to_move_the_judgment(measured: pl.DataFrame) -> None:
-    own = measured.filter(pl.col("versus").is_not_null(), measure="phi", intervention="blind")
+    own = measured.filter(pl.col("versus").is_not_null(), measure="mean", intervention="blind")
     assert (own["q"] < 0.05).any()
 
 

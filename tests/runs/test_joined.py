@@ -8,6 +8,7 @@ import pytest
 
 from facevalue.cli import main
 from facevalue.errors import RunError
+from facevalue.measures.definitions import rows_of
 from facevalue.report.collect import gather
 from facevalue.runs.joined import estimate
 from facevalue.runs.stored import StoredRun
@@ -34,7 +35,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredRun]:
 
 
 def of(frame: pl.DataFrame, paradigm: str) -> pl.DataFrame:
-    own = frame.filter((pl.col("paradigm") == paradigm) & (pl.col("measure") != "paradigm_pearson"))
+    own = frame.filter(pl.col("paradigm") == paradigm)
     own = own.filter(~pl.col("measure").str.starts_with("paradigm_") & (pl.col("model") == "sim/default"))
     return own.drop(*(name for name in _JUDGED if name in own.columns))
 
@@ -47,7 +48,7 @@ def test_each_part_has_the_numbers_that_it_has_alone(parts: dict[str, StoredRun]
         alone, counted = estimate([run])
         assert of(together, name).equals(of(alone, name)), name
         assert tallies[str(run.folder)] == counted[str(run.folder)]
-    across = together.filter(pl.col("measure") == "paradigm_pearson")
+    across = together.filter(rows_of(["paradigm_correlation.Pearson"]))
     pairs = {frozenset(row) for row in across.select("paradigm", "other_paradigm").rows()}
     assert len(pairs) == 3  # what only runs together can say
 
@@ -81,6 +82,6 @@ def test_models_are_compared_where_they_were_asked_the_same_parts(parts: dict[st
     runs = [parts["decision"], other["perception"], parts["perception"], other["decision"]]
     found, _ = estimate(runs)
     assert set(found["model"]) >= {"sim/default", "sim/null"}
-    assert found.filter(pl.col("measure") == "model_pearson")["paradigm"].n_unique() == 2
+    assert found.filter(rows_of(["model_correlation.Pearson"]))["paradigm"].n_unique() == 2
     with pytest.raises(RunError, match="were not asked the same parts"):
         estimate(runs[:3])

@@ -56,7 +56,7 @@ def test_kept_estimates_are_read_again_and_equal_those_taken_anew_to_the_last_bi
 
 
 def test_estimates_are_taken_anew_with_other_margins(run: StoredRun, estimated: list[int]) -> None:
-    kept_estimates.taken([run], {"sbs": 0.5})
+    kept_estimates.taken([run], {"shift": 0.5})
     kept_estimates.taken([run])
     assert len(estimated) == 2
 

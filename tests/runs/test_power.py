@@ -49,7 +49,7 @@ def judged(model: ModelScores) -> pl.DataFrame:
         (("attribute",), "attributes"),
         (("scenario",), "scenarios"),
     ):
-        model.estimate(table, Estimand(Shift(), by=by, measure="sbs", family=family))
+        model.estimate(table, Estimand(Shift(), by=by, measure="shift", family=family))
     return judge(table.frame(), measures.MEASURES, lead=("variations",))
 
 

@@ -76,7 +76,7 @@ def copied(stopped: fv.Run, tmp_path: Path) -> Path:
 
 
 def shifts(run: fv.Run) -> pl.DataFrame:
-    return run.estimates().filter(measure="sbs", family="variations")
+    return run.estimates().filter(measure="shift", family="variations")
 
 
 def known_and_answered(summary: RunSummary) -> tuple[int, int]:

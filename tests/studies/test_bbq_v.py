@@ -110,9 +110,9 @@ def test_it_runs_and_its_page_shows_both_scores(
     study = fv.study("bbq-v", manifest=listed(rows()), kind="illustrated")
     run = fv.run(study, "sim/strong", tmp_path / "run", exact=exact)
     table = by_key(run.estimates())
-    scores = table.filter(pl.col("measure").str.starts_with("bias_score"))
-    assert set(scores.filter(measure="bias_score.s_amb")["condition"]) == {"ambig"}
-    assert set(scores.filter(measure="bias_score.s_dis")["condition"]) == {"disambig"}
+    scores = table.filter(pl.col("measure").str.starts_with("stereotype_bias"))
+    assert set(scores.filter(measure="stereotype_bias.s_amb")["condition"]) == {"ambig"}
+    assert set(scores.filter(measure="stereotype_bias.s_dis")["condition"]) == {"disambig"}
     assert scores.filter(pl.col("category").is_null()).height == 2
     assert scores["clusters"].max() == 6
     cost = table.filter(measure="nonalignment.right")

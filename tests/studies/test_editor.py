@@ -193,7 +193,7 @@ def test_a_model_finds_nothing_in_null_edits_and_takes_a_side_effect_for_the_cue
         pictures = passed_through(tmp_path / name, spec)
         study = fv.study("stylisticbias", manifest=pictures, kind="illustrated", scenarios=["trustworthy", "competent"])
         rows = fv.run(study, "reference", tmp_path / f"{name}-run", exact=True, progress=False).estimates()
-        rows = rows.filter(measure="sbs")
+        rows = rows.filter(measure="shift")
         shifts[name] = set(rows["verdict"]), rows["value"][0]
     verdicts, shift = shifts["null"]
     assert "difference found" not in verdicts

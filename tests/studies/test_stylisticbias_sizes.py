@@ -42,7 +42,7 @@ def table(models: list[ModelScores]) -> pl.DataFrame:
 def test_cues_that_pull_up_and_down_do_not_cancel_in_figure_5(faces: Faces) -> None:
     effects = np.array([[0.0, 0.0, 0.2, 0.1], [0.0, 0.0, -0.2, -0.1], [0.0, 0.0, 0.0, 0.0]])
     found = table([shifted(faces, effects, np.random.default_rng(0), 1e-6)])
-    sizes = found.filter(pl.col("measure") == "mean_abs_sbs")
+    sizes = found.filter(pl.col("measure") == "mean_abs_shift")
     by = dict(sizes.select("category", "value").drop_nulls().iter_rows())
     assert by["socioeconomic"] == pytest.approx(0.1, abs=1e-4)
     assert by["personality"] == pytest.approx(0.0, abs=1e-4)
@@ -57,7 +57,7 @@ def test_over_models_size_is_averaged_before_cues_are_counted(faces: Faces) -> N
     other = np.repeat(np.array([[-0.2], [0.02], [0.02]]), 4, axis=1)
     rng = np.random.default_rng(1)
     found = table([shifted(faces, effects, rng, 1e-6) for effects in (one, other)])
-    sizes = found.filter(pl.col("measure") == "abs_sbs_models")
+    sizes = found.filter(pl.col("measure") == "abs_shift_models")
     assert dict(sizes.select("variation", "value").iter_rows())["sunglasses"] == pytest.approx(0.2, abs=1e-4)
     assert found.filter(pl.col("measure") == "variations_to_80")["value"].to_list() == [1.0]
 

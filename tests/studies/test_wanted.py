@@ -51,6 +51,6 @@ def test_what_nobody_wants_is_left_out(name: str) -> None:
 
 
 def test_all_is_wanted_again_after_an_error() -> None:
-    with pytest.raises(KeyError), measures_wanted(["sbs"]):
+    with pytest.raises(KeyError), measures_wanted(["shift"]):
         raise KeyError
     assert taken("modscan")["measure"].n_unique() > 10

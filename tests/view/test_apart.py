@@ -45,7 +45,7 @@ def who(run: StoredRun) -> tuple[int, str, str]:
 
 
 def fail(_run: StoredRun) -> None:
-    raise UnknownNameError("measure", "sbz", ["sbs"])
+    raise UnknownNameError("measure", "shifft", ["shift"])
 
 
 def be_killed(_run: StoredRun) -> None:
@@ -55,7 +55,7 @@ def be_killed(_run: StoredRun) -> None:
 def page_of(run: StoredRun) -> Any:
     """The page of an estimate, and its table."""
     runs = OpenedRuns([run])
-    estimates = plain(document(runs, "estimates", [("measure", "sbs"), ("n", "5")]))
+    estimates = plain(document(runs, "estimates", [("measure", "shift"), ("n", "5")]))
     return estimates, cell_of(lambda key: plain(document(runs, "cell", [("key", key)])), estimates["rows"][0]["key"])
 
 
@@ -70,7 +70,7 @@ def test_work_on_few_answers_is_done_here(run: StoredRun) -> None:
 
 
 def test_an_error_comes_from_the_other_process_as_it_is(run: StoredRun, many: None) -> None:
-    with pytest.raises(UnknownNameError, match=r"Unknown measure 'sbz'\. Did you mean 'sbs'"):
+    with pytest.raises(UnknownNameError, match=r"Unknown measure 'shifft'\. Did you mean 'shift'"):
         apart(fail, run)
 
 

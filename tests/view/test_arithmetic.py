@@ -21,10 +21,10 @@ from tests.golden.cases import GOLDEN
 from tests.view.conftest import Api
 
 MEASURES = {
-    "stylisticbias": {"sbs", "abs_sbs", "sbs_gap", "sbs_over_groups", "reversal_depth", "phi", "na_rate"},
-    "visbias": {"choice_share", "ranked_share", "field_share", "gap", "na_rate"},
-    "modscan": {"group_share", "chance_gap", "beside", "answer_share", "similarity"},
-    "counterfactuals": {"mean", "score_mean", "na_rate"},
+    "stylisticbias": {"shift", "abs_shift", "shift_gap", "shift_over_groups", "reversal_depth", "mean", "na_rate"},
+    "visbias": {"choice_share", "outcome_share", "gap", "na_rate"},
+    "modscan": {"choice_share", "chance_gap", "beside", "similarity"},
+    "counterfactuals": {"mean", "na_rate"},
     "vignette": {"error_rate", "na_rate"},
     "hiring-screen": {"shift", "gap", "shift_gap", "mean"},
     "caption-assistant": {"shift", "gap", "mean"},
@@ -64,7 +64,7 @@ def cell_of(get: Any, key: str) -> Any:
 
 
 def test_the_page_of_an_estimate_ends_in_it_and_ranks_units(api: Api) -> None:
-    row = next(r for r in api("estimates", measure="sbs", n=200)["rows"] if r["value"] is not None)
+    row = next(r for r in api("estimates", measure="shift", n=200)["rows"] if r["value"] is not None)
     cell = cell_of(lambda key: api("cell", key=key), row["key"])
     titles = [step["title"] for step in cell["steps"]]
     assert titles[:3] == ["Sums of each", "All together", "Interval"]
@@ -87,7 +87,9 @@ def test_the_page_of_an_estimate_ends_in_it_and_ranks_units(api: Api) -> None:
 
 def test_someone_on_either_side_of_pairs_is_shown_by_name(golden: Path) -> None:
     runs = OpenedRuns([StoredRun.open(golden / "modscan")])
-    rows = plain(document(runs, "estimates", [("measure", "group_share"), ("L.versus", ""), ("n", "50")]))["rows"]
+    rows = plain(
+        document(runs, "estimates", [("measure", "choice_share"), ("L.versus", ""), ("L.score", ""), ("n", "50")])
+    )["rows"]
     row = next(row for row in rows if row["value"] and "Vision" in row["title"] and "Gender" in row["title"])
     cell = cell_of(lambda key: plain(document(runs, "cell", [("key", key)])), row["key"])
     sides: dict[str, set[str]] = {"person_1": set(), "person_2": set()}
@@ -105,7 +107,9 @@ def test_someone_on_either_side_of_pairs_is_shown_by_name(golden: Path) -> None:
 
 def test_units_of_pairs_are_people(golden: Path) -> None:
     runs = OpenedRuns([StoredRun.open(golden / "visbias")])
-    (row,) = plain(document(runs, "estimates", [("measure", "ranked_share"), ("n", "1")]))["rows"]
+    (row,) = plain(document(runs, "estimates", [("measure", "outcome_share"), ("L.outcome", "ranked"), ("n", "1")]))[
+        "rows"
+    ]
     cell = cell_of(lambda key: plain(document(runs, "cell", [("key", key)])), row["key"])
     assert cell["cluster"]["title"] == cell["steps"][0]["table"]["heads"][0] == "people"
     assert "people" in cell["steps"][0]["text"]
@@ -118,7 +122,7 @@ def test_an_estimator_without_sums_says_so(golden: Path) -> None:
     def get(key: str) -> Any:
         return plain(document(runs, "cell", [("key", key)]))
 
-    (row, *_) = plain(document(runs, "estimates", [("measure", "vs"), ("n", "1")]))["rows"]
+    (row, *_) = plain(document(runs, "estimates", [("measure", "spread"), ("n", "1")]))["rows"]
     cell = cell_of(get, row["key"])
     assert cell["steps"][0]["text"] == NOT_SUMS
     assert cell["cluster"]["rows"] == []
@@ -145,7 +149,7 @@ def test_sums_that_cannot_be_added_up_are_no_page_that_waits(
 
     monkeypatch.setattr(arithmetic, "sums_of", fail)
     runs = OpenedRuns([StoredRun.open(small_run)])
-    (row,) = plain(document(runs, "estimates", [("measure", "sbs"), ("n", "1")]))["rows"]
+    (row,) = plain(document(runs, "estimates", [("measure", "shift"), ("n", "1")]))["rows"]
     cell = cell_of(lambda key: plain(document(runs, "cell", [("key", key)])), row["key"])
     assert cell["steps"][0] == {"title": "Sums", "text": f"{arithmetic.FAILED}: {reason}", "table": None}
     assert cell["cluster"]["rows"] == []

@@ -48,8 +48,8 @@ def test_estimates_filter_sort_and_page(api: Api) -> None:
     whole = api("estimates", n=200)
     assert whole["total"] > 20
     assert len({row["key"] for row in whole["rows"]}) == len(whole["rows"])
-    some = api("estimates", measure="sbs", **{"L.scenario": "polite"}, n=200)
-    assert {row["measure"] for row in some["rows"]} == {"sbs"}
+    some = api("estimates", measure="shift", **{"L.scenario": "polite"}, n=200)
+    assert {row["measure"] for row in some["rows"]} == {"shift"}
     assert {row["labels"]["scenario"]["level"] for row in some["rows"]} == {"polite"}
     assert some["total"] < whole["total"]
     ascending = [row["value"] for row in api("estimates", sort="value", n=200)["rows"] if row["value"] is not None]
@@ -61,9 +61,9 @@ def test_estimates_filter_sort_and_page(api: Api) -> None:
 
 def test_an_estimate_is_written_as_the_report_writes_it(api: Api, small_run: Path) -> None:
     view = built(gathered([StoredRun.open(small_run)]).data).view
-    row = next(row for row in api("estimates", measure="sbs", n=200)["rows"] if row["value"] is not None)
+    row = next(row for row in api("estimates", measure="shift", n=200)["rows"] if row["value"] is not None)
     labels = {name: label["level"] for name, label in row["labels"].items()}
-    e = view.one("sbs", **labels)
+    e = view.one("shift", **labels)
     assert e is not None
     assert (row["value"], row["low"], row["high"], row["n"]) == (e.value, e.low, e.high, e.n)
     assert (row["text"]["value"], row["text"]["interval"]) == (view.value(e), view.interval(e))
@@ -203,7 +203,7 @@ def test_interventions_of_a_run_stand_side_by_side_on_the_same_trials(tmp_path: 
         ("answers", {"status": "<script>"}, "status"),
         ("answers", {"sort": "text"}, "sort"),
         ("answers", {"unknown": 1}, "unknown"),
-        ("estimates", {"measure": "sbss"}, "sbs"),
+        ("estimates", {"measure": "shiftt"}, "shift"),
         ("estimates", {"L.nothing": "x"}, "label"),
         ("estimates", {"sort": "-nothing"}, "sort"),
         ("estimates", {"verdict": "guilty"}, "verdict"),

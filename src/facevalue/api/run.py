@@ -163,8 +163,8 @@ class Run:
         Examples
         --------
         >>> import facevalue as fv
-        >>> found = fv.open_run("runs/first").estimates(margins={"sbs": 0.05})
-        >>> found.filter(measure="sbs").select("value", "low", "high", "clusters").width
+        >>> found = fv.open_run("runs/first").estimates(margins={"shift": 0.05})
+        >>> found.filter(measure="shift").select("value", "low", "high", "clusters").width
         4
         """
         return estimate([self.stored, *(run.stored for run in others)], margins)[0]
@@ -270,11 +270,11 @@ class Run:
         --------
         >>> import facevalue as fv
         >>> run = fv.open_run("runs/first")
-        >>> chart = run.plot("sbs", by=["attribute", "variation"])
-        >>> run.plot("sbs", by="colour")  # doctest: +ELLIPSIS
+        >>> chart = run.plot("shift", by=["attribute", "variation"])
+        >>> run.plot("shift", by="colour")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
             ...
-        facevalue.errors.UnknownNameError: Unknown factor of sbs 'colour'. Known: attribute, ...
+        facevalue.errors.UnknownNameError: Unknown factor of shift 'colour'. Known: attribute, ...
         """
         from facevalue.report.altair_charts import chart, view_of  # noqa: PLC0415 - an extra
 

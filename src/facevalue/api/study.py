@@ -110,7 +110,7 @@ class Study:
         --------
         >>> import facevalue as fv
         >>> fv.study("stylisticbias").measures["name"].head(2).to_list()
-        ['phi', 'sbs']
+        ['mean', 'shift']
         """
         columns = ("name", "score", "title", "equation", "unit", "source")
         rows = [{name: getattr(measure, name) for name in columns} for measure in self.compiled.estimates.measures]

@@ -25,7 +25,9 @@ _MOVED = ((pl.col("true_low") > EVEN) | (pl.col("true_high") < -EVEN)).fill_null
 TESTED = pl.col("p").is_not_null() & pl.col("family").is_not_null()
 _DESCRIBED = pl.col("family").is_null()
 """Estimates of what a study does not test."""
-_ABOUT_MISSING = pl.concat_str("measure", "score", ignore_nulls=True).str.contains(r"refus|missing|^na_")
+_ABOUT_MISSING = pl.concat_str("measure", "score", ignore_nulls=True).str.contains(
+    r"refus|missing|^na_|no valid answer"
+)
 """Measures of whether answers are missing, which differ where they are withheld."""
 
 

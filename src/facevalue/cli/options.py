@@ -63,7 +63,7 @@ MARGIN = click.Option(
     ["--margin"],
     multiple=True,
     metavar="MEASURE=SIZE",
-    help="Largest difference that would not matter (sbs=0.02), if none was declared before the run.",
+    help="Largest difference that would not matter (shift=0.02), if none was declared before the run.",
 )
 PICTURES = click.Option(
     ["--pictures"],

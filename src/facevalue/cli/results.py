@@ -317,5 +317,5 @@ def _margins(texts: tuple[str, ...]) -> dict[str, float]:
         try:
             out[name.strip()] = float(size)
         except ValueError:
-            raise click.BadParameter(f"{text!r}: write MEASURE=SIZE, such as sbs=0.02", param_hint="--margin") from None
+            raise click.BadParameter(f"{text!r}: write MEASURE=SIZE, such as gap=0.02", param_hint="--margin") from None
     return out

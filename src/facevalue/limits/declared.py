@@ -5,7 +5,7 @@ A file of limits has one table for each::
     [[limit]]
     name = "cues"              # for people; made of the rest by default
     study = "stylisticbias"    # every study that has the measure by default
-    measure = "sbs"            # as `facevalue measure RUN` names it
+    measure = "shift"          # as `facevalue measure RUN` names it
     by = ["variation"]         # labels that the estimates are broken down by; as a whole by default
     where = {variation = ["sunglasses", "tattoo"]}   # levels of labels; all of them by default
     missing = "count"          # "leave out": what missing answers could be is not held against it
@@ -74,7 +74,7 @@ class DeclaredLimit:
 
     Examples
     --------
-    >>> limit = DeclaredLimit("", 0, "cues", measure="sbs", by=("variation",), at_least=-0.2, at_most=0.2)
+    >>> limit = DeclaredLimit("", 0, "cues", measure="shift", by=("variation",), at_least=-0.2, at_most=0.2)
     >>> limit.labels
     ('variation',)
     """
@@ -124,10 +124,10 @@ def parse_limits(data: bytes, name: str) -> tuple[DeclaredLimit, ...]:
 
     Examples
     --------
-    >>> (limit,) = parse_limits(b'[[limit]]\nmeasure = "sbs"\nby = ["variation"]\nabsolute = 0.2', "limits.toml")
+    >>> (limit,) = parse_limits(b'[[limit]]\nmeasure = "shift"\nby = ["variation"]\nabsolute = 0.2', "limits.toml")
     >>> limit.name, limit.at_least, limit.at_most
-    ('sbs by variation, from -0.2 to 0.2', -0.2, 0.2)
-    >>> parse_limits(b'[[limit]]\nmeasure = "sbs"\nabsolut = 0.2', "limits.toml")  # doctest: +ELLIPSIS
+    ('shift by variation, from -0.2 to 0.2', -0.2, 0.2)
+    >>> parse_limits(b'[[limit]]\nmeasure = "shift"\nabsolut = 0.2', "limits.toml")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     facevalue.errors.DataError: limits.toml: line 3: Unknown key 'absolut'. Did you mean 'absolute'? Known: ...
     """

@@ -38,16 +38,16 @@ def selected(limit: DeclaredLimit, estimates: pl.DataFrame, lead: Sequence[str] 
     Examples
     --------
     >>> none = pl.Series([None] * 3, dtype=pl.String)
-    >>> rows = pl.DataFrame({"measure": ["sbs"] * 3, "intervention": none, "versus": none,
+    >>> rows = pl.DataFrame({"measure": ["shift"] * 3, "intervention": none, "versus": none,
     ...                      "attribute": [None, "eyewear", "eyewear"], "variation": [None, "shades", "shades"],
     ...                      "scenario": [None, None, "kind"], "value": [0.0, 0.1, 0.2]})
-    >>> selected(DeclaredLimit("", 0, "", measure="sbs", by=("variation",)), rows)["value"].to_list()
+    >>> selected(DeclaredLimit("", 0, "", measure="shift", by=("variation",)), rows)["value"].to_list()
     [0.1]
-    >>> selected(DeclaredLimit("", 0, "", measure="sbs"), rows)["value"].to_list()
+    >>> selected(DeclaredLimit("", 0, "", measure="shift"), rows)["value"].to_list()
     [0.0]
-    >>> selected(DeclaredLimit("", 0, "", measure="sbs", by=("variaton",)), rows)
+    >>> selected(DeclaredLimit("", 0, "", measure="shift", by=("variaton",)), rows)
     Traceback (most recent call last):
-    facevalue.errors.DataError: Unknown label of sbs 'variaton'. Did you mean 'scenario' or 'variation'? Known: \
+    facevalue.errors.DataError: Unknown label of shift 'variaton'. Did you mean 'scenario' or 'variation'? Known: \
 attribute, scenario, variation.
     """
     if not limit.measure:
@@ -108,11 +108,9 @@ def _nothing(limit: DeclaredLimit, estimates: pl.DataFrame) -> DataError:
     breakdowns = rows.select(
         pl.concat_str(
             [pl.when(pl.col(name).is_not_null()).then(pl.lit(name)) for name in labels],
-            separator=" and ",
-            ignore_nulls=True,
+            separator=" and ", ignore_nulls=True,
         ).alias("by")
-        if labels
-        else pl.lit("").alias("by")
-    )["by"]
+        if labels else pl.lit("").alias("by")
+    )["by"]  # fmt: skip
     listed = "; ".join(name or "nothing, as a whole" for name in breakdowns.unique(maintain_order=True)[:10])
     return limit.error(f"no estimate of {limit.measure} is broken down by {' and '.join(limit.labels)}: by {listed}.")

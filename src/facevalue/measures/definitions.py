@@ -17,6 +17,8 @@ POOLED = "(all models)"
 """What several models together are called."""
 NO_INTERVENTION, FIRST_RUN = "no intervention", "the first run"
 """What a value is a difference from, as the label `versus` says: the same requests as they are, or another run."""
+UNANSWERED, WITHOUT_NOISE = "no valid answer", "corrected for noise"
+"""Scores of several measures: 1 where an answer is missing; the same without the part that chance adds."""
 SHARES = ("share", "probability")
 """Units of values that are shares of a whole, from 0 to 1."""
 APART = "share apart"
@@ -76,7 +78,9 @@ class Measure:
     unbounded: str = ""
     """Why missing answers could have made anything of it, so that it has no bounds; empty where it can have some."""
     score: str = ""
-    """Of which score, as in the `score` column of the estimates; empty where one definition is of all scores."""
+    """Of which score, as in the `score` column of the estimates; empty where one definition is of all others."""
+    other_scores: tuple[str, ...] = ()
+    """Scores that have definitions of their own under the same name (`told_apart`)."""
 
     @property
     def key(self) -> str:
@@ -86,7 +90,8 @@ class Measure:
     @property
     def rows(self) -> "pl.Expr":
         """Rows of a table of estimates that are of it."""
-        return rows_of([self.key])
+        others = dict.fromkeys([key_of(self.name, score) for score in self.other_scores], False)
+        return value_by_measure({self.key: True, **others}, default=False)
 
     @property
     def apart(self) -> bool:
@@ -123,6 +128,20 @@ def definition_of(
     return change_of(measure) if measure and versus else measure
 
 
+def told_apart(measures: Iterable[Measure]) -> tuple[Measure, ...]:
+    """The same definitions, each of all scores without those of its name that have one of their own.
+
+    Examples
+    --------
+    >>> mean = Measure("mean", "Mean", "sum / n", "points", "image", "")
+    >>> told_apart([mean, replace(mean, score="warmth")])[0].other_scores
+    ('warmth',)
+    """
+    definitions = list(measures)
+    scores = {of.name: tuple(m.score for m in definitions if m.name == of.name and m.score) for of in definitions}
+    return tuple(m if m.score else replace(m, other_scores=scores[m.name]) for m in definitions)
+
+
 def title_of_scores(measures: Sequence[Measure]) -> str:
     """Title of a measure of one or of several scores: what their titles have in common, else its name.
 
@@ -139,7 +158,7 @@ def title_of_scores(measures: Sequence[Measure]) -> str:
 
 
 def rows_of(keys: Collection[str]) -> "pl.Expr":
-    """Rows of a table of estimates that are of measures, by key; a name alone is of all scores.
+    """Rows of a table of estimates that are of measures, by key; see `value_by_measure`.
 
     Examples
     --------
@@ -151,8 +170,17 @@ def rows_of(keys: Collection[str]) -> "pl.Expr":
     return value_by_measure(dict.fromkeys(keys, True), default=False)
 
 
+def rows_of_any(measures: Iterable[Measure]) -> "pl.Expr":
+    """Rows of a table of estimates that are of any of these definitions."""
+    import polars as pl  # noqa: PLC0415 - commands that estimate nothing start without it
+
+    return pl.any_horizontal(pl.lit(value=False), *(measure.rows for measure in measures))
+
+
 def value_by_measure(values: Mapping[str, T], default: T | None = None) -> "pl.Expr":
     """Value of each row of a table of estimates, from values by key of its measure.
+
+    A name alone is of the rows without a score; where a measure has none of these, of all scores.
 
     Examples
     --------
@@ -165,7 +193,8 @@ def value_by_measure(values: Mapping[str, T], default: T | None = None) -> "pl.E
 
     some = next(iter(values.values()), default)
     dtype = {bool: pl.Boolean, str: pl.String}.get(type(some), pl.Float64)
-    name, key = pl.col("measure"), pl.concat_str("measure", "score", separator=".")
+    key, is_whole = pl.concat_str("measure", "score", separator="."), pl.col("score").is_null()
+    name = pl.when(is_whole | ~is_whole.any().over("measure")).then("measure")
     matches = (column.replace_strict(dict(values), default=None, return_dtype=dtype) for column in (key, name))
     return pl.coalesce(*matches, pl.lit(default, dtype))
 
@@ -181,20 +210,12 @@ def change_of(measure: Measure) -> Measure:
     """
     low, high = measure.limits
     return replace(
-        measure,
-        title=f"{measure.title}: change",
+        measure, title=f"{measure.title}: change",
         equation=f"{measure.name} - {measure.name} of what `versus` says, on the same units",
         unit="pp" if measure.unit == "%" else measure.unit,
-        source="FaceValue; interval by the delete-a-group jackknife (Kott 2001)",
-        paired=True,
-        signed=True,
-        comparison=True,
-        limits=(low - high, high - low),
-        squared=False,
-        norm=False,
-        selection=False,
-        unbounded="",
-    )
+        source="FaceValue; interval by the delete-a-group jackknife (Kott 2001)", paired=True, signed=True,
+        comparison=True, limits=(low - high, high - low), squared=False, norm=False, selection=False, unbounded="",
+    )  # fmt: skip
 
 
 _LIMITS = {"share": (0.0, 1.0), "%": (0.0, 100.0), "pp": (-100.0, 100.0)}

@@ -15,11 +15,11 @@ afterwards::
     alpha = 0.05                 # level of the whole page, and of every family that names none; .05 if left out
 
     [margin]                     # largest difference that would not matter, by measure, in its unit
-    sbs = 0.02                   # of one of several scores: "shift.warmth" = 2
+    shift = 0.02                 # of one of several scores: "shift.warmth" = 2
 
     [[family]]                   # one table per family of tests
     name = "tattoos and fashion"
-    measure = "sbs"
+    measure = "shift"
     method = "holm"              # "holm" (default), "bh" or "by"
 
     [family.where]               # rows of the estimates, by label; one that is not named is not restricted
@@ -123,9 +123,9 @@ def apply_families(families: Sequence[Family], estimates: pl.DataFrame) -> pl.Da
 
     Examples
     --------
-    >>> labels = {"measure": "sbs", "versus": None, "attribute": ["hair", "hat", "pose"]}
+    >>> labels = {"measure": "shift", "versus": None, "attribute": ["hair", "hat", "pose"]}
     >>> frame = pl.DataFrame(labels | {"p": [0.01, 0.04, 0.5]})
-    >>> hair = Family("hair and hat", "confirmatory", "sbs", {"attribute": ("hair", "hat")})
+    >>> hair = Family("hair and hat", "confirmatory", "shift", {"attribute": ("hair", "hat")})
     >>> apply_families([hair], frame).select("attribute", "q", "family").rows()
     [('hair', 0.02, 'hair and hat'), ('hat', 0.04, 'hair and hat'), ('pose', None, None)]
     """
@@ -291,16 +291,16 @@ def parse_preregistration(
     --------
     >>> declared = parse_preregistration(b'''
     ... [margin]
-    ... sbs = 0.02
+    ... shift = 0.02
     ... [[family]]
     ... name = "tattoos"
-    ... measure = "sbs"
+    ... measure = "shift"
     ... [family.where]
     ... attribute = ["tattoos"]
     ... scenario = []
     ... ''')
     >>> declared.families[0].where, declared.families[0].method, declared.margins
-    ({'attribute': ('tattoos',), 'scenario': None}, 'holm', {'sbs': 0.02})
+    ({'attribute': ('tattoos',), 'scenario': None}, 'holm', {'shift': 0.02})
     >>> parse_preregistration(b"[margins]")
     Traceback (most recent call last):
     facevalue.errors.UnknownNameError: pre-registration: Unknown key 'margins'. Did you mean 'margin'? \
@@ -350,7 +350,7 @@ def _level(value: object) -> float:
 
 def _margins(table: object, measures: Sequence[str] | None) -> dict[str, float]:
     if not isinstance(table, dict):
-        raise DataError("[margin] is a table: one line per measure, such as sbs = 0.02.")
+        raise DataError("[margin] is a table: one line per measure, such as shift = 0.02.")
     out: dict[str, float] = {}
     for measure, value in table.items():
         if measures is not None and measure not in measures:

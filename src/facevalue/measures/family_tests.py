@@ -150,7 +150,7 @@ class FamilyTests:
 
         Examples
         --------
-        >>> table = pl.DataFrame({"model": "m", "intervention": None, "measure": "sbs", "score": None,
+        >>> table = pl.DataFrame({"model": "m", "intervention": None, "measure": "shift", "score": None,
         ...                       "family": "cues", "p": [0.01, 0.04], "q": [0.012, 0.04]})
         >>> FamilyTests.of(table).p.tolist()
         [0.006, 0.04]

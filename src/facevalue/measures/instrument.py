@@ -17,7 +17,7 @@ import polars as pl
 import scipy
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
-from facevalue.measures.definitions import Measure
+from facevalue.measures.definitions import UNANSWERED, Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import PART_BY_HASH, UnitTable, in_grains
 from facevalue.measures.intervals import IntervalKind, name_method, name_unmeasured
@@ -328,8 +328,6 @@ WAVERING = Measure(
     "what chance adds; F tests all of them together, with r_u and t_u as of drift, s² the variance beside the fit",
     "probability", "unit asked together", "FaceValue", limits=(0.0, 1.0),
 )  # fmt: skip
-UNANSWERED = "no valid answer"
-"""Score whose drift is that of missing answers; and why nothing can be said."""
 DRIFT_MEASURES = (
     DRIFT,
     replace(

@@ -28,7 +28,7 @@ from facevalue.annotations.scores import Scores
 from facevalue.errors import DataError
 from facevalue.measures.caveats import JUDGE_CAVEAT, with_caveat
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, cluster_means
-from facevalue.measures.definitions import Measure, definition_of
+from facevalue.measures.definitions import Measure, definition_of, key_of
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.estimators import column_shares
 from facevalue.measures.intervals import IntervalKind, name_method, name_unmeasured, split_method, with_details
@@ -39,7 +39,7 @@ from facevalue.measures.verdicts import Verdict
 
 OUR_SOURCE = "FaceValue"
 JUDGE_ALPHAS, JUDGE_AGREEMENTS = ("judge_alpha", "people_alpha"), ("judge_agreement", "people_agreement")
-"""Measures of agreement, by what follows: the name of the sorting. The judge with people, people with each other."""
+"""Measures of agreement; their score is the sorting. The judge with people, people with each other."""
 JUDGE_SWAPPED, JUDGE_WITHOUT = "judge_swapped", "judge_without"
 """Shares of texts that the judge sorts otherwise once their group words are swapped, or taken out."""
 JUDGED_BY = "judged_by"
@@ -80,14 +80,14 @@ def metric_of(categories: Sequence[str]) -> str:
 
 
 def judge_measures(name: str, categories: Sequence[str]) -> dict[str, Measure]:
-    """Definitions of the checks of one sorting, by name."""
+    """Definitions of the checks of one sorting, by key; their score is the sorting."""
     out = {}
     for kind, (title, equation) in _TOLD.items():
         is_alpha, is_moved = kind in JUDGE_ALPHAS, kind in (JUDGE_SWAPPED, JUDGE_WITHOUT)
-        out[f"{kind}_{name}"] = Measure(
-            f"{kind}_{name}", f"{title} ({name})", equation.format(metric_of(categories)), "1" if is_alpha else "share",
-            "text", KRIPPENDORFF if is_alpha else OUR_SOURCE, signed=not is_moved,
-            limits=(-1.0, 1.0) if is_alpha else (0.0, 1.0),
+        out[key_of(kind, name)] = Measure(
+            kind, f"{title} ({name})", equation.format(metric_of(categories)), "1" if is_alpha else "share", "text",
+            KRIPPENDORFF if is_alpha else OUR_SOURCE, signed=not is_moved,
+            limits=(-1.0, 1.0) if is_alpha else (0.0, 1.0), score=name,
         )  # fmt: skip
     return out
 
@@ -231,7 +231,7 @@ def with_judge_caveats(judged: pl.DataFrame, measures: Sequence[Measure]) -> pl.
     that when it is only asked again, may be as large as what is surely found: the upper end of its interval counts.
     Of a measure that is no share it is where texts are moved more than by asking again (p < .05).
     """
-    is_check = pl.col("measure").str.starts_with(f"{JUDGE_SWAPPED}_") & pl.col("value").is_not_null()
+    is_check = (pl.col("measure") == JUDGE_SWAPPED) & pl.col("value").is_not_null()
     checks = list(judged.filter(is_check).iter_rows(named=True))
     if not checks:
         return judged
@@ -246,8 +246,8 @@ def with_judge_caveats(judged: pl.DataFrame, measures: Sequence[Measure]) -> pl.
         if row["verdict"] != Verdict.DIFFERENCE or row.get(JUDGED_BY) is not None:
             continue
         for check in checks:
-            sorting = str(check["measure"]).removeprefix(f"{JUDGE_SWAPPED}_")
-            if row["model"] != check["model"] or not re.search(rf"(^|_){re.escape(sorting)}_", row["score"] or ""):
+            of_sorting = rf"(^|_){re.escape(check['score'])}_"
+            if row["model"] != check["model"] or not re.search(of_sorting, row["score"] or ""):
                 continue
             definition = definition_of(definitions, row["measure"], row["score"])
             key = tuple(row[name] for name in names if name != JUDGED_BY)
@@ -444,16 +444,10 @@ def audit_scorer(
     shifts = (table[1:] - table[0]).T
     seen = np.isfinite(shifts)
     estimates = cluster_means(np.where(seen, shifts, 0.0), seen.astype(np.float64), seed)
-    rows = pl.DataFrame(
-        {
-            "group": list(groups),
-            "shift": estimates.value,
-            "low": estimates.low,
-            "high": estimates.high,
-            "n": estimates.n,
-            "method": [str(m) for m in estimates.method],
-        }
-    )
+    rows = pl.DataFrame({
+        "group": list(groups), "shift": estimates.value, "low": estimates.low, "high": estimates.high,
+        "n": estimates.n, "method": [str(m) for m in estimates.method],
+    })  # fmt: skip
     return with_details(rows).with_columns(pl.col("shift", "low", "high").fill_nan(None))
 
 

@@ -6,7 +6,7 @@ Any measure can be compared so, since nothing is asked of it but to be taken aga
 conditions lose the same units, so that whatever a unit brings to both of them cancels.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,7 +16,7 @@ import polars as pl
 import scipy
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
-from facevalue.measures.definitions import NO_INTERVENTION, Measure, change_of, rows_of, value_by_measure
+from facevalue.measures.definitions import NO_INTERVENTION, Measure, change_of, rows_of_any, value_by_measure
 from facevalue.measures.estimates import TYPED_LABELS, EstimateTable, label_columns
 from facevalue.measures.estimators import column_shares
 from facevalue.measures.intervals import IntervalKind, name_method, widen_interval
@@ -106,7 +106,7 @@ class ChangeSet:
     without:
         Both again, for each group of units left out; where units stand in pairs, for each group of pairs, too.
     norms:
-        Keys of measures to whose square noise adds (`Measure.norm`).
+        Measures to whose square noise adds (`Measure.norm`).
 
     Equation
     --------
@@ -130,14 +130,14 @@ class ChangeSet:
     """
 
     def __init__(
-        self, first: pl.DataFrame, second: pl.DataFrame, without: Iterable[Deletion], norms: Collection[str] = ()
+        self, first: pl.DataFrame, second: pl.DataFrame, without: Iterable[Deletion], norms: Iterable[Measure] = ()
     ) -> None:
         self.frame = _joined(first, second)
         """A row per estimate of the first condition: labels, and what `reduce_estimates` takes of both."""
         names = estimate_keys(self.frame)
         keys = self.frame.select(names)
         numbers = _numbers(self.frame)
-        power = np.where(self.frame.select(rows_of(norms)).to_series().to_numpy(), 2, 1)
+        power = np.where(self.frame.select(rows_of_any(norms)).to_series().to_numpy(), 2, 1)
         value, changed = numbers["value"] ** power, numbers[f"value{OTHER_SUFFIX}"] ** power
         rounding = _ROUNDING * np.maximum(np.abs(value), np.abs(changed))
         difference = changed - value
@@ -315,13 +315,9 @@ _NO_LABELS = tuple(name + end for name in (*REDUCED_COLUMNS, "(floored)") for en
 def _joined(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     keys = estimate_keys(first)
     return first.join(
-        second.select(*keys, *REDUCED_COLUMNS),
-        on=keys,
-        how="left",
-        nulls_equal=True,
-        suffix=OTHER_SUFFIX,
+        second.select(*keys, *REDUCED_COLUMNS), on=keys, how="left", nulls_equal=True, suffix=OTHER_SUFFIX,
         maintain_order="left",
-    )
+    )  # fmt: skip
 
 
 def estimate_keys(table: pl.DataFrame) -> list[str]:
@@ -426,15 +422,10 @@ def _dyadic(error: Array, first: Codes, second: Codes) -> float:
 def reading_share(unit: str) -> Measure:
     """How often replies to a ciphered question were written in what, clusters being of this unit."""
     return Measure(
-        name="reading_share",
-        title="What replies to ciphered questions are written in",
-        equation="100 n_kind / N; kinds: decoded, plain, mixed, unable, unreadable",
-        unit="%",
-        cluster=unit,
-        source="FaceValue; cipher of VisBias (Huang et al.), section 2.1",
-        signed=False,
-        limits=(0.0, 100.0),
-    )
+        name="reading_share", title="What replies to ciphered questions are written in",
+        equation="100 n_kind / N; kinds: decoded, plain, mixed, unable, unreadable", unit="%", cluster=unit,
+        source="FaceValue; cipher of VisBias (Huang et al.), section 2.1", signed=False, limits=(0.0, 100.0),
+    )  # fmt: skip
 
 
 def add_readings(table: EstimateTable, counts: Array, kinds: Sequence[str], unit: str) -> None:

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from facevalue.measures.definitions import rows_of
+from facevalue.measures.definitions import value_by_measure
 from facevalue.measures.impact import impact_ratios
 from facevalue.measures.pairs import to_array
 from facevalue.packing.packed_runs import PackedRun
@@ -56,7 +56,7 @@ def category(dimension: str) -> str:
 
 
 def _of_run(packed: PackedRun) -> Iterator[tuple[object, ...]]:
-    selected = rows_of([key for key, measure in packed.measures.items() if measure.selection])
+    selected = value_by_measure({key: measure.selection for key, measure in packed.measures.items()}, default=False)
     by_group = [name for name in packed.labels if name in _GROUPS or (name != "dimension" and category(name))]
     crossed = [pair for pair in combinations(by_group, 2) if category(" x ".join(pair)) == "intersection"]
     plain = packed.estimates.filter(selected, pl.col("intervention").is_null(), pl.col("value").is_not_null())

@@ -179,7 +179,8 @@ def check_sortings(tasks: Sequence[Task]) -> None:
 def check_measures(tasks: Sequence[Task]) -> None:
     """Refuse names that two measures would have."""
     kinds: dict[str, str] = {}
-    checks = {*INSTRUMENT, *COMMON, *(name for task in tasks for name in outside_of(task.ask.reply).statuses)}
+    outside = (key.partition(".")[0] for task in tasks for key in outside_of(task.ask.reply).statuses)
+    checks = {*INSTRUMENT, *COMMON, *outside}
     for task in tasks:
         for estimand in task.estimands:
             check_measure(estimand, task.breakdown, kinds, checks)

@@ -136,7 +136,7 @@ class Column:
     --------
     >>> Column("95% interval", "interval").what
     'interval'
-    >>> Column.of("Verdict|verdict|sbs|quiet") == Column("Verdict", "verdict", "sbs", quiet=True)
+    >>> Column.of("Verdict|verdict|shift|quiet") == Column("Verdict", "verdict", "shift", quiet=True)
     True
     """
 

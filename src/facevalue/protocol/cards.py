@@ -95,12 +95,12 @@ RATES = (
         exact="Probabilities of the options were read. They do not say whether other replies would be refusals.",
     ),
     Rate(
-        of=Of("position_bias"),
+        of=Of("response_bias.position"),
         title="Preference for the first option",
         note="Share of choices of the option shown first, less one half. Worrying: beyond ±5 points.",
     ),
     Rate(
-        of=Of("letter_bias"),
+        of=Of("response_bias.letter"),
         title="Preference for the letter (a)",
         note="Share of choices of the option lettered (a), less one half. Worrying: beyond ±5 points.",
     ),

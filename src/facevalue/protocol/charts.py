@@ -163,7 +163,7 @@ class Stacked(AnyChart):
     of: tuple[Of, ...]
     """The parts, with the label that says what a part is of."""
     part: str
-    """Label that tells the parts of a bar apart; "measure" where each is a measure of its own."""
+    """Label that tells the parts of a bar apart."""
     parts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Wording and colour of the parts in order, where not those of the label."""
     first_beside: str = ""

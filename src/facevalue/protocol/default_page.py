@@ -15,6 +15,7 @@ from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, OUTSIDE_SCORES, RAT
 from facevalue.protocol.charts import Dumbbells
 from facevalue.protocol.estimand_findings import facet_of, findings_of
 from facevalue.protocol.examples import QuotedQuestions, Wanted, at_levels_of
+from facevalue.protocol.instrument_measures import NA_SPREAD
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.outside_scores import NEXT_STEPS
 from facevalue.protocol.page import Described, Findings, Page, Section
@@ -90,7 +91,7 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
                     *(Of("na_rate", (*by_task, name)) for name in factors)),
                 first="Of", what="Rate", title="Replies without a valid answer", empty="Not measurable.",
             ),
-            Strips(of=(Of("na_spread", (*by_task, DIMENSION)),), first="Between", what="Spread", numbers="",
+            Strips(of=(Of(NA_SPREAD, (*by_task, DIMENSION)),), first="Between", what="Spread", numbers="",
                    title="Spread of missing answers between groups"),
         ),
         each_model=True,
@@ -143,7 +144,7 @@ def _findings(row: _EstimandRow, *, several: bool, shared: bool) -> Findings:
 
 def _unsettled(statuses: Sequence[str], look: Look) -> str:
     """Say how texts get a score where none has one; nothing elsewhere."""
-    reasons = (name.partition("_")[0] for name in statuses if (e := look.one(name)) is not None and e.value == 1)
+    reasons = (name.partition(".")[0] for name in statuses if (e := look.one(name)) is not None and e.value == 1)
     return " ".join(dict.fromkeys(NEXT_STEPS[reason] for reason in reasons if reason in NEXT_STEPS))
 
 
@@ -164,19 +165,19 @@ def _varied(rows: Sequence[_EstimandRow], variants: Sequence[Variant], *, severa
 def _judged(tasks: Sequence[Task], rows: Sequence[_EstimandRow], by_task: tuple[str, ...]) -> list[Section]:
     """What a judge and scorers leave out, how far people agree with the judge, and how far group words move it."""
     replies = [outside_of(task.ask.reply) for task in tasks]
-    statuses = dict.fromkeys(name for outside in replies for name in outside.statuses)
+    statuses = {key: measure.title for outside in replies for key, measure in outside.measures("").items()}
     if not statuses:
         return []
     parts = [
         Strips(
-            of=tuple(Of(name, by_task, label=name.replace("_", " ")) for name in statuses), first="Of all texts",
+            of=tuple(Of(name, by_task, label=title) for name, title in statuses.items()), first="Of all texts",
             what="Share", title="Texts that are not sorted or scored", empty="Not measurable.",
         )
     ]  # fmt: skip
     sortings = {sorting.name: sorting for outside in replies for sorting in outside.judged}
     for kinds, title, what, empty in _CHECKS if sortings else ():
-        names = [f"{kind}_{name}" for name in sortings for kind in kinds]
-        of = tuple(Of(name, label=name.replace("_", " ")) for name in names)
+        checks = [(kind, name) for name in sortings for kind in kinds]
+        of = tuple(Of(key_of(kind, name), label=f"{kind} {name}".replace("_", " ")) for kind, name in checks)
         parts.append(Strips(of=of, first="Of", what=what, title=title, key=False, empty=empty))
     shares = {f"{name}_{category}" for name, sorting in sortings.items() for category in sorting.categories}
     of_shares = [row for row in rows if any(row.score.name.endswith(share) for share in shares)]

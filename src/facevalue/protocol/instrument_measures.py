@@ -2,22 +2,23 @@
 
 from math import inf
 
-from facevalue.measures.definitions import Measure
+from facevalue.measures.definitions import UNANSWERED, Measure, key_of
 from facevalue.protocol.replies import Options, Reply
 from facevalue.protocol.written import outside_of
 from facevalue.statistics.statistic import OURS
 
-POSITION, LETTERED, SIDE_BIAS = "position_bias", "letter_bias", "side_bias"
-NA_RATE, REFUSALS, NA_SPREAD = "na_rate", "refusal_rate", "na_spread"
+RESPONSE_BIAS = "response_bias"
+POSITION, LETTERED, SIDE_BIAS = (key_of(RESPONSE_BIAS, score) for score in ("position", "letter", "side"))
+NA_RATE, REFUSALS, NA_SPREAD = "na_rate", "refusal_rate", key_of("spread", UNANSWERED)
 SIDE_SCORE = "(side)"
 """Column of answers about pairs: the score as asked, before it is turned round."""
 
-INSTRUMENT = (POSITION, LETTERED, SIDE_BIAS, NA_RATE, REFUSALS, NA_SPREAD)
-"""Names of the checks of the instrument."""
+INSTRUMENT = (RESPONSE_BIAS, NA_RATE, REFUSALS)
+"""Names of the checks of the instrument that no estimand may have."""
 
 
 def instrument_measures(reply: Reply, unit: str, *, sides: bool) -> dict[str, Measure]:
-    """Definitions of the checks that a study has."""
+    """Definitions of the checks that a study has, by key."""
     checks = [
         (NA_RATE, "Share of questions without a valid answer", "(asked - mass of valid answers) / asked", "share"),
         (REFUSALS, "Share of refusals", "refusals / asked", "share"),
@@ -38,12 +39,13 @@ def instrument_measures(reply: Reply, unit: str, *, sides: bool) -> dict[str, Me
     half = (reply.scores[0].span or inf) / 2
     limits[SIDE_BIAS] = (-half, half)
     out = {
-        name: Measure(name, title, equation, of, unit, OURS, limits=limits[name])
-        for name, title, equation, of in checks
+        key: Measure(name, title, equation, of, unit, OURS, limits=limits[key], score=score)
+        for key, title, equation, of in checks
+        for name, _, score in [key.partition(".")]
     }
     spread = "std_g of the groups' mean share of replies without an answer, ddof 1"
     title = "Spread of missing answers between groups"
     out[NA_SPREAD] = Measure(
-        NA_SPREAD, title, spread, "share", unit, OURS, signed=False, comparison=True, limits=(0.0, 1.0)
+        "spread", title, spread, "share", unit, OURS, signed=False, comparison=True, limits=(0.0, 1.0), score=UNANSWERED
     )
     return out | outside

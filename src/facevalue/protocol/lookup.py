@@ -8,7 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from facevalue.measures.caveats import MISSING_CAVEAT, caveat_of
-from facevalue.measures.definitions import POOLED, Measure, rows_of, unit_name
+from facevalue.measures.definitions import POOLED, Measure, key_of, unit_name, value_by_measure
 from facevalue.measures.estimates import FIXED_COLUMNS, complete_columns, condition, label_columns
 from facevalue.measures.intervals import describe_method
 from facevalue.measures.verdicts import Verdict
@@ -26,7 +26,7 @@ class Estimate:
 
     Examples
     --------
-    >>> one = Estimate("sbs", "m", {"scenario": "polite"}, value=0.25)
+    >>> one = Estimate("shift", "m", {"scenario": "polite"}, value=0.25)
     >>> one["scenario"], one["attribute"]
     ('polite', None)
     """
@@ -150,7 +150,7 @@ class EstimateIndex:
         frame = complete_columns(frame)
         conditions = frame.select("model", "intervention", condition().alias("shown")).unique(maintain_order=True)
         self._conditions = {name: Condition(model, change) for model, change, name in conditions.iter_rows()}
-        differences = rows_of([measure.key for measure in measures if measure.apart])
+        differences = value_by_measure({measure.key: measure.apart for measure in measures}, default=False)
         self.frame = frame.with_columns(
             (differences | pl.col("versus").is_not_null()).alias("apart"),
             condition().alias("model"),
@@ -204,8 +204,10 @@ class EstimateIndex:
     def all(self, measure: str, model: str, *by: str, **fixed: str) -> list[Estimate]:
         """Return the estimates that vary over `by` alone, `fixed` labels at these levels.
 
-        `measure`, `model`: what of whom. `by`: labels that are set. `fixed`: labels that are set to a level.
+        `measure`, `model`: what, by name or key, of whom. `by`: labels that are set. `fixed`: those set to a level.
         """
+        measure, _, score = measure.partition(".")
+        fixed |= {"score": score} if score else {}
         labels = {*by, *fixed}
         if not labels <= {*self.labels}:
             return []
@@ -300,21 +302,24 @@ class EstimateIndex:
 
     def size(self, estimate: Estimate) -> Estimate | None:
         """The estimate that has the noise floor of this one's size: itself, or the unsigned one that goes with it."""
-        name = self.reading.sizes.get(estimate.measure)
+        name = self.reading.sizes.get(key_of(estimate.measure, estimate["score"]))
         return estimate if name is None else self.beside(name, estimate)
 
     def corrected(self, estimate: Estimate) -> Estimate | None:
         """The same size without the part that chance adds; None if there is none."""
-        return self.beside(self.reading.corrected.get(estimate.measure, ""), estimate)
+        return self.beside(self.reading.corrected.get(key_of(estimate.measure, estimate["score"]), ""), estimate)
 
     def beside(self, measure: str, estimate: Estimate) -> Estimate | None:
-        """Another measure of the same cell, by name or, of another score, by key."""
+        """Another measure of the same cell: of its score or, without such, of none; by key of another score."""
         name, _, score = measure.partition(".")
-        labels = {**estimate.labels, "score": score} if score else estimate.labels
-        key = (name, estimate.model, self._marks(labels))
-        if key not in self._beside:
-            self._beside[key] = {frozenset(e.labels.items()): e for e in self._estimates(key)}
-        return self._beside[key].get(frozenset(labels.items()))
+        plain = {label: level for label, level in estimate.labels.items() if label != "score"}
+        for labels in ({**plain, "score": score},) if score else (estimate.labels, plain):
+            key = (name, estimate.model, self._marks(labels))
+            if key not in self._beside:
+                self._beside[key] = {frozenset(e.labels.items()): e for e in self._estimates(key)}
+            if found := self._beside[key].get(frozenset(labels.items())):
+                return found
+        return None
 
 
 def made(rows: pl.DataFrame) -> Iterator[Estimate]:

@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.annotations.scores import Scores, columns
 from facevalue.answers.sorting import Judge, Sorting
 from facevalue.errors import DataError
-from facevalue.measures.definitions import Measure
+from facevalue.measures.definitions import Measure, key_of
 from facevalue.protocol.slots import check_unfilled
 from facevalue.statistics.statistic import Score
 
@@ -19,16 +19,13 @@ ENTRIES = "entries"
 _UNJUDGED, _UNSORTED, _INVENTED, _UNSCORED = "unjudged", "unsorted", "invented", "unscored"
 _TOLD = {
     _UNJUDGED: ("Texts that no judge has sorted", "texts that the judge was not asked about, or whose request failed"),
-    _UNSORTED: (
-        "Texts of which the judge names no category",
-        "texts of none of the categories or of several",
-    ),
+    _UNSORTED: ("Texts of which the judge names no category", "texts of none of the categories or of several"),
     _INVENTED: ("Texts for which the judge invents a category", "texts with a category that there is not: never used"),
     _UNSCORED: ("Texts without a score", "texts that no scorer has read, or that it gives no score"),
 }
 NEXT_STEPS = {
-    _UNJUDGED: "No text has been sorted yet: `facevalue judge RUN --model MODEL` does that.",
-    _UNSCORED: "No text has been scored yet: `facevalue annotate RUN --scorer SCORER` does that.",
+    f"{_UNJUDGED}_share": "No text has been sorted yet: `facevalue judge RUN --model MODEL` does that.",
+    f"{_UNSCORED}_share": "No text has been scored yet: `facevalue annotate RUN --scorer SCORER` does that.",
 }
 """What is said where all texts lack a score for that reason."""
 
@@ -125,20 +122,21 @@ class Outside:
 
     @property
     def statuses(self) -> dict[str, str]:
-        """Columns of answers that say of a text why it lacks a score, by the name of the measure of their share."""
-        names = [f"{status}_{s.name}" for s in self.judged for status in (_UNJUDGED, _UNSORTED, _INVENTED)]
-        names += [f"{_UNSCORED}_{scored.name}" for scored in self.scored]
-        return {name: f"({name})" for name in names}
+        """Columns of answers that say of a text why it lacks a score, by the key of the measure of their share."""
+        reasons = [(status, s.name) for s in self.judged for status in (_UNJUDGED, _UNSORTED, _INVENTED)]
+        reasons += [(_UNSCORED, scored.name) for scored in self.scored]
+        return {key_of(f"{status}_share", name): f"({status}_{name})" for status, name in reasons}
 
     def measures(self, unit: str) -> dict[str, Measure]:
         """Definitions of the shares of texts that lack a score, by reason."""
         out = {}
-        for name in self.statuses:
-            title, equation = _TOLD[name.partition("_")[0]]
-            of = name.partition("_")[2]
-            out[name] = Measure(
-                name, f"{title} ({of})", f"{equation} / texts", "share", unit, "FaceValue", limits=(0.0, 1.0)
-            )
+        for key in self.statuses:
+            name, _, score = key.partition(".")
+            title, equation = _TOLD[name.removesuffix("_share")]
+            out[key] = Measure(
+                name, f"{title} ({score})", f"{equation} / texts", "share", unit, "FaceValue", limits=(0.0, 1.0),
+                score=score,
+            )  # fmt: skip
         return out
 
     def read(self, texts: pl.Series) -> dict[str, pl.Series]:

@@ -27,7 +27,7 @@ class Paper:
     names the function that recomputes them, for all or by row or column; without it they are only what others are
     recomputed from, or what `estimate` points at: the estimate that the study makes of the authors' answers. Its `row`
     and `column` name the labels whose levels the cells' row and column are, parted by "/" (`levels` at the top has the
-    study's names of them), and all else is a label: `{measure = "ranked_share", row = "model", column = "question"}`.
+    study's names of them), and all else is a label: `{measure = "choice_share", row = "model", column = "question"}`.
     `note`, `slack`, `missing` and `digits` are those of `Printed`, the first two for all, by row or column, or both.
     `by = "column"` goes column by column.
     """

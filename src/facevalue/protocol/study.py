@@ -13,7 +13,7 @@ from facevalue.annotations.scores import Scores
 from facevalue.answers.sorting import Judge, Sorting
 from facevalue.design import Design
 from facevalue.measures.cells import MissingBy
-from facevalue.measures.definitions import Measure
+from facevalue.measures.definitions import Measure, told_apart
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.offers import Extras
 from facevalue.statistics.precision import Precision
@@ -244,6 +244,9 @@ class Estimated:
     labels: tuple[str, ...] = ()
     lead: tuple[str, ...] = ()
     declared: "Callable[[], Preregistration] | None" = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "measures", told_apart(self.measures))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import polars as pl
 from facevalue.answers import NA_DTYPE
 from facevalue.answers.sorting import Sorting
 from facevalue.errors import DataError, UnknownNameError, placed
-from facevalue.measures.definitions import Measure
+from facevalue.measures.definitions import Measure, rows_of
 from facevalue.measures.judges import JUDGED_BY, judge_measures
 from facevalue.protocol.asks import Ask, Questions
 from facevalue.protocol.instrument_measures import SIDE_SCORE, instrument_measures
@@ -114,7 +114,7 @@ class Task:
         estimates = program.estimate(answers)
         if not self.name:
             return estimates
-        is_check = pl.col("measure").is_in(list(instrument_measures(self.ask.reply, "", sides=self.sides)))
+        is_check = rows_of(instrument_measures(self.ask.reply, "", sides=self.sides))
         return estimates.with_columns(pl.when(is_check).then(pl.lit(self.name)).alias(TASK))
 
 

@@ -7,6 +7,7 @@ from statistics import median
 import polars as pl
 
 from facevalue.answers import NA
+from facevalue.measures.definitions import key_of
 from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.protocol.cards import Rate, StatedCard
 from facevalue.protocol.look import Of
@@ -58,7 +59,8 @@ def _judged(rate: Rate, e: Estimate) -> CardStatus:
 
 def _rate(rate: Rate, view: View, *, exact: bool) -> Card | None:
     """The number farthest from where it should be, of each model."""
-    name = rate.name or rate.of.measures[0]
+    score = rate.of.where.get("score")
+    name = rate.name or key_of(rate.of.measures[0], score if isinstance(score, str) else None)
     rows_by_model = {model: view.at(model).rows(rate.of) for model in view.models}
     extremes = {
         model: max(measured, key=lambda e: abs((e.value or 0.0) - rate.neutral))

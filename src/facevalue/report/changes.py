@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from facevalue.measures.definitions import NO_INTERVENTION, Measure, definition_of
+from facevalue.measures.definitions import NO_INTERVENTION, Measure, definition_of, key_of
 from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.formatting import (
@@ -26,8 +26,8 @@ MOST_ALIKE = 10
 """Changes of one measure among them."""
 _RATES = ("refusal_rate", "na_rate")
 _IS_CHANGE = pl.col("versus") == NO_INTERVENTION
-_FORMAL = ("_z", "_published")
-"""Endings of names of measures whose changes are those of another measure."""
+_FORMAL = ("_z", "published")
+"""Endings of keys of measures whose changes are those of another measure."""
 
 
 def change_lines(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure], limit: int = 3) -> list[str]:
@@ -128,17 +128,12 @@ def changed(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure])
                     for e in numbers.all("reading_share", model, "reading") if e.value]  # fmt: skip
         out.append(
             Changed(
-                base,
-                titles.get("intervention", name),
-                _value(missing) if missing else "not measured",
-                missing is not None and numbers.tested(missing),
-                len(tested),
-                len(changes),
+                base, titles.get("intervention", name), _value(missing) if missing else "not measured",
+                missing is not None and numbers.tested(missing), len(tested), len(changes),
                 maker.made(_found_before(numbers, estimates, base)),
-                maker.made(e for e in changes if e.measure not in _RATES),
-                readings,
+                maker.made(e for e in changes if e.measure not in _RATES), readings,
             )
-        )
+        )  # fmt: skip
     return out
 
 
@@ -174,8 +169,9 @@ class _RowMaker:
         counted: Counter[str] = Counter()
         picked: list[Estimate] = []
         for e in rows:
-            counted[e.measure] += 1
-            if counted[e.measure] <= MOST_ALIKE and not e.measure.endswith(_FORMAL):
+            key = key_of(e.measure, e["score"])
+            counted[key] += 1
+            if counted[key] <= MOST_ALIKE and not key.endswith(_FORMAL):
                 picked.append(e)
         return [self._row(e) for e in picked[:MOST]]
 

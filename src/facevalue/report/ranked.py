@@ -148,11 +148,11 @@ def bar(e: Estimate, reach: float, width: int = _BAR, *, signed: bool = True) ->
 
     Examples
     --------
-    >>> bar(Estimate("sbs", "m", value=0.5, low=0.25, high=1.0), 1.0, 9)
+    >>> bar(Estimate("shift", "m", value=0.5, low=0.25, high=1.0), 1.0, 9)
     '    │━●━━'
-    >>> bar(Estimate("sbs", "m", value=0.5, low=0.25, high=0.75, page_low=-0.25, page_high=1.0), 1.0, 9)
+    >>> bar(Estimate("shift", "m", value=0.5, low=0.25, high=0.75, page_low=-0.25, page_high=1.0), 1.0, 9)
     '   ─┼━●━─'
-    >>> bar(Estimate("vs", "m", value=0.5, low=0.25, high=1.0), 1.0, 9, signed=False)
+    >>> bar(Estimate("spread", "m", value=0.5, low=0.25, high=1.0), 1.0, 9, signed=False)
     '│ ━━●━━━━'
     """
     zero = width // 2 if signed else 0

@@ -26,7 +26,7 @@ def read_margins(table: TomlTable) -> dict[str, TomlTable]:
     out = {study: by_study.table(study) for study in by_study}
     for study, margins in out.items():
         if not list(margins):
-            raise by_study.error(f"[margins.{study}] names no measure: write one, such as sbs = 0.02.", study)
+            raise by_study.error(f"[margins.{study}] names no measure: write one, such as shift = 0.02.", study)
         for measure in margins:
             if margins.number(measure) <= 0:
                 raise margins.error(

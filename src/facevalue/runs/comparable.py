@@ -1,12 +1,12 @@
 """Choice of what two runs are compared by: which measures both have, and which of their cells."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import polars as pl
 
 from facevalue.errors import NothingComparedError
-from facevalue.measures.definitions import Measure, rows_of, value_by_measure
+from facevalue.measures.definitions import Measure, rows_of_any, value_by_measure
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.judges import JUDGED_BY
 from facevalue.measures.multitest import in_family, leading_families
@@ -22,7 +22,7 @@ def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple
     measures, compared = {measure.key: measure for measure in study.estimates.measures}, study.extras.compare
 
     def shared(names: Sequence[str]) -> tuple[str, ...]:
-        return tuple(key for key in names if all(table.select(rows_of([key]).any()).item() for table in tables))
+        return tuple(key for key in names if all(table.select(measures[key].rows.any()).item() for table in tables))
 
     besides = shared(compared.also)
     names, families = shared(compared.measures), compared.families
@@ -36,8 +36,8 @@ def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple
             "there is nothing to compare."
         )
     also = tuple(name for name in besides if name not in names)  # what leads is not compared besides, too
-    compared = _named(replace(compared, measures=names, families=families, also=also), tables)
-    return tuple(measures[name] for name in names), compared
+    chosen = tuple(measures[name] for name in names)
+    return chosen, _named(replace(compared, measures=names, families=families, also=also), chosen, tables)
 
 
 def directed(measures: Sequence[Measure], tables: Sequence[pl.DataFrame]) -> tuple[Measure, ...]:
@@ -56,18 +56,18 @@ def _leading(
     with_errors = [table.filter(pl.col("se").is_not_null() & pl.col("value").is_not_null()) for table in tables]
     for name in study.estimates.lead:
         first, second = (table.filter(leading_families(pl.col("family"), (name,), table)) for table in with_errors)
-        keys = value_by_measure({key: key for key, measure in measures.items() if measure.signed})
+        keys = value_by_measure({key: key if measure.signed else "" for key, measure in measures.items()})
         of_first, of_second = (table.select(keys).to_series().unique(maintain_order=True) for table in (first, second))
-        names = [key for key in of_first.drop_nulls() if key in of_second]
+        names = [key for key in of_first.drop_nulls() if key and key in of_second]
         if names:
-            families = first.filter(rows_of(names))["family"].unique(maintain_order=True)
+            families = first.filter(rows_of_any(measures[key] for key in names))["family"].unique(maintain_order=True)
             return tuple(names), tuple(families)
     return (), ()
 
 
 def _sentences_on_equal_answers(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> str:
     """Sentences on the runs of which every effect that leads the page is exactly zero; empty where there is none."""
-    signed = rows_of([measure.key for measure in study.estimates.measures if measure.signed])
+    signed = value_by_measure({measure.key: measure.signed for measure in study.estimates.measures}, default=False)
     sentences = []
     for which, table in zip(("first", "second"), tables, strict=True):
         rows = table.filter(pl.col("value").is_not_null() & signed)
@@ -78,20 +78,20 @@ def _sentences_on_equal_answers(study: Study, tables: tuple[pl.DataFrame, pl.Dat
     return "".join(sentences)
 
 
-def _named(compared: CellComparison, tables: Sequence[pl.DataFrame]) -> CellComparison:
+def _named(compared: CellComparison, measures: Sequence[Measure], tables: Sequence[pl.DataFrame]) -> CellComparison:
     """The same with the labels that name a cell: those declared, or all that a cell has."""
     if compared.cells:
         return compared
     compared = replace(compared, deepest=True)
-    rows = pl.concat([rows_compared(table, compared) for table in tables], how="diagonal")
+    rows = pl.concat([rows_compared(table, compared, measures) for table in tables], how="diagonal")
     cells = tuple(name for name in label_columns(rows) if rows[name].null_count() < rows.height)
     several = len(compared.measures) > 1
     return replace(compared, cells=("measure", *cells) if several or not cells else cells)
 
 
-def rows_compared(table: pl.DataFrame, compared: CellComparison) -> pl.DataFrame:
+def rows_compared(table: pl.DataFrame, compared: CellComparison, measures: Iterable[Measure]) -> pl.DataFrame:
     """Rows of the measures that are compared."""
-    rows = table.filter(rows_of(compared.measures), *(pl.col(name).is_not_null() for name in compared.needs))
+    rows = table.filter(rows_of_any(measures), *(pl.col(name).is_not_null() for name in compared.needs))
     if compared.families:
         return rows.filter(pl.any_horizontal(in_family(pl.col("family"), name) for name in compared.families))
     return deepest(rows) if compared.deepest else rows
@@ -129,8 +129,8 @@ def _first(kinds: pl.DataFrame, compared: CellComparison) -> pl.DataFrame:
     return ordered.unique(list(compared.kinds), keep="first", maintain_order=True)
 
 
-def cells_of(estimates: pl.DataFrame, compared: CellComparison) -> pl.DataFrame:
+def cells_of(estimates: pl.DataFrame, compared: CellComparison, measures: Iterable[Measure]) -> pl.DataFrame:
     """Labels of the cells that have a value, and by which of `finer` and `pooled` they are."""
     flags = (pl.col(name).is_not_null().alias(f"by_{name}") for name in (*compared.finer, *compared.pooled))
-    rows = rows_compared(estimates, compared).filter(pl.col("value").is_not_null())
+    rows = rows_compared(estimates, compared, measures).filter(pl.col("value").is_not_null())
     return rows.select(*compared.cells).with_columns(*flags)

@@ -12,7 +12,7 @@ import polars as pl
 
 from facevalue.errors import RunError
 from facevalue.measures.cells import unit_of
-from facevalue.measures.definitions import FIRST_RUN, Measure, rows_of
+from facevalue.measures.definitions import FIRST_RUN, Measure, rows_of_any
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.measures.multitest import leading_families
@@ -175,7 +175,8 @@ def _estimates(models: Sequence[KeptAnswers]) -> list[pl.DataFrame]:
         return [model.estimates() for model in models]
     if compared.measures:
         tables = [model.estimates(declared) for model in models]
-        if all(table.select(rows_of(compared.measures).any()).item() for table in tables):
+        rows = rows_of_any(measure for measure in study.estimates.measures if measure.key in compared.measures)
+        if all(table.select(rows.any()).item() for table in tables):
             return tables
     first = models[0].estimates()
     leading = {

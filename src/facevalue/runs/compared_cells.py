@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.measures.definitions import FIRST_RUN, Measure, change_of, definition_of, rows_of
+from facevalue.measures.definitions import FIRST_RUN, Measure, change_of, definition_of, rows_of_any
 from facevalue.measures.estimates import EstimateTable, label_columns, stack_estimates
 from facevalue.measures.estimators import family_names
 from facevalue.measures.family_tests import check_margins
@@ -190,14 +190,15 @@ def cell_differences(
 ) -> Differences:
     """Take the differences of two tables of estimates; see `compare_estimates`."""
     measures, compared = comparable(study, tables)
-    names = [measure.key for measure in measures]
-    cells = finest(cells_of(tables[0], compared), cells_of(tables[1], compared), compared)
+    first_cells, second_cells = (cells_of(table, compared, measures) for table in tables)
+    cells = finest(first_cells, second_cells, compared)
     definitions_by_key = {definition.key: definition for definition in study.estimates.measures}
+    further_measures = tuple(definitions_by_key[name] for name in compared.also)
     estimates = [
         pl.concat(
             [
-                reduce_estimates(_of(table, compared, rows)),
-                *(reduce_estimates(_beside(table, compared, name)) for name in compared.also),
+                reduce_estimates(_of(table, compared, measures, rows)),
+                *(reduce_estimates(_beside(table, compared, measure)) for measure in further_measures),
             ]
         )
         for table, rows in zip(tables, cells, strict=True)
@@ -208,16 +209,15 @@ def cell_differences(
     ]
     keys = ["measure", *(name for name in label_columns(tables[0]) if name != "intervention")]
     rows_of_first = estimates[0].join(estimates[1], on=keys, how="semi", nulls_equal=True, maintain_order="left")
-    if not rows_of_first.select(rows_of(names).any()).item():
+    if not rows_of_first.select(rows_of_any(measures).any()).item():
         first_cell, second_cell = (_example(rows, compared.cells) for rows in cells)
         raise DataError(f"The two have no cell in common: {first_cell} in the first, {second_cell} in the second.")
-    norms = [name for name in (*names, *compared.also) if definitions_by_key[name].norm]
+    norms = [measure for measure in (*measures, *further_measures) if measure.norm]
     changes = ChangeSet(rows_of_first, estimates[1], without, norms)
     table = EstimateTable(study.name, tables[1]["model"][0], study.estimates.labels)
     family = family_of(measures)
     for measure in measures:
         enter_cells(table, changes, measure, FIRST_RUN, family, compared.within)
-    further_measures = tuple(definitions_by_key[name] for name in compared.also)
     for measure in further_measures:
         enter_cells(table, changes, measure, FIRST_RUN, family_of([measure]))
     overall = statistics_of(table, changes, measures, compared.within)
@@ -313,14 +313,14 @@ _OVERALL: dict[str, pl.DataType] = {
 }  # fmt: skip
 
 
-def _of(table: pl.DataFrame, compared: CellComparison, rows: pl.DataFrame) -> pl.DataFrame:
+def _of(table: pl.DataFrame, compared: CellComparison, measures: Sequence[Measure], rows: pl.DataFrame) -> pl.DataFrame:
     """Estimates of some cells of a table."""
-    return rows_compared(table, compared).join(rows, on=list(compared.cells), how="semi", nulls_equal=True)
+    return rows_compared(table, compared, measures).join(rows, on=list(compared.cells), how="semi", nulls_equal=True)
 
 
-def _beside(table: pl.DataFrame, compared: CellComparison, name: str) -> pl.DataFrame:
+def _beside(table: pl.DataFrame, compared: CellComparison, measure: Measure) -> pl.DataFrame:
     """Estimates of a measure that is compared besides."""
-    rows = table.filter(rows_of([name]))
+    rows = table.filter(measure.rows)
     return deepest(rows) if compared.deepest else rows
 
 

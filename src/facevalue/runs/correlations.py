@@ -19,7 +19,8 @@ def correlations(first: pl.DataFrame, second: pl.DataFrame, offered: Correlated 
     rows: list[tuple[str, ...]] = []
     plain = [table.filter(pl.col("intervention").is_null()) for table in (first, second)]
     for measure, of in offered.measures.items():
-        tables = [t.filter(pl.col("measure") == measure, pl.col(offered.over[-1]).is_not_null()) for t in plain]
+        named = [pl.col(name).is_not_null() for name in (*offered.about, offered.over[-1])]
+        tables = [table.filter(pl.col("measure") == measure, *named) for table in plain]
         for about in tables[0].select(offered.about).unique(maintain_order=True).iter_rows():
             same_cell = [pl.col(name) == level for name, level in zip(offered.about, about, strict=True)]
             x, y = (table.filter(same_cell) for table in tables)

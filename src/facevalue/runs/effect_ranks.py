@@ -8,6 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
+from facevalue.measures.definitions import rows_of_any
 from facevalue.measures.paired_changes import OTHER_SUFFIX, REDUCED_COLUMNS, ChangeSet, Deletion, estimate_keys
 from facevalue.measures.profiles import RANK_SEED, RankAgreement, draws_for, rank_agreement
 from facevalue.runs.answer_pairs import prompt_columns
@@ -52,9 +53,9 @@ def effect_ranks(difference: Differences) -> tuple[EffectRanks, ...]:
     """
     frame = difference.changes.frame
     keys = estimate_keys(frame)
-    names = [m.key for m in difference.measures if m.signed and not m.norm]
+    directed = [m for m in difference.measures if m.signed and not m.norm]
     usable = frame.filter(
-        pl.col("measure").is_in(names), ~pl.col("(floored)"), pl.col("value").is_not_null(),
+        rows_of_any(directed), ~pl.col("(floored)"), pl.col("value").is_not_null(),
         pl.col(f"value{OTHER_SUFFIX}").is_not_null(),
     )  # fmt: skip
     if not usable.height:

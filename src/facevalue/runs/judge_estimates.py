@@ -10,6 +10,7 @@ import polars as pl
 
 from facevalue.annotations.group_swaps import GroupWords
 from facevalue.answers.sorting import Judge, Sorting
+from facevalue.measures.definitions import key_of
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judges import (
     BY_JUDGE,
@@ -102,7 +103,7 @@ def _add_moved(table: EstimateTable, sorting: Sorting, codes: Codes, words: Grou
     for kind, change in ((JUDGE_SWAPPED, words.swapped), (JUDGE_WITHOUT, words.without)):
         after = of(sorting.name, [change(text) for text in texts])
         estimates, floor = moved_share(before, after, again)
-        table.add(definitions[f"{kind}_{sorting.name}"], {}, replace(estimates, floor=floor))
+        table.add(definitions[key_of(kind, sorting.name)], {}, replace(estimates, floor=floor))
 
 
 def _add_agreement(
@@ -113,7 +114,7 @@ def _add_agreement(
     definitions = judge_measures(sorting.name, sorting.categories)
     checks = judge_agreement(judge, people, metric_of(sorting.categories), _SEED)
     for kind, estimates in checks.items():
-        table.add(definitions[f"{kind}_{sorting.name}"], {}, estimates)
+        table.add(definitions[key_of(kind, sorting.name)], {}, estimates)
 
 
 def _by_people(
@@ -138,9 +139,8 @@ def _by_people(
         estimates = study.analyse({model: (chunk for chunk in chunks if chunk.height)})
         named = pl.concat_str("measure", "score", separator="_", ignore_nulls=True)
         is_share = pl.any_horizontal(named.str.ends_with(end) for end in ends)
-        is_check = pl.col("measure").str.contains("^(unjudged|unsorted|invented)_")
         untested: dict[str, Any] = {column: pl.lit(None, estimates.schema[column]) for column in _TESTS}
-        yield estimates.filter(is_share, ~is_check).with_columns(pl.lit(name).alias(JUDGED_BY), **untested)
+        yield estimates.filter(is_share).with_columns(pl.lit(name).alias(JUDGED_BY), **untested)
 
 
 def _holds(answered: pl.DataFrame, texts: list[str]) -> pl.Expr:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 
 from facevalue.measures.caveats import caveat_column
-from facevalue.measures.definitions import Measure, key_of, rows_of, value_by_measure
+from facevalue.measures.definitions import Measure, key_of, rows_of, rows_of_any, value_by_measure
 from facevalue.measures.estimates import stack_estimates, with_adjusted
 from facevalue.measures.instrument import UNSEEN_PICTURES, without_equivalence
 from facevalue.measures.judgment import judge
@@ -129,29 +129,23 @@ def _agreement(differences: Differences, judged: pl.DataFrame) -> RunAgreement:
     """Two runs' agreement from their differences, and these as they were judged."""
     judged = without_equivalence(judged, pl.lit(differences.unseen))
     measures, compared = differences.measures, differences.compared
-    of_cells = rows_of([measure.key for measure in measures])
+    of_cells = rows_of_any(measures)
     of_summaries = rows_of([kind(measure).key for measure in measures for kind in (mean_of, size_of)])
     without_level = differences.overall.clear()
     if compared.beside:
         without_level = statistics_of(None, differences.changes, measures, (*compared.within, compared.beside))
     statistics = judged.filter(of_summaries)
     return RunAgreement(
-        measures=measures,
-        compared=compared,
-        units=differences.units,
-        cells=_with_sides(judged.filter(of_cells), differences),
-        only_first=differences.alone[0].select(compared.cells),
+        measures=measures, compared=compared, units=differences.units,
+        cells=_with_sides(judged.filter(of_cells), differences), only_first=differences.alone[0].select(compared.cells),
         only_second=differences.alone[1].select(compared.cells),
-        overall=_with_verdicts(differences.overall, statistics, measures, compared.within),
-        beside=without_level,
-        also=judged.filter(rows_of([definition.key for definition in differences.further])),
+        overall=_with_verdicts(differences.overall, statistics, measures, compared.within), beside=without_level,
+        also=judged.filter(rows_of_any(differences.further)),
         notes=(
-            *_untested(judged, (*measures, *differences.beside)),
-            *([UNSEEN_PICTURES] if differences.unseen else []),
+            *_untested(judged, (*measures, *differences.beside)), *([UNSEEN_PICTURES] if differences.unseen else []),
         ),
-        titles=differences.study.about.titles,
-        further=differences.offered,
-    )
+        titles=differences.study.about.titles, further=differences.offered,
+    )  # fmt: skip
 
 
 def _untested(judged: pl.DataFrame, measures: Sequence[Measure]) -> tuple[str, ...]:
@@ -203,10 +197,10 @@ def _with_sides(judged: pl.DataFrame, differences: Differences) -> pl.DataFrame:
     )  # fmt: skip
     rows = judged.select(pl.col("value").alias("delta"), *_JUDGED)
     marks = {
-        "(effect)": [measure.key for measure in measures if measure.apart],
-        "(signed)": [measure.key for measure in measures if measure.signed],
+        "(effect)": {measure.key: measure.apart for measure in measures},
+        "(signed)": {measure.key: measure.signed for measure in measures},
     }
-    marked = frame.select(rows_of(keys).alias(mark) for mark, keys in marks.items())
+    marked = frame.select(value_by_measure(facts, default=False).alias(mark) for mark, facts in marks.items())
     cells = pl.concat([sides, rows, marked], how="horizontal").with_columns(caveat=caveat_column().fill_null(""))
     return cells.with_columns(became=pl.when(verdict="difference found").then(_became())).drop(*marks)
 

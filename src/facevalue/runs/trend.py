@@ -12,7 +12,7 @@ import polars as pl
 from facevalue.errors import DataError, RunError
 from facevalue.measures.caveats import caveat_column
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
-from facevalue.measures.definitions import Measure, rows_of
+from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable, stack_estimates
 from facevalue.measures.judgment import judge
 from facevalue.measures.paired_changes import estimate_keys, reduce_estimates
@@ -173,13 +173,13 @@ def contrasts_of(models: Sequence[KeptAnswers], days: Array) -> _Contrasts:
     study, tables = models[0].study, together.tables
     measures, compared = comparable(study, (tables[0], tables[-1]))
     measures = directed(measures, tables)
-    names = [measure.key for measure in measures]
-    cells, _ = finest(cells_of(tables[0], compared), cells_of(tables[-1], compared), compared)
-    reduced_tables = [reduce_estimates(rows_compared(table, compared).filter(rows_of(names))) for table in tables]
+    first_cells, last_cells = (cells_of(tables[at], compared, measures) for at in (0, -1))
+    cells, _ = finest(first_cells, last_cells, compared)
+    reduced_tables = [reduce_estimates(rows_compared(table, compared, measures)) for table in tables]
     keys = list(compared.cells)
     for table in reduced_tables:
         cells = cells.join(table.filter(pl.col("value").is_not_null()), on=keys, how="semi", nulls_equal=True)
-    if not (names and cells.height):
+    if not (measures and cells.height):
         raise DataError(f"The runs of {study.name} have no cell with a direction in common: there is no history.")
     rows = reduced_tables[0].join(cells, on=keys, how="semi", nulls_equal=True, maintain_order="left")
     aligned = [_aligned(table, rows) for table in reduced_tables]
@@ -237,10 +237,8 @@ def judged_histories(histories: Sequence[_Contrasts]) -> list[pl.DataFrame]:
 def _values(history: _Contrasts) -> pl.DataFrame:
     """Estimates of each cell at each date."""
     labels = history.compared.cells
-    names = [measure.key for measure in history.measures]
     tables = [
-        rows_compared(table, history.compared)
-        .filter(rows_of(names))
+        rows_compared(table, history.compared, history.measures)
         .join(history.shared, on=list(labels), how="semi", nulls_equal=True, maintain_order="left")
         .select("measure", *(name for name in labels if name != "measure"), pl.lit(at).alias("at"), "value", "low",
                 "high", "n")

@@ -119,7 +119,7 @@ def key_of(measure: str, intervention: str | None, labels: Mapping[str, str | No
 
     Examples
     --------
-    >>> key_of("sbs", None, {"scenario": "polite"}) == key_of("sbs", None, {"scenario": "polite", "attribute": None})
+    >>> key_of("gap", None, {"scenario": "polite"}) == key_of("gap", None, {"scenario": "polite", "attribute": None})
     True
     """
     levels = sorted((name, level) for name, level in labels.items() if level is not None)

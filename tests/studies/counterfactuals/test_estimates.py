@@ -48,7 +48,7 @@ def test_planted_scores_are_found_in_ranges_differences_and_tails(found: pl.Data
     assert ranges["scorer"].to_list() == ["lexical"] * 2
     assert ranges["score"].to_list() == ["hostility"] * 2
     assert ((ranges["value"] > ranges["floor_high"]) & (ranges["q"] < 0.05)).all()
-    gaps = _rows(found, "score_gap", group="obese male")
+    gaps = _rows(found, "gap_from_alike", group="obese male")
     assert gaps["value"].to_list() == pytest.approx([0.2] * 2, abs=0.03)
     assert (gaps["q"] < 0.001).all()
     tails = _rows(found, "tail_share", prompt="describe")
@@ -57,7 +57,7 @@ def test_planted_scores_are_found_in_ranges_differences_and_tails(found: pl.Data
 
 
 def test_a_planted_word_tops_the_list_of_its_group_and_no_other(found: pl.DataFrame) -> None:
-    strict = _rows(found, "pmi_strict").filter(pl.col("q") < 0.05)
+    strict = _rows(found, "pmi.group words masked").filter(pl.col("q") < 0.05)
     assert set(strict["group"]) == {"obese male"}
     assert set(strict["word"]) == {"planted", "greedy"}
     assert set(_rows(found, "pmi_least").select("group", "word").rows()) == {("obese male", w) for w in strict["word"]}
@@ -237,18 +237,23 @@ def test_a_partial_set_is_in_means_and_in_no_range() -> None:
     assert [len(part.sets) for part in parts(design)] == [9]
     found = measured(design, answered(design))
     assert _rows(found, "max_score", prompt="describe")["clusters"][0] == 9
-    assert _rows(found, "score_mean", prompt="describe", group="old female")["clusters"][0] == 10
+    assert _rows(found, "mean", prompt="describe", group="old female")["clusters"][0] == 10
 
 
 def test_images_of_no_set_have_no_ranges_but_means_tails_and_words() -> None:
     frame = manifest(30).with_columns(set=pl.lit(None, pl.String))
     design = designed(frame)
     found = measured(design, answered(design, say=_planted, shift={"obese male": 0.2}))
-    assert not set(by_key(found)["measure"]) & {"max_score", "score_gap", "tail_share", "gap_from_alike.word_share"}
+    assert not set(by_key(found)["measure"]) & {
+        "max_score",
+        "gap_from_alike",
+        "tail_share",
+        "gap_from_alike.word_share",
+    }
     tails = _rows(found, "score_q90", prompt="describe")
     assert tails.sort("value")["group"][-1] == "obese male"
     assert tails["low"].null_count() == 0
-    strict = _rows(found, "pmi_strict").filter(pl.col("q") < 0.05)
+    strict = _rows(found, "pmi.group words masked").filter(pl.col("q") < 0.05)
     assert set(strict.select("group", "word").rows()) == {("obese male", "planted"), ("obese male", "greedy")}
 
 
@@ -263,7 +268,7 @@ def test_a_set_of_one_subset_and_a_subset_of_one_group_are_no_error() -> None:
     for frame in (manifest(1), manifest(5, ("old male",)), manifest(1, ("old male",))):
         design = designed(frame, ratings=("hiring",))
         found = measured(design, answered(design))
-        assert _rows(found, "score_mean", prompt="describe", group="old male")["value"][0] is not None
+        assert _rows(found, "mean", prompt="describe", group="old male")["value"][0] is not None
 
 
 def test_without_annotations_there_are_no_scores() -> None:
@@ -413,7 +418,7 @@ def test_refusals_that_a_scorer_has_not_read_are_no_scores_of_zero() -> None:
 def test_refusals_that_a_scorer_can_not_score_are_left_out() -> None:
     design, answers = _refused()
     found = measured(design, answers.with_columns(pl.lit(None, pl.Float64).alias(f"refused {SCORE}")))
-    for one in ("max_score", "score_mean"):
+    for one in ("max_score", "mean"):
         ours = _rows(found, one, prompt="describe").select(_ALIKE)
         assert _rows(found, f"{one}_released").select(_ALIKE).equals(ours)
 
@@ -422,5 +427,5 @@ def test_a_model_that_refuses_all_has_released_numbers_alone() -> None:
     design = designed(manifest(12))
     found = measured(design, answered(design, refused=dict.fromkeys(manifest(1)["group"], 1.0)))
     assert _rows(found, "max_score").is_empty()
-    assert _rows(found, "score_mean_released")["value"].to_list() == [2.0] * 10
+    assert _rows(found, "mean_released")["value"].to_list() == [2.0] * 10
     assert _rows(found, "max_score_released")["value"].to_list() == [0.0] * 2

@@ -55,7 +55,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
 def test_scores_words_and_ratings_are_measured_of_one_run(whole: StoredRun) -> None:
     found = measured(whole)
     measurable = found.filter(pl.col("value").is_not_null())
-    assert {"max_score", "score_gap", "scorer_shift"} <= set(measurable["measure"])
+    assert {"max_score", "gap_from_alike", "scorer_shift"} <= set(measurable["measure"])
     taken = set(by_key(measurable)["measure"])
     assert {
         "gap_from_alike.word_share",
@@ -309,8 +309,8 @@ def test_sets_that_all_lack_a_published_group_are_in_no_measure_of_sets(tmp_path
     run = ran(tmp_path / "run", social=str(tmp_path / "data"), prompt=["characteristics", "hiring"])
     assert any("3 of 3 sets" in one.what for one in run.study.planned.left_out)
     found = measured(run)
-    assert not {"max_score", "score_gap", "gap_from_alike.rating", "tail_share"} & set(by_key(found)["measure"])
-    assert "score_mean" in found["measure"]
+    assert not {"max_score", "gap_from_alike", "gap_from_alike.rating", "tail_share"} & set(by_key(found)["measure"])
+    assert "mean" in found["measure"]
     assert {"mean.rating", "mean.word_share"} <= set(by_key(found)["measure"])
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from facevalue import studies
+from facevalue.measures.definitions import rows_of
 from facevalue.models.sim import SimModel
 from facevalue.protocol.study import Study
 from facevalue.types import Request, Status
@@ -69,5 +70,5 @@ def one(frame: pl.DataFrame, measure: str, **labels: str | None) -> dict[str, An
         "other_model",
     )
     wanted = {name: labels.get(name) for name in names}
-    found = frame.filter(pl.col("measure") == measure, *(pl.col(n).eq_missing(pl.lit(v)) for n, v in wanted.items()))
+    found = frame.filter(rows_of([measure]), *(pl.col(n).eq_missing(pl.lit(v)) for n, v in wanted.items()))
     return found.row(0, named=True)

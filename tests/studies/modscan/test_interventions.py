@@ -17,6 +17,7 @@ from click.testing import CliRunner
 import facevalue as fv
 from facevalue.cli.app import app
 from facevalue.errors import DataError
+from facevalue.measures.definitions import rows_of
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.sampled_units import COLUMNS, UnitNames
 from facevalue.protocol.study import Study
@@ -217,8 +218,10 @@ def test_the_interval_of_a_change_between_races_is_over_people() -> None:
         return "right" if row["prompt"].startswith("You should") and crc32(row["pair"].encode()) % 2 else "left"
 
     found = study.analyse({"m": iter([answered(study, say)])})
-    levels = found.filter(pl.col("measure") == "bias_score_valid", pl.col("intervention").is_null())
-    change = found.filter(pl.col("versus").is_not_null(), pl.col("instance").is_null(), measure="left_share")
+    levels = found.filter(rows_of(["bias_score.valid answers"]), pl.col("intervention").is_null())
+    change = found.filter(
+        pl.col("versus").is_not_null(), pl.col("instance").is_null(), measure="place_share", score="left"
+    )
     assert levels["clusters"].to_list() == [48]  # half of the people, of whom each stands in three pairs
     assert change["detail"].str.ends_with(f"by {UNIT}").all()
     assert change["low"].is_not_null().all()

@@ -10,6 +10,7 @@ import pytest
 
 from facevalue import studies
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.measures.definitions import rows_of
 from facevalue.measures.group_shares import GroupChoices, bias_scores
 from facevalue.measures.judgment import judge
 from facevalue.studies.modscan.real_world import read_real
@@ -43,8 +44,8 @@ def test_shares_gaps_and_scores_of_a_model_that_always_means_women() -> None:
     for labels in (SEEN, NAMED):
         name = {"instance": "nurse" if labels is SEEN else "neat"}
         assert one(found, "bias_score", **labels)["value"] == 0.5
-        assert one(found, "bias_score_valid", **labels)["verdict"] is None  # verdicts come with the page
-        assert one(found, "group_share", **labels, **name, group="female")["value"] == 1.0
+        assert one(found, "bias_score.valid answers", **labels)["verdict"] is None  # verdicts come with the page
+        assert one(found, "choice_share", **labels, **name, group="female")["value"] == 1.0
         assert one(found, "chance_gap", **labels, **name, group="male")["value"] == -0.5
         assert one(found, "group_gap", **labels, **name)["value"] == -100.0
         assert one(found, "bias_score", **labels)["p"] < 0.01
@@ -56,11 +57,11 @@ def test_missing_answers_halve_the_score_and_leave_that_of_valid_answers() -> No
 
     found = estimates(build(attribute=["gender"], **FEW), half)
     assert one(found, "bias_score", **SEEN)["value"] == 0.25
-    assert one(found, "bias_score_valid", **SEEN)["value"] == 0.5
+    assert one(found, "bias_score.valid answers", **SEEN)["value"] == 0.5
     assert one(found, "na_rate", **SEEN)["value"] == 0.5
     assert one(found, "na_rate", **SEEN, reason="no side")["value"] == 0.5
-    assert one(found, "answer_share", **SEEN, instance="nurse", group="no answer")["value"] == 1.0
-    gone = one(found, "group_share", **SEEN, instance="nurse", group="female")
+    assert one(found, "choice_share.all queries", **SEEN, instance="nurse", group="no answer")["value"] == 1.0
+    gone = one(found, "choice_share", **SEEN, instance="nurse", group="female")
     assert gone["value"] is None
     assert gone["detail"] == "not measurable: no valid answer"
     assert "without nurse, of which there is no valid answer" in one(found, "bias_score", **SEEN)["detail"]
@@ -72,10 +73,10 @@ def test_always_left_and_always_first_score_at_the_floor_and_show_in_the_positio
         score = one(found, "bias_score", **labels)
         assert score["value"] == 0.0
         assert score["p"] == 1.0
-        assert one(found, "first_share", **labels)["value"] == 1.0
+        assert one(found, "place_share.first", **labels)["value"] == 1.0
     seen = one(found, "bias_score", **SEEN)
     assert seen["value"] <= seen["floor_high"]
-    assert one(found, "left_share", **SEEN)["value"] == 1.0
+    assert one(found, "place_share.left", **SEEN)["value"] == 1.0
 
 
 def test_always_first_scores_as_the_seeds_skew_where_the_order_is_random() -> None:
@@ -90,7 +91,7 @@ def test_race_takes_pairs_that_show_the_group_and_the_matrix_its_complements() -
         build(attribute=["race"], modality=["vision"], **{**FEW, "per_persona": 0}), lambda r: says("monk-02", r)
     )
     labels = {"modality": "vision", "attribute": "skin tone", "scenario_kind": "occupation"}
-    assert one(found, "group_share", **labels, instance="nurse", group="monk-02")["value"] == 1.0
+    assert one(found, "choice_share", **labels, instance="nurse", group="monk-02")["value"] == 1.0
     matrix = found.filter(pl.col("measure") == "beside", pl.col("instance").is_null())
     for row in matrix.iter_rows(named=True):
         kind = {**labels, "scenario_kind": row["scenario_kind"]}
@@ -100,10 +101,10 @@ def test_race_takes_pairs_that_show_the_group_and_the_matrix_its_complements() -
     n = one(found, "bias_score", **labels)
     assert n["clusters"] == 48  # half of the 96 people, each of whom stands in three pairs
     shares = [
-        one(found, "group_share", **labels, instance="nurse", group=g)["value"]
+        one(found, "choice_share", **labels, instance="nurse", group=g)["value"]
         for g in ("monk-05", "monk-07", "monk-09")
     ]
-    assert one(found, "bias_score_share", **labels)["value"] < n["value"]
+    assert one(found, "bias_score.shares", **labels)["value"] < n["value"]
     assert sum(shares) < 1.5
 
 
@@ -112,7 +113,7 @@ def test_a_run_against_itself_is_the_same_and_another_as_often_as_it_is() -> Non
     found = estimates(study, lambda row: says("female", row), same=lambda row: says("female", row), left=left)
     assert one(found, "similarity", **SEEN, other_model="same")["value"] == 1.0
     other = one(found, "similarity", **SEEN, other_model="left")["value"]
-    women_left = one(found.filter(model="left"), "group_share", **SEEN, instance="nurse", group="female")["value"]
+    women_left = one(found.filter(model="left"), "choice_share", **SEEN, instance="nurse", group="female")["value"]
     assert other == pytest.approx(women_left)
     chance = one(found, "similarity_chance", **SEEN, other_model="left")["value"]
     assert chance == pytest.approx(women_left)
@@ -127,10 +128,10 @@ def test_missing_answers_are_equal_to_each_other_in_similarity_and_left_out_of_v
     found = estimates(build(attribute=["gender"], modality=["vision"], faces=4, instances=["nurse", "pilot"]),
                       unless("nurse"), same=unless("nurse"), other=unless("pilot"))  # fmt: skip
     assert one(found.filter(model="m"), "similarity", **SEEN, other_model="same")["value"] == 1.0
-    valid = one(found.filter(model="m"), "similarity_valid", **SEEN, other_model="same")
+    valid = one(found.filter(model="m"), "similarity.valid answers", **SEEN, other_model="same")
     assert (valid["value"], valid["n"]) == (1.0, one(found.filter(model="m"), "bias_score", **SEEN)["n"])
     assert one(found.filter(model="m"), "similarity", **SEEN, other_model="other")["value"] == 0.0
-    assert one(found.filter(model="m"), "similarity_valid", **SEEN, other_model="other")["value"] is None
+    assert one(found.filter(model="m"), "similarity.valid answers", **SEEN, other_model="other")["value"] is None
 
 
 def test_twice_the_scenes_leave_the_score_and_lower_its_floor() -> None:
@@ -194,19 +195,19 @@ def test_pictures_of_one_person_are_no_more_people(sides: str, tmp_path: Path) -
     study = studies.build("modscan", options, people(10))
     liked = {f"male{n}": n < 6 for n in range(8)}  # a man is meant in all his pictures, or in none
     found = estimates(study, lambda row: says("male" if liked[row["person_1"]] else "female", row))
-    share = one(found, "group_share", **SEEN, instance="nurse", group="male")
+    share = one(found, "choice_share", **SEEN, instance="nurse", group="male")
     assert share["n"] == (40 if sides == "both" else 20)
     assert share["clusters"] <= 8
     assert share["low"] < 0.5 < share["value"]
-    assert one(found, "bias_score_valid", **SEEN)["low"] == 0.0
+    assert one(found, "bias_score.valid answers", **SEEN)["low"] == 0.0
 
 
 def test_who_prefers_a_side_is_even_between_groups_and_shown_as_such() -> None:
     found = estimates(build(faces=4, modality=["vision"], instances=["nurse", "pilot"]), left)
-    shares = found.filter(pl.col("measure") == "group_share")
+    shares = found.filter(rows_of(["choice_share"]))
     assert shares["value"].to_list() == [0.5] * shares.height
-    assert one(found, "left_share", **SEEN)["value"] == 1.0
-    assert one(found, "left_share", **SEEN)["low"] > 0.8
+    assert one(found, "place_share.left", **SEEN)["value"] == 1.0
+    assert one(found, "place_share.left", **SEEN)["low"] > 0.8
 
 
 def test_a_model_that_refuses_choices_of_women_is_found_unless_the_missing_answers_say_otherwise() -> None:
@@ -217,11 +218,11 @@ def test_a_model_that_refuses_choices_of_women_is_found_unless_the_missing_answe
         return "I'm sorry, I can't judge people." if chosen == "female" else says(chosen, row)
 
     found = judge(estimates(study, refusing), study.estimates.measures, lead=study.estimates.lead)
-    for measure in ("chance_gap", "bias_score", "bias_score_valid"):
+    for measure in ("chance_gap", "bias_score", "bias_score.valid answers"):
         rows = found.filter(pl.col("measure") == measure)
         assert set(rows["verdict"]) == {"difference found"}
         assert rows["why"].str.contains("unless the missing answers say otherwise").all()
-    share = one(found, "group_share", **SEEN, instance="nurse", group="male")
+    share = one(found, "choice_share", **SEEN, instance="nurse", group="male")
     assert (share["value"], share["bound_high"]) == (1.0, 1.0)
     assert share["bound_low"] == pytest.approx(0.5, abs=0.15)
 

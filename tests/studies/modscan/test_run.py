@@ -13,7 +13,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import ModelError
-from facevalue.measures.definitions import NO_INTERVENTION
+from facevalue.measures.definitions import NO_INTERVENTION, rows_of
 from facevalue.models.sim import SimModel
 from facevalue.report import of_runs
 from facevalue.runs import RunSettings, run
@@ -52,7 +52,7 @@ def test_models_that_answer_in_three_styles_stand_in_one_report(tmp_path: Path) 
         fv.run(fv.study("modscan", style=own, **asked), f"sim/default@{n}", tmp_path / own, progress=False)
         for n, own in enumerate(("words", "boxes-100", "boxes-1000"))
     ]
-    table = taken([run.stored for run in runs])[0].filter(pl.col("measure") == "group_share")
+    table = taken([run.stored for run in runs])[0].filter(rows_of(["choice_share"]))
     assert table["model"].n_unique() == 3
     assert table["value"].is_not_null().all()
 
@@ -96,7 +96,7 @@ def test_the_reference_model_names_genders_of_drawn_scenes_and_refuses_to_point_
         for name, trait, effect in truth.select("level", "trait", "effect").iter_rows()
         if trait == "female"
     }
-    shares = found.filter(pl.col("measure") == "group_share", pl.col("group") == "male")
+    shares = found.filter(rows_of(["choice_share"]), pl.col("group") == "male")
     both = pl.DataFrame({
         "value": shares["value"], "planted": [planted[name] - other[name] for name in shares["instance"]],
     })  # fmt: skip
@@ -113,7 +113,7 @@ def test_a_variant_that_answers_more_evenly_lowers_both_scores(tmp_path: Path) -
     run = fv.run(asked, "reference/evenly", tmp_path / "run", exact=True, interventions=with_, progress=False)
     under = run.estimates().filter(pl.col("intervention") == "debiasing")
     assert one(under, "bias_score", **NAMED, versus=NO_INTERVENTION)["high"] < 0
-    assert one(under, "bias_score_valid", **NAMED, versus=NO_INTERVENTION)["high"] < 0
+    assert one(under, "bias_score.valid answers", **NAMED, versus=NO_INTERVENTION)["high"] < 0
     assert one(under, "na_rate", **NAMED)["value"] == pytest.approx(0.0, abs=1e-6)
     assert "where it fell, so did that of valid answers" in Path(run.report(tmp_path / "page.html")).read_text()
 
@@ -126,7 +126,7 @@ def test_a_mitigation_that_only_takes_answers_away_is_not_called_effective(tmp_p
     assert one(under, "na_rate", **NAMED)["value"] == pytest.approx(0.5, abs=0.1)
     change = one(under, "bias_score", **NAMED, versus=NO_INTERVENTION)
     assert change["high"] < 0
-    assert one(under, "bias_score_valid", **NAMED, versus=NO_INTERVENTION)["value"] == pytest.approx(0.0)
+    assert one(under, "bias_score.valid answers", **NAMED, versus=NO_INTERVENTION)["value"] == pytest.approx(0.0)
     assert one(under, "similarity", **NAMED)["value"] == pytest.approx(0.5, abs=0.1)
     page = run.report(tmp_path / "page.html")
     said = re.sub(r"<[^>]+>", " ", Path(page).read_text())
@@ -206,8 +206,8 @@ def test_a_server_is_shown_pairs_and_asked_the_papers_sentences(
     with server.served():
         run = fv.run(asked, server.spec, tmp_path / "run", progress=False)
     found = run.estimates()
-    assert one(found, "left_share", **SEEN)["value"] == 1.0
-    assert one(found, "group_share", **NAMED, instance="neat", group="female")["value"] == 1.0
+    assert one(found, "place_share.left", **SEEN)["value"] == 1.0
+    assert one(found, "choice_share", **NAMED, instance="neat", group="female")["value"] == 1.0
     sent = [body for body in server.bodies if "spatial" in str(body)]
     assert len(sent) == 2 * (12 + 12)
     assert {body["top_p"] for body in sent} == {0.7}

@@ -12,6 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from scipy import stats
 
+from facevalue.measures.definitions import rows_of
 from facevalue.measures.judgment import judge
 from facevalue.studies.vignette.analysis import analyse
 from facevalue.studies.vignette.measures import MEASURES
@@ -32,7 +33,7 @@ def table() -> pl.DataFrame:
 
 def pick(table: pl.DataFrame, measure: str, **labels: str | None) -> pl.DataFrame:
     """Rows with exactly these labels set; "*" is any level."""
-    out = table.filter(pl.col("measure") == measure)
+    out = table.filter(rows_of([measure]))
     labels = {"dimension": "age", **labels}
     for name in LABELS:
         level = labels.get(name)
@@ -242,8 +243,10 @@ def test_activities_of_people_without_a_common_identity_are_estimated_once() -> 
 def test_released_shares_pool_the_counts(table: pl.DataFrame) -> None:
     labels = {"contrast": "identity", "paradigm": "decision", "identity": "old"}
     chosen = [x for _, who, _, _, x in sides(FRAME, "identity", "decision") if who == "old"]
-    assert pick(table, "selection_share_released", **labels)["value"].to_list() == [pytest.approx(100 * mean(chosen))]
-    kept = table.filter(pl.col("measure") == "log_odds_released").height
+    assert pick(table, "selection_frequency.as released", **labels)["value"].to_list() == [
+        pytest.approx(100 * mean(chosen))
+    ]
+    kept = table.filter(rows_of(["log_odds.as released"])).height
     assert kept <= table.filter(pl.col("measure") == "log_odds").height
 
 

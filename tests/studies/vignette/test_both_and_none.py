@@ -7,6 +7,7 @@ import pytest
 from facevalue import studies
 from facevalue.calibration.audits import Audits
 from facevalue.calibration.planted import PlantedCondition
+from facevalue.measures.definitions import rows_of
 from facevalue.studies.vignette.analysis import analyse
 from facevalue.studies.vignette.calibration import CALIBRATION
 
@@ -35,7 +36,7 @@ def estimates(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def of(found: pl.DataFrame, measure: str, **levels: str | None) -> pl.DataFrame:
-    rows = found.filter(pl.col("measure") == measure)
+    rows = found.filter(rows_of([measure]))
     for name, level in levels.items():
         rows = rows.filter(pl.col(name).eq_missing(level))
     return rows
@@ -52,9 +53,9 @@ def test_selection_frequencies_count_both_and_none_as_asked_and_for_nobody() -> 
         assert row["n"] == mine.height  # every answer is valid
         assert row["value"] == pytest.approx(100 * own.to_numpy().mean())  # activities are asked equally often
     assert overall["value"].sum() < 100
-    for measure, column in (("both_rate", "both"), ("none_rate", "none")):
-        rate = of(found, measure, question=None)
-        assert rate["value"].item() == pytest.approx(100 * frame[column].to_numpy().mean())
+    for outcome in ("both", "none"):
+        share = of(found, "outcome_share", outcome=outcome, question=None)
+        assert share["value"].item() == pytest.approx(frame[outcome].to_numpy().mean())
 
 
 def test_the_even_choice_is_between_the_two_people() -> None:
@@ -109,14 +110,14 @@ def test_two_options_give_the_numbers_that_they_gave() -> None:
         of(plain, name, question=None, gender=None, activity=None) for name in ("selection_gap", "selection_frequency")
     )
     assert gap["value"].to_list() == pytest.approx([value - 50 for value in share["value"]])
-    assert not of(plain, "both_rate").height
+    assert not of(plain, "outcome_share").height
 
 
 def test_the_first_of_two_is_counted_among_those_who_are_named() -> None:
     frame = answers(6, both=0.2, none=0.4, prompts=DECISION)
     listed = frame.with_columns(weight=pl.col("listed_first").cast(pl.Float64) * (pl.col("weight") + pl.col("other")))
     listed = listed.with_columns(other=1 - pl.col("both") - pl.col("none") - pl.col("weight"))
-    found = of(estimates(listed), "first_share")
+    found = of(estimates(listed), "place_share.first")
     assert found["value"].to_list() == [1.0]
     assert found["n"].to_list() == [round(listed.select((pl.col("weight") + pl.col("other")).sum()).item())]
 

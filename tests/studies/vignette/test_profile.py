@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from facevalue.measures.definitions import rows_of
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.intervals import split_method
 from facevalue.measures.profiles import CONFLICTING, LOW, profile_pattern
@@ -172,14 +173,14 @@ def test_models_and_paradigms_are_correlated_per_dimension_and_over_all() -> Non
     table = EstimateTable("vignette", "a", LABELS)
     compare(table, pl.concat(frames))
     found = table.frame()
-    decision = found.filter((pl.col("measure") == "model_pearson") & (pl.col("paradigm") == "decision"))
+    decision = found.filter(rows_of(["model_correlation.Pearson"]) & (pl.col("paradigm") == "decision"))
     assert decision.select("model", "other_model").unique().sort("model", "other_model").rows() == [
         ("a", "b"), ("a", "c"), ("b", "c")
     ]  # fmt: skip
     assert decision.filter(pl.col("other_model") == "b")["value"].min() > 0.8  # type: ignore[operator]
     assert decision.filter(pl.col("other_model") == "c")["value"].max() < -0.8  # type: ignore[operator]
     assert set(decision["dimension"].to_list()) == {"age", "race", None}
-    between = found.filter((pl.col("measure") == "paradigm_spearman") & (pl.col("model") == "a"))
+    between = found.filter(rows_of(["paradigm_correlation.Spearman"]) & (pl.col("model") == "a"))
     assert between.select("paradigm", "other_paradigm").unique().rows() == [("factuality", "decision")]
     assert (between["value"] > 0.5).all()
     assert between["clusters"].to_list() == [6, 6, 12]

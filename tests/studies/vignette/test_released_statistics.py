@@ -14,6 +14,7 @@ from scipy.optimize import linprog
 
 from facevalue.measures.definitions import measures_wanted
 from facevalue.studies.vignette.analysis import analyse
+from tests.measure_keys import by_key
 from tests.studies.vignette.framed import DECISION, LABELS, chunks, drawn
 
 RELEASED = Path(__file__).parents[2] / "data" / "vignette"
@@ -55,9 +56,10 @@ def answered(
     schema = {**dict.fromkeys(LABELS, pl.String()), "repeat": pl.UInt8()}
     frame = drawn(pl.DataFrame(rows, schema=schema), seed=1, exact=False, missing=0.0)
     given = frame.with_columns(pl.Series("weight", weights), na=pl.lit(None, pl.String))
-    measures = ["selection_share_released", "paircomp", "selection_frequency"]
+    measures = ["selection_frequency.as released", "paircomp", "selection_frequency"]
     with measures_wanted(measures):
         table = analyse({"m": chunks(given, 4000)})
+    table = by_key(table)
     whole = table.filter(pl.col("measure").is_in(measures), pl.col("gender").is_null(), pl.col("activity").is_null())
     return {
         (row["measure"], row["question"], " ".join(filter(None, (row["identity"], row["other_identity"])))): row
@@ -80,7 +82,7 @@ def test_paircomp_and_its_p_are_the_released_ones(dimension: str) -> None:
         assert row["value"] == pytest.approx(100 * difference, abs=1e-9)
         assert row["p_paper"] == pytest.approx(p[who, beside], rel=1e-9)
     for who, score in scores(f"{dimension}_perc").items():
-        assert table["selection_share_released", "struggle", who]["value"] == pytest.approx(score, abs=1e-9)
+        assert table["selection_frequency.as released", "struggle", who]["value"] == pytest.approx(score, abs=1e-9)
 
 
 def shares_of(score: Mapping[str, float], *, shared: bool) -> dict[tuple[str, str], float]:
@@ -112,7 +114,7 @@ def test_decisions_pool_the_roles_of_another_kind_of_time_as_the_release_does(di
     off = [abs(table["selection_frequency", None, who]["value"] - value) for who, value in score.items()]
     assert max(off) > 0.5, "what is asked of the picture's own role alone is another number"
     for who, value in score.items():
-        assert table["selection_share_released", None, who]["value"] == pytest.approx(value, abs=1e-6)
+        assert table["selection_frequency.as released", None, who]["value"] == pytest.approx(value, abs=1e-6)
 
 
 def test_factuality_credits_both_people_of_a_pair_as_the_release_does() -> None:
@@ -127,4 +129,4 @@ def test_factuality_credits_both_people_of_a_pair_as_the_release_does() -> None:
         lambda first, second, _, prompt: pairs[first, second] + aside[prompt["about"]],
     )  # fmt: skip
     for who, value in score.items():
-        assert table["selection_share_released", None, who]["value"] == pytest.approx(value, abs=1e-6)
+        assert table["selection_frequency.as released", None, who]["value"] == pytest.approx(value, abs=1e-6)

@@ -7,12 +7,14 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from facevalue.measures.definitions import rows_of
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judgment import judge
 from facevalue.protocol.streams import whole_stimuli
 from facevalue.studies.vignette.aggregate import SHOWN_AS
 from facevalue.studies.vignette.measures import LABELS, MEASURES, VISION_MINUS_TEXT
 from facevalue.studies.vignette.variants import Variants
+from tests.measure_keys import by_key
 from tests.studies.vignette.simulated import DECISION, DOING, PERCEPTION, TERMS, answered, chunks, prefers
 
 BOTH = {"shown": ["picture", "text"]}
@@ -30,9 +32,7 @@ def estimates(frame: pl.DataFrame, size: int = 150) -> pl.DataFrame:
 
 
 def of(found: pl.DataFrame, measure: str, **labels: str | None) -> pl.DataFrame:
-    return found.filter(
-        (pl.col("measure") == measure), *(pl.col(name).eq_missing(level) for name, level in labels.items())
-    )
+    return found.filter(rows_of([measure]), *(pl.col(name).eq_missing(level) for name, level in labels.items()))
 
 
 def shifted(level: tuple[str, str], identity: str, by: float) -> Any:
@@ -48,7 +48,7 @@ def shifted(level: tuple[str, str], identity: str, by: float) -> Any:
 
 def test_a_run_without_variants_has_no_comparisons() -> None:
     found = estimates(answered(prefers({})))
-    assert set(found["measure"].to_list()) == {"first_share", "left_share"}
+    assert set(by_key(found)["measure"]) == {"place_share.first", "place_share.left"}
 
 
 @pytest.mark.parametrize("size", [5, 64, 10_000])
@@ -152,7 +152,7 @@ def test_only_prompts_with_both_answers_are_compared() -> None:
 
 def test_vision_is_not_compared_where_only_text_was_asked() -> None:
     found = estimates(answered(prefers({}), variants={"shown": ["text"]}))
-    assert set(found["measure"].to_list()) == {"first_share"}
+    assert set(by_key(found)["measure"]) == {"place_share.first"}
 
 
 def test_what_a_person_does_has_no_positional_answer() -> None:
@@ -257,7 +257,9 @@ def test_random_answers_match_as_often_as_the_floor_says() -> None:
     assert row["p"] > 0.01
 
 
-@pytest.mark.parametrize(("measure", "column"), [("first_share", "listed_first"), ("left_share", "left_first")])
+@pytest.mark.parametrize(
+    ("measure", "column"), [("place_share.first", "listed_first"), ("place_share.left", "left_first")]
+)
 def test_shares_of_the_first_option_and_the_left_half(measure: str, column: str) -> None:
     found = estimates(answered(lambda row: 0.8 if row[column] else 0.2, exact=True))
     assert of(found, measure, paradigm="decision")["value"].item() == pytest.approx(0.8)

@@ -3,15 +3,15 @@
 from facevalue.studies.vignette.measures import MEASURES
 
 PROMISED = {
-    *("selection_frequency", "selection_gap", "log_odds", "paircomp", "polarity", "error_rate", "swapped_rate"),
-    *("both_rate", "none_rate", "spread", "impact_ratio", "impact_shortfall", "normalised_score", "vision_minus_text"),
+    *("selection_frequency", "selection_gap", "log_odds", "paircomp", "polarity", "error_rate"),
+    *("outcome_share", "spread", "impact_ratio", "impact_shortfall", "normalised_score", "vision_minus_text"),
     *("positional_shift", "positional_correlation", "full_match", "partial_match", "all_different"),
-    *("first_share", "left_share", "na_rate", "selection_share_released", "log_odds_released"),
+    *("place_share.first", "place_share.left", "na_rate", "selection_frequency.as released", "log_odds.as released"),
 }
 
 
 def test_every_measure_has_one_definition_with_equation_and_source() -> None:
-    names = [measure.name for measure in MEASURES]
+    names = [measure.key for measure in MEASURES]
     assert len(names) == len(set(names))
     assert set(names) >= PROMISED
     assert all(measure.equation and measure.source and measure.title for measure in MEASURES)
@@ -27,9 +27,9 @@ def test_units_and_limits_agree() -> None:
 
 
 def test_what_is_ours_and_what_is_published_are_told_apart() -> None:
-    ours = {"selection_gap", "spread", "impact_ratio", "impact_shortfall", "swapped_rate", "both_rate", "none_rate"}
+    ours = {"selection_gap", "spread", "impact_ratio", "impact_shortfall", "outcome_share"}
     for measure in MEASURES:
         if measure.name in ours:
             assert measure.source.startswith("FaceValue")
-        if measure.name in {"selection_frequency", "log_odds", "paircomp", "polarity"}:
+        if measure.key in {"selection_frequency", "log_odds", "paircomp", "polarity"}:
             assert measure.source.startswith("VIGNETTE")

@@ -20,9 +20,10 @@ from facevalue.measures.intervals import split_method
 from facevalue.measures.word_rates import FLAT_TEXTS
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import Asked, TaskAnswers
-from facevalue.studies.visbias.analysis import add_choices, both_orders
+from facevalue.studies.visbias.analysis import OUTCOMES, add_choices, both_orders
 from facevalue.studies.visbias.analysis_texts import add_texts
 from facevalue.studies.visbias.measures import LABELS
+from tests.measure_keys import by_key
 from tests.reference import reference
 from tests.studies.visbias.simulated import answered, build, estimates, read
 
@@ -43,8 +44,8 @@ def rows(frame: pl.DataFrame, measure: str, **labels: str | None) -> pl.DataFram
 
 
 def test_every_measure_is_taken_with_its_n_interval_and_method(found: pl.DataFrame) -> None:
-    sometimes = {"marked_word_published", "listed_words_published"}  # a list that may be empty; of the user's lists
-    assert set(found["measure"]) | sometimes == {one.name for one in m.MEASURES}
+    sometimes = {"marked_word_published", m.WORDS_PUBLISHED.key}  # a list that may be empty; of the user's lists
+    assert set(by_key(found)["measure"]) | sometimes == {one.key for one in m.MEASURES}
     assert found.schema == pl.Schema(estimate_schema(LABELS))
     measured = found.filter(pl.col("value").is_not_null())
     assert measured["n"].min() > 0  # type: ignore[operator]
@@ -74,7 +75,7 @@ def test_shares_of_a_question_sum_to_one_in_each_group(found: pl.DataFrame) -> N
 def test_species_are_a_control_of_their_own_and_no_people(found: pl.DataFrame) -> None:
     assert rows(found, "choice_divergence", dimension="species", question="income").height == 5
     assert rows(found, "choice_share", dimension=None, question="income")["n"].max() <= 70  # type: ignore[operator]
-    assert rows(found, "ranked_share", dimension="species", group=None).height == 2
+    assert rows(found, m.PAIRS.key, outcome="ranked", dimension="species", group=None).height == 2
 
 
 def test_choices_beside_forms_are_of_people_and_not_of_their_pictures(found: pl.DataFrame) -> None:
@@ -181,7 +182,7 @@ def test_a_list_may_be_called_as_any_column_is(tmp_path: Path) -> None:
 
 def test_published_rates_are_those_of_a_groups_own_list(tmp_path: Path) -> None:
     found = listed(tmp_path, {"man": {"Dark": ["calm"], "gender": ["proud"]}, "woman": {"gender": ["person"]}})
-    own = rows(found, "listed_words_published").drop_nulls("value").sort("word_list")
+    own = rows(found, m.WORDS_PUBLISHED.key).drop_nulls("value").sort("word_list")
     assert own.select("dimension", "group", "word_list", "value").rows() == [
         ("skin tone", "dark", "Dark", pytest.approx(200.0)),
         ("gender", "male", "man", pytest.approx(2000 / 17)),
@@ -193,10 +194,10 @@ def test_without_lists_of_the_users_nothing_is_called_published_in_table_8(tmp_p
     study = build(task=["description"], descriptions=1)
     found = estimates(study, answered(study))
     assert rows(found, "mean.listed_words").height > 0
-    assert rows(found, "listed_words_published").height == 0
+    assert rows(found, m.WORDS_PUBLISHED.key).height == 0
     assert not found.filter(pl.col("measure").str.starts_with("listed"))["source"].str.contains("Table 8").any()
     nobodys = listed(tmp_path, {"hats": ["cap"]})
-    (detail,) = set(rows(nobodys, "listed_words_published")["detail"])
+    (detail,) = set(rows(nobodys, m.WORDS_PUBLISHED.key)["detail"])
     assert detail == "not measurable: no list is called as one of these groups is"
 
 
@@ -220,9 +221,9 @@ def test_table_8_comes_out_of_the_analysis_as_printed() -> None:
     gathered = TaskAnswers(Asked(("race", "gender"), images, (), lists), why_no_scores="not wanted here")
     gathered.add(said)
     table = EstimateTable("visbias", "gpt-4o", LABELS)
-    with measures_wanted(["listed_words_published"]):
+    with measures_wanted([m.WORDS_PUBLISHED.key]):
         add_texts(table, gathered)
-    own = rows(table.frame(), "listed_words_published")
+    own = rows(table.frame(), m.WORDS_PUBLISHED.key)
     found = dict(own.select("group", "value").iter_rows())
     assert len(expected) == own.height == 7
     for cell in expected:
@@ -249,11 +250,10 @@ def test_pairs_are_ranked_unranked_or_contradicted() -> None:
     always = estimates(study, read(study, [said[order] for order in frame["order"]]))
     never = estimates(study, read(study, ["no"] * frame.height))
     both = estimates(study, read(study, ["yes"] * frame.height))
-    shares = ("ranked_share", "unranked_share", "contradicted_share")
     for part, one in enumerate((always, never, both)):
-        whole = [rows(one, measure, dimension=None)["value"][0] for measure in shares]
+        whole = [rows(one, m.PAIRS.key, outcome=outcome, dimension=None)["value"][0] for outcome in OUTCOMES]
         assert whole == [1.0 if at == part else 0.0 for at in range(3)]
-    assert rows(always, "ranked_share", dimension="occupation")["n"].to_list() == [10] * 7
+    assert rows(always, m.PAIRS.key, outcome="ranked", dimension="occupation")["n"].to_list() == [10] * 7
 
 
 def test_who_is_ranked_above_follows_the_image_in_both_orders() -> None:
@@ -341,9 +341,9 @@ def test_forms_say_which_value_shifts_another() -> None:
         == 1.0
     )
     assert rows(found, "kept_share", attribute=None)["value"].to_list() == [1.0]
-    routes = rows(found, "field_share", attribute=None)
+    routes = rows(found, "outcome_share.fields", attribute=None)
     assert routes["value"].sum() == pytest.approx(1.0)
-    assert rows(found, "field_share", attribute=None, route="missing")["value"][0] > 0.8
+    assert rows(found, "outcome_share.fields", attribute=None, outcome="missing")["value"][0] > 0.8
 
 
 def test_answers_that_lack_a_column_are_refused() -> None:

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from facevalue.answers.form_fields import FIELDS, decoded
+from facevalue.measures.definitions import rows_of
 from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.parsing import answer
 from tests.studies.visbias.simulated import answered, build, estimates, folders, read
@@ -142,8 +143,8 @@ def test_a_text_form_that_is_answered_in_lines_is_a_form_and_its_share_is_measur
     assert jobs.select("state", "route").unique().rows() == [("value", "exact")]
     ages = fields.filter(attribute="age", prefilled=False, read="lines")
     assert ages.select("route", "reason").unique().rows() == [("none", "implausible")]
-    found = estimates(study, answers).filter(pl.col("measure") == "form_reading")
-    assert dict(found.select("reading", "value").iter_rows()) == {"json": 0.5, "broken": 0.0, "lines": 0.5}
+    found = estimates(study, answers).filter(rows_of(["outcome_share.forms"]))
+    assert dict(found.select("outcome", "value").iter_rows()) == {"json": 0.5, "broken": 0.0, "lines": 0.5}
 
 
 def test_a_category_that_a_judge_invents_is_none() -> None:

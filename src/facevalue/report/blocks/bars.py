@@ -47,7 +47,7 @@ def stacked(block: blocks.Stacked, view: View) -> list[Content]:
 
 
 def _part(block: blocks.Stacked, e: Estimate) -> str:
-    return e.measure if block.part == "measure" else e[block.part] or ""
+    return e[block.part] or ""
 
 
 def _legend(block: blocks.Stacked, view: View, rows: Sequence[tuple[Of, Estimate]]) -> dict[str, Key]:
@@ -59,7 +59,7 @@ def _legend(block: blocks.Stacked, view: View, rows: Sequence[tuple[Of, Estimate
     keys = {}
     for place, (level, look) in enumerate(zip(levels, looks, strict=True)):
         text, style = block.parts.get(level, ("", ""))
-        title = text or (level if block.part == "measure" or block.plain else view.titles.get(block.part, level))
+        title = text or (level if block.plain else view.titles.get(block.part, level))
         letter = title[:1].upper() if block.initials else chr(ord("A") + place % 26)
         keys[level] = Key(letter, title, style or look)
     return keys
@@ -79,24 +79,16 @@ def _row(
     svg = bar(segments, f"{label}: {summary}")
     pairs = tuple((_part(block, e), e) for e in estimates)
     if measured is None and block.first_beside:
-        measured = next((e for e in estimates if e.measure == block.first_beside), None)
+        measured = next((e for e in estimates if _part(block, e) == block.first_beside), None)
     if measured is None:
         return BarRow(label, svg, "", "", "", "", Markup(""), "", pairs)
     word, icon = said_verdict(measured)
     high = measured.floor_high
     floor = "" if high is None else f"{_bare(measured.floor, measured)}, 95% below {_bare(high, measured)}"
     return BarRow(
-        label,
-        svg,
-        view.value(measured, bare=True),
-        view.interval(measured),
-        floor,
-        word,
-        icon,
-        view.detail(measured),
-        pairs,
-        measured,
-    )
+        label, svg, view.value(measured, bare=True), view.interval(measured), floor, word, icon, view.detail(measured),
+        pairs, measured,
+    )  # fmt: skip
 
 
 def _bare(value: float | None, e: Estimate) -> str:

@@ -224,10 +224,11 @@ class View:
         return filled(form, fill)
 
     def row_label(self, of: Of, e: Estimate) -> str:
-        """Label a row: by its form, or by all its labels."""
+        """Label a row: by its form, or by all its labels but a score that is chosen."""
         if of.label:
             return self.said(of.label, e)
-        levels = [self.title(name, level, e) for name, level in e.labels.items() if level and name != "versus"]
+        unsaid = {"versus", *({"score"} & of.where.keys())}
+        levels = [self.title(name, level, e) for name, level in e.labels.items() if level and name not in unsaid]
         return ", ".join(levels) or "everything"
 
     def label_note(self, of: Of, e: Estimate) -> tuple[str, str]:

@@ -11,19 +11,16 @@ from facevalue.types import Sampling
 
 _WORDS = Later(__package__, "stereotypes")
 COMPARED = CellComparison(
-    measures=("score_gap",),
-    cells=("subset", "prompt", "group", "scorer", "score"),
+    measures=("gap_from_alike",), cells=("subset", "prompt", "group", "scorer", "score"),
     within=("scorer", "score", "subset"),
     also=("max_score", "max_score_q90", "gap_from_alike.rating", "gap_from_alike.salary"),
-    person_labels=("group",),
-    question_labels=("prompt",),
+    person_labels=("group",), question_labels=("prompt",),
     correlated=Correlated(
         "Correlations over groups (section 5.1)",
-        {"tail_share": "largest scores (MaxToxicity)", "score_mean": "mean scores (ours)"},
-        about=("prompt", "scorer", "score"),
-        over=("subset", "group"),
+        {"tail_share": "largest scores (MaxToxicity)", "mean": "mean scores (ours)"},
+        about=("prompt", "scorer", "score"), over=("subset", "group"),
     ),
-)
+)  # fmt: skip
 
 WORDS = JudgedWords(_WORDS.word_lists, _WORDS.question, Sampling(temperature=0.0, max_tokens=4096), _WORDS.beside)
 """Words of groups, of which a judge says which are stereotypes (section D.2)."""

@@ -6,6 +6,7 @@ from facevalue.annotations import lexicon
 from facevalue.measures.set_ranges import TAIL_QUANTILE
 from facevalue.protocol.calibration import Calibration, Rival, numbers, words_of
 from facevalue.statistics.rivals import UNIT, VALUE
+from facevalue.studies.counterfactuals.measures import PMI_STRICT
 
 _ABOUT = ("subset", "prompt", "group")
 _SCORE = "score: planted/score"
@@ -51,11 +52,11 @@ CALIBRATION = Calibration(
     settings={"subset": ["skin-tone-gender"], "prompt": ["describe", "characteristics", "hiring", "salary"]},
     own_pictures=("max_score",),
     rivals=(
-        Rival("score_gap", numbers(_SCORE, "set"), _ABOUT, apart="group"),
+        Rival("gap_from_alike", numbers(_SCORE, "set"), _ABOUT, (pl.col("scorer").is_not_null(),), apart="group"),
         Rival("gap_from_alike.length", numbers("words", "set"), _ABOUT, apart="group"),
         Rival("tail_share", _largest),
         Rival("gap_from_alike.word_share", _lists, apart="group"),
-        Rival("pmi_strict", _words, apart="group"),
+        Rival(PMI_STRICT.key, _words, apart="group"),
         Rival("gap_from_alike.rating", numbers("value", "set", ~_SALARY), _ABOUT, apart="group"),
         Rival("gap_from_alike.salary", numbers("value", "set", _SALARY), _ABOUT, apart="group"),
     ),

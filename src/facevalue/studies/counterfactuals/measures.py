@@ -60,27 +60,23 @@ class GroupMeasures:
     family: str
 
 
-_NAMES = ("gap_from_alike", "gap_from_mean", "groups_apart")
-
-
 def _compared(
-    level: Measure, title: str, x: str, family: str, span: tuple[float, float] | None = None,
-    names: tuple[str, str, str] = _NAMES, score: str = "",
-) -> GroupMeasures:  # fmt: skip
+    level: Measure, title: str, x: str, family: str, span: tuple[float, float] | None = None, score: str = ""
+) -> GroupMeasures:
     score = score or level.score
     limits = span or (-float("inf"), float("inf"))
     gap = define(
-        names[0], f"{title} of a group, from the groups that are alike",
+        "gap_from_alike", f"{title} of a group, from the groups that are alike",
         f"m_g - mean of m over the groups that are alike; x_cg = a_c + m_g, x: {x}", level.unit, OURS,
         paired=True, comparison=True, limits=limits, score=score,
     )  # fmt: skip
     mean = define(
-        names[1], f"{title} of a group, from the mean of its sets",
+        "gap_from_mean", f"{title} of a group, from the mean of its sets",
         f"mean over sets and draws of x_g - mean_h x_h, x: {x}", level.unit, OURS, paired=True, limits=limits,
         score=score,
     )  # fmt: skip
     apart = define(
-        names[2], f"{title}: groups that stand apart from the others", "number of groups with q < .05", "groups",
+        "groups_apart", f"{title}: groups that stand apart from the others", "number of groups with q < .05", "groups",
         OURS, signed=False, limits=(0.0, float("inf")), score=score,
     )  # fmt: skip
     return GroupMeasures(level, gap, mean, apart, family)
@@ -108,7 +104,7 @@ TAIL_SHARE = _level(
     "share of g among the maxima of set-draws with MaxX > q_.9; by chance 1 / groups", "share",
     f"{PAPER}, Figures 2 and 6",
 )  # fmt: skip
-SCORE = _level("score_mean", "Score, mean", "mean X(x)", "score", OURS)
+SCORE = _level("mean", "Score, mean", "mean X(x)", "score", OURS)
 SCORE_Q90 = _level("score_q90", "Score, 90th percentile", "q_.9 of X(x)", "score", f"{PAPER}, Table 9")
 SCORE_BY_OCCUPATION = _level(
     "occupation_score", "Score in an occupation, mean", "mean X(x) over the sets of the occupation", "score",
@@ -127,7 +123,7 @@ RELEASED = {
     for measure in (MAX_SCORE, MAX_SCORE_Q90, TAIL_SHARE, SCORE, SCORE_Q90)
 }  # fmt: skip
 """What is taken of scores where those of refusals count, too, by the measure without them. Not tested."""
-SCORES = _compared(SCORE, "Score", "X", GROUP_SCORES, names=("score_gap", "score_from_mean", "score_apart"))
+SCORES = _compared(SCORE, "Score", "X", GROUP_SCORES)
 RATING = _level(
     "mean", "Rating from 1 to 10", "mean of the numbers stated", "points", f"{PAPER}, appendix F, Tables 29 to 31",
     limits=_RATING, score="rating",
@@ -169,8 +165,8 @@ PMI_LEAST = define(
     "log2(freq(w, C_D) N(C_other) / N(C_D))", "log2", OURS,
 )  # fmt: skip
 PMI_STRICT = define(
-    "pmi_strict", "Word of a group that chance does not explain, group words masked",
-    "s(w), tested by labels dealt out anew within sets", "log2", OURS, comparison=True,
+    "pmi", "Word of a group that chance does not explain, group words masked",
+    "s(w), tested by labels dealt out anew within sets", "log2", OURS, comparison=True, score="group words masked",
 )  # fmt: skip
 WORD_SHARE = _level(
     "mean", "Words of a list", "mean over texts of words on the list / words that are no stop words", "share",

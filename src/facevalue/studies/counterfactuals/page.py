@@ -14,6 +14,7 @@ from facevalue.protocol.lookup import ALPHA, Estimate
 from facevalue.protocol.page import Findings, worded
 from facevalue.protocol.words import Words
 from facevalue.studies.counterfactuals.aggregate import SCORE
+from facevalue.studies.counterfactuals.measures import PMI_STRICT
 
 WORDS = Words(__package__)
 ASKED = ("subset", "prompt")
@@ -74,7 +75,7 @@ def _larger_than_scorer(look: Look) -> Sequence[str]:
         shifts[key] = max(shifts.get(key, 0.0), abs(e.value or 0.0))
     out = []
     for (scorer, score), shift in shifts.items():
-        gaps = look.rows(_groups("score_gap", SCORED, where={"scorer": scorer, "score": score}))
+        gaps = look.rows(_groups("gap_from_alike", SCORED, where={"scorer": scorer, "score": score}))
         if 0 < max((abs(e.value or 0.0) for e in gaps), default=0.0) <= shift:
             out.append(WORDS.text("scorers.larger.text").format(scorer=scorer, score=score, shift=shift))
     return out
@@ -97,7 +98,7 @@ def _word_tables(look: Look) -> Sequence[Made]:
     """Of each subset the words of each group, those with the largest scores first."""
     listed = [_by_cell(look.rows(Of(measure, WORD, order="value"))) for measure in ("pmi", "pmi_least")]
     marks = {
-        "*": _by_cell([e for e in look.rows(Of("pmi_strict", WORD)) if look.found(e)]),
+        "*": _by_cell([e for e in look.rows(Of(PMI_STRICT.key, WORD)) if look.found(e)]),
         "†": _by_cell([e for e in look.rows(Of("stereotype_flag", WORD)) if e.value]),
     }
     judged = {(e["subset"], e["group"]): e for e in look.rows(Of("stereotype_share", WORD[:2]))}
@@ -151,7 +152,7 @@ _RANGES = (
     b.Fold("Refused replies scored as the paper does", (
         b.Prose(_unscored),
         _ranges("max_score_released", "ranges.released"),
-        _by_score(_table("score_mean_released", "ranges.released_groups", SCORED), **_BY_PROMPT_CLOSED),
+        _by_score(_table("mean_released", "ranges.released_groups", SCORED), **_BY_PROMPT_CLOSED),
     )),
 )  # fmt: skip
 _TAILS = b.Each(
@@ -163,8 +164,8 @@ _TAILS = b.Each(
     ),
 )  # fmt: skip
 _SCORES = _by_score(
-    _strips("score_gap", SCORED, "groups.gaps"),
-    b.Fold("Means and 90th percentiles", (_table("score_mean", "groups.means", SCORED),)),
+    _strips("gap_from_alike", SCORED, "groups.gaps"),
+    b.Fold("Means and 90th percentiles", (_table("mean", "groups.means", SCORED),)),
     fold="first", nonzero=True, **WORDS("groups.each"),
 )  # fmt: skip
 _OCCUPATIONS = _by_score(
@@ -211,7 +212,7 @@ _AUDIT = b.Table(
 SECTIONS: dict[str, tuple[b.Block, ...]] = {
     "ranges": _RANGES,
     "tails": (_TAILS,),
-    "groups": (_unnamed("score_apart", "score", "scorer"), _SCORES),
+    "groups": (_unnamed("groups_apart", "score", "scorer"), _SCORES),
     "occupations": (_OCCUPATIONS,),
     "sets": (b.Fold(WORDS.text("sets.fold.title"), (b.Widest(),)),),
     "words": (b.Fold(WORDS.text("words.fold.title"), (b.Own(_word_tables, (Of("pmi", WORD),)),)),),
@@ -225,7 +226,7 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
     "scorers": (_AUDIT, b.Prose(_larger_than_scorer)),
 }
 _LEAD = {
-    "scores": ("score_gap", SCORED),
+    "scores": ("gap_from_alike", SCORED),
     "ratings": ("gap_from_alike.rating", ASKED),
     "lists": ("gap_from_alike.word_share", _LISTED),
 }

@@ -53,7 +53,7 @@ def listed(estimates: pl.DataFrame) -> pl.DataFrame:
     """
     rows = estimates.filter(
         pl.col("intervention").is_null(),
-        pl.col("measure").is_in([PMI.name, PMI_LEAST.name]) & pl.col("word").is_not_null()
+        pl.col("measure").is_in([PMI.name, PMI_LEAST.name]) & pl.col("score").is_null() & pl.col("word").is_not_null()
         & (pl.col("word").str.len_chars() <= _LONGEST)
     )  # fmt: skip
     by = ("subset", "group", pl.col("measure") == PMI_LEAST.name, "value", "word")

@@ -5,7 +5,7 @@ from facevalue.protocol.protocol import published
 from facevalue.studies.modscan.settings import CITATION, NAME, SETTINGS, TITLE
 
 COMPARED = CellComparison(
-    measures=("group_share",),
+    measures=("choice_share",),
     cells=("modality", "attribute", "scenario_kind", "instance", "group"),
     within=("modality", "attribute"),
     person_labels=("group",),

@@ -4,6 +4,7 @@ import polars as pl
 
 from facevalue.protocol.calibration import Calibration, Rival, both_ways
 from facevalue.statistics.rivals import UNIT, VALUE
+from facevalue.studies.modscan.measures import SCORE_VALID
 
 _ABOUT = ("modality", "attribute", "scenario_kind", "instance")
 
@@ -29,5 +30,5 @@ CALIBRATION = Calibration(
     settings={"per_persona": 8, "faces": 2, "scenarios": ["persona"]},
     scaled=("per_persona", "faces"),
     units=(),
-    rivals=(Rival("chance_gap", shares), Rival("bias_score", *_SCORES), Rival("bias_score_valid", *_SCORES)),
+    rivals=(Rival("chance_gap", shares), Rival("bias_score", *_SCORES), Rival(SCORE_VALID.key, *_SCORES)),
 )

@@ -18,6 +18,7 @@ from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Page, worded
 from facevalue.protocol.words import Words
+from facevalue.studies.modscan.measures import SCORE, SCORE_CORRECTED, SCORE_VALID, SHARE_ALL, SIMILARITY_VALID
 from facevalue.studies.modscan.pictures import TONES
 from facevalue.studies.modscan.scenes import CHECK
 from facevalue.studies.modscan.settings import LANGUAGE, VISION
@@ -30,7 +31,7 @@ GROUP = (*CELL, "group")
 BLANK = "blank-image"
 _SETTING = "{modality}, {attribute:lower}: {scenario_kind:lower}"
 _ASKED = "{instance}, {modality:lower}"
-_PLAIN, _VALID = "bias_score", "bias_score_valid"
+_PLAIN, _VALID = SCORE.key, SCORE_VALID.key
 _PER_ATTRIBUTE = 2  # examples
 _PARTS = {**dict.fromkeys((*GENDERS, *RACES, *TONES), ("", "")), "no answer": ("No valid answer", "z")}
 
@@ -59,7 +60,7 @@ def _example(look: Look, e: Estimate) -> Wanted:
     pictured = e["modality"] == VISION
     if pictured:
         rows &= pl.any_horizontal(pl.col(f"group_{side}").cast(pl.String) == group for side in (1, 2))
-    share = look.value(look.one("group_share", **{name: e[name] for name in CELL}, group=group))
+    share = look.value(look.one("choice_share", **{name: e[name] for name in CELL}, group=group))
     title = look.said(_ASKED, e)
     finding = f"{title}: {look.title('group', group)} in {'' if more else 'only '}{share} of answers"
     return Wanted(
@@ -75,7 +76,7 @@ def _example(look: Look, e: Estimate) -> Wanted:
 def _even(look: Look, e: Estimate) -> str:
     """Share of the group that is named: of men where they are chosen more often, else of women."""
     group = _other_gender(e["group"]) if e["attribute"] == "gender" and (e.value or 0.0) < 0 else e["group"]
-    share = look.one("group_share", **{name: e[name] for name in CELL}, group=group, model=e["model"])
+    share = look.one("choice_share", **{name: e[name] for name in CELL}, group=group, model=e["model"])
     return "–" if share is None or share.value is None else f"{100 * share.value:.0f}%"
 
 
@@ -146,7 +147,7 @@ def _left_out(look: Look) -> Sequence[str]:
 
 def _bars(modality: str) -> b.Block:
     """Shares of groups and of no answer, by instance."""
-    shares = Of("answer_share", GROUP, {"modality": modality}, label="{instance}")
+    shares = Of(SHARE_ALL.key, GROUP, {"modality": modality}, label="{instance}")
     gaps = Of("chance_gap", GROUP, {"modality": modality}, label="{instance}")
     return b.Each(
         over=("attribute", "scenario_kind"), **WORDS("bars"),
@@ -186,7 +187,7 @@ def _itself(look: Look) -> Sequence[Made]:
     rows = []
     for intervention in look.interventions:
         for e in look.rows(Of("similarity", SETTING, intervention=intervention)):
-            others = (look.beside(f"similarity_{name}", e) for name in ("chance", "valid"))
+            others = (look.beside(key, e) for key in ("similarity_chance", SIMILARITY_VALID.key))
             cells = (Entry(look.value(e), look.interval(e), of=e), *(Entry(look.value(o), of=o) for o in others))
             rows.append((Entry(look.said(_SETTING, e)), Entry(look.title("intervention", intervention)), *cells))
     heads = ("Setting", "With", "Identical", "By chance", "Where both answer")
@@ -199,7 +200,7 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
             of=(Of(_PLAIN, SETTING, label="{modality}|{attribute}|{scenario_kind}"),), **WORDS("scores.table"),
             columns=(
                 b.Column("Score"), b.Column("By chance", "floor"), b.Column("Verdict", "verdict"),
-                b.Column("Of valid answers", measure=_VALID), b.Column("Less chance", measure="bias_score_corrected"),
+                b.Column("Of valid answers", measure=_VALID), b.Column("Less chance", measure=SCORE_CORRECTED.key),
                 b.Column("No valid answer", measure="na_rate"), b.Column("n", "n"),
             ),
         ),
@@ -208,9 +209,9 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
     "vision": (_bars("vision"), _MATRICES),
     "language": (_bars("language"),),
     "mitigations": tuple(
-        b.Dumbbells(of=(Of(name, SETTING, label=_SETTING),), beside="na_rate", heading=heading,
+        b.Dumbbells(of=(Of(measure.key, SETTING, label=_SETTING),), beside="na_rate", heading=measure.title,
                     **WORDS("mitigations.changes"))
-        for name, heading in WORDS("mitigations.scores").items()
+        for measure in (SCORE, SCORE_VALID)
     ),
     "blank": (
         b.Strips(
@@ -232,9 +233,9 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
             zero=False, title=title, heading=title, **WORDS("position.shares"),
         )
         for measure, levels, title in (
-            ("left_share", {}, "The face on the left (even: 50%)"),
-            ("first_share", {"attribute": "gender"}, "The gender named first (even: 50%)"),
-            ("first_share", {"attribute": "race"}, "The race named first (even: 25%)"),
+            ("place_share.left", {}, "The face on the left (even: 50%)"),
+            ("place_share.first", {"attribute": "gender"}, "The gender named first (even: 50%)"),
+            ("place_share.first", {"attribute": "race"}, "The race named first (even: 25%)"),
         )
     ),
     "similarity": (
@@ -242,7 +243,7 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
             of=(Of("similarity", (*SETTING, "other_model"), label=f"{_SETTING}|{{other_model:raw}}"),),
             each_model=True, **WORDS("similarity.models"),
             columns=(b.Column("Identical"), b.Column("By chance", measure="similarity_chance"),
-                     b.Column("Where both answer", measure="similarity_valid")),
+                     b.Column("Where both answer", measure=SIMILARITY_VALID.key)),
         ),
         b.Own(_itself, (Of("similarity", SETTING),)),
     ),
@@ -255,7 +256,7 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
         ),
     ),
 }  # fmt: skip
-_UNCHECKED = StatedCard(name="people", when=(Of("first_share", SETTING),), **WORDS("people.unchecked"))
+_UNCHECKED = StatedCard(name="people", when=(Of("place_share.first", SETTING),), **WORDS("people.unchecked"))
 
 
 def page_about(scenes: pl.DataFrame) -> Page:

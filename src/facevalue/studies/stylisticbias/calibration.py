@@ -59,23 +59,24 @@ def _family(name: str) -> tuple[pl.Expr, ...]:
     return (pl.col("family") == name,)
 
 
+_VS, _SINGLE = _family("dimensions (Table 2)"), (pl.col("scenario").is_not_null(),)
 CALIBRATION = Calibration(
     planted=("variation",),
     counted="faces",
     settings={"faces": "10", "seeds": ["1"], "scenarios": ["wealthy", "polite", "competent", "trustworthy"]},
     rivals=(
-        Rival("sbs", shifts, _CUE, _family("variations")),
-        Rival("sbs", shifts, ("attribute",), _family("attributes")),
-        Rival("sbs", shifts, ("scenario",), _family("scenarios")),
-        Rival("sbs", shifts, ("category",), _family("scenario categories")),
-        Rival("sbs", shifts, (), _family("overall")),
-        Rival("sbs", shifts, ("attribute", "category"), _family("attributes x scenario categories")),
-        Rival("sbs", shifts, (*_CUE, "scenario"), _family("variations x scenarios")),
-        Rival("sbs", shifts, _CUE, _family("variations x groups (Table 12)"), groups=_DIMENSIONS),
-        Rival("sbs_gap", shifts, _CUE, groups=_DIMENSIONS, versus=EACH_OTHER),
+        Rival("shift", shifts, _CUE, _family("variations")),
+        Rival("shift", shifts, ("attribute",), _family("attributes")),
+        Rival("shift", shifts, ("scenario",), _family("scenarios")),
+        Rival("shift", shifts, ("category",), _family("scenario categories")),
+        Rival("shift", shifts, (), _family("overall")),
+        Rival("shift", shifts, ("attribute", "category"), _family("attributes x scenario categories")),
+        Rival("shift", shifts, (*_CUE, "scenario"), _family("variations x scenarios")),
+        Rival("shift", shifts, _CUE, _family("variations x groups (Table 12)"), groups=_DIMENSIONS),
+        Rival("shift_gap", shifts, _CUE, groups=_DIMENSIONS, versus=EACH_OTHER),
         Rival("framing_shift", _framed, ()),
-        Rival("vs_scenario", _bases, ("scenario",), components=("group",), groups=_DIMENSIONS, versus=OTHERS),
-        Rival("vs", _bases, (), components=("scenario", "group"), groups=_DIMENSIONS, versus=OTHERS),
+        Rival("spread", _bases, ("scenario",), _SINGLE, components=("group",), groups=_DIMENSIONS, versus=OTHERS),
+        Rival("spread", _bases, (), _VS, components=("scenario", "group"), groups=_DIMENSIONS, versus=OTHERS),
     ),
 )
 

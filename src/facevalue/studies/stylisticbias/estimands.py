@@ -73,10 +73,10 @@ def estimands(faces: Faces) -> Iterator[Estimand | PaperStatistic]:
     for dimension in faces.dimensions:
         yield _phi((dimension, "scenario"))
         yield Estimand(
-            Spread(factor=dimension, rank_test=True), ("scenario",), measure=m.VS_SCENARIO.name,
+            Spread(factor=dimension, rank_test=True), ("scenario",), measure=m.VS.name,
             family=f"scenarios, {dimension} (Table 11)",
         )  # fmt: skip
-        yield Estimand(Spread(factor=dimension), measure=m.VS.name, family=f"dimensions, {m.VS.name}")  # Table 2
+        yield Estimand(Spread(factor=dimension), measure=m.VS.name, family="dimensions (Table 2)")
         yield partial(paper.corrected_strength, dimension=dimension)
         yield partial(paper.significant_share, dimension=dimension)  # Table 11
     yield paper.framing
@@ -103,7 +103,7 @@ def program(faces: Faces, scenarios: Sequence[str]) -> Program:
     """What is estimated: of each model, of several together, and between them (Figures 7 and 8)."""
     breakdown = broken_down(faces, scenarios)
     return Program(
-        NAME, m.LABELS, breakdown, (SCORE,), {measure.name: measure for measure in m.MEASURES}, tuple(estimands(faces)),
+        NAME, m.LABELS, breakdown, (SCORE,), {measure.key: measure for measure in m.MEASURES}, tuple(estimands(faces)),
         partial(judge_instrument, breakdown=breakdown), across_models.compare,
     )  # fmt: skip
 
@@ -123,7 +123,7 @@ def judge_instrument(table: EstimateTable, answers: Mapping[str, AnswerArrays], 
         place = np.where(favourable, scores.weights, 1 - scores.weights)
         add_overall(table, faces, measure, balanced(place, np.where(favourable, 0, 1)) - 0.5)
     groups = {dimension: breakdown.groups(dimension) for dimension in faces.dimensions}
-    add_missing(table, faces, m.NA_SPREAD, scores.na_rate, groups, family=f"dimensions, {m.NA_SPREAD.name}")
+    add_missing(table, faces, m.NA_SPREAD, scores.na_rate, groups, family="dimensions, missing answers")
     cuts = ((), ("attribute",), *((dimension,) for dimension in faces.dimensions))
     add_rates(table, breakdown, m.NA_RATE, scores.na_rate, cuts)
     add_rates(table, breakdown, m.REFUSAL_RATE, scores.refusal_rate, cuts)

@@ -15,19 +15,20 @@ from facevalue.protocol.page import Findings, worded
 from facevalue.protocol.words import Words
 from facevalue.statistics.rivals import OTHERS
 from facevalue.stimuli.drawn import CONTROL, FULL_BODY
+from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias import tables
 from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.folders import known_attribute
 
 WORDS = Words(__package__)
 CUE = ("attribute", "variation")
-CUES = Of("sbs", CUE, label="{variation}", note="{attribute}", order="value")
+CUES = Of("shift", CUE, label="{variation}", note="{attribute}", order="value")
 _GROUP = ("dimension", "group")
-_CELLS = Of("sbs", (*CUE, *_GROUP))
+_CELLS = Of("shift", (*CUE, *_GROUP))
 _GAP = (*CUE, *_GROUP, "other_group")
 _KINDS = ("scenario", "category")
 _POLES, _KIND = "{scenario:poles}", "{scenario:kind}"
-_SCENARIOS = Of("sbs", ("scenario",), label=_POLES)
+_SCENARIOS = Of("shift", ("scenario",), label=_POLES)
 _BASE = {CONTROL[0]: "Full body, plain clothes"}
 
 
@@ -63,7 +64,7 @@ def _reversals(look: Look) -> str | list[str]:
 
 
 def _counted_gaps(look: Look) -> str:
-    gaps = [e for e in look.rows(Of("sbs_gap", _GAP)) if e.value is not None]
+    gaps = [e for e in look.rows(Of("shift_gap", _GAP)) if e.value is not None]
     caveats = [e.caveat for e in gaps if look.found(e)]
     count = len(caveats)
     amount = f"{len(gaps)} gaps, {count or 'none'} {'was' if count < 2 else 'were'}"
@@ -72,7 +73,7 @@ def _counted_gaps(look: Look) -> str:
 
 def _worst_case(look: Look) -> str:
     """What missing answers could have changed in the overall shift; nothing if none is missing, or all are."""
-    rate, e = look.one("na_rate"), look.one("sbs")
+    rate, e = look.one("na_rate"), look.one("shift")
     if rate is None or not rate.value or rate.value >= 1:
         return ""
     texts = WORDS("missing.worst")
@@ -93,7 +94,7 @@ def _rates(measure: str, title: str) -> b.Strips:
 
 
 _BY_GROUP = b.Heat(
-    of=_CELLS, row="{variation}", section="{attribute}", column="{group}", band="{dimension}", whole=Of("sbs", CUE),
+    of=_CELLS, row="{variation}", section="{attribute}", column="{group}", band="{dimension}", whole=Of("shift", CUE),
     **WORDS("groups.table"),
 )  # fmt: skip
 SECTIONS: dict[str, tuple[b.Block, ...]] = {
@@ -109,21 +110,21 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
         ),
         b.Each(of=(_CELLS,), over=(), blocks=(b.Prose(_reversals),), **WORDS("groups.reversals")),
         b.Each(
-            of=(Of("sbs_gap", _GAP),), over=(*_GROUP, "other_group"), order="found", fold="first", intro=_counted_gaps,
-            blocks=(
+            of=(Of("shift_gap", _GAP),), over=(*_GROUP, "other_group"), order="found", fold="first",
+            intro=_counted_gaps, blocks=(
                 b.Strips(
-                    of=(Of("sbs_gap", _GAP, label="{variation}", note="{attribute}", order="size", most=8),),
+                    of=(Of("shift_gap", _GAP, label="{variation}", note="{attribute}", order="size", most=8),),
                     **WORDS("groups.gap"),
                 ),
             ),
             **WORDS("groups.gaps"),
         ),
         b.Numbers(
-            of=(Of("sbs_gap", _GAP, label="{variation}|{dimension}|{group} less {other_group:lower}"),),
+            of=(Of("shift_gap", _GAP, label="{variation}|{dimension}|{group} less {other_group:lower}"),),
             **WORDS("groups.all_gaps"),
         ),
         b.Heat(
-            of=Of("sbs_over_groups", ("attribute", "dimension")), row="{attribute}", column="{dimension}",
+            of=Of("shift_over_groups", ("attribute", "dimension")), row="{attribute}", column="{dimension}",
             **WORDS("groups.even_weights"),
         ),
         b.Many((b.PerModel("The table of {model} alone", (_BY_GROUP,)),)),
@@ -134,65 +135,65 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
             **WORDS("scenarios.shifts"),
         ),
         b.Scatter(
-            x=_SCENARIOS, y="mean_abs_sbs", label="{scenario}", kinds=_KINDS,
-            rows=(replace(_SCENARIOS, measure="mean_abs_sbs"),), **WORDS("scenarios.sizes"),
+            x=_SCENARIOS, y="mean_abs_shift", label="{scenario}", kinds=_KINDS,
+            rows=(replace(_SCENARIOS, measure="mean_abs_shift"),), **WORDS("scenarios.sizes"),
         ),
         b.Heat(
-            of=Of("sbs", ("attribute", "category")), row="{attribute}", column="{category}", legend=True,
+            of=Of("shift", ("attribute", "category")), row="{attribute}", column="{category}", legend=True,
             **WORDS("scenarios.categories"),
         ),
     ),
     "faces": (
-        b.Strips(of=(Of("vs", ("dimension",)),), **WORDS("faces.spreads")),
+        b.Strips(of=(Of("spread", ("dimension",)),), **WORDS("faces.spreads")),
         b.Table(
-            of=(Of("vs", ("dimension",)),), each_model=True, **WORDS("faces.floors"),
+            of=(Of("spread", ("dimension",)),), each_model=True, **WORDS("faces.floors"),
             columns=(
-                b.Column("VS"), b.Column("Corrected", measure="vs_corrected"), b.Column("Noise floor", "floor"),
+                b.Column("VS"), b.Column("Corrected", measure=m.VS_CORRECTED.key), b.Column("Noise floor", "floor"),
                 b.Column("Verdict", "verdict"), b.Column("Significant scenarios", "tally", "significant_share"),
             ),
         ),
         b.Numbers(
-            of=(Of("vs_scenario", ("dimension", "scenario"), label=f"{{dimension}}|{_POLES}"),),
+            of=(Of("spread", ("dimension", "scenario"), label=f"{{dimension}}|{_POLES}"),),
             **WORDS("faces.scenarios"),
         ),
         b.Numbers(
-            of=(Of("phi", ("scenario", *_GROUP), label=f"{{dimension}}|{{group}}|{_POLES}", order="labels"),),
+            of=(Of("mean", ("scenario", *_GROUP), label=f"{{dimension}}|{{group}}|{_POLES}", order="labels"),),
             **WORDS("faces.scores"),
         ),
     ),
     "concentration": (
         b.Cumulative(
-            of=Of("abs_sbs", CUE, label="{variation}"), pooled=Of("abs_sbs_models", CUE, label="{variation}"),
+            of=Of("abs_shift", CUE, label="{variation}"), pooled=Of("abs_shift_models", CUE, label="{variation}"),
             count="variations_to_80", **WORDS("concentration.shares"),
         ),
     ),
     "models": (
         b.Table(
-            of=(Of("sbs"),), label=(), each_model=True, **WORDS("models.printed"),
+            of=(Of("shift"),), label=(), each_model=True, **WORDS("models.printed"),
             columns=(
                 b.Column("Mean shift (SBS)", "chance"), b.Column("Cohen's d of face means", "chance", "cohens_d"),
-                b.Column("Shifts of exactly zero", "chance", "zero_share"),
-                b.Column("Shifts of 25 points or more", "chance", "large_share"),
+                b.Column("Shifts of exactly zero", "chance", "shift_share.zero"),
+                b.Column("Shifts of 25 points or more", "chance", "shift_share.large"),
             ),
         ),
         b.Many((
             b.Heat(
-                of=Of("sbs", ("attribute",)), row="{attribute}", column="{model}", models=True, legend=True,
+                of=Of("shift", ("attribute",)), row="{attribute}", column="{model}", models=True, legend=True,
                 **WORDS("models.attributes"),
             ),
             b.Heat(
-                of=Of("mean_abs_sbs", ("category",)), row="{category}", column="{model}", models=True,
+                of=Of("mean_abs_shift", ("category",)), row="{category}", column="{model}", models=True,
                 **WORDS("models.categories"),
             ),
             b.Agreement(
                 of=_SCENARIOS, dot="{scenario}", kinds=_KINDS,
                 summed=(
-                    ("r", "model_correlation", "model_correlation_corrected"),
-                    ("slope", "model_slope", "model_slope_corrected"),
+                    ("r", "model_correlation", m.CORRELATION_CORRECTED.key),
+                    ("slope", "model_slope", m.SLOPE_CORRECTED.key),
                 ),
                 smaller=("By how much smaller the shifts are", tuple(
                     Of(name, ("other_model", "category?"), label="{category|All scenarios}|{measure}")
-                    for name in ("attenuation", "attenuation_corrected")
+                    for name in ("attenuation", m.ATTENUATION_CORRECTED.key)
                 )),
                 **WORDS("models.agreement"),
             ),
@@ -205,7 +206,7 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
     "missing": (
         _rates("na_rate", "Replies without a valid answer"),
         _rates("refusal_rate", "Refusals"),
-        b.Strips(of=(Of("na_spread", ("dimension",)),), **WORDS("missing.spread")),
+        b.Strips(of=(Of(m.NA_SPREAD.key, ("dimension",)),), **WORDS("missing.spread")),
         b.Prose(_worst_case, small=True),
         b.Numbers(
             of=tuple(
@@ -247,7 +248,7 @@ _CUES_OF_FACES = Facet(
 PAGE = worded(
     WORDS,
     SECTIONS,
-    lead=(Findings(of=(Of("sbs", CUE),), strong=0.1, facet=_CUES_OF_FACES, **WORDS("lead")),),
+    lead=(Findings(of=(Of("shift", CUE),), strong=0.1, facet=_CUES_OF_FACES, **WORDS("lead")),),
     titles={
         "attribute": tables.attribute_titles(),
         "variation": {f"{v.attribute}/{v.name}": v.title for v in tables.grid()},
@@ -257,15 +258,15 @@ PAGE = worded(
         "scenario_category": {s.name: s.category for s in tables.scenarios()},
         "other_group": {OTHERS: "All others"},
     },
-    sizes={"sbs": "abs_sbs"},
-    corrected={"sbs": "abs_sbs_corrected", "abs_sbs": "abs_sbs_corrected", "vs": "vs_corrected"},
+    sizes={"shift": "abs_shift"},
+    corrected={"shift": "abs_shift_corrected", "abs_shift": "abs_shift_corrected", "spread": m.VS_CORRECTED.key},
     stated=(ONE_WORDING, NO_SCORER),
     wholes=(
-        "sbs", "cohens_d", "zero_share", "large_share", "variations_to_80", "position_bias", "letter_bias",
+        "shift", "cohens_d", "shift_share", "variations_to_80", "response_bias",
         "na_rate", "refusal_rate",
     ),
     examples=Compared(
-        of=Of("sbs", CUE, order="size"), within="scenario", controls=_BASE, bases=_bases, **WORDS("examples")
+        of=Of("shift", CUE, order="size"), within="scenario", controls=_BASE, bases=_bases, **WORDS("examples")
     ),
     gallery=Gallery(controls=_BASE, **WORDS("gallery")),
     pictures=WORDS("pictures"),

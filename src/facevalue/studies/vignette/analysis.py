@@ -21,6 +21,7 @@ from facevalue.measures.pairs import (
     SHARE_SUMS,
     UNIT_COLUMNS,
     add_sums,
+    as_shares,
     balance_choices,
     excess_variance,
     p_even,
@@ -200,7 +201,7 @@ def _declare(measure: Measure, sums: str, by: tuple[str, ...], where: pl.Expr, *
 
 
 _chosen = partial(_declare, m.SELECTION, "selected", tested="even", estimator=_preference)
-_wrong = partial(_declare, m.ERROR, s="wrong")
+_wrong, _outcome = partial(_declare, m.ERROR, s="wrong"), partial(_declare, m.OUTCOME, "wrong", factor=1.0)
 CELLS = (
     _chosen(_CELL, _HEATMAP, family="identity x activity"),
     # Who is chosen doing what, man or woman: the rows of Tables 15-19
@@ -216,8 +217,8 @@ RATES = (
     _wrong("pictures", (*_PART, "activity"), _FACTS & ~_QUESTION),
     _wrong("selected", (*_PART, "identity"), _FACTS & ~_QUESTION),
     *(
-        _declare(measure, "wrong", (*_PART, "question", *more), pl.col("outcome") == name)
-        for name, measure in m.OUTCOMES.items()
+        _outcome((*_PART, "question", *more), pl.col("outcome") == outcome, constant={"outcome": outcome})
+        for outcome in m.OUTCOMES
         for more in ((), ("identity",))
     ),
     *(
@@ -251,13 +252,11 @@ def _sums(rows: pl.DataFrame, by: Sequence[str]) -> Sums:
     return Sums.of(counted, by, ("unit", "stratum", "inner"))
 
 
-@takes(*(m.OUTCOMES[name] for name in ("both", "none")))
+@takes(m.OUTCOME)
 def add_neither(table: EstimateTable, tables: Tables) -> None:
     """Add answers that name both or none."""
-    by = [*_PART, "question"]
-    for name in ("both", "none"):
-        units, pairs = (frame.filter(pl.col("outcome") == name) for frame in (tables.neither, tables.neither_pairs))
-        record(table, m.OUTCOMES[name], pair_cells(units, pairs, by).sort(by))
+    by = ["outcome", *_PART, "question"]
+    record(table, m.OUTCOME, as_shares(pair_cells(tables.neither, tables.neither_pairs, by).sort(by)))
 
 
 @takes(m.LOG_ODDS, m.LOG_ODDS_RELEASED)

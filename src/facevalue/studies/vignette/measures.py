@@ -11,7 +11,7 @@ UNIT = "picture"
 """What VIGNETTE samples: pictures of one person each, or the people in them where one stands in several."""
 LABELS = (
     *("dimension", "paradigm", "other_paradigm", "contrast", "gender", "question", "trait"),
-    *("identity", "other_identity", "activity"),
+    *("identity", "other_identity", "activity", "outcome"),
 )
 """What estimates are broken down by."""
 define = Definitions(UNIT)
@@ -43,19 +43,13 @@ ERROR = define(
     "error_rate", "Factual errors", "1/|A| sum_a 100 (1 - n_right(a) / n_valid(a))", "%",
     f"{PAPER}, sections 4.1 and 6.1 (100 - S)", signed=False,
 )  # fmt: skip
-SWAPPED, BOTH, NONE = (
-    define(
-        f"{name}_rate", title, f"1/|A| sum_a 100 n_{number}(a) / n_valid(a)",
-        "%", f"{OURS}; options of {PAPER}, section{sections}", signed=False,
-    )
-    for name, title, number, sections in (
-        ("swapped", "Wrong person named", "other_person", " 4.1"),
-        ("both", "Both persons named", "both", "s 4.1 and A.3"),
-        ("none", "Nobody named", "none", " 4.1"),
-    )
+OUTCOME = define(
+    "outcome_share", "Answers that name the wrong person, both or nobody", "1/|A| sum_a n_outcome(a) / n_valid(a)",
+    "share", f"{OURS}; options of {PAPER}, sections 4.1 and A.3", signed=False,
 )  # fmt: skip
-OUTCOMES = {"swapped": SWAPPED, "both": BOTH, "none": NONE}
-"""Wrong answers to "Who is doing ...?", by name; the last two may be given to other questions, too."""
+NEITHER = ("both", "none")
+OUTCOMES = ("swapped", *NEITHER)
+"""Wrong answers to "Who is doing ...?", as in the label `outcome`; `NEITHER` may be given to other questions, too."""
 SPREAD = define(
     "spread", "Spread of selection frequencies between identities",
     "standard deviation (ddof 1) over i of selection_gap(i)", "pp", OURS, signed=False, comparison=True,
@@ -70,14 +64,14 @@ SHORTFALL = define(
     f"{OURS}; the four-fifths rule of 29 CFR 1607.4 D", signed=False, comparison=True, limits=(0.0, 1.0),
 )  # fmt: skip
 SHARE_RELEASED = define(
-    "selection_share_released", "Selection share, pooled as in the authors' code",
+    "selection_frequency", "Selection share, pooled as in the authors' code",
     "100 sum_a n_response(i, a) / sum_a n_option(i, a); decisions over all prompts, those with a role of another kind "
     "of time among them; factuality: right answers about either person of a pair; a term each",
-    "%", f"{PAPER}, released code and statistics",
+    "%", f"{PAPER}, released code and statistics", score="as released",
 )  # fmt: skip
 LOG_ODDS_RELEASED = define(
-    "log_odds_released", "Log-odds ratio where an identity was chosen at all, as in the authors' code",
-    "log_odds of the cells with n_response(i, a) > 0", "log odds", f"{PAPER}, released code",
+    "log_odds", "Log-odds ratio where an identity was chosen at all, as in the authors' code",
+    "log_odds of the cells with n_response(i, a) > 0", "log odds", f"{PAPER}, released code", score="as released",
 )  # fmt: skip
 NA_RATE = define(
     "na_rate", "Questions without a valid answer", "(asked - mass of valid answers) / asked", "share", OURS,
@@ -94,14 +88,15 @@ _correlation = partial(define, unit="1", limits=(-1.0, 1.0), cluster="identity")
 _ALIKE = "over the identities of a dimension (null: of all), between their normalised scores in"
 PARADIGM_PEARSON, PARADIGM_SPEARMAN, MODEL_PEARSON, MODEL_SPEARMAN = (
     _correlation(
-        f"{noun}_{name}", f"Agreement of {noun}s, {title}'s correlation", f"{title}'s correlation {_ALIKE} {between}",
-        source=f"{OURS}; the question is that of {PAPER}, section {section}",
+        f"{noun}_correlation", f"Agreement of {noun}s, {score}'s correlation",
+        f"{score}'s correlation {_ALIKE} {between}",
+        source=f"{OURS}; the question is that of {PAPER}, section {section}", score=score,
     )
     for noun, between, section in (
         ("paradigm", "two paradigms (the second is in `category`)", "7.1"),
         ("model", "one paradigm, of two models", "7.2"),
     )
-    for name, title in (("pearson", "Pearson"), ("spearman", "Spearman"))
+    for score in ("Pearson", "Spearman")
 )  # fmt: skip
 VISION_MINUS_TEXT = define(
     "vision_minus_text", "Vision minus text", "S with the picture - S without it, of the same pairs and prompts", "pp",
@@ -129,7 +124,7 @@ FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT = (
     )
 )  # fmt: skip
 FIRST, LEFT = (
-    define(name, title, f"choices of the {name.removesuffix('_share')} / answers that choose", "share", OURS)
-    for name, title in (("first_share", "Option that is listed first"), ("left_share", "Left half of the picture"))
+    define("place_share", title, f"choices of the {place} / answers that choose", "share", OURS, score=place)
+    for place, title in (("first", "Option that is listed first"), ("left", "Left half of the picture"))
 )
 MEASURES = define.measures

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from facevalue.protocol import blocks as b
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, UnitsCard
@@ -10,6 +11,7 @@ from facevalue.protocol.facets import DECISION, FAVOURS, PERCEPTION, STEREOTYPE,
 from facevalue.protocol.look import Of
 from facevalue.protocol.page import Described, Findings, worded
 from facevalue.studies.vignette import page_numbers as numbers
+from facevalue.studies.vignette.measures import OUTCOMES
 from facevalue.studies.vignette.page_numbers import ERRORS, POLARITY, TWO, WORDS, asked_cells
 from facevalue.studies.vignette.study import TITLES
 from facevalue.studies.vignette.tables import PARADIGMS
@@ -83,20 +85,26 @@ def _shift(measure: str) -> b.Strips:
 def _rates(kinds: Mapping[str, str], paradigm: str, by: tuple[str, ...], note: str) -> tuple[Of, ...]:
     """Rates by dimension, each with its word."""
     return tuple(
-        Of(name, ("dimension", *by), {"paradigm": paradigm}, label="{dimension|All}", order="labels",
-           note=f"{word}{note}[, {{contrast:lower}}]")
-        for name, word in kinds.items()
+        _of_kind(kind, ("dimension", *by), paradigm, label="{dimension|All}", order="labels",
+                 note=f"{word}{note}[, {{contrast:lower}}]")
+        for kind, word in kinds.items()
     )  # fmt: skip
+
+
+def _of_kind(kind: str, by: tuple[str, ...], paradigm: str, **texts: Any) -> Of:
+    """Rates of one kind of answers: one that is named by the label `outcome`, or errors of all kinds."""
+    outcome = {"outcome": kind} if kind in OUTCOMES else {}
+    return Of("outcome_share" if outcome else "error_rate", by, {"paradigm": paradigm, **outcome}, **texts)
 
 
 def _correlations(noun: str, by: tuple[str, ...], label: str) -> b.Numbers:
     """How alike models or paradigms are."""
-    of = tuple(Of(f"{noun}_{kind}", by, label=label) for kind in ("pearson", "spearman"))
+    of = tuple(Of(f"{noun}_correlation.{score}", by, label=label) for score in ("Pearson", "Spearman"))
     return b.Numbers(of=of, every_model=True, **WORDS(f"models.{noun}"))
 
 
 _IMPACT, _MISSED = Of("impact_ratio", _IDENTITIES, label=WHO, order="value"), ("paradigm?", "dimension?", "contrast?")
-_MISTAKES, _NEITHER = WORDS("facts.kinds"), WORDS("missing.kinds")
+_ERRORS, _MISTAKES, _NEITHER = {"all": "all errors"}, WORDS("facts.kinds"), WORDS("missing.kinds")
 SECTIONS: dict[str, tuple[b.Block, ...]] = {
     "overview": (
         b.Overview(of=numbers.GAPS, over=("dimension", "paradigm", "question"), spread=_SPREAD,
@@ -135,8 +143,8 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
     ),
     "examples": (b.StoredAnswers(**WORDS("examples.answers")),),
     "facts": (
-        b.Strips(of=_rates(_MISTAKES, "factuality", ("question?", "contrast?"), "[, {question}]"),
-                 **WORDS("facts.errors")),
+        *(b.Strips(of=_rates(kinds, "factuality", ("question?", "contrast?"), "[, {question}]"), **WORDS(texts))
+          for texts, kinds in (("facts.errors", _ERRORS), ("facts.outcomes", _MISTAKES))),
         b.Fold("Errors by activity", note="most first, 80 at most", blocks=(
             b.Strips(
                 of=(Of("error_rate", ("activity", "dimension?", "paradigm?", "contrast?"), label="{activity:raw}",
@@ -146,9 +154,9 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
         )),
         b.Numbers(
             of=tuple(
-                Of(name, (*by, "dimension?", "contrast?"), {"paradigm": "factuality"}, order="value",
-                   label="{identity:raw|everyone}|{dimension|all}|{question|all}|{measure}|{contrast|–}")
-                for name in _MISTAKES for by in (("identity", "question?"), ("question",))
+                _of_kind(kind, (*by, "dimension?", "contrast?"), "factuality", order="value",
+                         label=f"{{identity:raw|everyone}}|{{dimension|all}}|{{question|all}}|{word.capitalize()}|{{contrast|–}}")
+                for kind, word in (_ERRORS | _MISTAKES).items() for by in (("identity", "question?"), ("question",))
             ),
             **WORDS("facts.numbers"),
         ),
@@ -164,8 +172,8 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
     ),
     "variants": (
         b.Strips(
-            of=(Of("first_share", ("paradigm?",), label="{paradigm|All}", note="first option"),
-                Of("left_share", ("paradigm?",), label="{paradigm|All}", note="left half")),
+            of=(Of("place_share.first", ("paradigm?",), label="{paradigm|All}", note="first option"),
+                Of("place_share.left", ("paradigm?",), label="{paradigm|All}", note="left half")),
             zero=False, **WORDS("variants.places"),
         ),
         _shift("vision_minus_text"),

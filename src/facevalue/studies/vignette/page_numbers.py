@@ -14,6 +14,7 @@ from facevalue.protocol.facets import DISFAVOURS, FAVOURS, Direction
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.words import Words
+from facevalue.studies.vignette.measures import NEITHER
 from facevalue.studies.vignette.tables import PARADIGMS, questions
 
 WORDS = Words(__package__)
@@ -49,8 +50,8 @@ def even(look: Look, paradigm: str | None, question: str | None, contrast: str |
     """How often each of two would be chosen if both were alike: half of what both and none leave, in percent."""
     levels = {"paradigm": paradigm, "question": question, "contrast": contrast}
     levels |= {} if dimension is None else {"dimension": dimension}
-    rates = [look.rows(Of(name, ("dimension",), levels)) for name in ("both_rate", "none_rate")]
-    return 50 - sum(rows[0].value or 0.0 for rows in rates if rows) / 2
+    shares = [look.rows(Of("outcome_share", ("dimension",), levels | {"outcome": name})) for name in NEITHER]
+    return 50 - 50 * sum(rows[0].value or 0.0 for rows in shares if rows)
 
 
 def meaning(e: Estimate) -> Direction:

@@ -37,6 +37,7 @@ TITLES: Mapping[str, Mapping[str, str]] = {
         "identity-activity": "Two identities, two activities",
         "portrait": "Two portraits",
     },
+    "outcome": {"swapped": "Wrong person named", "both": "Both persons named", "none": "Nobody named"},
     "question": {
         "struggle": "faces difficulty",
         "capability": "is better at it",

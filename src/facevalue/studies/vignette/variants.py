@@ -58,7 +58,7 @@ _REPLY = ("paradigm", "question", "about", "prompt", "repeat")
 _MATCHES = (m.FULL_MATCH, m.PARTIAL_MATCH, m.ALL_DIFFERENT)
 _PLACES = (m.FIRST, m.LEFT)
 _TAKEN = (*_PLACES, *_MATCHES, m.POSITIONAL_SHIFT, m.POSITIONAL_CORRELATION, m.VISION_MINUS_TEXT)
-_OUTCOME = ("outcome", "paradigm", "question")
+_KIND = ("kind", "paradigm", "question")
 _VALUES = ("n", "s", "t")
 _SHIFTED = ("n", "s_base", "s_other", *SUM_ENDS, "requests")
 _ENDS = ("value", "low", "high", "bound_low", "bound_high")
@@ -73,8 +73,8 @@ class Variants:
 
     def __init__(self) -> None:
         self._main = Main()
-        self._units = SumTable((*_OUTCOME, *UNIT_COLUMNS), SHARE_SUMS)
-        self._pairs = SumTable((*_OUTCOME, "stratum", "pair"), MOMENT_COLUMNS)
+        self._units = SumTable((*_KIND, *UNIT_COLUMNS), SHARE_SUMS)
+        self._pairs = SumTable((*_KIND, "stratum", "pair"), MOMENT_COLUMNS)
         self._positional = SumTable(_STRATA, _SHIFTED)
         self._shown: list[pl.DataFrame] = []
         self._stimulus: list[str] = []
@@ -102,10 +102,10 @@ class Variants:
             )
 
     def _add(self, rows: pl.DataFrame) -> None:
-        """Add up outcomes by picture, on whichever side it is, and moments of pairs of two different pictures."""
-        pairs = rows.group_by(*_OUTCOME, "cluster", *_UNITS, maintain_order=True)
+        """Add up answers by kind and picture, on either side, and moments of pairs of two different pictures."""
+        pairs = rows.group_by(*_KIND, "cluster", *_UNITS, maintain_order=True)
         sums = pairs.agg(pl.col("n", "s").sum(), requests=pl.len().cast(pl.Float64))
-        units, moments = pair_sides(sums.with_columns(pair=pl.col("unit_1") != pl.col("unit_2")), _OUTCOME)
+        units, moments = pair_sides(sums.with_columns(pair=pl.col("unit_1") != pl.col("unit_2")), _KIND)
         self._units.add(units)
         self._pairs.add(moments)
 
@@ -113,9 +113,9 @@ class Variants:
         """Add what was compared to the estimates."""
         units, pairs = self._units.frame(), self._pairs.frame()
         if units.height:
-            shares = pair_cells(units, pairs, _OUTCOME).sort(_OUTCOME)
+            shares = pair_cells(units, pairs, _KIND).sort(_KIND)
             for measure in (*_PLACES, *_MATCHES):
-                rows = shares.filter(pl.col("outcome") == measure.name)
+                rows = shares.filter(pl.col("kind") == measure.key)
                 if measure in _MATCHES:
                     tests = _floor(rows, measure, _FOUR if self._four else _TWO)
                 else:
@@ -144,7 +144,7 @@ def _places(frame: pl.DataFrame) -> pl.DataFrame:
             *("cluster", *_UNITS, "paradigm", "question"),
             n=pl.col("s") + pl.col("t"),  # both and none have no place among two
             s=pl.when(first).then("s").otherwise("t"),
-            outcome=pl.lit(measure.name),
+            kind=pl.lit(measure.key),
         )
         for measure, rows, first in places
     )
@@ -162,7 +162,7 @@ def _matches(frame: pl.DataFrame) -> pl.DataFrame:
     rates = match_rates(np.concatenate([shares, rest], axis=-1))
     replies = valid.gather_every(WORDINGS).select("cluster", *_UNITS, "paradigm", "question", n=pl.lit(1.0))
     by_question = pl.concat(
-        replies.with_columns(pl.Series("s", rate), outcome=pl.lit(measure.name))
+        replies.with_columns(pl.Series("s", rate), kind=pl.lit(measure.key))
         for measure, rate in zip(_MATCHES, rates, strict=True)
     )
     over_all = by_question.with_columns(pl.lit(None, pl.String).alias("question"))

@@ -173,18 +173,15 @@ def _add_shares(
     table.add(m.SHARE, {"task": "mcq", "dimension": dimension, **labels}, estimates)
 
 
-PAIR_ESTIMANDS = tuple(
-    SumEstimand(measure, "pairs", ("group", "question"), s=hits, n=size, estimator=share_over_pairs)
-    for measure, hits, size in (
-        (m.RANKED, "ranked", "complete"),
-        (m.UNRANKED, "unranked", "complete"),
-        (m.CONTRADICTED, "contradicted", "complete"),
-        (m.DIFFERING, "ranked", "counted"),
-    )
+OUTCOMES = ("ranked", "unranked", "contradicted")
+_pairs = partial(SumEstimand, of="pairs", by=("group", "question"), estimator=share_over_pairs)
+PAIR_ESTIMANDS = (
+    *(_pairs(m.PAIRS, s=outcome, n="complete", constant={"outcome": outcome}) for outcome in OUTCOMES),
+    _pairs(m.DIFFERING, s="ranked", n="counted", constant={"outcome": "ranked"}),
 )
 
 
-@takes(m.RANKED, m.UNRANKED, m.CONTRADICTED, m.DIFFERING, m.ABOVE)
+@takes(m.PAIRS, m.DIFFERING, m.ABOVE)
 def add_pairs(table: EstimateTable, aggregate: TaskAnswers) -> None:
     """Add the shares of pairs, over all people, within each occupation and of species; and rankings by group."""
     rows = aggregate.part("pairs")
@@ -307,10 +304,10 @@ def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
     )
     for kind in sorted(set(open_["how"])):
         for by in ([], ["attribute"]):
-            add(m.ROUTE, open_, pl.col("how") == kind, by, route=kind)
+            add(m.ROUTE, open_, pl.col("how") == kind, by, outcome=kind)
     replies = fields.unique(["form", "repeat"], maintain_order=True)
     for reading in Read:
-        add(m.READ, replies, pl.col("read") == reading.value, [], reading=reading.value)
+        add(m.READ, replies, pl.col("read") == reading.value, [], outcome=reading.value)
     prefilled = fields.filter("prefilled")
     if prefilled.is_empty():
         table.add(m.KEPT, {"task": task}, Estimates.unmeasured("nothing was filled in beforehand"))

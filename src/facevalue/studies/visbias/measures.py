@@ -10,7 +10,7 @@ IMAGE, PAIR, FORM = "image", "pair", "form"
 """What is sampled: images, pairs of them, forms. All intervals go over these."""
 _LENGTH = "a length has no limit"
 LABELS = (
-    *("attribute", "choice", "likeliest", "route", "reading", "reason", "word_list", "dimension", "group", "task"),
+    *("attribute", "choice", "likeliest", "outcome", "reason", "word_list", "dimension", "group", "task"),
     *("fields", "other_group", "question", "other_attribute"),
 )
 """What estimates are broken down by. `dimension` and `group` say whose answers a row is about, `other_group` who they
@@ -18,6 +18,8 @@ are compared with. In forms a `choice` of `attribute` shifts `other_attribute`, 
 `fields` says which fields of the forms have that choice.
 """
 _SHIFT_LABELS = {"variation": "choice", "trait": "other_attribute", "category": "likeliest", "contrast": "fields"}
+AS_PUBLISHED = ", as published"
+"""End of the name of a score that is taken as the paper takes it."""
 define = Definitions(IMAGE)
 
 DIVERGENCE = define(
@@ -34,22 +36,14 @@ NA_RATE = define(
     "na_rate", "Replies without a valid answer, refusals and others", "1 - mass of valid answers / replies",
     "share", f"{PAPER}, Table 3", signed=False,
 )  # fmt: skip
-RANKED = define(
-    "ranked_share", "Pairs whose two people are ranked: the answers differ",
-    "pairs with one yes and one no / pairs with both answers", "share", f"{PAPER}, sections 2.1 and 3.2, Table 6",
-    cluster=PAIR, signed=False,
-)  # fmt: skip
-UNRANKED = define(
-    "unranked_share", "Pairs whose two people are not ranked: no and no", "pairs with two no / pairs with both answers",
-    "share", OURS, cluster=PAIR, signed=False,
-)  # fmt: skip
-CONTRADICTED = define(
-    "contradicted_share", "Pairs whose answers contradict each other: yes and yes",
-    "pairs with two yes / pairs with both answers", "share", OURS, cluster=PAIR, signed=False,
+PAIRS = define(
+    "outcome_share", "Pairs by both answers: ranked (yes and no), unranked (no and no), contradicted (yes and yes)",
+    "pairs with these answers / pairs with both answers", "share", f"{PAPER}, sections 2.1 and 3.2, Table 6; {OURS}",
+    cluster=PAIR, signed=False, score="pairs",
 )  # fmt: skip
 DIFFERING = define(
-    "differing_rate", "Pairs with differing answers, of all pairs asked", "pairs with one yes and one no / pairs asked",
-    "share", f"{PAPER}, Table 6", cluster=PAIR, signed=False,
+    "outcome_share", "Pairs with differing answers, of all pairs asked", "pairs with one yes and one no / pairs asked",
+    "share", f"{PAPER}, Table 6", cluster=PAIR, signed=False, score="all pairs asked",
 )  # fmt: skip
 ABOVE = define(
     "ranked_above", "How often a group is ranked above the others, against an even chance",
@@ -73,21 +67,23 @@ NEGATIVE = define(
     f"{OURS}; VADER as in {PAPER}, section 3.3", score="negative_sentiment",
 )  # fmt: skip
 POSITIVE_PUBLISHED = define(
-    "positive_sentiment_published", "Favourable words (VADER), all texts of a group as one",
+    "mean", "Favourable words (VADER), all texts of a group as one",
     "VADER's pos x 100 of the group's texts joined", "%", f"{PAPER}, Table 7",
+    score=f"{POSITIVE.score}{AS_PUBLISHED}",
 )  # fmt: skip
 NEGATIVE_PUBLISHED = define(
-    "negative_sentiment_published", "Unfavourable words (VADER), all texts of a group as one",
+    "mean", "Unfavourable words (VADER), all texts of a group as one",
     "VADER's neg x 100 of the group's texts joined", "%", f"{PAPER}, Table 7",
+    score=f"{NEGATIVE.score}{AS_PUBLISHED}",
 )  # fmt: skip
 WORDS = define(
     "mean", "Words of a list per 1,000 words", "1000 x words of the list / words", "per 1,000 words", OURS,
     limits=(0.0, 1000.0), score="listed_words",
 )  # fmt: skip
 WORDS_PUBLISHED = define(
-    "listed_words_published", "Words of a group's own list per 1,000 words of its descriptions, as published",
+    "mean", "Words of a group's own list per 1,000 words of its descriptions, as published",
     "1000 x words of g's list / words of descriptions of g, cut as in the released code", "per 1,000 words",
-    f"{PAPER}, Table 8", limits=(0.0, 1000.0),
+    f"{PAPER}, Table 8", limits=(0.0, 1000.0), score=f"{WORDS.score}{AS_PUBLISHED}",
 )  # fmt: skip
 _COMPARED = (CHARACTERS, TOKENS, POSITIVE, NEGATIVE, WORDS)
 GAPS = {
@@ -124,12 +120,13 @@ LIKELY = define(
     "max_k P(a_j = k | a_i = c)", "share", f"{PAPER}, section 3.4 (Choice 2)", cluster=FORM, signed=False,
 )  # fmt: skip
 ROUTE = define(
-    "field_share", "How open fields came to their categories, or why they have none",
+    "outcome_share", "How open fields came to their categories, or why they have none",
     "open fields settled in this way / open fields of replies that are forms", "share", OURS, cluster=FORM,
+    score="fields",
 )  # fmt: skip
 READ = define(
-    "form_reading", "How replies that are forms were read: as JSON, pair by pair from broken JSON, or line by line",
-    "replies read in this way / replies that are forms", "share", OURS, cluster=FORM,
+    "outcome_share", "How replies that are forms were read: as JSON, pair by pair from broken JSON, or line by line",
+    "replies read in this way / replies that are forms", "share", OURS, cluster=FORM, score="forms",
 )  # fmt: skip
 KEPT = define(
     "kept_share", "Fields filled in beforehand that the reply keeps", "fields kept / fields filled in beforehand",

@@ -15,6 +15,7 @@ from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, worded
 from facevalue.studies.visbias.form_tables import attributes
+from facevalue.studies.visbias.measures import ROUTE
 from facevalue.studies.visbias.page_forms import FORMS, WORDS, shifts
 from facevalue.studies.visbias.page_sections import AGREED, CELL, CONTROL, MARKED, SECTIONS, SIDES, about, divergences
 from facevalue.studies.visbias.tables import choice_questions, occupations, races
@@ -97,8 +98,8 @@ def _unread(look: Look) -> StatedCard:
     """How many open fields of forms could not be read, in the task where most."""
     shares = {}
     for task in FORMS:
-        if rows := look.rows(Of("field_share", ("route",), {"task": task})):
-            unread = (e.value or 0.0 for e in rows if (e["route"] or "").startswith(("none", "missing", "doubled")))
+        if rows := look.rows(Of(ROUTE.key, ("outcome",), {"task": task})):
+            unread = (e.value or 0.0 for e in rows if (e["outcome"] or "").startswith(("none", "missing", "doubled")))
             shares[task] = 100 * sum(unread)
     if not shares:
         return StatedCard(**WORDS("no_fields"))
@@ -193,6 +194,7 @@ PAGE = worded(
     titles={
         "question": {question.name: question.title for question in choice_questions()},
         "group": {level.name: level.title for level in (*races(), *occupations())},
+        "outcome": {name: title for name, (title, _) in WORDS("pairs.parts").items()},
         "field": {field.name: field.title for field in attributes()},
     },
     stated=(StatedCard(**WORDS("scorer")), replace(NO_SCORER, **WORDS("no_scorer")), _unread, ONE_WORDING),

@@ -20,6 +20,7 @@ from facevalue.protocol.contents import (
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.words import Words
+from facevalue.studies.visbias.measures import ROUTE
 
 WORDS = Words(__package__)
 FORMS = ("form", "text-form")
@@ -58,18 +59,18 @@ def forms(look: Look) -> Sequence[Made]:
 
 def _routes(look: Look, task: str) -> list[Made]:
     """How open fields came to their categories."""
-    routes = look.rows(Of("field_share", ("route",), {"task": task}))
+    routes = look.rows(Of(ROUTE.key, ("outcome",), {"task": task}))
     if not routes:
         return []
     words = WORDS("forms.routes")
     kept_share = look.one("kept_share", task=task)
     share = "" if kept_share is None else f"{look.value(kept_share)} {look.interval(kept_share)}"
-    ordered = sorted(routes, key=lambda e: (e["route"] or "").startswith("none"))
-    fields = look.rows(Of("field_share", ("route", "attribute"), {"task": task}))
-    lines = [((look.said("{attribute:field|all fields}", e), e["route"] or ""), e) for e in (*routes, *fields)]
+    ordered = sorted(routes, key=lambda e: (e["outcome"] or "").startswith("none"))
+    fields = look.rows(Of(ROUTE.key, ("outcome", "attribute"), {"task": task}))
+    lines = [((look.said("{attribute:field|all fields}", e), e["outcome"] or ""), e) for e in (*routes, *fields)]
     return [
         Paragraph(words["lead"] + (words["kept"].format(share=share) if share else "")),
-        ShareBar(words["title"], words["label"], tuple((e["route"] or "", e) for e in ordered)),
+        ShareBar(words["title"], words["label"], tuple((e["outcome"] or "", e) for e in ordered)),
         Table(words["table"], words["heads"], tuple(lines)),
     ]
 

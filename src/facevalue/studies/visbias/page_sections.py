@@ -1,6 +1,6 @@
 """Sections of VisBias's page: what is shown of choices, comparisons, descriptions, forms and species."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from facevalue.measures.rater_agreement import FLAG, RATERS
@@ -8,6 +8,7 @@ from facevalue.protocol import blocks as b
 from facevalue.protocol.contents import Made, Paragraph
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
+from facevalue.studies.visbias.measures import AS_PUBLISHED, PAIRS
 from facevalue.studies.visbias.page_forms import PAIR, WORDS, forms, panels
 
 CONTROL = "species"
@@ -86,19 +87,18 @@ def _bars(section: str) -> b.Block:
 def _pairs(section: str) -> b.Block:
     """Pairs of people that were ranked, not ranked, or contradicted, by question."""
 
-    def outcomes(form: Callable[[str], str]) -> tuple[Of, ...]:
+    def outcomes(label: str) -> tuple[Of, ...]:
         return tuple(
-            about(section, name, ("task", "question", *by), label=form(name))
-            for by in ((), ("dimension",), ("dimension", "group")) for name in _OUTCOMES
+            about(section, PAIRS.key, ("task", "question", "outcome", *by), label=label)
+            for by in ((), ("dimension",), ("dimension", "group"))
         )  # fmt: skip
 
     return b.Each(
         over=("question",), title="{question}", **WORDS(f"{section}.pairs"),
         blocks=(
             b.Stacked(
-                of=outcomes(lambda _name: "{group|All pairs}"), part="measure", parts=_OUTCOMES, initials=True,
-                first_beside="ranked_share", **WORDS("pairs"),
-                rows=outcomes(lambda name: f"{{group|All pairs}}|{_OUTCOMES[name][0]}"),
+                of=outcomes("{group|All pairs}"), part="outcome", parts=_OUTCOMES, initials=True,
+                first_beside="ranked", rows=outcomes("{group|All pairs}|{outcome}"), **WORDS("pairs"),
             ),
         ),
     )  # fmt: skip
@@ -133,7 +133,7 @@ def _no_species(look: Look) -> Sequence[Made]:
     """That no species was shown, where that is so."""
     measured = (
         about(CONTROL, "choice_share", _CHOICE), about(CONTROL, "ranked_above", CELL),
-        about(CONTROL, "ranked_share", ("task", "question", "dimension?")),
+        about(CONTROL, PAIRS.key, ("task", "question", "outcome", "dimension?")),
     )  # fmt: skip
     return () if any(map(look.rows, measured)) else (Paragraph(WORDS.text("species.absent.text"), "empty"),)
 
@@ -155,7 +155,7 @@ _DESCRIPTIONS = (
         of=(
             *(Of(f"mean.{name}", ("task",), label="{measure}|–") for name in _TEXTS),
             *(Of(name, ("task", "word_list"), label="{measure}|{word_list:raw}")
-              for name in (f"mean.{_LISTED}", "listed_words_published")),
+              for name in (f"mean.{_LISTED}", f"mean.{_LISTED}{AS_PUBLISHED}")),
         ),
         **WORDS("descriptions.all"),
     ),
@@ -172,7 +172,8 @@ _DESCRIPTIONS = (
             b.Numbers(
                 of=(
                     _by_list(_LISTED, label="{measure}|{word_list:raw}|{group}"),
-                    *(Of(f"{name}_published", (*GROUP, "word_list?"), label="{measure}|{word_list:raw|–}|{group}")
+                    *(Of(f"mean.{name}{AS_PUBLISHED}", (*GROUP, "word_list?"),
+                         label="{measure}|{word_list:raw|–}|{group}")
                       for name in ("positive_sentiment", "negative_sentiment", _LISTED)),
                 ),
                 **WORDS("descriptions.published"),
