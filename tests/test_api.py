@@ -264,7 +264,7 @@ def test_two_runs_are_estimated_together_and_compared(first: fv.Run, tmp_path: P
 
 
 def test_preregistered_margins_are_kept(tmp_path: Path) -> None:
-    (tmp_path / "declared.toml").write_text("[margin]\nsbs = 0.05\n")
+    (tmp_path / "declared.toml").write_text("[margin]\nshift = 0.05\n")
     study = fv.study("stylisticbias", **SMALL)
     run = fv.run(
         study, "sim/default", tmp_path / "run", sample=100, preregister=tmp_path / "declared.toml", progress=False

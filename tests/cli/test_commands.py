@@ -290,7 +290,7 @@ def test_missing_images_are_named_before_anything_is_asked(facevalue: Command) -
 
 def test_what_is_declared_before_a_run_is_kept_with_its_hash(facevalue: Command) -> None:
     declared = Path("declared.toml")
-    declared.write_text('[margin]\nsbs = 0.3\n[[family]]\nname = "glasses"\nmeasure = "shift"\n[family.where]\n'
+    declared.write_text('[margin]\nshift = 0.3\n[[family]]\nname = "glasses"\nmeasure = "shift"\n[family.where]\n'
                         'variation = ["sunglasses"]\nscenario = []\ngroup = []\ncategory = []\n')  # fmt: skip
     args = ("run", "stylisticbias", "--model", "sim/default", "--out", "p", *SMALL)
     assert facevalue(*args, "--preregister", "declared.toml").status == 0
@@ -327,7 +327,7 @@ def test_a_margin_chosen_after_the_run_is_marked(facevalue: Command, finished: P
 
 
 def test_runs_declared_differently_are_not_judged_together(facevalue: Command, finished: Path) -> None:
-    Path("d.toml").write_text("[margin]\nsbs = 0.3\n", encoding="utf-8")
+    Path("d.toml").write_text("[margin]\nshift = 0.3\n", encoding="utf-8")
     args = ("run", "stylisticbias", "--model", "sim/strong", "--out", "q", *SMALL, "--preregister", "d.toml")
     assert facevalue(*args).status == 0
     outcome = facevalue("measure", str(finished), "q")

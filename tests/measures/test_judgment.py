@@ -114,7 +114,9 @@ def test_the_detectable_effect_grows_with_the_family() -> None:
 
 
 def test_declared_families_are_judged_strictly_and_declared_margins_are_marked() -> None:
-    text = b'[margin]\nsbs = 0.02\n[[family]]\nname = "caps"\nmeasure = "shift"\n[family.where]\nvariation = ["cap"]\n'
+    text = (
+        b'[margin]\nshift = 0.02\n[[family]]\nname = "caps"\nmeasure = "shift"\n[family.where]\nvariation = ["cap"]\n'
+    )
     declared = parse_preregistration(text)
     estimates = table(row(variation="cap", p=0.04, q=0.3), row(variation="beanie", p=0.04, q=0.3))
     judged = judge(estimates, MEASURES, declared, {"shift": 0.5})
@@ -140,7 +142,7 @@ def test_a_margin_of_zero_or_for_no_measure_is_an_error() -> None:
 def test_a_margin_beyond_what_there_can_be_is_refused_and_that_of_an_earlier_run_is_none() -> None:
     with pytest.raises(DataError, match=r"never lies further than 1 from zero.*Name one below 1, .* 5 points"):
         judge(table(row()), MEASURES, margins={"shift": 5.0})
-    declared = parse_preregistration(b"[margin]\nsbs = 5.0\n")
+    declared = parse_preregistration(b"[margin]\nshift = 5.0\n")
     judged = judge(table(row(q=0.9)), MEASURES, declared)
     assert judged["margin"].to_list() == [None]
     assert judged["verdict"].to_list() == ["inconclusive"]
@@ -301,7 +303,9 @@ def test_many_declared_families_of_one_test_share_one_level() -> None:
 
 
 def test_what_is_declared_over_recorded_answers_is_not_declared_before_them() -> None:
-    text = b'[margin]\nsbs = 0.02\n[[family]]\nname = "caps"\nmeasure = "shift"\n[family.where]\nvariation = ["cap"]\n'
+    text = (
+        b'[margin]\nshift = 0.02\n[[family]]\nname = "caps"\nmeasure = "shift"\n[family.where]\nvariation = ["cap"]\n'
+    )
     judged = judge(table(row(variation="cap")), MEASURES, parse_preregistration(text).too_late())
     assert judged["kind"].to_list() == ["exploratory"]
     assert judged["declared"].to_list() == [False]
@@ -309,7 +313,7 @@ def test_what_is_declared_over_recorded_answers_is_not_declared_before_them() ->
 
 @pytest.mark.parametrize("alpha", ["0.6", "0.21", "0", "-1", "nan", "inf", "1e400"])
 def test_a_level_that_confirms_nothing_is_an_error(alpha: str) -> None:
-    for text in (f"alpha = {alpha}\n[margin]\nsbs = 0.02\n",
+    for text in (f"alpha = {alpha}\n[margin]\nshift = 0.02\n",
                  f'[[family]]\nname = "a"\nmeasure = "shift"\nalpha = {alpha}\n'):  # fmt: skip
         with pytest.raises(DataError, match=r"alpha is .* not above 0\.2"):
             parse_preregistration(text.encode())

@@ -176,7 +176,7 @@ def test_failures_are_not_stored_and_only_they_are_asked_again(folder: Path) -> 
 def test_a_judge_that_names_none_sorts_nothing(folder: Path) -> None:
     _judge(folder, Judging(lambda _: "(d)"))
     rows = _estimates(folder).filter(pl.col("place").is_null())
-    assert rows.filter(measure="unsorted_share", score="tone")["value"].to_list() == [1.0]
+    assert rows.filter(measure="unsorted_share.tone")["value"].to_list() == [1.0]
     assert rows.filter(pl.col("measure") == "na_rate")["value"].item() == pytest.approx(1.0)
 
 

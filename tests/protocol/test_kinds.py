@@ -69,7 +69,7 @@ def test_pictures_of_one_s_own(kind: str, rest: str, measure: str, read: Reader)
     assert sorted(rows["hat"].to_list()) == ["beanie", "cap"]
     assert rows["clusters"].to_list() == [4, 4]
     if kind == "pairs":
-        assert found.filter(measure="response_bias", score="side").height == 1
+        assert found.filter(measure="response_bias.side").height == 1
 
 
 def test_a_preference_follows_the_picture_and_not_its_side(read: Reader) -> None:
@@ -85,7 +85,7 @@ def test_a_preference_follows_the_picture_and_not_its_side(read: Reader) -> None
     assert answers.group_by("hat", "base_side").agg(pl.col("share").mean()).sort("hat", "base_side")[
         "share"
     ].to_list() == [0.0, 1.0, 0.0, 1.0]
-    found = study.analyse({"left": iter([answers])})
+    found = by_key(study.analyse({"left": iter([answers])}))
     one = {row["measure"]: row["value"] for row in found.to_dicts() if row["hat"] is None and row["gender"] is None}
     assert one["preference"] == pytest.approx(0.0)
     assert one["response_bias.side"] == pytest.approx(0.5)

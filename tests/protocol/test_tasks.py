@@ -115,7 +115,7 @@ def test_each_task_has_the_estimates_of_the_study_that_asks_it_alone(
 ) -> None:
     columns = ["variation", "job", "gender", "contrast", "dimension"]
     numbers = ["value", "low", "high", "n", "clusters", "p", "bound_low", "bound_high", "floor"]
-    alone = _estimates(read(_alone(texts), "alone.toml"), tmp_path / "run")
+    alone = by_key(_estimates(read(_alone(texts), "alone.toml"), tmp_path / "run"))
     columns = [name for name in columns if name in alone.columns]
     taken = {"shift", "mean", "gap"}
     expected = alone.filter(pl.col("measure").is_in(taken)).with_columns(pl.col("measure") + f".{task}")
@@ -288,7 +288,7 @@ def test_tasks_about_pairs_are_on_one_scale(read: Reader, tmp_path: Path) -> Non
     other = _task("kind", ('text = "Who is kind? {options}"', left))
     text = f'name = "small"\n{pictures}{asked}{other}[[estimand]]\nstatistic = "preference"\n'
     names = {measure.key for measure in read(text).study().estimates.measures}
-    assert {"preference.nurse", "preference.kind", "response_bias"} <= names
+    assert {"preference.nurse", "preference.kind", "response_bias.side"} <= names
     rated = text.replace(other, _task("kind", ('text = "How kind is the left one?"', 'kind = "rating"')))
     with pytest.raises(FaceValueError, match="pairs side by side need answers on one scale"):
         read(rated).study()

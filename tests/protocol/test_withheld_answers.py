@@ -62,7 +62,7 @@ def test_what_withheld_answers_make_is_found_unless_they_say_otherwise() -> None
 
 def test_every_take_has_bounds_that_hold_its_value() -> None:
     page = next(audits(declared("12"), 0.3, 1, 2))
-    measured = page.filter(pl.col("measure").is_in(["mean", "shift", "gap", "shift_gap", "spread"])).drop_nulls("value")
+    measured = page.filter(rows_of(["mean", "shift", "gap", "shift_gap", "spread"])).drop_nulls("value")
     assert set(measured["measure"]) == {"mean", "shift", "gap", "shift_gap", "spread"}
     assert measured["bound_low"].null_count() == measured["bound_se"].null_count() == 0
     held = (pl.col("bound_low") <= pl.col("value") + 0.05) & (pl.col("value") <= pl.col("bound_high") + 0.05)

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from PIL import Image
 
-from facevalue.measures.definitions import WITHOUT_NOISE
+from facevalue.measures.definitions import WITHOUT_NOISE, key_of
 from facevalue.measures.estimates import estimate_schema
 from facevalue.measures.verdicts import FOUND_UNLESS
 from facevalue.protocol.lookup import EstimateIndex
@@ -46,7 +46,7 @@ MEASURES_OF = {"stylisticbias": MEASURES, "vignette": vignette_measures, "visbia
 
 def row(measure: str, model: str, value: float | None, **rest: Any) -> dict[str, Any]:
     """One row of the table; an interval of ±0.015 unless told otherwise."""
-    known = {m.name: m for m in MEASURES}[measure]
+    known = {m.key: m for m in MEASURES}[key_of(measure, rest.get("score"))]
     none = value is None
     out: dict[str, Any] = dict.fromkeys(SCHEMA)
     out |= {"study": "stylisticbias", "measure": measure, "model": model, "value": value, "level": 0.95}
@@ -161,13 +161,15 @@ def estimates(
                         "floor_high": 0.5,
                     }
                     out.append(row("model_slope", one, 0.8, other_model=other) | bare)
-                    out.append(row("model_slope_corrected", one, 0.85, other_model=other))
+                    out.append(row("model_slope", one, 0.85, other_model=other, score=WITHOUT_NOISE))
                     for category in (None, "personality", "socioeconomic"):
                         out.append(row("attenuation", one, 0.39, other_model=other, category=category) | bare)
-                        out.append(row("attenuation_corrected", one, 0.41, other_model=other, category=category))
+                        out.append(
+                            row("attenuation", one, 0.41, other_model=other, category=category, score=WITHOUT_NOISE)
+                        )
                 if one < other:
                     out.append(row("model_correlation", one, 0.9, other_model=other) | bare)
-                    out.append(row("model_correlation_corrected", one, 0.94, other_model=other))
+                    out.append(row("model_correlation", one, 0.94, other_model=other, score=WITHOUT_NOISE))
     return pl.DataFrame(out, schema=SCHEMA)
 
 

@@ -159,7 +159,7 @@ def test_how_the_numbers_were_judged() -> None:
         in text
     )
     assert "Benjamini-Hochberg" in text
-    assert "Margin of signed bias shift: 2.0 points either way, declared before the run." in text
+    assert "Margin of signed bias shift (SBS): 2.0 points either way, declared before the run." in text
     assert f"SHA-256 {HASH}." in text
     assert "Never read it as fairness." in text
     assert "take its verdicts as exploratory" not in text

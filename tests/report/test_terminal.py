@@ -48,7 +48,7 @@ def test_verdicts_families_and_margins() -> None:
     assert "● difference found" in text
     assert "○ inconclusive" in text
     assert "Family declared before the run: hair_style: a difference found in 1 of 1 test, unless the missing" in text
-    assert "Margin of signed bias shift: 2.0 points either way, declared before the run." in text
+    assert "Margin of signed bias shift (SBS): 2.0 points either way, declared before the run." in text
     joined = " ".join(text.split())
     assert "If missing answers went one way: messy (hair style): −10.5 to +0.5 points." in joined
     assert "verdict" not in shown()

@@ -107,7 +107,7 @@ def changes() -> list[dict[str, object]]:
 
 def frame(of: list[dict[str, object]] | None = None) -> pl.DataFrame:
     """A table of estimates."""
-    return pl.DataFrame(rows() if of is None else of, schema=estimate_schema(LABELS))
+    return pl.DataFrame(rows() if of is None else of, schema=estimate_schema((*LABELS, "reading")))
 
 
 def example(**levels: object) -> report.PairExample:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from facevalue.measures.definitions import Measure
+from facevalue.measures.definitions import Measure, key_of
 from facevalue.measures.estimates import estimate_schema
 from facevalue.report import DataStatement, PairExample, PromptExample, ReportData, StudyFacts
 from facevalue.stimuli.base import Kind
@@ -64,7 +64,7 @@ class Rows:
     def add(self, measure: str, labels: dict[str, Any], value: Any, width: float = 4.0, **rest: Any) -> None:
         """Add rows: one per label, or one if the labels are single levels; an interval of ± width."""
         values = np.atleast_1d(np.asarray(value, dtype=np.float64))
-        size = len(values)
+        size, unit = len(values), UNITS[key_of(measure, labels.get("score"))]
         columns: dict[str, Any] = {
             k: list(v) if isinstance(v, (list, tuple, np.ndarray)) else [v] * size for k, v in (labels | rest).items()
         }
@@ -75,7 +75,7 @@ class Rows:
             columns.setdefault("verdict", said)
         frame = pl.DataFrame(columns, strict=False).with_columns(
             study=pl.lit("vignette"), model=pl.lit(self.model), measure=pl.lit(measure), level=pl.lit(0.95),
-            se=pl.lit(width / 2), unit=pl.lit(UNITS[measure]), source=pl.lit("VIGNETTE"), method=pl.lit("t"),
+            se=pl.lit(width / 2), unit=pl.lit(unit), source=pl.lit("VIGNETTE"), method=pl.lit("t"),
             detail=pl.lit("over pairs"),
             n=pl.lit(234, pl.UInt64), clusters=pl.lit(39, pl.UInt64),
         )  # fmt: skip

@@ -47,7 +47,7 @@ def test_margins_are_declared_for_the_study_that_is_named_by_name_or_file(files:
         ("[margins]\nkind = 0.1", 2, "'kind' is a table, not 0.1."),
         ("[margins.kind]", 1, "[margins.kind] names no measure: write one, such as shift = 0.02."),
         ("[margins.kin]\ngap = 0.1", 1, "Unknown study with margins 'kin'"),
-        ("[margins.stylisticbias]\nsbs = 0.1", 1, "Unknown study with margins 'stylisticbias'"),
+        ("[margins.stylisticbias]\nshift = 0.1", 1, "Unknown study with margins 'stylisticbias'"),
         ("[margins.kind]\ngpa = 0.1", 2, "Unknown measure 'gpa'. Did you mean 'gap'?"),
         ('[margins.kind]\ngap = "0.1"', 2, "'gap' is a number, not '0.1'."),
         ("[margins.kind]\ngap = true", 2, "'gap' is a number, not True."),

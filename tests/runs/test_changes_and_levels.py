@@ -139,5 +139,5 @@ def test_the_viewer_tells_a_level_and_its_change_apart(run: fv.Run, estimates: p
     rows = EstimateRows(page_view(page_of("stylisticbias"), estimates, run.stored.measures))
     assert rows.frame["key"].is_unique().all()
     viewed = rows.rows(rows.frame.filter(measure="shift", versus=NO_INTERVENTION))
-    assert all(row.title.startswith("Signed bias shift: change") for row in viewed)
+    assert all(row.title.startswith("Signed bias shift (SBS): change") for row in viewed)
     assert all("versus" in row.labels for row in viewed)

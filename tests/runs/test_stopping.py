@@ -24,7 +24,7 @@ from facevalue.runs.stopping import Looks, StopRule
 from facevalue.store import read_manifest, read_responses
 from facevalue.types import Question, Request, Response
 
-MARGIN = "[margin]\nsbs = 0.5\n"
+MARGIN = "[margin]\nshift = 0.5\n"
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -219,7 +219,7 @@ def test_a_model_that_refuses_choices_of_women_is_found_unless_the_missing_answe
 
     found = judge(estimates(study, refusing), study.estimates.measures, lead=study.estimates.lead)
     for measure in ("chance_gap", "bias_score", "bias_score.valid answers"):
-        rows = found.filter(pl.col("measure") == measure)
+        rows = found.filter(rows_of([measure]))
         assert set(rows["verdict"]) == {"difference found"}
         assert rows["why"].str.contains("unless the missing answers say otherwise").all()
     share = one(found, "choice_share", **SEEN, instance="nurse", group="male")

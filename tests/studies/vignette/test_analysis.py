@@ -15,7 +15,7 @@ from scipy import stats
 from facevalue.measures.definitions import rows_of
 from facevalue.measures.judgment import judge
 from facevalue.studies.vignette.analysis import analyse
-from facevalue.studies.vignette.measures import MEASURES
+from facevalue.studies.vignette.measures import MEASURES, OUTCOMES
 from tests.studies.vignette.framed import answers, chunks
 
 LABELS = ("contrast", "paradigm", "question", "gender", "trait", "identity", "other_identity", "activity", "dimension")
@@ -107,7 +107,7 @@ def test_every_frequency_of_people_is_tested_against_an_even_choice_and_its_cell
     table: pl.DataFrame,
 ) -> None:
     keys = ["gender", "contrast", "paradigm", "question", "identity"]
-    rows = table.filter(measure="selection_frequency", dimension="age")
+    rows = table.filter(rows_of(["selection_frequency"]), dimension="age")
     people = rows.filter(pl.col("paradigm") != "factuality", pl.col("se").is_not_null())
     whole = people.filter(pl.col("activity").is_null(), pl.col("identity").is_not_null())
     gaps = table.filter(measure="selection_gap", dimension="age").select(*keys, p_gap="p")
@@ -178,8 +178,8 @@ def test_errors_are_those_of_plain_python(table: pl.DataFrame) -> None:
 
 def test_the_three_kinds_of_error_add_up(table: pl.DataFrame) -> None:
     who = {"contrast": "identity-activity", "paradigm": "factuality", "question": "who"}
-    kinds = [pick(table, f"{name}_rate", **who)["value"][0] for name in ("swapped", "both", "none")]
-    assert sum(kinds) == pytest.approx(pick(table, "error_rate", **who)["value"][0])
+    kinds = [pick(table, "outcome_share", **who).filter(outcome=outcome)["value"][0] for outcome in OUTCOMES]
+    assert 100 * sum(kinds) == pytest.approx(pick(table, "error_rate", **who)["value"][0])
 
 
 def test_spread_is_the_deviation_between_identities_and_stands_beside_its_floor(table: pl.DataFrame) -> None:
