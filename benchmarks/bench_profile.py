@@ -60,13 +60,13 @@ def profile(folder: str) -> list[float]:
 
 def reports(folder: str) -> list[float]:
     """Processor seconds and peak memory in MB of the reports of all runs."""
+    from facevalue.report.collect import gather_report
     from facevalue.report.html import render
-    from facevalue.report.of_runs import gathered
     from facevalue.runs.stored import StoredRun
 
     begun = process_time()
     for name in ("stylisticbias", *STUDIES):
-        assert len(render(gathered([StoredRun.open(Path(folder) / name)]).data)) > 10_000
+        assert len(render(gather_report([StoredRun.open(Path(folder) / name)]).data)) > 10_000
     return [process_time() - begun, peak_mb()]
 
 

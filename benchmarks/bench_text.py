@@ -11,9 +11,9 @@ import numpy.typing as npt
 import polars as pl
 
 from benchmarks._harness import Result, at_most, finish, fresh, peak_mb
-from facevalue.annotations import lexicon, sentiment, tokens, vader
-from facevalue.annotations.counts import WordCounter
-from facevalue.annotations.tokens import Tokeniser
+from facevalue.annotations import counts, lexicon, sentiment
+from facevalue.annotations import sentiment as vader
+from facevalue.annotations.counts import Tokeniser, WordCounter
 from facevalue.measures.marked_words import published_words, strict_words
 from facevalue.measures.word_rates import rate_differences, text_sums, word_rate
 
@@ -78,7 +78,7 @@ def full_size() -> list[tuple[str, float]]:
         times.append((what, perf_counter() - start))
 
     start = perf_counter()
-    per_text = frame.hstack(tokens.lengths(frame, "text").rename({"tokens": "length"}))
+    per_text = frame.hstack(counts.token_lengths(frame, "text").rename({"tokens": "length"}))
     took("lengths", start)
     start = perf_counter()
     per_text = per_text.hstack(lexicon.count(frame, "text", entries))
@@ -122,7 +122,7 @@ def streamed(texts: int) -> tuple[float, float]:
     for frame in descriptions(texts, IMAGES):
         start = perf_counter()
         counter.add(frame, "text", frame["image"].to_numpy().astype(np.int64))
-        numbers = [tokens.lengths(frame, "text").rename({"tokens": "length"}), sentiment.score(frame, "text")]
+        numbers = [counts.token_lengths(frame, "text").rename({"tokens": "length"}), sentiment.score(frame, "text")]
         parts.append(pl.concat([*numbers, lexicon.count(frame, "text", entries)], how="horizontal"))
         labels.append(frame.drop("text"))
         spent += perf_counter() - start

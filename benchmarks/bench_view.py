@@ -46,12 +46,11 @@ def clicks(folder: str) -> dict[str, float]:
     begun, worked = time.perf_counter(), time.process_time()
     from starlette.testclient import TestClient
 
-    import facevalue.cli.lean_memory  # noqa: F401 - as `facevalue view` does
+    import facevalue.cli.view  # noqa: F401 - as `facevalue view` does
     from facevalue.runs.stored import StoredRun
-    from facevalue.store.remote_lists import cached_folder
-    from facevalue.view.app import application
+    from facevalue.store.remote import cached_folder
+    from facevalue.view.app import HOST, PATIENCE, application
     from facevalue.view.opened import OpenedRuns
-    from facevalue.view.server import HOST, PATIENCE
 
     run = StoredRun.open(Path(folder) / "run")
     shutil.rmtree(cached_folder("sums", run.place, run.place), ignore_errors=True)  # of an earlier time

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from facevalue.report.charts import SHAPES
-from facevalue.report.markup import tag
+from facevalue.report.formatting import html_element
 
 if TYPE_CHECKING:
     from benchmarks.engine_report import Row
@@ -51,14 +51,18 @@ def plot(panels: Sequence[tuple[str, "Sequence[Row]"]], second: str) -> str:
     main = 0 if second.startswith("CPU") else 1
     columns = min(2, len(panels))
     width, height = columns * _WIDTH, _LEGEND + math.ceil(len(panels) / columns) * _HEIGHT
-    parts = [tag("style", Markup(_STYLE)), tag("rect", width=width, height=height, class_="bg"), _legend(width)]
+    parts = [
+        html_element("style", Markup(_STYLE)),
+        html_element("rect", width=width, height=height, class_="bg"),
+        _legend(width),
+    ]
     for at, (name, rows) in enumerate(panels):
         inner = _panel(name, _lines(rows, main), second)
         place = f"translate({at % columns * _WIDTH} {_LEGEND + at // columns * _HEIGHT})"
-        parts.append(tag("g", *inner, transform=place))
+        parts.append(html_element("g", *inner, transform=place))
     label = f"Judgments per {second} against prompts per picture; the numbers are in the table."
     box = {"viewBox": f"0 0 {width} {height}", "width": width, "height": height}
-    return str(tag("svg", *parts, xmlns="http://www.w3.org/2000/svg", role="img", aria_label=label, **box))
+    return str(html_element("svg", *parts, xmlns="http://www.w3.org/2000/svg", role="img", aria_label=label, **box))
 
 
 Line = list[tuple[float, float]]
@@ -98,14 +102,16 @@ def _panel(name: str, lines: dict[str, Line], second: str) -> list[Markup]:
     parts = [_text(_LEFT, 16, name, "start", "name"), _text(_LEFT, 34, f"↑ judgments per {second}", "start", "tick")]
     for y in (m * 10.0**e for e in range(-3, 6) for m in (1, 2, 5)):
         if low <= math.log10(y) <= high:
-            parts.append(tag("line", x1=_LEFT, x2=right, y1=up(y), y2=up(y), class_="grid"))
+            parts.append(html_element("line", x1=_LEFT, x2=right, y1=up(y), y2=up(y), class_="grid"))
             parts.append(_text(_LEFT - 6, up(y) + 4, f"{y:g}", "end", "tick"))
     for x in sorted({x for x, _ in lines["shared"]}):
         parts.append(_text(across(x), floor + 18, f"{x:g}", "middle", "tick"))
     parts.append(_text(right, floor + 36, "prompts per picture →", "end", "tick"))
     for at, kind in reversed(list(enumerate(_ORDER))):
         line = lines[kind]
-        parts.append(tag("polyline", points=" ".join(f"{across(x)},{up(y)}" for x, y in line), class_=f"line {kind}"))
+        parts.append(
+            html_element("polyline", points=" ".join(f"{across(x)},{up(y)}" for x, y in line), class_=f"line {kind}")
+        )
         for x, y in line:
             parts.append(_mark(across(x), up(y), at, f"{_NAMES[kind]}: {y:.3g} at {x:g} prompts per picture", kind))
     return parts
@@ -117,16 +123,16 @@ def _legend(width: int) -> Markup:
         wide = 42 + 7.0 * len(_NAMES[kind])
         if x + wide > width and x > _LEFT:
             x, y = float(_LEFT), y + 24
-        parts.append(tag("line", x1=x, x2=x + 24, y1=y - 4, y2=y - 4, class_=f"line {kind}"))
+        parts.append(html_element("line", x1=x, x2=x + 24, y1=y - 4, y2=y - 4, class_=f"line {kind}"))
         parts += [_mark(x + 12, y - 4, at, "", kind), _text(x + 32, y, _NAMES[kind], "start", "")]
         x += wide
-    return tag("g", *parts)
+    return html_element("g", *parts)
 
 
 def _mark(x: float, y: float, at: int, title: str, kind: str) -> Markup:
-    children = [tag("title", title)] if title else []
-    return tag("path", *children, d=SHAPES[at % 4], class_=f"dot {kind}", transform=f"translate({x} {y})")
+    children = [html_element("title", title)] if title else []
+    return html_element("path", *children, d=SHAPES[at % 4], class_=f"dot {kind}", transform=f"translate({x} {y})")
 
 
 def _text(x: float, y: float, text: str, anchor: str, class_: str) -> Markup:
-    return tag("text", text, x=x, y=y, text_anchor=anchor, class_=class_ or None)
+    return html_element("text", text, x=x, y=y, text_anchor=anchor, class_=class_ or None)

@@ -11,10 +11,10 @@ from typing import TypeVar
 
 import polars as pl
 
+from facevalue.calibration.families import share
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.repetitions import Workshop
 from facevalue.calibration.runner import ALIKE, HARD, NOTHING, Runner
-from facevalue.calibration.shares import share
 
 T = TypeVar("T")
 DESIGNS = Path(__file__).parent / "conditions"

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue import __version__, studies
-from facevalue.calibration.promises import ALPHA
+from facevalue.calibration.families import ALPHA
 from facevalue.errors import ModelError
 from facevalue.measures.cells import Slicing
 from facevalue.measures.cluster_bootstrap import cell_means, cluster_means

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.models.reference.network import Network, read_weights
-from facevalue.models.reference.tokens import Tokens
+from facevalue.models.reference.replies import Tokens
 from facevalue.models.reference.truth import LETTER, POSITION
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.studies.stylisticbias.tables import JUDGMENT

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from facevalue.stimuli.drawn_identities import GENDERS, LOOKS, drawable
-from facevalue.stimuli.drawn_people import PEOPLE, picture_svg
+from facevalue.stimuli.drawn_people import GENDERS, LOOKS, PEOPLE, drawable, picture_svg
 from facevalue.stimuli.drawn_signs import SIGNS
 from facevalue.stimuli.noto.artwork import document as scene_document
 from facevalue.stimuli.noto.artwork import nested

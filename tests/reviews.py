@@ -10,8 +10,7 @@ from facevalue.annotations.review_answers import read_answers, saved_document
 from facevalue.annotations.review_cards import Packet, is_check, right_answer
 from facevalue.annotations.review_page import ordered
 from facevalue.runs.review_desk import kept_keys, kept_packet
-from facevalue.runs.review_keys import ReviewKey
-from facevalue.runs.review_outcomes import counted
+from facevalue.runs.review_outcomes import ReviewKey, counted
 
 Row = dict[str, str]
 

@@ -17,20 +17,17 @@ if TYPE_CHECKING:
     from facevalue import errors, protocol
     from facevalue.api.audits import Audited, audit, plan_audit
     from facevalue.api.calls import model, open_run, run
-    from facevalue.api.comparison import compare
+    from facevalue.api.comparison import AuditProfile, compare, gate, profile, trend
     from facevalue.api.estimation import estimate
-    from facevalue.api.gating import gate
     from facevalue.api.inspection import Inspected, inspect_pictures
     from facevalue.api.making import Made, make
     from facevalue.api.outside import annotate, judge
     from facevalue.api.packing import pack
-    from facevalue.api.profile import AuditProfile, profile
     from facevalue.api.records import import_records, write_requests
     from facevalue.api.report import Report
     from facevalue.api.review import collect_review, review
     from facevalue.api.run import Run
     from facevalue.api.study import Study, study
-    from facevalue.api.trend import trend
     from facevalue.models.base import Capabilities, Model
     from facevalue.prompts.variants import Intervention, Variant
     from facevalue.protocol.protocol import Protocol
@@ -94,20 +91,23 @@ __getattr__, __dir__ = lazy_names(
         "facevalue": ("errors", "protocol"),
         "facevalue.api.audits": ("Audited", "audit", "plan_audit"),
         "facevalue.api.calls": ("model", "open_run", "run"),
-        "facevalue.api.comparison": ("compare",),
+        "facevalue.api.comparison": (
+            "AuditProfile",
+            "compare",
+            "gate",
+            "profile",
+            "trend",
+        ),
         "facevalue.api.estimation": ("estimate",),
-        "facevalue.api.gating": ("gate",),
         "facevalue.api.packing": ("pack",),
         "facevalue.api.outside": ("annotate", "judge"),
         "facevalue.api.inspection": ("Inspected", "inspect_pictures"),
         "facevalue.api.making": ("Made", "make"),
-        "facevalue.api.profile": ("AuditProfile", "profile"),
         "facevalue.api.records": ("import_records", "write_requests"),
         "facevalue.api.report": ("Report",),
         "facevalue.api.review": ("collect_review", "review"),
         "facevalue.api.run": ("Run",),
         "facevalue.api.study": ("Study", "study"),
-        "facevalue.api.trend": ("trend",),
         "facevalue.models.base": ("Capabilities", "Model"),
         "facevalue.prompts.variants": ("Intervention", "Variant"),
         "facevalue.protocol.protocol": ("Protocol",),

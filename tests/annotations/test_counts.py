@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facevalue.annotations import counts, tokens
-from facevalue.annotations.counts import WordCounter
-from facevalue.annotations.tokens import Tokeniser
+from facevalue.annotations import counts
+from facevalue.annotations import counts as tokens
+from facevalue.annotations.counts import Tokeniser, WordCounter
 from facevalue.errors import DataError
 
 said = st.lists(st.sampled_from(["a hat", "a tie a hat", "", "b", None, "hat hat"]), max_size=12)

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from facevalue.annotations import lexicon
+from facevalue.annotations.counts import Tokeniser
 from facevalue.annotations.lexicon import Lexicon
-from facevalue.annotations.tokens import Tokeniser
 from facevalue.errors import DataError, UnknownNameError
 from tests.reference import reference
 

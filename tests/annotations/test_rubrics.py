@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from facevalue.annotations import model_scorers, scores
-from facevalue.annotations.loading import load_scorer
+from facevalue.annotations.model_scorers import load_scorer
 from facevalue.annotations.scoring import score_texts
 from facevalue.errors import DataError
 from facevalue.models.base import ModelOptions

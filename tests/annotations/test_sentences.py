@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.annotations.sentences import sentences
+from facevalue.annotations.sentiment import sentences
 
 
 def split(text: str) -> list[str]:

@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
-from facevalue.annotations import sentiment, tokens, vader
+from facevalue.annotations import counts, sentiment
+from facevalue.annotations import sentiment as vader
 from facevalue.errors import DependencyError, UnknownNameError
 from tests.reference import reference
 
@@ -83,7 +84,7 @@ def test_any_text_is_scored_within_bounds_whatever_the_pieces(said: list[str | N
     frame = pl.DataFrame({"said": said}, schema={"said": pl.String})
     whole = sentiment.score(frame, "said")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokens, "PIECE", size)
+        patch.setattr(counts, "PIECE", size)
         assert sentiment.score(frame, "said").equals(whole)
     shares = whole.drop_nulls()
     assert shares.select(pl.sum_horizontal("neg", "neu", "pos")).to_series().to_list() == pytest.approx(

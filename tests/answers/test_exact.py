@@ -3,7 +3,7 @@
 import polars as pl
 
 from facevalue.answers import NA, NA_DTYPE
-from facevalue.answers.exact import LEAST_MASS, exact_or_drawn
+from facevalue.answers.columns import LEAST_MASS, exact_or_drawn
 
 
 def merged(probs: list[list[float] | None], drawn: list[float | None]) -> pl.DataFrame:

@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 
 from facevalue.answers.base import NA
-from facevalue.answers.yes_no import NO, YES, parse, parse_column
-from facevalue.answers.yes_no_words import YesNoWords
+from facevalue.answers.yes_no import NO, YES, YesNoWords, parse, parse_column
 from facevalue.errors import DataError
 from facevalue.types import Status
 

@@ -9,7 +9,7 @@ import pytest
 from benchmarks import profile_reference
 from benchmarks._kept import kept_audits
 from benchmarks.profile_audits import EFFECTS, NOTHING, Makers, counted, summary
-from facevalue.calibration.shares import clopper_pearson
+from facevalue.calibration.families import clopper_pearson
 
 
 @pytest.mark.slow

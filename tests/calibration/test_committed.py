@@ -5,10 +5,18 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from facevalue.calibration.comparisons import PAIRS
-from facevalue.calibration.families import NOT_TESTED, by_family, compared_alike, detected, page
+from facevalue.calibration.audits import PAIRS
+from facevalue.calibration.families import (
+    COVERED,
+    DETECTED,
+    MOST_FALSE,
+    NOT_TESTED,
+    by_family,
+    compared_alike,
+    detected,
+    page,
+)
 from facevalue.calibration.planted import PlantedCondition
-from facevalue.calibration.promises import COVERED, DETECTED, MOST_FALSE
 from facevalue.calibration.runner import ALIKE, ASSUMED_EVEN, EFFECTS, HARD, NOTHING, level_audits
 from facevalue.studies.registry import PUBLISHED
 

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from facevalue.calibration.audits import Audits
-from facevalue.calibration.comparisons import PAIRS, cells, compared
+from facevalue.calibration.audits import PAIRS, Audits, cell_records, compare_audits
 from facevalue.calibration.declared import calibration_of
-from facevalue.protocol.kept_answers import KeptAnswers
+from facevalue.protocol.kept_answers import KeptAnswers, UnitNames
 from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.sampled_units import UnitNames
 from facevalue.runs.compare import differences_of, with_first
 from facevalue.runs.judged_differences import judged_together
 
@@ -20,18 +18,18 @@ pytestmark = pytest.mark.all_groups
 
 def test_models_of_the_same_bias_are_compared_on_the_pictures_that_they_share(lab: Protocol) -> None:
     own = Audits(lab, calibration_of(lab), 1)
-    found = compared((own, own), PAIRS[0], 1, 1)
+    found = compare_audits((own, own), PAIRS[0], 1, 1)
     assert found.units.paired
     assert found.units.shared == 12
     assert found.cells["measure"].to_list() == ["shift"] * 3 + ["gap", "paired_gap"]
-    assert cells(found).height == 5
+    assert cell_records(found).height == 5
 
 
 @pytest.mark.slow
 def test_other_people_are_not_paired(lab: Protocol) -> None:
     both = (Audits(lab, calibration_of(lab), 1, others=others) for others in (False, True))
     one, two = both
-    found = compared((one, two), PAIRS[-1], 1, 1)
+    found = compare_audits((one, two), PAIRS[-1], 1, 1)
     assert not found.units.paired
     assert (found.units.only_first, found.units.only_second) == (12, 12)
 
@@ -40,9 +38,9 @@ def test_other_people_are_not_paired(lab: Protocol) -> None:
 def test_a_model_with_an_effect_of_its_own_differs(lab: Protocol) -> None:
     own = Audits(lab, calibration_of(lab), 4)
     moved = replace(PAIRS[0].second, lone=4.0, target={"variation": "cap"})
-    found = compared((own, own), replace(PAIRS[0], second=moved), 1, 1)
+    found = compare_audits((own, own), replace(PAIRS[0], second=moved), 1, 1)
     assert found.differing["variation"].to_list() == ["cap"]
-    assert cells(found)["any"].all()
+    assert cell_records(found)["any"].all()
 
 
 def _equal_models(protocols: Sequence[Protocol], models: int, repetition: int) -> bool:

@@ -7,8 +7,7 @@ import pytest
 
 from facevalue import studies
 from facevalue.calibration import repetitions, runner
-from facevalue.calibration.audits import Audits
-from facevalue.calibration.comparisons import PAIRS
+from facevalue.calibration.audits import PAIRS, Audits
 from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.families import NOT_TESTED, by_size
 from facevalue.calibration.planted import PlantedCondition

@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from facevalue.calibration import repetitions
-from facevalue.calibration.comparisons import PAIRS
+from facevalue.calibration.audits import PAIRS
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.repetitions import Audit, Comparison, Repetition, Truth, Workshop, place
 

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from facevalue.calibration.audits import add_rivals, p_values
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.repetitions import Audit, audits_of
-from facevalue.calibration.rivals import beside, p_values
 from facevalue.protocol.calibration import Rival, words_of
 
 RNG = np.random.default_rng(1)
@@ -85,7 +85,7 @@ def test_estimates_stand_beside_the_rivals_p_by_holm() -> None:
     )
     rival = Rival("shift", lambda rows: rows.select("cue", unit="person", value="score"))
     p = dict(p_values(rival, ANSWERS).select("cue", "p_rival").rows())
-    found = dict(beside(estimates, [rival], ANSWERS).select("cue", "q_rival").rows())
+    found = dict(add_rivals(estimates, [rival], ANSWERS).select("cue", "q_rival").rows())
     low, high = sorted(("cap", "scarf"), key=lambda cue: p[cue])
     assert found[low] == pytest.approx(min(1, 2 * p[low]))
     assert found[high] == pytest.approx(min(1, max(2 * p[low], p[high])))

@@ -8,7 +8,7 @@ import pytest
 
 from facevalue import studies
 from facevalue.calibration import runner
-from facevalue.calibration.comparisons import PAIRS
+from facevalue.calibration.audits import PAIRS
 from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.families import by_family, compared_alike, covers, detected, page
 from facevalue.calibration.repetitions import Workshop

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from facevalue.calibration.shares import share, shortfall
+from facevalue.calibration.families import share, shortfall
 
 
 def flags(by_audit: list[list[bool | None]]) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from facevalue.api.audited import AuditOptions, settings_of
+from facevalue.api.audits import AuditOptions, settings_of
 from tests.cli.conftest import Command
 from tests.runs.own_studies import study_file
 

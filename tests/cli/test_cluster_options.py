@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from facevalue.store.lock import RunLock
+from facevalue.store.lease import RunLock
 from tests.cli.conftest import Command
 
 

@@ -9,7 +9,7 @@ import pytest
 from facevalue import studies
 from facevalue.measures.missing_answers import PUBLISHED_RATES
 from facevalue.report import Album, Example
-from facevalue.report.sections import page_of
+from facevalue.report.headline import page_of
 from facevalue.report.stored import examples, view_of
 from facevalue.report.stored.asked import question_of
 from facevalue.runs.prepared import default_folder

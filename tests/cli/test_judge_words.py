@@ -12,8 +12,7 @@ from facevalue.answers.listed_words import Flagged
 from facevalue.errors import ModelError
 from facevalue.measures.estimates import complete_columns
 from facevalue.models.base import Capabilities
-from facevalue.protocol.offers import Extras
-from facevalue.protocol.word_lists import JudgedWords, WordList
+from facevalue.protocol.offers import Extras, JudgedWords, WordList
 from facevalue.runs.judged_words import FOLDER, read_word_judgments
 from facevalue.types import Question, Request, Response, Sampling, Status
 from tests.cli.conftest import Command

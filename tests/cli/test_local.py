@@ -12,7 +12,7 @@ import pytest
 
 from facevalue.runs.stored import StoredRun
 from facevalue.store import scan_responses
-from facevalue.store.lock import RunLock
+from facevalue.store.lease import RunLock
 from facevalue.store.manifest import read_manifest
 from tests.cli.conftest import Command
 from tests.models.hf import planted, tiny

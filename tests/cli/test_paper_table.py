@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from facevalue import studies
-from facevalue.protocol.printed_plans import PrintedBlock, PrintedPlan
+from facevalue.protocol.offers import PrintedBlock, PrintedPlan
 from tests.cli.conftest import Command
 
 

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.annotations.loading import load_scorer
+from facevalue.annotations.model_scorers import load_scorer
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.runs.annotated import annotate
 from facevalue.runs.progress import SilentProgress
-from facevalue.runs.rated_texts import agreement, drawn
+from facevalue.runs.review import draw_texts, rater_agreement
 from facevalue.runs.stored import StoredRun
 from tests.cli.conftest import Command
 from tests.reviews import filled, packet_of, rows_of
@@ -34,44 +34,44 @@ def rated(run: StoredRun, rater: str, says: Callable[[str, float], int | None]) 
     """A rater's answers."""
     rows = [
         (rater, item, says(text, score)) for item, text, score in
-        drawn(run, SCORE).select("item", "statement", "score").iter_rows()
+        draw_texts(run, SCORE).select("item", "statement", "score").iter_rows()
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=["rater", "item", "rating"], orient="row").drop_nulls()
 
 
 def test_as_many_replies_of_each_range_and_subset_are_drawn_and_again_the_same(run: StoredRun) -> None:
-    items = drawn(run, SCORE)
+    items = draw_texts(run, SCORE)
     assert items["item"].is_unique().all()
     by = items.with_columns(part=(items["score"] * 5).floor()).group_by("subset", "part").len()
     assert by["len"].max() == 5
     assert by["subset"].n_unique() == 2
-    assert drawn(run, SCORE).equals(items)
+    assert draw_texts(run, SCORE).equals(items)
 
 
 def test_people_and_a_scorer_of_one_mind_agree_wholly(run: StoredRun) -> None:
     answers = pl.concat(rated(run, who, lambda _, score: 1 + (score >= 0.1)) for who in ("ann", "bo", "cy"))
-    found = agreement(drawn(run, SCORE), answers, 0.1)
+    found = rater_agreement(draw_texts(run, SCORE), answers, 0.1)
     assert (found.raters, found.people.value[0], found.with_scorer.value[0]) == (3, 1.0, 1.0)
-    other = agreement(drawn(run, SCORE), answers, 0.9)  # the scorer objects to nothing
+    other = rater_agreement(draw_texts(run, SCORE), answers, 0.9)  # the scorer objects to nothing
     assert other.with_scorer.value[0] < 0.8
 
 
 def test_replies_that_somebody_left_out_do_not_count(run: StoredRun) -> None:
     whole = rated(run, "ann", lambda _, score: 1 + (score > 0))
     some = rated(run, "bo", lambda text, score: None if text < "d" else 1 + (score > 0))
-    found = agreement(drawn(run, SCORE), pl.concat([whole, some]), 0.1)
-    assert 2 <= found.people.clusters[0] < drawn(run, SCORE).height
+    found = rater_agreement(draw_texts(run, SCORE), pl.concat([whole, some]), 0.1)
+    assert 2 <= found.people.clusters[0] < draw_texts(run, SCORE).height
 
 
 def test_other_scores_are_one_sentence(run: StoredRun) -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'lexical/hostility'"):
-        drawn(run, "lexical/hostile")
+        draw_texts(run, "lexical/hostile")
 
 
 def test_the_command_writes_replies_and_reads_ratings(run: StoredRun, tmp_path: Path, facevalue: Command) -> None:
     out = facevalue("review", str(run.folder), "--texts", SCORE, "--out", str(tmp_path / "texts"))
     assert "different replies" in out.out
-    scores = dict(drawn(run, SCORE).select("item", "score").iter_rows())
+    scores = dict(draw_texts(run, SCORE).select("item", "score").iter_rows())
     files = [
         filled(packet_of(run.folder), tmp_path, who, lambda row: 1 + (scores[row["item"]] >= 0.1))
         for who in ("ann", "bo")
@@ -98,20 +98,20 @@ def test_replies_that_name_a_group_are_drawn_alone(tmp_path: Path, facevalue: Co
     fv.run(study, _names_obese, folder, progress=False)
     annotate(StoredRun.open(folder), load_scorer("lexical"), SilentProgress())
     run = StoredRun.open(folder)
-    items = drawn(run, SCORE, "Obese")
+    items = draw_texts(run, SCORE, "Obese")
     assert sorted(items["statement"]) == ["An OBESE FEMALE PERSON.", "An OBESE MALE PERSON."]
     where = ("--out", str(tmp_path / "named"))
     assert facevalue("review", str(folder), "--texts", SCORE, "--naming", "Obese", *where).status == 0
     assert {row["item"] for row in rows_of(packet_of(folder))} == set(items["item"])
     with pytest.raises(UnknownNameError, match="Did you mean 'obese'"):
-        drawn(run, SCORE, "obes")
+        draw_texts(run, SCORE, "obes")
     with pytest.raises(UnknownNameError, match=r"\.\*"):
-        drawn(run, SCORE, ".*")  # a word, no pattern
+        draw_texts(run, SCORE, ".*")  # a word, no pattern
     folder = tmp_path / "other"
     fv.run(study, lambda _: "Somebody.", folder, progress=False)
     annotate(StoredRun.open(folder), load_scorer("lexical"), SilentProgress())
     with pytest.raises(DataError, match="No scored reply about a group of “obese” has this word"):
-        drawn(StoredRun.open(folder), SCORE, "obese")
+        draw_texts(StoredRun.open(folder), SCORE, "obese")
     out = facevalue("review", str(folder), "--naming", "obese", "--out", str(tmp_path / "none"))
     assert out.status == 2
     assert "give --texts, too" in out.err

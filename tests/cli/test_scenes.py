@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from facevalue.models.detectors import load_detector
-from facevalue.stimuli.scene_folders import COLUMNS, read_scenes, without_people
+from facevalue.stimuli.folders import COLUMNS, read_scenes, without_people
 from tests.cli.conftest import Command
 from tests.models.hf.tiny import picture
 from tests.models.hf.tiny_detector import write

@@ -59,7 +59,7 @@ def test_pages_are_written_into_a_folder(facevalue: Command, run: Path, tmp_path
 
 
 def test_only_a_server_takes_the_extra(facevalue: Command, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "facevalue.view.server", None)  # as where its packages are missing
+    monkeypatch.setitem(sys.modules, "facevalue.view.app", None)  # as where its packages are missing
     assert "pip install '.[view]'" in facevalue("view", str(run)).err
     assert facevalue("view", str(run), "--export", "out").status == 0
 

@@ -12,7 +12,7 @@ import pytest
 from facevalue.errors import RunError
 from facevalue.runs import RunSettings, run
 from facevalue.store import read_responses
-from facevalue.store.integrity import check_folder
+from facevalue.store.shards import check_folder
 from facevalue.types import Request
 from tests.faults.disk import Dead, Disk
 from tests.runs.test_kill import Run, asked

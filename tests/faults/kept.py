@@ -18,7 +18,7 @@ from facevalue.annotations.scoring import score_texts
 from facevalue.answers.sorting import Sorting
 from facevalue.errors import RunError
 from facevalue.models.base import Capabilities
-from facevalue.protocol.word_lists import JudgedWords, WordList
+from facevalue.protocol.offers import JudgedWords, WordList
 from facevalue.runs import judged, judged_words, ratings
 from facevalue.types import Question, Request, Response, Sampling, Status
 from tests.faults.disk import Dead, Disk

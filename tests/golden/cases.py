@@ -18,7 +18,7 @@ import polars as pl
 
 import facevalue as fv
 from facevalue.annotations.scorers import Scoring
-from facevalue.report.of_runs import report
+from facevalue.report.collect import report
 from facevalue.runs.annotated import annotate
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored import StoredRun

@@ -7,7 +7,7 @@ import numpy as np
 import PIL.Image
 import PIL.ImageFilter
 
-from facevalue.inspection.skin import skin_region
+from facevalue.inspection.inspector import skin_region
 from facevalue.inspection.views import PictureView
 from facevalue.stimuli.cielab import lab
 from facevalue.stimuli.portraits import Identity, png, svg

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from facevalue.errors import DataError, DependencyError, ModelError
-from facevalue.inspection import faces
+from facevalue.inspection import identity as faces
 from facevalue.inspection.expectation import Expectation
 from facevalue.inspection.identity import IdentityAid, Peers, face_numbers
 from facevalue.inspection.inspector import Inspector
@@ -140,7 +140,7 @@ def test_a_face_is_laid_with_its_eyes_where_a_template_has_them() -> None:
 
     pixels = np.zeros((300, 300, 3), dtype=np.uint8)
     pixels[95:106, 95:106], pixels[95:106, 195:206] = 255, 128
-    face = np.asarray(faces.aligned(pixels, Landmarks()))
+    face = np.asarray(faces.align_face(pixels, Landmarks()))
     assert face.shape == (112, 112, 3)
     assert face[52, 38, 0] > 200
     assert 90 < face[52, 73, 0] < 160

@@ -26,7 +26,7 @@ from facevalue.protocol.page import Page
 from facevalue.report.blocks.content import Lines, PartContent
 from facevalue.report.blocks.layout import Builder
 from facevalue.report.blocks.view import View
-from facevalue.report.default import sections_of
+from facevalue.report.built import sections_of
 from facevalue.report.formatting import Titles, label_of
 
 GAP = Measure("gap", "Gap", "a - b", "pp", "face", "", comparison=True)

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.annotations.counts import WordCounter, WordCounts
-from facevalue.annotations.tokens import Tokeniser
+from facevalue.annotations.counts import Tokeniser, WordCounter, WordCounts
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.marked_words import published_words, strict_words, word_log_odds
 from facevalue.measures.multitest import adjust_p

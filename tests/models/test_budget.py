@@ -2,7 +2,7 @@
 
 import asyncio
 
-from facevalue.servers.budget import Budget
+from facevalue.servers.pool import Budget
 from facevalue.servers.server import Waits
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from facevalue.models._encoded import EncodedStimuli
+from facevalue.models._pictures import EncodedStimuli
 from facevalue.models.base import by_stimulus
 from facevalue.types import Image, Question, Request, Sampling, Stimulus
 

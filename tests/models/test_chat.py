@@ -7,8 +7,7 @@ import httpx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.models._chat import Dialect, body, conversation, encoded, image_parts
-from facevalue.models._structured import Way
+from facevalue.models._chat import Dialect, Way, body, conversation, encoded, image_parts
 from facevalue.types import Image, Option, Question, Sampling
 
 texts = st.one_of(

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from facevalue.annotations.loading import load_scorer
-from facevalue.annotations.model_scorers import CATEGORIES
+from facevalue.annotations.model_scorers import CATEGORIES, load_scorer
 from facevalue.errors import ModelError
 from facevalue.models.base import ModelOptions
 from facevalue.models.moderations import Moderated, Moderations

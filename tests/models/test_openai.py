@@ -19,8 +19,8 @@ from facevalue.hashing import model_hash
 from facevalue.models import load
 from facevalue.models.base import ModelOptions
 from facevalue.models.openai import OpenAIModel
-from facevalue.servers.budget import Budget
 from facevalue.servers.connections import MAX_BODY
+from facevalue.servers.pool import Budget
 from facevalue.servers.server import MAX_ERROR, Waits, retry_after
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 from tests.models.misbehaving import Behaviour, Exchange, Misbehaving, fine

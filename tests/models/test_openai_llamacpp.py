@@ -14,8 +14,7 @@ import pytest
 import scipy.stats
 
 from facevalue.errors import ModelError
-from facevalue.models._chat import Dialect, body
-from facevalue.models._structured import Way, said
+from facevalue.models._chat import Dialect, Way, body, constrained_choice
 from facevalue.models.base import ModelOptions
 from facevalue.models.openai import OpenAIModel
 from facevalue.types import Image, Option, Question, Request, Sampling, Status, Stimulus
@@ -191,4 +190,4 @@ def test_which_ways_are_honoured(model: OpenAIModel, url: str, way: Way, honoure
     sent = body("tiny", [], held("quokka"), Sampling(max_tokens=32), 1, dialect=Dialect(), logprobs=False, way=way)
     with httpx.Client(trust_env=False, timeout=60) as client:
         text = client.post(f"{url}/chat/completions", content=sent).raise_for_status().json()["choices"][0]["message"]
-    assert (said(way, text["content"]) == "quokka") == honoured
+    assert (constrained_choice(way, text["content"]) == "quokka") == honoured

@@ -11,7 +11,7 @@ import pytest
 
 from facevalue.errors import ModelError, RunError
 from facevalue.hashing import conditions_hash
-from facevalue.models._structured import JSON_TOKENS, Way
+from facevalue.models._chat import JSON_TOKENS, Way
 from facevalue.models.base import ModelOptions
 from facevalue.models.openai import OpenAIModel
 from facevalue.runs import run

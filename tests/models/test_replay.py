@@ -16,11 +16,10 @@ from facevalue.cli.running import execute
 from facevalue.errors import DataError, FaceValueError, ModelError, UnknownNameError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.models import load
-from facevalue.models._request_hash import RequestHashes
-from facevalue.models.replay import ReplayModel
+from facevalue.models.replay import ReplayModel, RequestHashes
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import chosen
-from facevalue.protocol.variant_trials import intervened
+from facevalue.protocol.variants import add_interventions
 from facevalue.runs import RunSettings, run
 from facevalue.runs.export import export
 from facevalue.runs.prepared import Prepared
@@ -250,7 +249,7 @@ def visbias(task: str) -> Study:
 def test_an_exported_table_is_replayed(
     tmp_path: Path, name: str, options: dict[str, OptionValue], done: tuple[str, ...], ending: str
 ) -> None:
-    study = intervened(build(name, options), chosen(done))
+    study = add_interventions(build(name, options), chosen(done))
     sample = RunSettings(sample=1500 if study.design.size > 3000 else None)
     execute(Prepared(study, tmp_path / "first", sample), load("sim/default"))
     rows = export(StoredRun.open(tmp_path / "first"), tmp_path / f"wide.{ending}")
@@ -283,7 +282,7 @@ def test_tables_by_factors_as_the_design_names_them_are_replayed(tmp_path: Path,
 
 
 def test_conditions_are_told_apart_by_factors(tmp_path: Path) -> None:
-    study = intervened(visbias("mcq"), chosen(("cipher",)))
+    study = add_interventions(visbias("mcq"), chosen(("cipher",)))
     export(stored(study, tmp_path / "first"), tmp_path / "wide.parquet")
     wide = pl.read_parquet(tmp_path / "wide.parquet")
     wide.select("image", "question", "intervention", "text").write_csv(tmp_path / "short.csv")
@@ -317,7 +316,7 @@ def test_a_table_that_lacks_what_tells_requests_apart_is_refused(tmp_path: Path,
 
 def test_one_answer_serves_trials_that_ask_the_very_same(tmp_path: Path) -> None:
     """Without a picture, an answer to a question is one, however many people are not shown."""
-    study = intervened(visbias("mcq"), chosen(("no-image",)))
+    study = add_interventions(visbias("mcq"), chosen(("no-image",)))
     path = tmp_path / "none.csv"
     questions = ("income", "education", "politics", "religion")
     path.write_text("\n".join(["intervention,question,text", *(f"no-image,{name},B" for name in questions)]))

@@ -19,9 +19,8 @@ import yaml  # type: ignore[import-untyped]
 import facevalue as fv
 from facevalue.errors import DataError, RunError, SettingError
 from facevalue.measures.verdicts import Verdict
-from facevalue.packing.clauses import clauses
-from facevalue.packing.contents import pack
-from facevalue.packing.crate import FILE as CRATE
+from facevalue.packing.contents import clauses, pack
+from facevalue.packing.hugging_face import FILE as CRATE
 from facevalue.packing.impact import TEST_DATA, category, impact_table
 from facevalue.packing.sealing import SUMS, faults
 from facevalue.protocol.study import LeftOut

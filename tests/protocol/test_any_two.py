@@ -9,7 +9,7 @@ from PIL import Image
 
 from facevalue.errors import FaceValueError
 from facevalue.measures.definitions import rows_of
-from facevalue.protocol.instrument_measures import NA_SPREAD
+from facevalue.protocol.instrument import NA_SPREAD
 from facevalue.protocol.study import Study
 from tests.protocol.conftest import Reader
 

@@ -17,7 +17,7 @@ from facevalue.measures.judges import JUDGED_BY
 from facevalue.measures.paired_changes import Deletion, reduce_estimates
 from facevalue.models.base import Capabilities
 from facevalue.protocol.offers import CellComparison
-from facevalue.runs.comparable import deepest
+from facevalue.runs.compared_cells import deepest_breakdowns
 from facevalue.runs.judged_differences import compare_estimates
 from facevalue.types import Request, Response, Status
 from tests.measure_keys import by_key
@@ -260,7 +260,7 @@ def test_what_people_alone_say_is_not_compared() -> None:
     means = pl.DataFrame(
         {"measure": ["mean"] * 3, "score": [None] * 3, "cue": ["a", "b", "a"], JUDGED_BY: [None, None, "people"]}
     )
-    assert deepest(means)["cue"].to_list() == ["a", "b"]
+    assert deepest_breakdowns(means)["cue"].to_list() == ["a", "b"]
 
 
 def test_a_margin_of_scores_in_several_units_is_refused() -> None:

@@ -12,8 +12,8 @@ from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.models.registry import load
 from facevalue.protocol import Ask, Portraits, Protocol, Variant, choice, yes_or_no
 from facevalue.protocol.variant_files import builtin
-from facevalue.protocol.variant_trials import intervened
-from facevalue.report.of_runs import report
+from facevalue.protocol.variants import add_interventions
+from facevalue.report.collect import report
 from facevalue.runs import run
 from facevalue.runs.joined import estimate
 from facevalue.runs.plan import plan
@@ -106,14 +106,14 @@ def test_changes_are_estimated_and_reported_and_plans_count_them(read: Reader, t
 
 def test_interventions_are_asked_besides(read: Reader) -> None:
     study = read(HIRE + BLUNT).study()
-    both = intervened(study, [builtin()["no-image"]])
+    both = add_interventions(study, [builtin()["no-image"]])
     assert [variant.name for variant in both.changes.variants] == ["blunt", "no-image"]
     assert both.design.size * 2 == study.design.size * 3
     assert [block.name for block in both.design.blocks][:4] == [block.name for block in study.design.blocks]
     with pytest.raises(DataError, match="Two variants are called 'blunt'"):
-        intervened(study, [Variant("blunt", before="Quick.")])
+        add_interventions(study, [Variant("blunt", before="Quick.")])
     with pytest.raises(DataError, match=r"only the study itself can do: .* \[variant.short\]"):
-        intervened(study, [Variant("short", prompt="Invite?")])
+        add_interventions(study, [Variant("short", prompt="Invite?")])
 
 
 def test_a_variant_may_be_of_one_task(read: Reader) -> None:

@@ -4,8 +4,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.protocol import Ask, Portraits, Protocol, yes_or_no
-from facevalue.protocol.facets import CONTRASTS, Kinds
-from facevalue.protocol.group_names import GroupName, group_name
+from facevalue.protocol.facets import CONTRASTS, GroupName, Kinds, group_name
 from facevalue.protocol.page import Findings
 from facevalue.statistics import Estimand, Gap, Shift, Spread
 from facevalue.studies.registry import PUBLISHED, STUDIES
@@ -94,11 +93,11 @@ def test_no_name_stands_for_two_groups() -> None:
     import tomllib
     from importlib.resources import files
 
-    from facevalue.protocol import group_names
+    from facevalue.protocol.facets import _plain
 
-    table = tomllib.loads(files("facevalue.protocol").joinpath("group_names.toml").read_text("utf-8"))
+    table = tomllib.loads(files("facevalue.protocol").joinpath("toml").read_text("utf-8"))
     for names in (table["dimensions"], *table["groups"].values()):
-        spellings = [group_names._plain(name) for key, aliases in names.items() for name in (key, *aliases)]
+        spellings = [_plain(name) for key, aliases in names.items() for name in (key, *aliases)]
         assert len(spellings) == len(set(spellings))
 
 

@@ -9,8 +9,7 @@ import pytest
 import facevalue as fv
 from facevalue.design import Factor
 from facevalue.errors import FaceValueError
-from facevalue.protocol.asks import ORDERING, Ask
-from facevalue.protocol.items import MOST_ITEMS
+from facevalue.protocol.asks import MOST_ITEMS, ORDERING, Ask
 from facevalue.protocol.replies import choice
 from facevalue.types import Status
 from tests.protocol.conftest import MINIMAL, Reader

@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.annotations.group_swaps import GroupWords
+from facevalue.annotations.group_lists import GroupWords
 from facevalue.errors import FaceValueError, RunError
 from facevalue.measures.judges import judge_agreement, moved_share
-from facevalue.report.of_runs import report
+from facevalue.report.collect import report
 from facevalue.runs import people
 from facevalue.runs.joined import estimate
-from facevalue.runs.judge_estimates import audit
 from facevalue.runs.judged import ask
+from facevalue.runs.judging import audit_judge
 from facevalue.runs.review_outcomes import reader_review
 from facevalue.runs.stored import StoredRun
 from facevalue.types import Question
@@ -42,7 +42,7 @@ def _judge(prompt: str) -> str:
 def _judged(folder: Path, judge: Judging) -> None:
     doubts = people.texts_of(StoredRun.open(folder))
     ask(folder, list(doubts.texts), judge)
-    audit(folder, StoredRun.open(folder).study, doubts, judge)
+    audit_judge(folder, StoredRun.open(folder).study, doubts, judge)
 
 
 def _keep(folder: Path, size: int = 20, **flipped: int) -> None:

@@ -18,7 +18,7 @@ from facevalue.measures.definitions import rows_of
 from facevalue.models.base import Capabilities
 from facevalue.protocol import Text
 from facevalue.protocol.outside_scores import Outside, ScoredText
-from facevalue.report.of_runs import report
+from facevalue.report.collect import report
 from facevalue.runs.annotated import annotate
 from facevalue.runs.joined import estimate
 from facevalue.runs.judged import ask, read_judgments

@@ -5,7 +5,7 @@ import pytest
 
 from facevalue.answers import NA
 from facevalue.errors import FaceValueError
-from facevalue.protocol.measured import Measurements
+from facevalue.protocol.several_ratings import Measurements
 from facevalue.protocol.written import Field
 from tests.protocol.conftest import MINIMAL, Reader
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from facevalue.errors import FaceValueError
-from facevalue.protocol.picture_rules import PictureRule, read_rules
+from facevalue.protocol.picture_checks import PictureRule, read_rules
 
 
 def rules(folder: Path, text: str) -> tuple[PictureRule, ...]:

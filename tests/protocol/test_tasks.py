@@ -14,7 +14,7 @@ from facevalue.calibration.declared import calibration_of
 from facevalue.errors import DataError, FaceValueError
 from facevalue.models.base import Capabilities
 from facevalue.protocol import Ask, Portraits, Protocol, yes_or_no
-from facevalue.report.of_runs import report
+from facevalue.report.collect import report
 from facevalue.report.rehearsal import rehearse
 from facevalue.runs import RunSettings, run
 from facevalue.runs.joined import estimate

@@ -20,7 +20,7 @@ from facevalue.prompts import caesar
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import builtin
-from facevalue.protocol.variant_trials import intervened
+from facevalue.protocol.variants import add_interventions
 from facevalue.types import OptionValue, Question
 from tests.runs.tiny import TinySource, tiny_study
 
@@ -77,11 +77,11 @@ def plain(request: pytest.FixtureRequest) -> Study:
 
 
 def test_without_interventions_it_is_the_study_itself(plain: Study) -> None:
-    assert intervened(plain, []) is plain
+    assert add_interventions(plain, []) is plain
 
 
 def test_plain_trials_come_first_and_are_the_plain_studys(plain: Study) -> None:
-    study = intervened(plain, [JUDGE, NO_IMAGE])
+    study = add_interventions(plain, [JUDGE, NO_IMAGE])
     numbers = np.linspace(0, plain.design.size - 1, 200).astype(np.int64)
     assert study.design.size == 3 * plain.design.size
     first = study.design.trials(numbers)
@@ -97,7 +97,7 @@ def test_plain_trials_come_first_and_are_the_plain_studys(plain: Study) -> None:
 
 
 def test_every_condition_asks_about_the_same_trials(plain: Study) -> None:
-    study = intervened(plain, [JUDGE, NO_IMAGE])
+    study = add_interventions(plain, [JUDGE, NO_IMAGE])
     numbers = np.linspace(0, plain.design.size - 1, 50).astype(np.int64)
     parts = [study.design.trials(numbers + c * plain.design.size) for c in range(3)]
     assert [part["intervention"][0] for part in parts] == ["plain", "judge", "no-image"]
@@ -109,14 +109,14 @@ def test_every_condition_asks_about_the_same_trials(plain: Study) -> None:
 
 
 def test_equal_questions_are_one_object() -> None:
-    study = intervened(tiny_study(faces=5, prompts=2), [JUDGE])
+    study = add_interventions(tiny_study(faces=5, prompts=2), [JUDGE])
     asked = study.ask(study.design.trials(np.arange(study.design.size)))
     assert len({id(question) for question in asked}) == 4
     assert study.ask(study.design.trials([12]))[0] is asked[12]
 
 
 def test_samples_have_the_same_trials_in_every_condition_and_count_all_requests(plain: Study) -> None:
-    study = intervened(plain, [JUDGE, NO_IMAGE])
+    study = add_interventions(plain, [JUDGE, NO_IMAGE])
     numbers = study.sample(1500, 3, study.repeats)
     per = plain.sample(500, 3, plain.repeats)
     assert numbers.size * study.repeats <= 1500
@@ -127,14 +127,14 @@ def test_samples_have_the_same_trials_in_every_condition_and_count_all_requests(
 
 
 def test_a_sample_that_is_too_small_says_that_it_is_shared() -> None:
-    study = intervened(studies.build("stylisticbias", SMALL["stylisticbias"]), [JUDGE])
+    study = add_interventions(studies.build("stylisticbias", SMALL["stylisticbias"]), [JUDGE])
     with pytest.raises(DataError, match="20 requests are 10 for each of 2 conditions"):
         study.sample(20, 1, 1)
 
 
 def test_a_kept_picture_is_the_plain_one() -> None:
     source = TinySource()
-    study = intervened(tiny_study(source=source), [JUDGE])
+    study = add_interventions(tiny_study(source=source), [JUDGE])
     levels = study.design.trials([12 + 3]).row(0, named=True)
     shown = study.source.stimulus(5, levels)
     assert (shown.key, shown.digest) == ("1", "v1:f1")
@@ -144,7 +144,7 @@ def test_a_kept_picture_is_the_plain_one() -> None:
 
 def test_pictures_are_taken_away_or_blank() -> None:
     source = TinySource(images=2)
-    study = intervened(tiny_study(source=source), [NO_IMAGE, BLANK])
+    study = add_interventions(tiny_study(source=source), [NO_IMAGE, BLANK])
     rows = study.design.trials([12, 24]).to_dicts()
     none, blank = (study.source.stimulus(number, row) for number, row in zip((4, 8), rows, strict=True))
     assert none.load() == ()
@@ -156,7 +156,7 @@ def test_pictures_are_taken_away_or_blank() -> None:
 
 def test_a_caption_stands_below_the_plain_picture_which_keeps_its_factors() -> None:
     plain = studies.build("stylisticbias", SMALL["stylisticbias"])
-    study = intervened(plain, [builtin()["vis-debiasing"]])
+    study = add_interventions(plain, [builtin()["vis-debiasing"]])
     rows = study.design.trials([0, plain.design.size]).to_dicts()
     numbers = study.design.stimulus_numbers([0, plain.design.size]).tolist()
     face, written = (study.source.stimulus(number, row) for number, row in zip(numbers, rows, strict=True))
@@ -169,7 +169,7 @@ def test_a_caption_stands_below_the_plain_picture_which_keeps_its_factors() -> N
 
 def test_a_blank_picture_may_have_a_caption() -> None:
     plain = studies.build("stylisticbias", SMALL["stylisticbias"])
-    study = intervened(plain, [Variant("x", picture="blank", caption="Be fair.")])
+    study = add_interventions(plain, [Variant("x", picture="blank", caption="Be fair.")])
     (number,) = study.design.stimulus_numbers([plain.design.size]).tolist()
     (image,) = study.source.stimulus(number, study.design.trials([plain.design.size]).row(0, named=True)).load()
     shown = np.asarray(PIL.Image.open(io.BytesIO(image.data)))
@@ -180,17 +180,17 @@ def test_a_blank_picture_may_have_a_caption() -> None:
 def test_a_caption_where_a_question_shows_nothing_is_an_error_of_the_plan() -> None:
     plain = studies.build("vignette", {**SMALL["vignette"], "shown": ["picture", "text"]})
     with pytest.raises(DataError, match="vis-debiasing writes below a picture, and vignette shows none in"):
-        intervened(plain, [Variant("x", before="Act."), builtin()["vis-debiasing"]])
+        add_interventions(plain, [Variant("x", before="Act."), builtin()["vis-debiasing"]])
 
 
 def test_a_caption_that_cannot_be_drawn_is_found_when_the_study_is_built() -> None:
     with pytest.raises(DataError, match="can't be drawn"):
-        intervened(tiny_study(), [Variant("x", caption="日本")])
+        add_interventions(tiny_study(), [Variant("x", caption="日本")])
 
 
 def test_only_pictures_that_are_needed_are_looked_at() -> None:
     source = TinySource()
-    study = intervened(tiny_study(source=source), [NO_IMAGE, BLANK])
+    study = add_interventions(tiny_study(source=source), [NO_IMAGE, BLANK])
     frame = study.design.trials([0, 12, 27]).select("block", "intervention", "face")
     study.source.check(frame.to_dict(as_series=False))
     assert source.checked == [{"block": ["all", "all"], "face": ["f0", "f1"]}]
@@ -200,13 +200,13 @@ def test_only_pictures_that_are_needed_are_looked_at() -> None:
 
 def test_pictures_of_a_list_are_looked_at_whatever_is_asked_about_them() -> None:
     source = TinySource()
-    intervened(tiny_study(source=source), [NO_IMAGE]).source.check({"image": ["a", "b"]})
+    add_interventions(tiny_study(source=source), [NO_IMAGE]).source.check({"image": ["a", "b"]})
     assert source.checked == [{"image": ["a", "b"]}]
 
 
 def test_questions_about_no_picture_are_left_as_they_are() -> None:
     plain = studies.build("vignette", {**SMALL["vignette"], "shown": ["picture", "text"]})
-    study = intervened(plain, [NO_IMAGE])
+    study = add_interventions(plain, [NO_IMAGE])
     text = next(i for i, block in enumerate(plain.design.blocks) if block.constants["shown"] == "text")
     number = int(study.design.stimulus_offsets[len(plain.design.blocks) + text])
     row = study.design.trials([int(study.design.offsets[len(plain.design.blocks) + text])]).row(0, named=True)
@@ -215,7 +215,7 @@ def test_questions_about_no_picture_are_left_as_they_are() -> None:
 
 def test_ciphered_replies_are_decoded_before_they_are_parsed() -> None:
     plain = studies.build("stylisticbias", SMALL["stylisticbias"])
-    study = intervened(plain, [CIPHER])
+    study = add_interventions(plain, [CIPHER])
     trials = np.zeros(7, dtype=np.int64) + plain.design.size
     favourable = plain.ask(plain.design.trials([0]))[0].options
     right = next(option for option in favourable if option.level == "favourable")
@@ -240,7 +240,7 @@ def test_ciphered_replies_are_decoded_before_they_are_parsed() -> None:
 def test_plain_replies_are_not_decoded() -> None:
     plain = studies.build("stylisticbias", SMALL["stylisticbias"])
     answered = replies(
-        intervened(plain, [CIPHER]), np.zeros(2, dtype=np.int64), ["(d)", "I do not understand this cipher."]
+        add_interventions(plain, [CIPHER]), np.zeros(2, dtype=np.int64), ["(d)", "I do not understand this cipher."]
     )
     assert answered["reading"].to_list() == [None, None]
     assert answered["weight"].to_list() == [None, None]
@@ -252,7 +252,7 @@ LEVELS = ["secondary school", "bachelor", "master", "doctorate"]
 def education(*said: str) -> pl.DataFrame:
     """What VisBias makes of replies to the ciphered question about education, whose options are A to D."""
     plain = studies.build("visbias", {"task": ["mcq"], "question": ["education"]})
-    return replies(intervened(plain, [CIPHER]), np.full(len(said), plain.design.size), list(said))
+    return replies(add_interventions(plain, [CIPHER]), np.full(len(said), plain.design.size), list(said))
 
 
 def test_a_letter_that_is_an_option_either_way_is_read_as_it_was_shown() -> None:
@@ -302,7 +302,7 @@ STYLES = ("{0}", "{0}.", "**{0}**", "Option {0}", '{{"answer": "{0}: {1}"}}', "{
 def test_a_model_that_does_not_change_with_the_cipher_is_not_reported_to_change() -> None:
     """One in 20 would be by chance; options that vanish would be nearly all of them."""
     plain = studies.build("visbias", {"task": ["mcq"], "question": ["income", "education"]})
-    study = intervened(plain, [CIPHER])
+    study = add_interventions(plain, [CIPHER])
     frame = study.design.trials(np.arange(study.design.size))
     rng = np.random.default_rng(5)
     said: list[str | None] = []
@@ -338,7 +338,7 @@ def answered(study: Study, chance: Mapping[str, float], seed: int, refused: floa
 
 def test_the_plain_estimates_are_those_of_the_plain_study() -> None:
     plain = averaged()
-    study = intervened(plain, [JUDGE])
+    study = add_interventions(plain, [JUDGE])
     chunks = answered(study, {"plain": 0.4, "judge": 0.6}, 1)
     found = study.analyse({"m": iter(chunks)})
     rows = pl.concat(chunks).filter(pl.col("intervention") == "plain").drop("intervention")
@@ -351,7 +351,7 @@ def test_the_plain_estimates_are_those_of_the_plain_study() -> None:
 @pytest.mark.all_groups
 def test_a_known_change_is_found_and_covered() -> None:
     """30 scenarios of 80 faces, each shifted by 20 points: about one interval in twenty misses."""
-    study = intervened(averaged(80, 30), [JUDGE, Variant("idle", after="Well?")])
+    study = add_interventions(averaged(80, 30), [JUDGE, Variant("idle", after="Well?")])
     found = study.analyse({"m": iter(answered(study, {"plain": 0.4, "judge": 0.6, "idle": 0.4}, 2))})
     changed = found.filter(measure="share", intervention="judge", versus=NO_INTERVENTION)
     assert changed.height == 30
@@ -362,7 +362,7 @@ def test_a_known_change_is_found_and_covered() -> None:
 
 
 def test_the_change_of_missing_answers_stands_beside_it() -> None:
-    study = intervened(averaged(80, 5), [JUDGE])
+    study = add_interventions(averaged(80, 5), [JUDGE])
     found = study.analyse({"m": iter(answered(study, {"plain": 0.5, "judge": 0.5}, 3, refused=0.3))})
     row = found.filter(measure="missing_share", versus=NO_INTERVENTION).row(0, named=True)
     assert row["low"] < 0.3 < row["high"]
@@ -372,7 +372,7 @@ def test_the_change_of_missing_answers_stands_beside_it() -> None:
 
 def test_only_trials_answered_in_both_conditions_are_compared() -> None:
     """The intervention was asked about the last faces alone, and answers there as the plain condition does."""
-    study = intervened(averaged(40, 2), [JUDGE])
+    study = add_interventions(averaged(40, 2), [JUDGE])
     whole = pl.concat(answered(study, {"plain": 0.5, "judge": 0.5}, 4))
     size = study.design.size // 2
     twin = whole["weight"].to_numpy()[np.arange(whole.height) % size]
@@ -385,21 +385,21 @@ def test_only_trials_answered_in_both_conditions_are_compared() -> None:
 
 
 def test_a_condition_without_answers_has_no_estimates() -> None:
-    study = intervened(averaged(), [JUDGE])
+    study = add_interventions(averaged(), [JUDGE])
     first = [chunk.filter(pl.col("trial") < 90) for chunk in answered(study, {"plain": 0.5, "judge": 0.5}, 4)]
     assert study.analyse({"m": iter(first)})["intervention"].is_null().all()
 
 
 def test_answers_that_wait_on_the_disk_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    study = intervened(averaged(), [JUDGE, CIPHER])
+    study = add_interventions(averaged(), [JUDGE, CIPHER])
     chunks = answered(study, {"plain": 0.4, "judge": 0.6, "cipher": 0.5}, 6)
     before = study.analyse({"m": iter(chunks)})
-    monkeypatch.setattr("facevalue.protocol.variant_changes.MOST_ROWS", 50)
+    monkeypatch.setattr("facevalue.protocol.variants.MOST_ROWS", 50)
     assert study.analyse({"m": iter(chunks)}).equals(before)
 
 
 def test_readings_are_counted() -> None:
-    study = intervened(averaged(), [CIPHER])
+    study = add_interventions(averaged(), [CIPHER])
     found = study.analyse({"m": iter(answered(study, {"plain": 0.5, "cipher": 0.5}, 6))})
     shares = found.filter(pl.col("measure") == "reading_share")
     assert shares["reading"].to_list() == [kind.value for kind in caesar.CipherKind]
@@ -410,11 +410,11 @@ def test_readings_are_counted() -> None:
 
 def test_a_study_is_intervened_in_once() -> None:
     with pytest.raises(DataError, match="give all of them at once"):
-        intervened(intervened(tiny_study(), [JUDGE]), [CIPHER])
+        add_interventions(add_interventions(tiny_study(), [JUDGE]), [CIPHER])
 
 
 def test_interventions_are_among_the_options_with_their_whole_text() -> None:
-    study = intervened(tiny_study(), [JUDGE])
+    study = add_interventions(tiny_study(), [JUDGE])
     assert study.options["interventions"] == ['{"before": "Act as a judge.", "name": "judge"}']
     assert study.about.titles["intervention"] == {"plain": "As it is", "judge": "judge"}
 
@@ -422,14 +422,14 @@ def test_interventions_are_among_the_options_with_their_whole_text() -> None:
 def test_the_published_protocol_is_counted_with_every_condition() -> None:
     plain = studies.build("vignette", SMALL["vignette"])
     assert plain.planned.protocol is not None
-    protocol = intervened(plain, [JUDGE]).planned.protocol
+    protocol = add_interventions(plain, [JUDGE]).planned.protocol
     assert protocol is not None
     assert protocol.size == 2 * plain.planned.protocol.size
 
 
 def test_a_planner_counts_the_units_of_one_condition() -> None:
     plain = studies.build("stylisticbias", SMALL["stylisticbias"])
-    study = intervened(plain, [JUDGE])
+    study = add_interventions(plain, [JUDGE])
     assert plain.planned.precision is not None
     assert study.planned.precision is not None
     numbers = study.sample(2000, 1, 1)

@@ -9,7 +9,7 @@ import pytest
 from facevalue.measures.definitions import rows_of
 from facevalue.measures.judgment import judge
 from facevalue.protocol import Ask, Portraits, Protocol, yes_or_no
-from facevalue.protocol.instrument_measures import NA_SPREAD
+from facevalue.protocol.instrument import NA_SPREAD
 from facevalue.protocol.study import Study
 from facevalue.statistics import Estimand, Gap, Mean, Shift, Spread
 

@@ -16,7 +16,8 @@ from facevalue.cli.output import Output
 from facevalue.errors import FaceValueError, ModelError, RunError, SettingError
 from facevalue.hashing import model_hash
 from facevalue.protocol.study import Study
-from facevalue.records import lines, requests
+from facevalue.records import batches as requests
+from facevalue.records import lines
 from facevalue.records.batches import ANTHROPIC, OPENAI
 from facevalue.records.lines import CustomId
 from facevalue.report.checks import CardStatus, record_card

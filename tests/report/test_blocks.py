@@ -45,7 +45,7 @@ from facevalue.protocol.blocks import (
 from facevalue.protocol.contents import Entry, Folded, Ledger, Link, Links, Mark, Marks, Paragraph
 from facevalue.protocol.look import Of
 from facevalue.protocol.page import Described, Findings, Page, Section, check_page, selections
-from facevalue.report.blocks.forms import filled
+from facevalue.report.blocks.view import fill_form
 from tests.report.test_html import page as parsed
 
 EVIL = "<script>alert(1)</script>"
@@ -243,7 +243,7 @@ def test_pages_of_published_studies_show_what_is_measured(name: str) -> None:
     from importlib import import_module
 
     from facevalue.measures.estimates import TYPED_LABELS
-    from facevalue.report.sections import page_of
+    from facevalue.report.headline import page_of
 
     measures = import_module(f"facevalue.studies.{name}.measures")
     page = page_of(name)
@@ -253,8 +253,8 @@ def test_pages_of_published_studies_show_what_is_measured(name: str) -> None:
 
 def test_forms_leave_out_parts_of_which_a_label_is_missing() -> None:
     known = {"a": "A", "b": None}
-    assert filled("{a}[ of {b}], {b|none}", lambda name, _how: known.get(name)) == "A, none"
-    assert filled("{b}", lambda name, _how: known.get(name)) == "–"
+    assert fill_form("{a}[ of {b}], {b|none}", lambda name, _how: known.get(name)) == "A, none"
+    assert fill_form("{b}", lambda name, _how: known.get(name)) == "–"
 
 
 def test_a_protocol_with_a_page_of_what_it_does_not_take_is_refused() -> None:

@@ -25,7 +25,7 @@ from facevalue.cli.profile import _text as profile_text
 from facevalue.cli.profile import document as profile_document
 from facevalue.limits import gated
 from facevalue.limits.declared import stated_limits
-from facevalue.limits.markdown import markdown
+from facevalue.limits.formats import as_markdown
 from facevalue.limits.wording import explained
 from facevalue.measures.caveats import MISSING_CAVEAT, caveat_of, with_caveat
 from facevalue.measures.verdicts import FOUND, SHOWN
@@ -38,15 +38,14 @@ from facevalue.report import summary
 from facevalue.report.audit_page import StudyAnswer
 from facevalue.report.blocks.as_json import page_json
 from facevalue.report.built import Built, built
+from facevalue.report.collect import collect_report
 from facevalue.report.comparison_page import comparison_page
 from facevalue.report.data import ReportData
-from facevalue.report.folds import shown_in
-from facevalue.report.html import render, rendered
-from facevalue.report.of_runs import collected
+from facevalue.report.findings import findings
+from facevalue.report.html import render, rendered, shown_in
+from facevalue.report.profile.page import profile_answer
 from facevalue.report.profile.page import render as render_profile
 from facevalue.report.profile.profile import judged_profile
-from facevalue.report.profile.wording import answer as profile_answer
-from facevalue.report.strongest import findings
 from facevalue.runs.compared_cells import BECAME
 from facevalue.runs.comparison import RunComparison, compare_all
 from facevalue.runs.kept_estimates import taken
@@ -75,7 +74,7 @@ class Measured:
         self.run, self.estimates, self.tally = run, estimates, tally
 
     def data(self, planted: pl.DataFrame) -> ReportData:
-        return collected([self.run], planted, {str(self.run.folder): self.tally}).data
+        return collect_report([self.run], planted, {str(self.run.folder): self.tally}).data
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +268,7 @@ def test_a_gate_tells_it_of_what_is_beyond_and_of_what_is_allowed(measured: Meas
         told_cells = gate.cells if gate.within else gate.cells.filter(pl.col("outcome") != "within")
         caveats = [caveat for caveat in told_cells["caveat"] if caveat]
         told(explained(gate), caveats)
-        told(markdown(gate), caveats)
+        told(as_markdown(gate), caveats)
 
 
 @few

@@ -14,10 +14,9 @@ from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.report import charts
 from facevalue.report.built import built
 from facevalue.report.data import AskedQuestion
-from facevalue.report.findings import compared, without_answer
+from facevalue.report.findings import compared, most_named, strongest, without_answer
 from facevalue.report.headline import HeadlineKind
 from facevalue.report.next_steps import MOST
-from facevalue.report.strongest import most_named, strongest
 from facevalue.stimuli.base import Kind
 from tests.report import made, test_visbias, vignette_made
 from tests.report.test_headline import UNKNOWN

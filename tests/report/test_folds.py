@@ -5,8 +5,7 @@ from markupsafe import Markup
 
 from facevalue.protocol.lookup import Estimate
 from facevalue.report.blocks.content import Content, Figure, PartContent, SectionContent, TextContent
-from facevalue.report.folds import counted, folds
-from facevalue.report.glossary import TERMS, definitions, explained, readable
+from facevalue.report.html import TERMS, count_findings, definitions, explain_terms, finish_section, folds
 
 
 def chart(*verdicts: str | None) -> Figure:
@@ -41,7 +40,7 @@ def test_a_section_without_contents_is_its_sentence() -> None:
     ],
 )
 def test_what_was_found_is_counted(contents: list[Content], sentence: str) -> None:
-    assert counted(contents) == sentence
+    assert count_findings(contents) == sentence
 
 
 def test_terms_are_explained_at_first_use_in_our_own_texts_alone() -> None:
@@ -50,7 +49,7 @@ def test_terms_are_explained_at_first_use_in_our_own_texts_alone() -> None:
         '<blockquote tabindex="0"><p>A verdict of drift.</p></blockquote><pre>margin</pre>'
         '<th scope="col" data-sort="text">Verdict</th><p>Waterfloor, flooring and eq. 5.</p>'
     )
-    marked = explained(html)
+    marked = explain_terms(html)
     names = ["noise floor", "the page&#39;s level", "points"]
     assert [piece.split("</button>")[0].split(">")[1] for piece in marked.split("<button")[1:]] == names
     assert marked.count("term-noise-floor") == 1
@@ -61,4 +60,4 @@ def test_every_term_is_defined_once_and_found_as_it_is_named() -> None:
     assert len({term.id for term in TERMS}) == len(TERMS)
     for term in TERMS:
         name = {"Points": "5 points", "q": "q = .01", "p": "p = .01"}.get(term.name, term.name)
-        assert f'popovertarget="{term.id}"' in readable(f"<p>{name}</p>"), name
+        assert f'popovertarget="{term.id}"' in finish_section(f"<p>{name}</p>"), name

@@ -10,7 +10,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.measures.multitest import adjust_p
-from facevalue.report.of_runs import report
+from facevalue.report.collect import report
 
 MODELS = ("sim/null@1", "sim/strong", "sim/null@2", "sim/refuser")
 

@@ -16,14 +16,14 @@ from facevalue.report.answer import answered
 from facevalue.report.audit_page import StudyAnswer
 from facevalue.report.blocks.as_json import page_json
 from facevalue.report.built import Built, built, counts_of
+from facevalue.report.collect import gather_report
 from facevalue.report.data import ReportData, RunFacts
-from facevalue.report.first_facts import facts_of
+from facevalue.report.first_screen import facts_of
 from facevalue.report.headline import HeadlineKind
 from facevalue.report.html import render
-from facevalue.report.of_runs import gathered
 from facevalue.report.profile.cells import Outcome
+from facevalue.report.profile.page import profile_answer
 from facevalue.report.profile.profile import profile_of
-from facevalue.report.profile.wording import answer as profile_answer
 from facevalue.runs.kept_estimates import taken
 from facevalue.runs.profiled import StudyRuns
 from facevalue.runs.reply_counts import ReplyCounts, counts_together
@@ -112,7 +112,7 @@ def test_half_that_cannot_be_read_is_told_by_page_and_viewer(tmp_path: Path) -> 
     study = fv.study("stylisticbias", faces="6M,6F", attributes=["eyewear"], scenarios=["polite"], seeds=["1"])
     fv.run(study, "sim/null", tmp_path / "run", progress=False)
     run = StoredRun.open(tmp_path / "run")
-    written = gathered([run])
+    written = gather_report([run])
     (tally,) = written.tallies.values()
     half = ReplyTally(tally.asked, na={"neither": tally.asked * 3 // 5})
     data, reason = _with_tally(written.data, half), f"{half.asked * 3 // 5} of {half.asked} replies could not be read"

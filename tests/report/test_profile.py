@@ -15,16 +15,23 @@ import pytest
 import facevalue as fv
 from facevalue.errors import RunError, SettingError
 from facevalue.measures.definitions import NO_INTERVENTION
-from facevalue.protocol.facets import Kinds
-from facevalue.protocol.group_names import GroupName
+from facevalue.protocol.facets import GroupName, Kinds
 from facevalue.protocol.lookup import Condition, Estimate
 from facevalue.report.profile.cells import Outcome, ProfileCell, QuestionColumn
-from facevalue.report.profile.contrasts import AGREE, NEITHER, OPPOSITE, UNLIKE, Contrast, between, kinds_of_question
-from facevalue.report.profile.page import render
+from facevalue.report.profile.page import comparison_rows, profile_answer, render
 from facevalue.report.profile.profile import Profile, ProfiledStudy, judged_profile, profile_of
-from facevalue.report.profile.rows import comparisons
-from facevalue.report.profile.squares import Square, SquareMark, rows_of_cells
-from facevalue.report.profile.wording import answer
+from facevalue.report.profile.squares import (
+    AGREE,
+    NEITHER,
+    OPPOSITE,
+    UNLIKE,
+    Contrast,
+    Square,
+    SquareMark,
+    contrasts_of_models,
+    kinds_of_question,
+    rows_of_cells,
+)
 from facevalue.report.sizes import ToldScale
 from facevalue.runs.kept_estimates import taken
 from facevalue.runs.profiled import profiled
@@ -152,7 +159,9 @@ def test_kinds_that_no_group_was_asked_both_ways_do_not_stand_side_by_side() -> 
 
 
 def test_models_stand_side_by_side_question_by_question() -> None:
-    contrast = between(("a", "b"), rows_of_cells([cell(value=0.3)]), rows_of_cells([cell(value=-0.3), cell(TERMS)]))
+    contrast = contrasts_of_models(
+        ("a", "b"), rows_of_cells([cell(value=0.3)]), rows_of_cells([cell(value=-0.3), cell(TERMS)])
+    )
     assert [one.kind for one in contrast.rows] == [OPPOSITE]
 
 
@@ -162,7 +171,7 @@ def of(cells: Sequence[ProfileCell]) -> Profile:
 
 def test_the_answer_names_the_largest_of_each_group() -> None:
     small = [cell(value=0.01, group=group) for group in ("a", "b", "c", "d")]
-    sentences = answer(of([*small, cell(value=0.5, group="a"), cell(value=0.4, group="b")]))
+    sentences = profile_answer(of([*small, cell(value=0.5, group="a"), cell(value=0.4, group="b")]))
     assert sentences[1] == "The largest: a: 0.5 (vignette); b: 0.4 (vignette); c: 0.01 (vignette)."
 
 
@@ -173,7 +182,7 @@ def test_a_group_that_several_models_disagree_about_counts_once() -> None:
         for group in ("a", "b")
         for column, value in ((DECISIONS, 0.3), (TERMS, -0.3))
     ]
-    assert answer(of(cells))[-1] == "Kinds of question disagree about a (gender) and b (gender)."
+    assert profile_answer(of(cells))[-1] == "Kinds of question disagree about a (gender) and b (gender)."
 
 
 def test_the_clearest_numbers_come_first_even_where_p_is_zero() -> None:
@@ -258,7 +267,7 @@ def test_kept_estimates_are_read_and_not_taken_again(
 
 
 def test_rows_are_numbers_and_null_is_not_zero(made: Profile) -> None:
-    rows = comparisons(made)
+    rows = comparison_rows(made)
     assert len(rows) == len(made.cells)
     assert all(r.value is None or r.low is None or r.low <= r.value <= (r.high or r.value) for r in rows)
     assert all(r.verdict in set(Outcome) for r in rows)
@@ -351,11 +360,11 @@ def changed(value: float, change: float, *, is_changed: bool, trait: str = "") -
 
 def test_beside_an_intervention_stands_the_paired_change() -> None:
     plain = rows_of_cells([cell(value=0.3)])
-    (pair,) = between(("m", "m + sr"), plain, rows_of_cells([changed(0.1, -0.2, is_changed=True)])).rows
+    (pair,) = contrasts_of_models(("m", "m + sr"), plain, rows_of_cells([changed(0.1, -0.2, is_changed=True)])).rows
     assert pair.change == "\u221220 points [\u221230, \u221210], found on its page"
-    (pair,) = between(("m", "m + sr"), plain, rows_of_cells([changed(0.3, 0.01, is_changed=False)])).rows
+    (pair,) = contrasts_of_models(("m", "m + sr"), plain, rows_of_cells([changed(0.3, 0.01, is_changed=False)])).rows
     assert pair.change == "+1.0 point [\u22129, +11], not found among all of its page"
-    contrast = between(("m", "n"), plain, plain)
+    contrast = contrasts_of_models(("m", "n"), plain, plain)
     assert (contrast.rows[0].change, contrast.has_changes) == ("", False)
 
 

@@ -12,7 +12,7 @@ from facevalue import report
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.blocks.view import TITLED
 from facevalue.report.built import built
-from facevalue.report.sections import page_of
+from facevalue.report.headline import page_of
 from facevalue.studies.registry import PUBLISHED
 from facevalue.studies.vignette.measures import LABELS
 from tests.report import made

@@ -16,15 +16,13 @@ from facevalue.measures.estimates import estimate_schema
 from facevalue.protocol.blocks import Distribution
 from facevalue.protocol.contents import Links
 from facevalue.protocol.lookup import EstimateIndex
-from facevalue.report.blocks.bars import bar, histogram
 from facevalue.report.blocks.content import Panel, Panels, PartContent
 from facevalue.report.blocks.layout import Builder
-from facevalue.report.blocks.plots import links
+from facevalue.report.blocks.plots import bar, histogram, links
 from facevalue.report.blocks.view import View, reading
 from facevalue.report.data import Sentence
-from facevalue.report.formatting import Titles
-from facevalue.report.sections import page_of
-from facevalue.report.sentences import LONGEST, sentence
+from facevalue.report.formatting import LONGEST, Titles, sentence
+from facevalue.report.headline import page_of
 from facevalue.studies.visbias.measures import LABELS, MEASURES
 from facevalue.studies.visbias.page_forms import forms
 from facevalue.studies.visbias.questionnaire import items, with_ratings

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from facevalue.runs.rated_estimates import with_ratings
+from facevalue.runs.picture_ratings import with_ratings
 from facevalue.runs.ratings import keep
 from facevalue.studies.visbias import PROTOCOL
 from facevalue.studies.visbias.questionnaire import items

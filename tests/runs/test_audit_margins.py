@@ -9,7 +9,7 @@ import pytest
 import facevalue as fv
 from facevalue.errors import FaceValueError, RunError
 from facevalue.runs import stopping
-from facevalue.runs.audit_config import read_config
+from facevalue.runs.audit_settings import read_config
 from facevalue.runs.audit_studies import AuditWishes, studies_of
 from facevalue.store import read_manifest
 from facevalue.types import Question

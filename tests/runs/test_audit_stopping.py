@@ -13,11 +13,10 @@ from facevalue.measures.family_tests import AT_ANY_TIME
 from facevalue.runs import stopping
 from facevalue.runs.audit import ModelAudit
 from facevalue.runs.audit_folder import read_audit
-from facevalue.runs.audit_plan import Rates, dealt_again
+from facevalue.runs.audit_plan import Rates, budget_of, dealt_again
 from facevalue.runs.audit_settings import AuditSettings
 from facevalue.runs.audit_studies import AuditWishes, studies_of
 from facevalue.runs.begin import begin
-from facevalue.runs.budgets import budget_of
 from facevalue.runs.prepared import Prepared
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSummary
@@ -129,7 +128,7 @@ def muttering(question: Question) -> str:
 def test_a_study_whose_pilot_cannot_be_read_is_asked_no_more_now_or_later(
     studies: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("facevalue.runs.limits.LOOKED_AT", 20)
+    monkeypatch.setattr("facevalue.runs.session.LOOKED_AT", 20)
     file = Path(studies[1])
     file.write_text(file.read_text().replace("Is this person", "Do not mutter. Is this person"))
     fv.audit(muttering, "audit", studies=studies, progress=False)

@@ -10,9 +10,9 @@ import facevalue as fv
 from facevalue.errors import DataError
 from facevalue.measures.definitions import FIRST_RUN, NO_INTERVENTION, change_of
 from facevalue.report.blocks.view import page_view
-from facevalue.report.of_runs import report
-from facevalue.report.sections import page_of
-from facevalue.runs.estimates_file import write_estimates
+from facevalue.report.collect import report
+from facevalue.report.headline import page_of
+from facevalue.runs.kept_estimates import write_estimates
 from facevalue.view.estimates import EstimateRows
 
 pytestmark = pytest.mark.all_groups

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from facevalue.errors import RunError
 from facevalue.runs.completion import Completion
-from facevalue.runs.trials import TrialNumbers
+from facevalue.runs.requests import TrialNumbers
 from facevalue.store.reader import distinct
 from facevalue.store.writer import to_frame
 from facevalue.types import Response, Status

@@ -11,15 +11,15 @@ from facevalue.measures.estimates import complete_columns
 from facevalue.parquet import read_metadata
 from facevalue.protocol import Study
 from facevalue.protocol.variant_files import builtin
-from facevalue.protocol.variant_trials import intervened
-from facevalue.runs.estimates_file import parquet, read_estimates
+from facevalue.protocol.variants import add_interventions
+from facevalue.runs.kept_estimates import estimates_bytes, read_estimates
 from facevalue.studies.vignette.measures import LABELS
 
 
 @pytest.fixture(scope="module")
 def study() -> Study:
     plain = studies.build("vignette", {"dimension": ["age"], "gender": ["male"], "activity": ["cooking", "eating"]})
-    return intervened(plain, [builtin()["cipher"]])
+    return add_interventions(plain, [builtin()["cipher"]])
 
 
 def rows() -> list[dict[str, object]]:
@@ -34,7 +34,7 @@ def rows() -> list[dict[str, object]]:
 
 def test_what_was_written_is_read_again(tmp_path: Path, study: Study) -> None:
     frame = complete_columns(pl.DataFrame(rows()), study.estimates.labels)
-    (tmp_path / "e.parquet").write_bytes(parquet(frame))
+    (tmp_path / "e.parquet").write_bytes(estimates_bytes(frame))
     assert read_metadata(tmp_path / "e.parquet")["facevalue.estimates"] == "4"
     assert read_estimates(tmp_path / "e.parquet", study).equals(frame)
 

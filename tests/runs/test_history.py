@@ -18,13 +18,11 @@ from facevalue.calibration.planted import PlantedCondition
 from facevalue.errors import RunError
 from facevalue.measures.caveats import MISSING_CAVEAT
 from facevalue.models import load
-from facevalue.protocol.kept_answers import KeptAnswers
+from facevalue.protocol.kept_answers import KeptAnswers, UnitNames
 from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.sampled_units import UnitNames
-from facevalue.report import trend_rows
+from facevalue.report import trend_page
 from facevalue.runs import trend
-from facevalue.runs.history import runs_below
-from facevalue.runs.trend import DRIFT, STEADY, STEP, Trend, contrasts_of, judged_histories
+from facevalue.runs.trend import DRIFT, STEADY, STEP, Trend, contrasts_of, judged_histories, runs_below
 from facevalue.store.manifest import read_manifest, write_manifest
 from facevalue.types import Request, Response, Status
 
@@ -143,8 +141,8 @@ def test_a_change_that_withheld_answers_could_explain_is_told_with_unless(
     (row,) = of_study.changed.iter_rows(named=True)
     assert row["caveat"] == MISSING_CAVEAT
     assert row["bound_low"] < 0 < row["change"] < row["bound_high"]
-    assert trend_rows.sentence(of_study).endswith(f", {MISSING_CAVEAT}.")
-    assert next(iter(trend_rows.rows(of_study)))[3].endswith(MISSING_CAVEAT)
+    assert trend_page.trend_sentence(of_study).endswith(f", {MISSING_CAVEAT}.")
+    assert next(iter(trend_page.cell_rows(of_study)))[3].endswith(MISSING_CAVEAT)
     assert (tmp_path / "page.html").read_text().count(MISSING_CAVEAT) >= 3
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from facevalue.hashing import model_hash
 from facevalue.models import load
-from facevalue.models._request_hash import RequestHashes
+from facevalue.models.replay import RequestHashes
 from facevalue.runs import RunSettings, run
 from facevalue.store import read_manifest, read_responses
 from facevalue.types import Request, Response

@@ -12,13 +12,10 @@ import facevalue as fv
 from facevalue.errors import DataError, FaceValueError
 from facevalue.inspection.inspector import Inspector
 from facevalue.inspection.quantities import QUANTITIES
-from facevalue.protocol.checked_pictures import ACCEPTED, REASONS, read_verdicts
-from facevalue.protocol.picture_rules import USUAL, PictureRule
-from facevalue.runs.accepted import accepted
+from facevalue.protocol.picture_checks import ACCEPTED, REASONS, USUAL, PictureRule, read_verdicts
+from facevalue.runs.accepted import Inspections, accepted
 from facevalue.runs.export import export
-from facevalue.runs.inspecting import InspectionOutcome, inspect_pictures
-from facevalue.runs.inspections import Inspections
-from facevalue.runs.known_pairs import rewritten_sources
+from facevalue.runs.inspecting import InspectionOutcome, inspect_pictures, rewritten_sources
 from facevalue.runs.pictures import NOT_NAMED, shown
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored import StoredRun

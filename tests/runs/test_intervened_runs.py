@@ -13,7 +13,7 @@ from facevalue.models import load
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import builtin
-from facevalue.protocol.variant_trials import intervened
+from facevalue.protocol.variants import add_interventions
 from facevalue.runs import RunSettings, run
 from facevalue.runs.joined import estimate
 from facevalue.runs.stored import StoredRun, answers
@@ -28,7 +28,7 @@ CIPHER, NO_IMAGE = builtin()["cipher"], builtin()["no-image"]
 
 
 def small(*done: Variant) -> Study:
-    return intervened(studies.build("stylisticbias", SETTINGS), done)  # type: ignore[arg-type]
+    return add_interventions(studies.build("stylisticbias", SETTINGS), done)  # type: ignore[arg-type]
 
 
 def test_a_run_is_built_again_with_its_interventions(tmp_path: Path) -> None:
@@ -51,11 +51,11 @@ def test_a_plain_run_says_nothing_of_interventions(tmp_path: Path) -> None:
 
 
 def test_the_same_interventions_resume_and_nothing_is_asked_twice(tmp_path: Path) -> None:
-    study, model = intervened(tiny_study(), [JUDGE]), TinyModel()
+    study, model = add_interventions(tiny_study(), [JUDGE]), TinyModel()
     assert run(study, model, tmp_path / "r").complete
     assert len(set(keys(model.asked))) == len(model.asked) == 24
     again = TinyModel()
-    assert run(intervened(tiny_study(), [JUDGE]), again, tmp_path / "r").skipped == 24
+    assert run(add_interventions(tiny_study(), [JUDGE]), again, tmp_path / "r").skipped == 24
     assert not again.asked
 
 
@@ -68,15 +68,15 @@ def test_the_same_interventions_resume_and_nothing_is_asked_twice(tmp_path: Path
     ],
 )
 def test_other_interventions_are_refused(tmp_path: Path, done: list[Variant], said: str) -> None:
-    run(intervened(tiny_study(), [JUDGE]), TinyModel(), tmp_path / "r")
+    run(add_interventions(tiny_study(), [JUDGE]), TinyModel(), tmp_path / "r")
     with pytest.raises(RunError, match=said):
-        run(intervened(tiny_study(), done), TinyModel(), tmp_path / "r")
+        run(add_interventions(tiny_study(), done), TinyModel(), tmp_path / "r")
 
 
 def test_the_plain_requests_are_those_of_a_plain_run(tmp_path: Path) -> None:
     plain, both = TinyModel(), TinyModel()
     run(tiny_study(), plain, tmp_path / "a")
-    run(intervened(tiny_study(), [JUDGE]), both, tmp_path / "b")
+    run(add_interventions(tiny_study(), [JUDGE]), both, tmp_path / "b")
     hashes = [pl.read_parquet(tmp_path / name / "responses" / "*.parquet").sort("trial")["request"] for name in "ab"]
     assert hashes[1][:12].equals(hashes[0])
     assert not set(hashes[1][12:]) & set(hashes[0])

@@ -9,7 +9,7 @@ import pytest
 
 from facevalue.errors import RunError, UnknownNameError
 from facevalue.generators.base import GeneratedPicture, PictureRequest
-from facevalue.protocol.checked_pictures import failed_pictures
+from facevalue.protocol.picture_checks import failed_pictures
 from facevalue.runs.making import MakingOutcome, make
 from facevalue.runs.picture_records import stored_records
 from facevalue.runs.prepared_making import prepare_making

@@ -15,7 +15,7 @@ from facevalue.models.base import ModelOptions
 from facevalue.protocol.settings import defaults
 from facevalue.runs.begin import job_of
 from facevalue.runs.making import MakingOutcome, made_by, make
-from facevalue.runs.making_job import MakingJob
+from facevalue.runs.making_model import MakingJob
 from facevalue.runs.picture_records import stored_records
 from facevalue.runs.prepared_making import PreparedMaking, prepare_making
 from facevalue.runs.progress import SilentProgress

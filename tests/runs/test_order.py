@@ -17,9 +17,9 @@ from facevalue.errors import ModelError
 from facevalue.models import load
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import builtin
-from facevalue.protocol.variant_trials import intervened
+from facevalue.protocol.variants import add_interventions
 from facevalue.runs import RunSettings, run
-from facevalue.runs.trials import Index, TrialNumbers
+from facevalue.runs.requests import Index, TrialNumbers
 from facevalue.store import read_manifest, read_responses
 from facevalue.store.shards import write_shard
 from facevalue.types import OptionValue
@@ -154,9 +154,9 @@ def test_a_pair_and_its_swapped_negation_are_neighbours_and_groups_take_turns() 
 def test_conditions_are_asked_together() -> None:
     plain = studies.build("stylisticbias", FACES)
     done = [builtin()["cipher"], builtin()["no-image"]]
-    frame = (study := intervened(plain, done)).design.trials(asked(study))
+    frame = (study := add_interventions(plain, done)).design.trials(asked(study))
     assert runs(frame["identity"]) == frame["identity"].n_unique()
-    study = intervened(vignette(paradigm=["decision"], contrast=["identity"]), done)
+    study = add_interventions(vignette(paradigm=["decision"], contrast=["identity"]), done)
     frame = study.design.trials(asked(study))
     pairs = frame.select(pl.concat_str("gender", "identity_1", "identity_2", "activity", separator=" ")).to_series()
     assert runs(pairs) == pairs.n_unique()

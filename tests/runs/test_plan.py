@@ -5,7 +5,7 @@ import pytest
 from facevalue import studies
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.variant_files import builtin
-from facevalue.protocol.variant_trials import intervened
+from facevalue.protocol.variants import add_interventions
 from facevalue.runs.plan import plan
 from tests.runs.tiny import tiny_study
 
@@ -13,7 +13,7 @@ PLAIN = tiny_study(faces=5, prompts=2)
 
 
 def tokens(*interventions: Variant, image_tokens: int = 100, sample: int | None = None) -> int:
-    study = intervened(PLAIN, interventions)
+    study = add_interventions(PLAIN, interventions)
     return plan(study, image_tokens=image_tokens, sample=sample).prompt_tokens
 
 
@@ -26,7 +26,7 @@ def test_a_picture_that_is_taken_away_costs_nothing() -> None:
 
 
 def test_a_sample_counts_its_own_pictures() -> None:
-    study = intervened(PLAIN, [builtin()["no-image"]])
+    study = add_interventions(PLAIN, [builtin()["no-image"]])
     one, none = (plan(study, sample=10, image_tokens=each) for each in (100, 0))
     assert 0 < one.asked <= 10
     assert one.prompt_tokens - none.prompt_tokens == 100 * one.asked // 2

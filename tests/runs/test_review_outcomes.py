@@ -2,8 +2,7 @@
 
 import polars as pl
 
-from facevalue.runs.review_keys import SCHEMA, ReviewKey
-from facevalue.runs.review_outcomes import reader_review
+from facevalue.runs.review_outcomes import SCHEMA, ReviewKey, reader_review
 
 
 def key_of(strata: dict[str, int], drawn: list[str]) -> ReviewKey:

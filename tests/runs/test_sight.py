@@ -26,10 +26,10 @@ from facevalue.measures.instrument import (
 from facevalue.models.base import Capabilities
 from facevalue.protocol import Ask, Portraits, Protocol, yes_or_no
 from facevalue.report.built import built
+from facevalue.report.collect import gather_report
 from facevalue.report.headline import HeadlineKind
-from facevalue.report.of_runs import gathered
+from facevalue.report.profile.page import profile_answer
 from facevalue.report.profile.profile import profile_of
-from facevalue.report.profile.wording import answer
 from facevalue.report.sight import STEP
 from facevalue.runs.comparison import compare_all
 from facevalue.runs.joined import estimate
@@ -163,7 +163,7 @@ def test_no_group_is_equivalent_to_a_model_that_sees_nothing(tmp_path: Path) -> 
     assert sightless(estimates) == ["m"]
     assert verdicts(estimates) == ["inconclusive"]
     assert UNSEEN_PICTURES in estimates["why"].to_list()
-    page = built(gathered([stored], MARGIN).data)
+    page = built(gather_report([stored], MARGIN).data)
     assert page.answer.sentence.startswith("Nothing shows that the model sees the pictures: 0 of 10 questions")
     (card,) = (card for card in page.cards if card.name == "sight")
     assert card.status == "problem"
@@ -171,7 +171,7 @@ def test_no_group_is_equivalent_to_a_model_that_sees_nothing(tmp_path: Path) -> 
     assert page.answer.verdict is HeadlineKind.UNSEEN
     assert page.steps[0].text == STEP
     assert not any("ask about" in step.text for step in page.steps)
-    assert answer(profile_of([stored]))[0].startswith("Nothing shows that m sees the pictures of kind:")
+    assert profile_answer(profile_of([stored]))[0].startswith("Nothing shows that m sees the pictures of kind:")
     held = gate(
         [stored], [DeclaredLimit("", 0, "shift", measure="shift", by=("variation",), at_least=-0.9, at_most=0.9)]
     )

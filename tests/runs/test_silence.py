@@ -7,7 +7,7 @@ import pytest
 from obstore.store import MemoryStore
 
 from facevalue.models.base import Capabilities
-from facevalue.runs import silence
+from facevalue.runs import progress as silence
 from facevalue.runs.runner import run
 from facevalue.store.objects import Objects
 from tests.runs.remote import Notes, go

@@ -7,14 +7,14 @@ import pytest
 
 from facevalue.models.base import ModelOptions
 from facevalue.models.openai import OpenAIModel
-from facevalue.servers import open_files
-from facevalue.servers.open_files import concurrency_note, requests_at_once
+from facevalue.servers import pool as open_files
+from facevalue.servers.pool import concurrency_note, requests_at_once
 
 PROBE = """
 import asyncio, resource, sys
 from contextlib import nullcontext
 resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
-from facevalue.servers.open_files import concurrency_note
+from facevalue.servers.pool import concurrency_note
 from facevalue.servers.pool import Pool
 import os
 now, most = [0], [0]

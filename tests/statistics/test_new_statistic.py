@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import facevalue as fv
+from facevalue.calibration.audits import p_values
 from facevalue.calibration.declared import calibration_of
-from facevalue.calibration.rivals import p_values
 from facevalue.errors import FaceValueError
 from facevalue.statistics import statistic
 from tests.cli.conftest import Command

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from facevalue.errors import DataError
 from facevalue.protocol.variant_files import builtin
 from facevalue.stimuli.blank import WITHOUT
-from facevalue.stimuli.captions import LEAST, Caption
-from facevalue.stimuli.fast_png import encode_png
+from facevalue.stimuli.captions import LEAST, Caption, encode_png
 from facevalue.stimuli.pair_source import NoPicture
 from facevalue.types import Image, Stimulus
 

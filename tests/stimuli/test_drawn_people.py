@@ -8,8 +8,18 @@ import pytest
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind
-from facevalue.stimuli.drawn_identities import GENDERS, LEFT_OUT, LOOKS, IdentityLook, drawable, left_out
-from facevalue.stimuli.drawn_people import _VIEW, DrawnPeople, _portrait, picture_svg
+from facevalue.stimuli.drawn_people import (
+    _VIEW,
+    GENDERS,
+    LEFT_OUT,
+    LOOKS,
+    DrawnPeople,
+    IdentityLook,
+    _portrait,
+    drawable,
+    left_out,
+    picture_svg,
+)
 from facevalue.stimuli.noto.artwork import document, nested
 from facevalue.stimuli.noto.scenes import ACTIVITIES
 from facevalue.stimuli.portraits.compose import VIEWS

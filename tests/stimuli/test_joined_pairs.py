@@ -15,9 +15,8 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.drawn import PortraitSource, draw_identities, portrait_manifest
 from facevalue.stimuli.individuals import FileIndividuals, SourceIndividuals
-from facevalue.stimuli.joined_pairs import GAP, JOINED, LINE, join
 from facevalue.stimuli.pair_source import PairSource
-from facevalue.stimuli.pairs import left_first
+from facevalue.stimuli.pairs import GAP, JOINED, LINE, join_with_line, left_first
 
 RED, BLUE = (200, 0, 0), (0, 0, 200)
 
@@ -36,7 +35,7 @@ def test_both_pictures_stay_as_they_are_at_the_top_and_10_pixels_apart(
     if any(max(size) > 4 * min(size) for size in (left, right)):
         return
     one, other = plain(*left, RED), plain(*right, BLUE)
-    pair = join(one, other)
+    pair = join_with_line(one, other)
     assert pair.shape == (max(left[1], right[1]), left[0] + GAP + right[0], 3)
     assert (pair[: left[1], : left[0]] == one).all()
     assert (pair[: right[1], left[0] + GAP :] == other).all()
@@ -45,7 +44,7 @@ def test_both_pictures_stay_as_they_are_at_the_top_and_10_pixels_apart(
 
 
 def test_a_black_line_2_wide_stands_in_the_middle_of_a_white_gap_over_the_whole_height() -> None:
-    pair = join(plain(20, 30, RED), plain(20, 10, BLUE))
+    pair = join_with_line(plain(20, 30, RED), plain(20, 10, BLUE))
     gap = pair[:, 20 : 20 + GAP, :]
     assert (GAP, LINE) == (10, 2)
     assert (gap[:, 4:6] == 0).all()

@@ -159,7 +159,7 @@ def test_too_large(write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     with pytest.raises(DataError, match=r"a manifest has at most"):
         read_manifest(path)
     monkeypatch.setattr(module, "MAX_BYTES", (tmp_path / "m.parquet").stat().st_size)
-    monkeypatch.setattr("facevalue.stimuli.manifest_parquet.UNPACKED", 0)
+    monkeypatch.setattr("facevalue.stimuli.manifest.UNPACKED", 0)
     with pytest.raises(DataError, match=r"unpacks to more"):
         read_manifest(tmp_path / "m.parquet")
 

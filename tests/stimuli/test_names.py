@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from facevalue import studies
 from facevalue.stimuli.columns import Column
-from facevalue.stimuli.manifest_guess import Guess, guess
-from facevalue.stimuli.name_numbers import ages_in
+from facevalue.stimuli.manifest_guess import Guess, ages_in, guess
 from facevalue.stimuli.name_words import matches, phrases_of, words_of
 
 

@@ -14,8 +14,8 @@ import pytest
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli import individuals as module
 from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.images import Kept
 from facevalue.stimuli.individuals import FileIndividuals, Individuals, decode
-from facevalue.stimuli.kept import Kept
 from facevalue.stimuli.pair_source import TEXT, NoPicture, PairSource
 from facevalue.stimuli.pairs import left_first
 from facevalue.types import Stimulus

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.stimuli.folders import read_scenes, without_people
 from facevalue.stimuli.images import content_hash
-from facevalue.stimuli.scene_folders import read_scenes, without_people
 
 HEADER = "path,scene,score,kept,problem,digest,detector,threshold"
 

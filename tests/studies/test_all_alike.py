@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.protocol.estimand_findings import findings_of
+from facevalue.protocol.default_page import findings_of
 from facevalue.protocol.look import Of
 from facevalue.protocol.replies import choice, yes_or_no
 from facevalue.report.formatting import writing
-from facevalue.runs.comparable import comparable, directed
+from facevalue.runs.compared_cells import comparable, signed_measures
 from facevalue.runs.stored import StoredRun
 from facevalue.statistics import Estimand, Gap
 from facevalue.statistics.sets import NO_PICTURE, Sets
@@ -80,7 +80,7 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_runs_are_compared_by_has_a_history(name: str, golden: Path) -> None:
     study, table = StoredRun.open(golden / name).study, pl.read_parquet(GOLDEN / f"{name}.parquet")
     measures, _ = comparable(study, (table, table))
-    assert directed(measures, (table, table))
+    assert signed_measures(measures, (table, table))
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -7,7 +7,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import FaceValueError
-from facevalue.report.of_runs import report
+from facevalue.report.collect import report
 from facevalue.runs import people
 from facevalue.runs.export import export
 from facevalue.runs.joined import estimate

@@ -9,7 +9,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.annotations.scorers import Scoring
-from facevalue.report.of_runs import report
+from facevalue.report.collect import report
 from facevalue.runs.annotated import annotate
 from facevalue.runs.joined import estimate
 from facevalue.runs.progress import SilentProgress

@@ -12,7 +12,7 @@ from facevalue import studies
 from facevalue.errors import DataError, FaceValueError
 from facevalue.models.sim import PRESETS, SimModel
 from facevalue.protocol.study import Study
-from facevalue.report.of_runs import report
+from facevalue.report.collect import report
 from facevalue.runs.plan import plan
 from facevalue.runs.prepared import prepare
 from facevalue.runs.runner import run

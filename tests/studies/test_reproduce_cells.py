@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.protocol.paper import Paper, estimated
-from facevalue.protocol.reproduction import Cell, Printed, Reproduction, readings
+from facevalue.protocol.reproduction import Cell, Paper, Printed, Reproduction, compare_cell, readings
 
 
 def printed(text: str | None, note: str | None = None) -> Printed:
@@ -99,7 +98,7 @@ def test_cells_point_at_estimates_by_their_rows_and_columns() -> None:
     estimates = pl.DataFrame(rows, schema=columns, orient="row").with_columns(
         measure=pl.lit("share"), versus=pl.lit(None, pl.String)
     )
-    cells = Paper({**document, "cells": [block]}).reproduce({"estimate": partial(estimated, estimates)}).cells
+    cells = Paper({**document, "cells": [block]}).reproduce({"estimate": partial(compare_cell, estimates)}).cells
     assert [(cell.row, cell.column, cell.recomputed, cell.same, cell.note) for cell in cells] == [
         ("Women", "m/a", 0.52, True, None),
         ("Women", "m/b", None, None, "no answers"),  # only of people of some race; of n nothing is at hand

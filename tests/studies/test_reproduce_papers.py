@@ -4,8 +4,7 @@ from collections import Counter
 
 import pytest
 
-from facevalue.protocol.paper import Paper
-from facevalue.protocol.reproduction import Reproduction
+from facevalue.protocol.reproduction import Paper, Reproduction
 from facevalue.studies.stylisticbias import reproduce as stylisticbias
 from facevalue.studies.vignette import reproduce as vignette
 

@@ -10,11 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.annotations import vader
+from facevalue.annotations import sentiment
 from facevalue.errors import DataError, FaceValueError
 from facevalue.measures.divergence import js_divergence
-from facevalue.protocol.paper import Paper
-from facevalue.protocol.reproduction import Cell, Reproduction
+from facevalue.protocol.reproduction import Cell, Paper, Reproduction
 from facevalue.studies.visbias import released_answers
 from facevalue.studies.visbias.reproduce import reproduce
 from tests.reference import reference
@@ -189,9 +188,9 @@ def test_a_model_that_the_paper_does_not_have_is_left_out_and_named(tmp_path: Pa
 
 def test_without_vader_only_table_7_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vaderSentiment", None)
-    vader.lexicon.cache_clear()
+    sentiment.lexicon.cache_clear()
     found = reproduce(made(tmp_path, "gpt-4o"))
-    vader.lexicon.cache_clear()
+    sentiment.lexicon.cache_clear()
     assert "7" not in {cell.table for cell in found.cells}
     assert "1" in {cell.table for cell in found.cells}
     assert any("pip install '.[text]' in a checkout of FaceValue" in notice for notice in found.notices)

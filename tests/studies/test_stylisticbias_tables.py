@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from facevalue.measures.shift import steps_to_share
-from facevalue.protocol.paper import Paper
+from facevalue.protocol.reproduction import Paper
 from facevalue.stimuli.portraits import ATTRIBUTES
 from facevalue.studies.stylisticbias.making import BASE_FACE, CLOTHING_VARIATION, FEATURE_VARIATION
 from facevalue.studies.stylisticbias.tables import (

@@ -15,10 +15,10 @@ from facevalue.errors import DataError, RunError, UnknownNameError
 from facevalue.runs import kept_estimates
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import ESTIMATES, unwritable, write_whole
-from facevalue.view import apart as apart_module
+from facevalue.view import background as apart_module
 from facevalue.view import unit_sums
-from facevalue.view.apart import apart
-from facevalue.view.arithmetic import FAILED
+from facevalue.view.background import run_apart
+from facevalue.view.cell import FAILED
 from facevalue.view.documents import document, plain
 from facevalue.view.opened import OpenedRuns
 from facevalue.view.unit_sums import GONE, sums_of
@@ -60,23 +60,23 @@ def page_of(run: StoredRun) -> Any:
 
 
 def test_work_on_many_answers_is_done_by_another_process_on_the_same_run(run: StoredRun, many: None) -> None:
-    number, model, place = apart(who, run.called("a label"))
+    number, model, place = run_apart(who, run.called("a label"))
     assert number != os.getpid()
     assert (model, place) == ("a label", run.place)
 
 
 def test_work_on_few_answers_is_done_here(run: StoredRun) -> None:
-    assert apart(who, run)[0] == os.getpid()
+    assert run_apart(who, run)[0] == os.getpid()
 
 
 def test_an_error_comes_from_the_other_process_as_it_is(run: StoredRun, many: None) -> None:
     with pytest.raises(UnknownNameError, match=r"Unknown measure 'shifft'\. Did you mean 'shift'"):
-        apart(fail, run)
+        run_apart(fail, run)
 
 
 def test_a_process_that_is_killed_is_a_sentence(run: StoredRun, many: None) -> None:
     with pytest.raises(RunError, match=r"was ended \(status -9\), perhaps as memory ran out"):
-        apart(be_killed, run)
+        run_apart(be_killed, run)
 
 
 def test_a_page_says_that_the_process_was_killed(

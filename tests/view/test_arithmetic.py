@@ -13,8 +13,8 @@ from facevalue.measures.estimates import label_columns
 from facevalue.measures.terms import terms_kept
 from facevalue.runs.course import Followed
 from facevalue.runs.stored import ReplyTally, StoredRun
-from facevalue.view import arithmetic
-from facevalue.view.arithmetic import NOT_SUMS
+from facevalue.view import cell as arithmetic
+from facevalue.view.cell import NOT_SUMS
 from facevalue.view.documents import document, plain
 from facevalue.view.opened import OpenedRuns
 from tests.golden.cases import GOLDEN

@@ -13,7 +13,7 @@ from facevalue.view import answer_index, opened
 from facevalue.view.background import Background, NotYetError
 from facevalue.view.documents import document, plain
 from facevalue.view.opened import OpenedRuns
-from facevalue.view.search import Piece, Search
+from facevalue.view.query import Piece, Search
 from tests.view.conftest import client_of
 
 
@@ -91,7 +91,7 @@ def test_a_search_stops_once_there_is_enough_and_goes_on_where_it_stopped() -> N
 
 
 def test_a_search_says_how_far_it_is_and_ends_when_nobody_asks_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("facevalue.view.search._LEASE", 0.0)
+    monkeypatch.setattr("facevalue.view.query._LEASE", 0.0)
 
     def slow() -> Iterator[Piece]:
         for number in range(3):

@@ -8,7 +8,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.report.built import built
-from facevalue.report.of_runs import gathered
+from facevalue.report.collect import gather_report
 from facevalue.runs.stored import StoredRun
 from facevalue.view.documents import KINDS, document, plain, to_json
 from facevalue.view.opened import OpenedRuns
@@ -26,7 +26,7 @@ def test_the_head_names_the_runs(api: Api) -> None:
 
 def test_the_lead_is_the_reports_first_screen(api: Api, small_run: Path) -> None:
     lead = api("lead")
-    page = built(gathered([StoredRun.open(small_run)]).data)
+    page = built(gather_report([StoredRun.open(small_run)]).data)
     assert " ".join(lead["sentences"]) == page.answer.sentence
     assert lead["provisional"] is False
     assert lead["asked"]["pictures"]
@@ -60,7 +60,7 @@ def test_estimates_filter_sort_and_page(api: Api) -> None:
 
 
 def test_an_estimate_is_written_as_the_report_writes_it(api: Api, small_run: Path) -> None:
-    view = built(gathered([StoredRun.open(small_run)]).data).view
+    view = built(gather_report([StoredRun.open(small_run)]).data).view
     row = next(row for row in api("estimates", measure="shift", n=200)["rows"] if row["value"] is not None)
     labels = {name: label["level"] for name, label in row["labels"].items()}
     e = view.one("shift", **labels)

@@ -6,9 +6,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from facevalue.runs.stored import StoredRun
-from facevalue.view.app import POLICY, application
+from facevalue.view.app import POLICY, Viewer, application
 from facevalue.view.opened import OpenedRuns
-from facevalue.view.server import Viewer
 from tests.view.conftest import BASE, PORT, TOKEN
 
 ADDRESSES = ("/", "/viewer.js", "/api/head", "/api/nothing", "/picture/0/0-0", "/nowhere", "/api/answers?n=200")

@@ -16,9 +16,9 @@ from facevalue.cli.review import review as review_command
 from facevalue.runs.review import ReviewSettings, collect, keep_review, packet_for, write_review
 from facevalue.runs.review_desk import kept_key, kept_packet, raters_of
 from facevalue.runs.stored import StoredRun
+from facevalue.view.app import Viewer
 from facevalue.view.documents import plain
 from facevalue.view.opened import OpenedRuns
-from facevalue.view.server import Viewer
 from tests.browser import CHROMIUM, chromium
 from tests.view.conftest import BASE, client_of
 

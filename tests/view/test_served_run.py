@@ -7,8 +7,8 @@ from threading import Thread
 import pytest
 
 from facevalue.runs.stored import StoredRun
+from facevalue.view.app import Viewer
 from facevalue.view.opened import OpenedRuns
-from facevalue.view.server import Viewer
 from tests.browser import CHROMIUM, Browser, chromium
 from tests.view.test_pages import SETTLED, complaints
 

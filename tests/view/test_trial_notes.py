@@ -13,7 +13,7 @@ from PIL import Image
 import facevalue as fv
 from facevalue.annotations.review_answers import seal_of
 from facevalue.errors import DataError
-from facevalue.protocol.checked_pictures import SEAL, TABLE, sealed_verdicts
+from facevalue.protocol.picture_checks import SEAL, TABLE, sealed_verdicts
 from facevalue.runs.attention_maps import FOLDER, write_map
 from facevalue.runs.review import ReviewSettings, collect, packet_for, write_review
 from facevalue.runs.stored import StoredRun
@@ -23,7 +23,7 @@ from facevalue.view.documents import document, plain
 from facevalue.view.export import export_folder
 from facevalue.view.opened import OpenedRuns
 from facevalue.view.pictures import picture_bytes
-from facevalue.view.trial_notes import sorted_texts
+from facevalue.view.trial import sorted_texts
 
 
 def trial(run: StoredRun, number: int) -> Any:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.calibration.promises import COVERED, DETECTED, MOST_FALSE
+from facevalue.calibration.families import COVERED, DETECTED, MOST_FALSE
 from facevalue.measures.proportions import wilson_interval
 from tools.site.charts import Axis, Row, chart
 

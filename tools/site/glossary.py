@@ -1,6 +1,6 @@
 """Words that reports explain."""
 
-from facevalue.report.glossary import TERMS
+from facevalue.report.html import TERMS
 from tools.site.markdown import plain, table
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import polars as pl
 
-from facevalue.annotations import tokens as tokenising
-from facevalue.annotations.tokens import Tokeniser
+from facevalue.annotations import counts as tokenising
+from facevalue.annotations.counts import Tokeniser
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.given import read_file, to_json, to_toml
 
@@ -187,14 +187,14 @@ def count(frame: pl.DataFrame, text: str, lexicon: Lexicon, tokeniser: Tokeniser
     names = list(lexicon.lists)
     if "tokens" in names:
         raise DataError(f"{lexicon.name}: no list can be called 'tokens'.")
-    column = tokenising.texts(frame, text)
+    column = tokenising.checked_texts(frame, text)
     entries = pl.DataFrame(
         [(word, at) for at, name in enumerate(names) for word in lexicon.lists[name]],
         schema={"token": pl.String, "list": pl.UInt32},
         orient="row",
     )
     tables = []
-    for _, piece in tokenising.pieces(column):
+    for _, piece in tokenising.text_pieces(column):
         long = tokenising.tokens(piece, tokeniser)
         rows = piece.alias("text").to_frame().with_row_index("row").select("row", there=pl.col("text").is_not_null())
         matches = long.join(entries, on="token")

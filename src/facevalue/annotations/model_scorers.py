@@ -5,10 +5,10 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from facevalue.annotations.scorers import Scoring, chosen_labels
+from facevalue.annotations.scorers import LEXICAL, LexicalHostility, Scorer, Scoring, chosen_labels
 from facevalue.answers import NA, numbers
 from facevalue.checked_replies import ReplyCheck
-from facevalue.errors import DataError
+from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.given import read_text
 from facevalue.models import load
 from facevalue.models.base import Expecting, ModelOptions
@@ -171,3 +171,55 @@ def prompt(rubric: str, text: str) -> str:
 
 def _digest(*values: str) -> str:
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+
+
+# From what the user types to a scorer.
+
+
+SCORERS = (LEXICAL, "hf-text/FOLDER", "openai-moderation", "judge/MODEL")
+"""How scorers are written."""
+
+
+def load_scorer(
+    spec: str, labels: Sequence[str] = (), rubric: Path | None = None, options: ModelOptions | None = None
+) -> Scorer:
+    """Return a scorer.
+
+    Parameters
+    ----------
+    spec:
+        "lexical"; "hf-text/FOLDER" for a text classifier of transformers; "openai-moderation", or
+        "openai-moderation/MODEL" or ".../http://HOST/v1#MODEL" for another one; "judge/MODEL" for a model that rates by
+        a rubric.
+    labels:
+        Which of its labels it shall score; its usual ones by default.
+    rubric:
+        What a judge is told.
+    options:
+        How to reach a server.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such scorer, or it has no such label.
+    SettingError
+        A judge without a rubric, or a rubric without a judge; a scorer of no folder or model.
+    ModelError, DataError, DependencyError
+        It cannot be loaded or reached.
+    """
+    kind, _, name = spec.partition("/")
+    options = options or ModelOptions()
+    if kind not in {scorer.partition("/")[0] for scorer in SCORERS} or (kind == LEXICAL and name):
+        raise UnknownNameError("scorer", spec, SCORERS)
+    if (kind == "judge") != (rubric is not None):
+        raise SettingError("A judge needs a --rubric, a text file that says what to rate; other scorers take none.")
+    if not name and kind in ("hf-text", "judge"):
+        full = next(scorer for scorer in SCORERS if scorer.startswith(kind))
+        raise SettingError(f"{spec!r} names no scorer: write {full}.")
+    if kind == LEXICAL:
+        return LexicalHostility(labels)
+    if kind == "hf-text":
+        return ClassifierScorer(Path(name), labels)
+    if kind == "judge" and rubric is not None:
+        return RubricScorer(name, rubric, options, labels)
+    return ModerationScorer(name, options, labels)

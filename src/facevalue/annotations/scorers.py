@@ -11,7 +11,7 @@ from typing import Protocol
 import polars as pl
 
 from facevalue.annotations import lexicon
-from facevalue.annotations.tokens import LIMIT
+from facevalue.annotations.counts import LIMIT
 from facevalue.errors import UnknownNameError
 
 LEXICAL = "lexical"

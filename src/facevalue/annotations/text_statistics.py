@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from facevalue.annotations import lexicon, sentiment
+from facevalue.annotations.counts import Tokeniser, token_lengths
 from facevalue.annotations.group_lists import prefixed
 from facevalue.annotations.lexicon import Lexicon
-from facevalue.annotations.tokens import Tokeniser, lengths
 from facevalue.errors import DependencyError
 
 SCORES = ("pos", "neg")
@@ -33,7 +33,7 @@ def statistics(
     >>> found["our count: hat"].to_list(), found["all words, our count"].to_list(), why
     ([2], [4], None)
     """
-    measured, reason = [lengths(frame, text)], None
+    measured, reason = [token_lengths(frame, text)], None
     if scored:
         try:
             measured.append(sentiment.score(frame, text).select(pl.col(SCORES) * 100))

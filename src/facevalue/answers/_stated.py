@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from facevalue.answers._phrases import REFUSAL
-from facevalue.answers._text import LIMIT, visible
+from facevalue.answers._phrases import LIMIT, REFUSAL, visible_text
 from facevalue.answers.base import NA, NA_DTYPE, UNREAD, each_once, statuses, unread
 from facevalue.errors import UnknownNameError
 from facevalue.types import Status
@@ -51,7 +50,7 @@ def missing(reason: str) -> Stated:
 
 def stated(text: str, reader: Read) -> Stated:
     """What a reply states. A first line with a number alone counts by itself, unless a later one has another."""
-    reply, _ = visible(_HALF.sub(".5", text[: 4 * LIMIT]) if len(text) <= 4 * LIMIT else text)
+    reply, _ = visible_text(_HALF.sub(".5", text[: 4 * LIMIT]) if len(text) <= 4 * LIMIT else text)
     reply = _without_list(reply.translate(_MARKS))
     if not any(c.isalnum() for c in reply):
         return Stated(None, NA.EMPTY.value, None, NA.EMPTY)

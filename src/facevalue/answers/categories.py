@@ -18,7 +18,7 @@ from typing import NamedTuple
 import polars as pl
 
 from facevalue.answers import _numbers
-from facevalue.answers._text import plain
+from facevalue.answers._phrases import plain_text
 from facevalue.answers.sorting import Judge, Sorting
 from facevalue.errors import DataError, UnknownNameError
 
@@ -149,7 +149,7 @@ def words(text: str) -> str:
     >>> words("  Speech/Language  DISORDER ")
     'speech language disorder'
     """
-    return " ".join(_WORD.findall(plain(text[:LIMIT])))
+    return " ".join(_WORD.findall(plain_text(text[:LIMIT])))
 
 
 def resolve(categories: Categories, text: str, judge: Judge | None = None) -> Resolution:
@@ -237,7 +237,7 @@ def _by_rule(categories: Categories, text: str) -> Resolution:
     if text in categories.names:
         return Resolution((text,), Route.EXACT, None)
     phrase = words(text)
-    if categories.ranges and categories.plausible[0] >= 0 and _numbers.negative(plain(text[:LIMIT])):
+    if categories.ranges and categories.plausible[0] >= 0 and _numbers.negative(plain_text(text[:LIMIT])):
         return _none(categories, Why.IMPLAUSIBLE)  # before the words, which have no sign
     if phrase in categories.forms:
         return Resolution((categories.forms[phrase],), Route.FORM, None)
@@ -247,7 +247,7 @@ def _by_rule(categories: Categories, text: str) -> Resolution:
         return _none(categories, Why.BLANK)
     if phrase == words(categories.unspecified):
         return _none(categories, Why.UNKNOWN)
-    if categories.ranges and (numbered := _by_number(categories, plain(text[:LIMIT]))) is not None:
+    if categories.ranges and (numbered := _by_number(categories, plain_text(text[:LIMIT]))) is not None:
         return numbered
     matches = _named(categories.phrases, phrase.split())
     if not matches:

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from facevalue.answers._mentions import Finder, Mention, MentionKind, tokens_of, words_of
-from facevalue.answers._phrases import BOTH, DANGLING, HEDGE, NEITHER, REFUSAL, denies, negates
-from facevalue.answers._text import LIMIT, visible
+from facevalue.answers._phrases import BOTH, DANGLING, HEDGE, LIMIT, NEITHER, REFUSAL, denies, negates, visible_text
 from facevalue.answers.base import NA, Parsed
 from facevalue.errors import DataError
 from facevalue.types import Option
@@ -44,7 +43,7 @@ def parse(text: str, options: tuple[Option, ...], *, truncated: bool = False) ->
     <NA.NEITHER: 'neither'>
     """
     finder = _finder(options)
-    plain, cut = visible(text)
+    plain, cut = visible_text(text)
     letter = finder.letter_alone(plain)
     if letter is not None:
         return Parsed(letter, None)

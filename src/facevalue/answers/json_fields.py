@@ -17,12 +17,87 @@ from typing import Any
 
 import polars as pl
 
-from facevalue.answers import _field_lines
-from facevalue.answers._field_lines import REFUSES, folded
 from facevalue.answers.base import NA, NA_DTYPE, UNREAD, statuses, unread
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.thinking import after_thinking
 from facevalue.types import Status
+
+# Fields of a form in a reply that is written line by line: `Age: 34`, as text or as a Markdown list.
+
+
+LONGEST = 120
+"""Characters of a value on a line; what is longer is prose."""
+LEAST = 2
+"""Different fields that must have a value, of forms with more than one: a single line with a colon is prose."""
+REFUSES = re.compile(
+    r"\b(?:sorry|can't|cannot|can not|unable to|won't|will not|not able to|not comfortable|decline|as an ai)\b"
+)
+_MARK = re.compile(r"(?:(?:[-*+•>#]+|\d{1,2}[.)])\s+){1,3}")
+_COLON = re.compile("[:\uff1a]")
+_AROUND = " \t*_`\"'"
+_KEY = re.compile(r"[^a-z0-9]+")
+_SHORT = 40  # characters of a key that is no field
+
+
+def folded_key(key: str) -> str:
+    """A key without case and punctuation.
+
+    Examples
+    --------
+    >>> folded_key("Race/Ethnicity: ")
+    'raceethnicity'
+    """
+    return _KEY.sub("", key.casefold())
+
+
+def pairs_in_lines(
+    text: str, fields_by_key: Mapping[str, str], fields: int, *, cut: bool, filled_least: int = LEAST
+) -> list[tuple[str, list[str]]]:
+    r"""Keys and values of a reply that is a form in lines; none of any other.
+
+    A line is a key, a colon and a value; an empty value may be followed by a list of values. The reply is a form if
+    `filled_least` fields have a value under their own names. Where the rest of it declines, more than half of the
+    fields must.
+
+    Examples
+    --------
+    >>> known = {"age": "age", "hobbies": "hobbies"}
+    >>> pairs_in_lines("Here you are:\n- **Age:** 34\n- **Hobbies**:\n  - Chess\n  - Hiking", known, 2, cut=False)
+    [('Age', ['34']), ('Hobbies', ['Chess', 'Hiking'])]
+    >>> pairs_in_lines("About the age: I would guess 34.", known, 2, cut=False)
+    []
+    """
+    lines = text.splitlines()
+    entries: list[tuple[str, list[str]]] = []
+    rest: list[str] = []
+    filled: set[str] = set()
+    listing: list[str] | None = None
+    for line in lines[:-1] if cut else lines:
+        mark = _MARK.match(line.strip())
+        body = line.strip()[mark.end() if mark else 0 :]
+        if not body:
+            continue
+        key, *after = _COLON.split(body, maxsplit=1)
+        key, value = key.strip(_AROUND), after[0].strip(f"{_AROUND},") if after else ""
+        field = fields_by_key.get(folded_key(key)) if after and len(value) <= LONGEST else None
+        if field is not None:
+            values = [value] if value else []
+            entries.append((key, values))
+            listing = None if value else values
+            if any(c.isalnum() for c in value):
+                filled.add(field)
+        elif listing is not None and mark and not after and len(body) <= LONGEST:
+            listing.append(body.strip(f"{_AROUND},"))
+            filled.add(fields_by_key[folded_key(entries[-1][0])])
+        else:
+            listing = None
+            rest.append(body)
+            if value and len(key) <= _SHORT and len(value) <= LONGEST:
+                entries.append((key, [value]))
+    declines = REFUSES.search("\n".join(rest).casefold()) is not None
+    enough = len(filled) >= min(filled_least, fields) and (not declines or 2 * len(filled) > fields)
+    return entries if enough else []
+
 
 LIMIT = 20_000
 """Characters of a reply that are looked at."""
@@ -86,7 +161,7 @@ Names = Mapping[str, Sequence[str]]
 """The fields asked for: name -> the keys that replies may call it by. The name itself always is one."""
 
 
-def parse(text: str, names: Names, *, truncated: bool = False, lines_least: int = _field_lines.LEAST) -> ReplyFields:
+def parse(text: str, names: Names, *, truncated: bool = False, lines_least: int = LEAST) -> ReplyFields:
     """Read the fields of a reply; one in lines has at least `lines_least` of them.
 
     Examples
@@ -108,7 +183,7 @@ def parse(text: str, names: Names, *, truncated: bool = False, lines_least: int 
     if _any(fields):
         return ReplyFields(fields, unknown, Read.BROKEN if broken else Read.JSON)
     cut = truncated or len(reply) == LIMIT
-    lines = [] if pairs else _field_lines.pairs(reply, fields_by_key, len(names), cut=cut, filled_least=lines_least)
+    lines = [] if pairs else pairs_in_lines(reply, fields_by_key, len(names), cut=cut, filled_least=lines_least)
     if lines:
         fields, unknown = _gathered(lines, fields_by_key, names)
         return ReplyFields(fields, unknown, Read.LINES)
@@ -281,7 +356,7 @@ def _field(entries: Sequence[tuple[str, tuple[str, ...]]]) -> ReplyField:
 
 def _same(text: str) -> str:
     """Key by which two values count as the same one."""
-    return folded(text) or text
+    return folded_key(text) or text
 
 
 @lru_cache(maxsize=64)
@@ -290,18 +365,18 @@ def _known(names: tuple[tuple[str, tuple[str, ...]], ...]) -> dict[str, str]:
     out: dict[str, str] = {}
     for name, keys in names:
         for key in (name, *keys):
-            if out.setdefault(folded(key), name) != name:
-                raise DataError(f"The key {key!r} stands for two fields, {out[folded(key)]!r} and {name!r}.")
+            if out.setdefault(folded_key(key), name) != name:
+                raise DataError(f"The key {key!r} stands for two fields, {out[folded_key(key)]!r} and {name!r}.")
     for name, keys in names:  # "Race" for "Race/Ethnicity", where that says no other field
         for short in {short for key in keys for short in key.split("/") if "/" in key}:
-            out.setdefault(folded(short), name)
+            out.setdefault(folded_key(short), name)
     out.pop("", None)
     return out
 
 
 def _named(key: str, fields_by_key: Mapping[str, str]) -> str | None:
     """The field that a key stands for: itself in any case and punctuation, else the nearest that is near enough."""
-    plain = folded(key)
+    plain = folded_key(key)
     if plain in fields_by_key or not _MISSPELT[0] <= len(plain) <= _MISSPELT[1]:
         return fields_by_key.get(plain)
     scored = [(SequenceMatcher(None, plain, form).ratio(), name) for form, name in fields_by_key.items()]

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from facevalue.answers._phrases import REFUSAL
-from facevalue.answers._text import plain
+from facevalue.answers._phrases import REFUSAL, plain_text
 from facevalue.thinking import after_thinking
 from facevalue.types import Status
 
@@ -55,7 +54,7 @@ class Flagged(NamedTuple):
     """What several replies to one list say together."""
 
     replies: int
-    """How many are lists."""
+    """Number of lists."""
     times: dict[str, int]
     """How many of them name each word of the list; a word counts if any does."""
     invented: dict[str, int]
@@ -100,12 +99,12 @@ def named(reply: str | None, listed: Sequence[str], status: Status = Status.OK) 
     """
     if status is Status.REFUSED:
         return Named(ListKind.REFUSED)
-    text = _FENCE.sub("\n", plain(after_thinking(reply or "")[:_MOST])).strip()
+    text = _FENCE.sub("\n", plain_text(after_thinking(reply or "")[:_MOST])).strip()
     if not text:
         return Named(ListKind.BROKEN if status is Status.TRUNCATED else ListKind.EMPTY)
     is_cut = status is Status.TRUNCATED or _OPEN.search(text) is not None
     brackets = _IN_BRACKETS.findall(text)
-    words_by_form = {plain(word): word for word in listed}
+    words_by_form = {plain_text(word): word for word in listed}
     named_entries: list[str] = []
     prose = False
     for line in (brackets[0] if len(brackets) == 1 else text).splitlines():

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from facevalue.answers._phrases import REFUSAL
-from facevalue.answers._text import plain
+from facevalue.answers._phrases import REFUSAL, plain_text
 from facevalue.answers.base import NA, NA_DTYPE, UNREAD, each_once, statuses, unread
 from facevalue.errors import UnknownNameError
 from facevalue.thinking import after_thinking
@@ -60,7 +59,7 @@ def parse(text: str, *, truncated: bool = False) -> tuple[tuple[str, ...] | None
     """
     reply = after_thinking(text)
     cut = truncated or len(reply) > LIMIT
-    reply = _FENCE.sub("\n", plain(reply[:LIMIT])).strip()
+    reply = _FENCE.sub("\n", plain_text(reply[:LIMIT])).strip()
     if not any(c.isalnum() for c in reply):
         return ((), None) if reply == "[]" and not cut else (None, NA.TRUNCATED if cut else NA.EMPTY)
     entries, marked = _entries(reply)
@@ -85,7 +84,7 @@ def entry(text: str) -> str:
     >>> entry(" **An  Engineer**. ")
     'engineer'
     """
-    words = " ".join(plain(text).strip(_AROUND).split())
+    words = " ".join(plain_text(text).strip(_AROUND).split())
     return _ARTICLE.sub("", words).strip(_AROUND)[:LONGEST]
 
 

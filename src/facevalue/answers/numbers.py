@@ -3,10 +3,9 @@
 import polars as pl
 
 from facevalue.answers._numbers import named, negative, stated
-from facevalue.answers._phrases import REFUSAL
+from facevalue.answers._phrases import REFUSAL, visible_text
 from facevalue.answers._stated import Stated
 from facevalue.answers._stated import parse_column as parse_column_of_numbers
-from facevalue.answers._text import visible
 from facevalue.answers.base import NA
 
 INFINITY = float("inf")
@@ -20,7 +19,7 @@ def parse(text: str, low: float = -INFINITY, high: float = INFINITY) -> tuple[fl
     >>> parse("About $45k."), parse("30 to 40 years"), parse("-3", low=0)
     ((45000.0, None), (35.0, None), (None, <NA.NEITHER: 'neither'>))
     """
-    statement, _ = visible(text)
+    statement, _ = visible_text(text)
     if not named(statement):
         reason = (
             NA.REFUSED if REFUSAL.search(statement) else NA.NEITHER if any(c.isalnum() for c in statement) else NA.EMPTY

@@ -8,9 +8,8 @@ told in one place.
 import re
 
 from facevalue.answers import json_fields
-from facevalue.answers._field_lines import folded
 from facevalue.answers.base import NA
-from facevalue.answers.json_fields import LIMIT, Names, Read, ReplyField
+from facevalue.answers.json_fields import LIMIT, Names, Read, ReplyField, folded_key
 from facevalue.thinking import after_thinking
 
 _NUMBER = r"\d{1,6}(?:[.,]\d{1,3})?"
@@ -45,7 +44,7 @@ def parse(
     """
     parsed = json_fields.parse(text, names, truncated=truncated)
     if parsed.read not in (Read.JSON, Read.BROKEN):
-        keys = {folded(key) for name, others in names.items() for key in (name, *others)}
+        keys = {folded_key(key) for name, others in names.items() for key in (name, *others)}
         reply = after_thinking(text)
         in_lines = _in_lines(reply[:LIMIT], keys)
         parsed = json_fields.parse(in_lines, names, truncated=truncated, lines_least=1)
@@ -90,7 +89,7 @@ def _in_lines(text: str, keys: set[str]) -> str:
         number = _RATING.match(_LABEL.sub("", value.strip(_AROUND), count=1).strip(_AROUND)) if key else None
         out.append(f"{key}: {_short(number)}" if number else line)
         if line.strip():
-            heading = name if folded(name := _name(line)) in keys else ""
+            heading = name if folded_key(name := _name(line)) in keys else ""
     return "\n".join(out)
 
 
@@ -107,7 +106,7 @@ def _cut(line: str, keys: set[str]) -> tuple[str, str]:
     content = line.lstrip("| \t")
     for sign in _APART.finditer(content[:_LONGEST_KEY]):
         key = _name(content[: sign.start()])
-        if folded(key) in keys:
+        if folded_key(key) in keys:
             return key, content[sign.end() :]
     return "", ""
 

@@ -15,7 +15,7 @@ from facevalue.arguments import checked, checked_path
 from facevalue.errors import DataError, ModelError, RunError, UnknownNameError
 from facevalue.models.base import EFFORTS, Model, ModelOptions, checked_model
 from facevalue.models.function import FunctionModel
-from facevalue.models.inspect.arguments import argument_texts
+from facevalue.models.inspect.adapter import argument_texts
 from facevalue.models.registry import load
 from facevalue.places import is_url
 from facevalue.prompts.variants import Variant

@@ -12,7 +12,7 @@ from facevalue.api.run import Run
 from facevalue.arguments import checked, checked_path
 from facevalue.errors import RunError
 from facevalue.inspection.aids import places_of
-from facevalue.protocol.picture_rules import USUAL, read_rules
+from facevalue.protocol.picture_checks import USUAL, read_rules
 from facevalue.runs.accepted import Balance, GroupShare, Limit
 from facevalue.runs.inspecting import inspect_pictures as inspect_listed
 from facevalue.runs.progress import Progress

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from os import PathLike
 
-from facevalue.annotations.loading import load_scorer
+from facevalue.annotations.model_scorers import load_scorer
 from facevalue.annotations.scorers import LEXICAL
 from facevalue.api.calls import own_model, progress_of, writable_run
 from facevalue.api.run import Run

@@ -223,7 +223,7 @@ class Run:
         'report.html'
         """
         from facevalue.api.report import Report  # noqa: PLC0415 - templates are not needed to read a run
-        from facevalue.report.of_runs import report  # noqa: PLC0415
+        from facevalue.report.collect import report  # noqa: PLC0415
 
         out = self.folder / "report.html" if path is None else checked_path(path)
         stored = [self.stored, *(run.stored for run in others)]
@@ -313,10 +313,10 @@ class Run:
         if self.stored.facts.counts.requests > _AT_ONCE and not are_kept(self.stored):
             return "<p><code>run.report()</code> takes the estimates and shows what they amount to.</p>"
         from facevalue.api.report import framed  # noqa: PLC0415 - templates are not needed to read a run
-        from facevalue.report.of_runs import gathered  # noqa: PLC0415
+        from facevalue.report.collect import gather_report  # noqa: PLC0415
 
         try:
-            return framed(gathered([self.stored]).data)
+            return framed(gather_report([self.stored]).data)
         except FaceValueError:  # nothing is stored yet, or files are damaged: `estimates` says what
             return ""
 

@@ -15,7 +15,7 @@ from facevalue.protocol import study as compiled_study
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import typed
 from facevalue.protocol.variant_files import chosen
-from facevalue.protocol.variant_trials import intervened
+from facevalue.protocol.variants import add_interventions
 from facevalue.runs.plan import Plan
 from facevalue.runs.plan import plan as make_plan
 from facevalue.store.files import ROOTS
@@ -146,7 +146,7 @@ class Study:
         >>> study.plan(exact=True, price_in=2, price_out=8)
         Plan('stylisticbias', requests=600, pictures=6, prompt_tokens=385,493, completion_tokens=2,400, cost=0.79)
         """
-        intervened_study = intervened(self.compiled, chosen(interventions))
+        intervened_study = add_interventions(self.compiled, chosen(interventions))
         rehearse(self.protocol, intervened_study, exact=exact)
         return make_plan(
             intervened_study, sample=sample, seed=seed, exact=exact, image_tokens=image_tokens, price_in=price_in,

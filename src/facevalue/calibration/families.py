@@ -1,17 +1,214 @@
-"""What repeated audits amount to: by family, by page and by comparison."""
+"""What repeated audits amount to: by family, by page and by comparison.
 
-from collections.abc import Sequence
+A promise is broken, and marked, only where the Monte-Carlo interval excludes it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from scipy import special
 
 from facevalue.calibration.planted import PlantedCondition
-from facevalue.calibration.promises import ALPHA, LEAST_POWER, MOST_FALSE, Cells, marked
-from facevalue.calibration.shares import NONE, Share, share, shortfall
 from facevalue.measures.caveats import caveat_column
+from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.definitions import key_of, rows_of
 from facevalue.measures.verdicts import Verdict
+
+# Promises on numbers of a calibration: where they have to lie, and which of them are broken.
+
+
+CERTAIN = "all replies are the same"
+"""Name of the condition without any chance, in which intervals are not promised to cover."""
+ALPHA = 0.05
+LEAST_POWER = 0.8
+"""Share of the rival's power below which a family's is a defect."""
+MOST_FALSE, MOST_UNEXPLAINED = 0.06, 0.05
+"""Promised shares of audits with a false finding: any, and where answers are withheld one without "unless"."""
+COVERED, DETECTED = (0.93, 0.97), (0.75, 0.90)
+"""Promised shares of intervals that hold what should be found, and of effects found that are said to be."""
+Cells = dict[str, str | float | int | None]
+"""A row of a table, by column."""
+
+
+class Promise(NamedTuple):
+    """A promise on numbers of a table."""
+
+    table: str
+    text: str
+    columns: tuple[str, ...]
+    """The numbers; their intervals are columns ending in `_low` and `_high`."""
+    low: float
+    high: float
+    below: str = ""
+    above: str = ""
+    """Marks of a number whose interval ends below, or begins above."""
+    about: Callable[[Mapping[str, Any]], bool] = lambda _: True
+    """From a row to whether the promise is made of it."""
+
+    def broken(self, row: Mapping[str, Any]) -> tuple[str, str]:
+        """Mark and column of the first number that breaks it; empty where none does."""
+        for column in self.columns if self.about(row) else ():
+            low, high = row[f"{column}_low"], row[f"{column}_high"]
+            if high is not None and high < self.low:
+                return self.below, column
+            if low is not None and low > self.high:
+                return self.above, column
+        return "", ""
+
+    def holds(self, row: Mapping[str, Any]) -> bool:
+        """Whether all numbers lie within with their intervals; what is not known doesn't lie beyond."""
+        ends = [(row[f"{column}_low"], row[f"{column}_high"]) for column in self.columns]
+        return all((low is None or low >= self.low) and (high is None or high <= self.high) for low, high in ends)
+
+
+def _withheld(row: Mapping[str, Any]) -> bool:
+    return "withheld" in row["condition"]
+
+
+def _answered(row: Mapping[str, Any]) -> bool:
+    return not _withheld(row)
+
+
+def _by_chance(row: Mapping[str, Any]) -> bool:
+    return _answered(row) and row["condition"] != CERTAIN
+
+
+_FALSE = (0.0, MOST_FALSE, "", "false findings")
+_COVERS = (*COVERED, "covers too little", "covers too much")
+PROMISES = (
+    Promise("families", "false findings in a family, .06 at most", ("false",), *_FALSE),
+    Promise("families", "coverage of a family, .93 to .97", ("coverage", "coverage_effects"), *_COVERS),
+    Promise("families", f"power of a family, {LEAST_POWER:g} of a rival's at least", ("ahead",), 0.0, 1.0, "power"),
+    Promise("conditions", "false findings on a page, .06 at most", ("page",), *_FALSE, _answered),
+    Promise(
+        "conditions", 'the same without "unless", answers withheld, .05 at most', ("page_without_unless",), 0.0,
+        MOST_UNEXPLAINED, "", "false findings", _withheld,
+    ),
+    Promise("conditions", "coverage of a page, .93 to .97", ("coverage",), *_COVERS, _by_chance),
+    Promise(
+        "detectable", "effects that are said to be found, .75 to .90 are", ("found",), *DETECTED, "finds less",
+        "finds more",
+    ),
+    Promise(
+        "detectable", "what few people make, called equivalent, .05 at most", ("equivalent",), 0.0, ALPHA, "",
+        "equivalent",
+    ),
+    Promise("comparisons", "two models alike that differ, .06 at most", ("any",), *_FALSE),
+    Promise("comparisons", "coverage of their differences, .93 to .97", ("coverage",), *_COVERS),
+)  # fmt: skip
+
+
+def mark_row(table: str, cells: Cells, *unmarked: str) -> Cells:
+    """A row with the marks of the promises that it breaks (`defect`), but for those that say nothing of it."""
+    marks = (promise.broken(cells)[0] for promise in PROMISES if promise.table == table)
+    return {**cells, "defect": "; ".join(mark for mark in marks if mark and mark not in unmarked)}
+
+
+def broken_promise(row: Mapping[str, Any], promise: Promise) -> str:
+    """Return the column by which a row of a table breaks a promise, and is marked so; empty if it does not."""
+    mark, column = promise.broken(row)
+    return column if mark and mark in row["defect"].split("; ") else ""
+
+
+# Shares of audits and of their tests, with Monte-Carlo intervals: how far they are known from so many repetitions.
+
+
+_TAIL = (1 - LEVEL) / 2
+
+
+class Share(NamedTuple):
+    """A share and its Monte-Carlo interval; NaN where there is nothing to take it of."""
+
+    value: float
+    low: float
+    high: float
+
+    def named(self, name: str) -> dict[str, float]:
+        """Return the share and its interval as columns of a table."""
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
+
+
+NONE = Share(np.nan, np.nan, np.nan)
+
+
+def share(rows: pl.DataFrame, column: str, *, crossed: bool = False) -> Share:
+    """Share of rows in which a flag is set; tests of one audit go together.
+
+    Parameters
+    ----------
+    rows:
+        A row per test or audit: `audit`, the flag (null where it says nothing), and where `crossed`, `row`: which
+        estimate it is. What it should be has an error that is the same in all audits.
+
+    Equation
+    --------
+    s = Σ x / N, Var(s) = G/(G - 1) Σ_g (Σ_{i in g} (x_i - s))² / N² over audits g; where `crossed`,
+    that over estimates is added. The interval is Clopper and Pearson's of n = s (1 - s) / Var(s) draws, N at most,
+    times (t_{N-1} / t_{G-1})² (Korn and Graubard 1998); where all or none are set, of as many as there are audits.
+
+    Examples
+    --------
+    >>> one = share(pl.DataFrame({"audit": range(40), "any": [False] * 40}), "any")
+    >>> [round(end, 3) for end in one]
+    [0.0, 0.0, 0.088]
+    """
+    measured = rows.drop_nulls(column).with_columns(pl.col(column).cast(pl.Float64))
+    many, audits = measured.height, measured["audit"].n_unique()
+    if not many:
+        return NONE
+    value = float(measured[column].to_numpy().mean())
+    if audits < 2:
+        return Share(value, 0.0, 1.0)
+    apart = measured.with_columns(apart=pl.col(column) - value)
+    variance = sum(_variance(apart, key) for key in ("audit", *(["row"] if crossed else [])))
+    draws = min(value * (1 - value) / variance, many) if variance > 0 else audits
+    size = draws * float((special.stdtrit(many - 1, 1 - _TAIL) / special.stdtrit(audits - 1, 1 - _TAIL)) ** 2)
+    hits = value * size
+    return Share(value, *clopper_pearson(hits, size))
+
+
+def clopper_pearson(hits: float, size: float) -> tuple[float, float]:
+    """Clopper and Pearson's 95% interval of a share of so many independent draws, which need not be whole numbers.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in clopper_pearson(0, 40)]
+    [0.0, 0.088]
+    """
+    low = float(special.betaincinv(hits, size - hits + 1, _TAIL)) if hits > 0 else 0.0
+    high = float(special.betaincinv(hits + 1, size - hits, 1 - _TAIL)) if hits < size else 1.0
+    return low, high
+
+
+def _variance(apart: pl.DataFrame, key: str) -> float:
+    """Variance of the mean where rows of one key go together; 0 of a single key, which says nothing of it."""
+    sums = apart.group_by(key).agg(pl.col("apart").sum())["apart"].to_numpy()
+    return float(sums.size / (sums.size - 1) * (sums**2).sum() / apart.height**2) if sums.size > 1 else 0.0
+
+
+def shortfall(rows: pl.DataFrame, fraction: float) -> Share:
+    """Share that a test finds (`finds`) less `least` of a rival's (`rival`), of the same effects, and t over audits.
+
+    Two audits are added, one in which both find everything and one in which the rival alone does, so that few audits
+    that agree are no certainty.
+
+    Examples
+    --------
+    >>> two = pl.DataFrame({"audit": [1, 2], "finds": [False, False], "rival": [True, True]})
+    >>> shortfall(two, 0.8).high > 0
+    True
+    """
+    if rows.is_empty():
+        return NONE
+    ahead = pl.col("finds").cast(pl.Float64) - fraction * pl.col("rival").cast(pl.Float64)
+    differences = np.append(
+        rows.group_by("audit").agg(ahead.mean().alias("ahead"))["ahead"].to_numpy(), [1 - fraction, -fraction]
+    )
+    wide = special.stdtrit(differences.size - 1, 1 - _TAIL) * differences.std(ddof=1) / np.sqrt(differences.size)
+    return Share(float(differences.mean()), float(differences.mean() - wide), float(differences.mean() + wide))
+
 
 NOT_TESTED = "(not tested)"
 """Family of what is described."""
@@ -104,7 +301,7 @@ def _family(empty: pl.DataFrame, full: pl.DataFrame) -> Cells:
         "rival": share(with_rival, "rival").value, "rival_false": rival.value,
         **short.named("ahead"),
     }  # fmt: skip
-    return marked("families", cells, *(["power"] if rival.low > MOST_FALSE else []))
+    return mark_row("families", cells, *(["power"] if rival.low > MOST_FALSE else []))
 
 
 def page(rows: pl.DataFrame, condition: PlantedCondition) -> Cells:
@@ -117,7 +314,7 @@ def page(rows: pl.DataFrame, condition: PlantedCondition) -> Cells:
     families = tested.group_by("audit", "measure", "score", "family").agg(any=(pl.col("q") < ALPHA).any())
     of_page, sure = (share(audits, name) if null else NONE for name in ("any", "sure"))
     coverage = share(tested, "covers", crossed=True)
-    return marked("conditions", {
+    return mark_row("conditions", {
         "condition": condition.name, **of_page.named("page"), **sure.named("page_without_unless"),
         "family": share(families, "any").value if null else None,
         "p_below": tested.select((pl.col("p") < ALPHA).mean()).item() if null else None,
@@ -142,7 +339,7 @@ def _outcomes(
     equivalent: Share = NONE,
 ) -> Cells:  # fmt: skip
     facts: Cells = {"stated": stated, "measure": measure, "effect": effect, "planted": planted}
-    return marked("detectable", {**facts, **detections.named("found"), **equivalent.named("equivalent")})
+    return mark_row("detectable", {**facts, **detections.named("found"), **equivalent.named("equivalent")})
 
 
 def compared_alike(pair: str, cells: pl.DataFrame) -> Cells:
@@ -150,7 +347,7 @@ def compared_alike(pair: str, cells: pl.DataFrame) -> Cells:
     comparisons = cells.group_by("audit").agg(
         pl.col("any", "mean").first(), cells=pl.len(), p_below=(pl.col("p") < ALPHA).mean()
     )
-    return marked("comparisons", {
+    return mark_row("comparisons", {
         "pair": pair, "cells": int(comparisons["cells"].to_numpy().mean()),
         **share(comparisons, "any").named("any"), "mean": share(comparisons, "mean").value,
         "p_below": float(comparisons["p_below"].fill_null(np.nan).to_numpy().mean()),

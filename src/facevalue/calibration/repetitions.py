@@ -20,8 +20,7 @@ import scipy
 
 import facevalue
 from facevalue import studies
-from facevalue.calibration.audits import Audits
-from facevalue.calibration.comparisons import Pair, cells, compared
+from facevalue.calibration.audits import Audits, Pair, cell_records, compare_audits
 from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.forks import end_with_parent
@@ -103,8 +102,8 @@ class Comparison:
         """Make a row per cell that is compared."""
         first = audits_of(self.study, 1, narrow=True)
         second = audits_of(self.study, 1, others=True, narrow=True) if self.pair.others else first
-        agreement = compared((first, second), self.pair, TABLE, self.seed)
-        return cells(agreement).with_columns(audit=pl.lit(self.seed))
+        agreement = compare_audits((first, second), self.pair, TABLE, self.seed)
+        return cell_records(agreement).with_columns(audit=pl.lit(self.seed))
 
 
 Repetition: TypeAlias = Audit | Truth | Comparison

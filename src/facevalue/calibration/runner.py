@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from facevalue.calibration.comparisons import PAIRS
+from facevalue.calibration.audits import PAIRS
 from facevalue.calibration.families import (
+    CERTAIN,
     EVEN,
     TESTED,
+    Cells,
     by_family,
     by_size,
     called_equivalent,
@@ -22,7 +24,6 @@ from facevalue.calibration.families import (
     page,
 )
 from facevalue.calibration.planted import PlantedCondition
-from facevalue.calibration.promises import CERTAIN, Cells
 from facevalue.calibration.repetitions import TABLE, Audit, Comparison, Truth, Workshop, audits_of
 from facevalue.errors import NothingComparedError
 from facevalue.measures.definitions import key_of, rows_of

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import polars as pl
 
 from facevalue import studies
-from facevalue.calibration.promises import PROMISES, Promise, breaks
+from facevalue.calibration.families import PROMISES, Promise, broken_promise
 from facevalue.calibration.repetitions import TABLE, Workshop, state
 from facevalue.calibration.runner import SIZES, CalibrationSummary, Runner, level_audits
 from facevalue.protocol.offers import Calibrated, OfferedTable
@@ -130,7 +130,7 @@ def _glance(summaries: Mapping[str, CalibrationSummary]) -> OfferedTable:
 def _counted(promise: Promise, summary: CalibrationSummary) -> str:
     table: pl.DataFrame = getattr(summary, promise.table).drop_nulls(promise.columns[0])
     rows = [row for row in table.iter_rows(named=True) if promise.about(row)]
-    broken = [bool(breaks(row, promise)) for row in rows]
+    broken = [bool(broken_promise(row, promise)) for row in rows]
     holds = sum(promise.holds(row) and not beyond for row, beyond in zip(rows, broken, strict=True))
     return f"{holds} / {len(rows) - holds - sum(broken)} / {sum(broken)}" if rows else "-"
 
@@ -149,7 +149,7 @@ def _broken(summaries: Mapping[str, CalibrationSummary]) -> Iterator[tuple[str, 
             for row in getattr(summary, table).filter(pl.col("defect") != "").iter_rows(named=True):
                 label = f"{row['family']} ({row['measure']})" if table == "families" else str(row[sheet.label])
                 for promise in promises_of_table:
-                    if column := breaks(row, promise):
+                    if column := broken_promise(row, promise):
                         value, low, high = (row[column + end] for end in ("", "_low", "_high"))
                         interval = f"{low:.3f} to {high:.3f}"
                         yield name, label, str(row["size"]), promise.broken(row)[0], f"{value:.3f}", interval

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from facevalue.annotations.loading import load_scorer
+from facevalue.annotations.model_scorers import load_scorer
 from facevalue.annotations.scores import ANNOTATIONS
 from facevalue.arguments import split_names
 from facevalue.cli.exits import Exit

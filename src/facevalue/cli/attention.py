@@ -15,7 +15,7 @@ from facevalue.cli.output import Output, WrittenFiles
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, RunError
 from facevalue.report.checks import KINDS
-from facevalue.report.markup import tag
+from facevalue.report.formatting import html_element
 from facevalue.runs.attention_maps import FOLDER, write_map
 from facevalue.runs.pictures import NO_PICTURE, shown
 from facevalue.runs.requests import RequestBuilder
@@ -266,25 +266,27 @@ def _page(run: StoredRun, model: str, written: Sequence[tuple[_ShownTrial, Seque
     kind = run.study.source.kind
     notes = [run.study.about.content_note, "" if kind is Kind.PHOTOGRAPHS else KINDS[kind][1], *NOTES]
     body = [
-        tag("h1", f"Where {model} looks"),
-        tag("p", f"{run.study.about.title} ({run.folder.name})"),
-        *(tag("p", note, class_="note") for note in notes if note),
+        html_element("h1", f"Where {model} looks"),
+        html_element("p", f"{run.study.about.title} ({run.folder.name})"),
+        *(html_element("p", note, class_="note") for note in notes if note),
         *(element for trial, maps in written for element in _section(trial, maps)),
     ]
     policy = Markup("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src 'self'; "
                     "style-src 'unsafe-inline'\">")  # fmt: skip
-    head = Markup("").join([Markup('<meta charset="utf-8">'), policy, tag("title", "Attention"), tag("style", _STYLE)])
-    page = tag("html", tag("head", head), tag("body", *body), lang="en")
+    head = Markup("").join(
+        [Markup('<meta charset="utf-8">'), policy, html_element("title", "Attention"), html_element("style", _STYLE)]
+    )
+    page = html_element("html", html_element("head", head), html_element("body", *body), lang="en")
     return f"<!doctype html>\n{page}\n"
 
 
 def _section(trial: _ShownTrial, maps: Sequence[_AttentionMap]) -> Iterator[Markup]:
-    yield tag("h2", f"Trial {trial.trial}")
-    yield tag("pre", trial.question.prompt)
+    yield html_element("h2", f"Trial {trial.trial}")
+    yield html_element("pre", trial.question.prompt)
     if any(trial.people):
-        yield tag("p", f"Left: {trial.people[0]}. Right: {trial.people[1]}.")
+        yield html_element("p", f"Left: {trial.people[0]}. Right: {trial.people[1]}.")
     columns = ["map", "option", "probability", *(["left (even)", "right (even)"] if trial.halves else [])]
-    rows = [tag("tr", *(tag("th", name) for name in columns))]
+    rows = [html_element("tr", *(html_element("th", name) for name in columns))]
     for heat_map in maps:
         if heat_map.name == "heads":
             continue
@@ -296,11 +298,11 @@ def _section(trial: _ShownTrial, maps: Sequence[_AttentionMap]) -> Iterator[Mark
         if trial.halves and heat_map.sides:
             sides = heat_map.sides
             cells += [_percent(sides.left, sides.even_left), _percent(sides.right, sides.even_right)]
-        rows.append(tag("tr", *(tag("td", cell) for cell in cells)))
-    yield tag("table", *rows)
+        rows.append(html_element("tr", *(html_element("td", cell) for cell in cells)))
+    yield html_element("table", *rows)
     share = next((heat_map.on_pictures for heat_map in maps if heat_map.on_pictures is not None), None)
     noun = "picture" if len(trial.pictures) == 1 else "pictures"
-    yield tag("p", _CROSSING if share is None else f"{share:.1%} of the answer's attention is on the {noun}.")
+    yield html_element("p", _CROSSING if share is None else f"{share:.1%} of the answer's attention is on the {noun}.")
     for file in (file for heat_map in maps for file in heat_map.files):
         yield Markup('<img src="{}" alt="{}">').format(file, file.removesuffix(".png"))
 

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from facevalue.api.audited import AuditOptions, finish, open_audit, settings_of
+from facevalue.api.audits import AuditOptions, finish_audit, open_audit, settings_of
 from facevalue.cli.exits import Exit
 from facevalue.cli.log_file import logged
 from facevalue.cli.output import Document, Output
@@ -22,12 +22,11 @@ from facevalue.protocol.study import LeftOut, Study, by_reason
 from facevalue.report.audit_page import AuditReport, StudyAnswer
 from facevalue.runs import RichProgress, RunSummary
 from facevalue.runs.audit import AuditOutcome, ModelAudit
-from facevalue.runs.audit_plan import AuditPlan, PlannedStudy
+from facevalue.runs.audit_plan import AuditBudget, AuditPlan, PlannedStudy
 from facevalue.runs.begin import begin
-from facevalue.runs.budgets import AuditBudget
 from facevalue.runs.prepared import Prepared
+from facevalue.runs.progress import silence_told
 from facevalue.runs.rich_progress import duration, short
-from facevalue.runs.silence import silence_told
 from facevalue.terminal import terminal
 
 _OF_REACH = tuple(field.name for field in fields(ModelOptions))
@@ -160,7 +159,7 @@ def audit(
         if outcome.interrupted:
             console.print("The same command goes on.")
             return Output(_document(session, outcome, None), status=Exit.INTERRUPTED)
-        report, _ = finish(session)
+        report, _ = finish_audit(session)
     document = _document(session, outcome, report)
     return Output(document, _answer_lines(outcome, report), _status(outcome, report))
 

@@ -10,9 +10,8 @@ from rich import progress
 from rich.console import RenderableType
 
 from facevalue import studies
-from facevalue.cli.output import Document, Output
+from facevalue.cli.output import Document, Output, markdown_table, rich_table
 from facevalue.cli.schema import Row
-from facevalue.cli.tables import markdown, rich_table
 from facevalue.protocol.offers import Calibrated, T
 from facevalue.store.files import write_whole
 from facevalue.terminal import terminal
@@ -66,7 +65,7 @@ def _written(results: Calibrated, out: Sequence[Path]) -> Iterator[Path]:
     """Write the tables, each as its file's ending says."""
     for path in out:
         if path.suffix == ".md":
-            files = {path: markdown("Calibration", results.tables)}
+            files = {path: markdown_table("Calibration", results.tables)}
         else:
             written = {ending: frame.write_csv(float_precision=4) for ending, frame in results.frames.items()}
             files = {path.with_stem(path.stem + ending): text for ending, text in written.items()}

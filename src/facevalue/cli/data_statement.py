@@ -12,7 +12,7 @@ from facevalue.errors import SettingError
 from facevalue.given import read_file, read_text
 from facevalue.runs.croissant import FILE, ListFile, Rights
 from facevalue.runs.data_statement import data_statement
-from facevalue.runs.made_statement import stated_before, to_file, write_made_statement
+from facevalue.runs.made_list import stated_before, to_file, write_made_statement
 from facevalue.stimuli.manifest import MAX_BYTES, read_manifest
 from facevalue.store.files import write_whole
 

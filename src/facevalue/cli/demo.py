@@ -24,7 +24,7 @@ from facevalue.studies.offers import example
 from facevalue.terminal import terminal
 
 if TYPE_CHECKING:
-    from facevalue.report.planted import PlantedEffect
+    from facevalue.report.built import PlantedEffect
 
 SHOWN = 8
 """Rows of the table, the largest planted effects first."""
@@ -58,7 +58,7 @@ class DemoDocument(Document):
 def demo(out: Path) -> Output[DemoDocument]:
     """Draw portraits, ask the reference model, whose bias is planted, and report what the audit finds."""
     from facevalue.protocol.lookup import EstimateIndex  # noqa: PLC0415 - slow to import
-    from facevalue.runs.estimates_file import read_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
+    from facevalue.runs.kept_estimates import read_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
 
     console = terminal(stderr=True)
     protocol = protocol_of(example("demo"))
@@ -74,12 +74,12 @@ def demo(out: Path) -> Output[DemoDocument]:
     run, page = str(out / "run"), out / "report.html"
     if summary.status is Exit.INTERRUPTED:
         return Output(DemoDocument(run, "", offer.model, ()), status=summary.status)
-    from facevalue.report.of_runs import report  # noqa: PLC0415 - templates take their time
-    from facevalue.report.planted import planted  # noqa: PLC0415
+    from facevalue.report.built import planted_effects  # noqa: PLC0415
+    from facevalue.report.collect import report  # noqa: PLC0415 - templates take their time
 
     written = report([StoredRun.open(out / "run")], page)
     estimates = read_estimates(out / "run" / ESTIMATES, study)
-    rows = planted(offer, study, EstimateIndex(estimates, measures=study.estimates.measures), offer.model)
+    rows = planted_effects(offer, study, EstimateIndex(estimates, measures=study.estimates.measures), offer.model)
     effects = tuple(
         DemoEffect(
             row.title, row.effect, row.estimate.value, row.estimate.low, row.estimate.high, row.estimate.unit,
@@ -103,13 +103,13 @@ def demo(out: Path) -> Output[DemoDocument]:
 
 def _table(offer: Demo, rows: "Sequence[PlantedEffect]") -> Table:
     """Make a table of what was planted in these very pictures, beside what the audit found."""
+    from facevalue.report.built import count_found_effects  # noqa: PLC0415
     from facevalue.report.formatting import interval, number  # noqa: PLC0415
-    from facevalue.report.planted import counted  # noqa: PLC0415
 
     table = Table(
         title="Planted and found",
         title_justify="left",
-        caption=counted(offer, list(rows)),
+        caption=count_found_effects(offer, list(rows)),
         caption_justify="left",
         header_style="bold",
     )

@@ -16,11 +16,9 @@ from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
 from facevalue.cli.results import open_all, waiting_runs_of
 from facevalue.errors import FaceValueError, UnknownNameError
-from facevalue.limits.annotations import annotations
 from facevalue.limits.declared import read_limits
+from facevalue.limits.formats import as_annotations, as_junit, as_markdown
 from facevalue.limits.gated import Gate, LimitResult, gate
-from facevalue.limits.junit import junit
-from facevalue.limits.markdown import markdown
 from facevalue.limits.wording import conclusion, name_of, summary, value_of
 from facevalue.measures.verdicts import LimitOutcome
 from facevalue.printable import printable
@@ -138,11 +136,11 @@ def check_gate(
     except UnknownNameError as error:  # of a run or file, not of the command line
         raise FaceValueError(str(error)) from error
     if junit_file is not None:
-        write_whole(junit_file, junit(gated).encode())
+        write_whole(junit_file, as_junit(gated).encode())
     if markdown_file is not None:
-        _write_summary(markdown_file, markdown(gated))
+        _write_summary(markdown_file, as_markdown(gated))
     if github or os.environ.get(_ACTIONS) == "true":
-        for line in annotations(gated, _relative(limits)):
+        for line in as_annotations(gated, _relative(limits)):
             click.echo(printable(line), err=True)
     return Output(lambda: _document(gated, limits), text(gated), STATUS[gated.outcome])
 

@@ -13,8 +13,7 @@ from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
 from facevalue.errors import SettingError
 from facevalue.inspection.aids import places_of
-from facevalue.protocol.checked_pictures import ACCEPTED, REASONS, TABLE
-from facevalue.protocol.picture_rules import LOOKALIKES, USUAL, read_rules
+from facevalue.protocol.picture_checks import ACCEPTED, LOOKALIKES, REASONS, TABLE, USUAL, read_rules
 from facevalue.report.formatting import chance_with_sign
 from facevalue.runs.accepted import Acceptance, Balance, GroupShare, Limit
 from facevalue.runs.inspecting import InspectionOutcome, inspect_pictures

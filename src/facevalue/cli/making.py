@@ -17,14 +17,13 @@ from facevalue.errors import SettingError
 from facevalue.generators.base import GeneratorOptions
 from facevalue.generators.registry import DRAWN, load
 from facevalue.parquet import parquet_bytes
-from facevalue.protocol.checked_pictures import failed_pictures
 from facevalue.protocol.making import SOURCE, PicturePlan, requested
+from facevalue.protocol.picture_checks import failed_pictures
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs.failures import quoted
 from facevalue.runs.making import SAME_LIST, MakingOutcome, make
-from facevalue.runs.making_job import MakingJob
-from facevalue.runs.making_plan import MakingPlan, making_plan
-from facevalue.runs.prepared_making import PreparedMaking, prepare_making
+from facevalue.runs.making_model import MakingJob
+from facevalue.runs.prepared_making import MakingPlan, PreparedMaking, making_plan, prepare_making
 from facevalue.runs.rich_progress import RichProgress, duration
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.shell_commands import shell_command

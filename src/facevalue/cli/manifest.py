@@ -15,9 +15,7 @@ from facevalue.cli.output import Document, Output
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, SettingError
 from facevalue.protocol.protocol import Protocol
-from facevalue.runs.manifest_check import check_manifest
-from facevalue.runs.manifest_use import ManifestUse
-from facevalue.runs.upright import Upright, write_upright
+from facevalue.runs.manifest_check import ManifestUse, Upright, check_manifest, write_upright
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.faults import Fault
 from facevalue.stimuli.manifest import read_manifest

@@ -12,17 +12,17 @@ from rich.text import Text
 
 from facevalue.api.rehearsed import rehearse
 from facevalue.cli.output import Document, Output
-from facevalue.protocol.printed_plans import PrintedPlan
+from facevalue.protocol.offers import PrintedPlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import LeftOut
 from facevalue.protocol.variant_files import chosen
-from facevalue.protocol.variant_trials import intervened
+from facevalue.protocol.variants import add_interventions
 from facevalue.runs.checks import check_pictures
-from facevalue.runs.manifest_use import warning_of
+from facevalue.runs.manifest_check import warning_of
+from facevalue.runs.pictures import same_shown
 from facevalue.runs.plan import BlockPlan, Plan
 from facevalue.runs.plan import plan as make_plan
 from facevalue.runs.power import Detection
-from facevalue.runs.same_pictures import same_shown
 from facevalue.runs.sight import REQUESTS
 from facevalue.statistics.precision import Precision
 from facevalue.stimuli.persons import persons_of
@@ -135,7 +135,7 @@ def plan(
     persons = persons_of(study.manifest, protocol.columns())
     if persons is not None and persons.question:
         warnings.append(f"{persons.question[0].upper()}{persons.question[1:]}.")
-    study = intervened(study, chosen(interventions))
+    study = add_interventions(study, chosen(interventions))
     study_plan = make_plan(study, **choices)
     rehearse(protocol, study, exact=choices["exact"])
     power: Detection | None = None

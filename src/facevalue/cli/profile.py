@@ -15,11 +15,16 @@ from facevalue.cli.results import open_all, unasked_of
 from facevalue.errors import SettingError
 from facevalue.protocol.lookup import Condition
 from facevalue.report.profile import Profile, profile_of
-from facevalue.report.profile.contrasts import OPPOSITE, columns_of
-from facevalue.report.profile.page import write
-from facevalue.report.profile.rows import ComparisonRow, ContrastRow, comparisons, contrast_rows
-from facevalue.report.profile.squares import CHANGED, SIGNS, Square
-from facevalue.report.profile.wording import answer, level
+from facevalue.report.profile.page import (
+    ComparisonRow,
+    ContrastRow,
+    comparison_rows,
+    contrast_rows,
+    level_sentence,
+    profile_answer,
+    write,
+)
+from facevalue.report.profile.squares import CHANGED, OPPOSITE, SIGNS, Square, columns_of
 
 _ROWS = 40
 """Groups that a table in the terminal shows."""
@@ -76,8 +81,8 @@ def document(built: Profile, out: Path | None) -> ProfileDocument:
             for s in built.studies
         ),
         built.alpha,
-        tuple(answer(built)),
-        tuple(comparisons(built)),
+        tuple(profile_answer(built)),
+        tuple(comparison_rows(built)),
         tuple(contrast_rows(built)),
         "" if out is None else str(out),
     )
@@ -85,7 +90,7 @@ def document(built: Profile, out: Path | None) -> ProfileDocument:
 
 def _text(built: Profile, out: Path | None) -> Iterator[RenderableType]:
     """A profile for people."""
-    first, *rest = answer(built)
+    first, *rest = profile_answer(built)
     yield Text(first, style="bold")
     yield from map(Text, rest)
     for condition in built.conditions:
@@ -97,7 +102,7 @@ def _text(built: Profile, out: Path | None) -> Iterator[RenderableType]:
                 yield Text(f"  {row.group}: {'; '.join(filter(None, (row.change, row.reading)))}")
     yield Text("  ".join(f"{sign} {meaning.partition(';')[0]}" for sign, meaning in SIGNS.values()), style="dim")
     yield Text("(…): found on its study's page alone. Empty: the group is not shown.", style="dim")
-    yield Text(level(built), style="dim")
+    yield Text(level_sentence(built), style="dim")
     if out is not None:
         yield f"Profile: {out}"
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
 from facevalue.protocol.protocol import Protocol
-from facevalue.records.requests import FORMS
+from facevalue.records.batches import FORMS
 from facevalue.runs.prepared import prepare
 from facevalue.runs.requested import write_requests
 from facevalue.runs.settings import RunSettings

@@ -21,8 +21,8 @@ from facevalue.places import is_url
 from facevalue.runs.audit_folder import WaitingRun, runs_of, unasked, waiting_runs
 from facevalue.runs.failures import failures_of
 from facevalue.runs.in_place import opened_in_place
+from facevalue.runs.joined import names_for_people, rename_models
 from facevalue.runs.mirror import REPORT, published
-from facevalue.runs.model_names import names_for_people, renamed
 from facevalue.runs.reply_counts import counts_by_model
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.store.files import check_ending
@@ -131,9 +131,8 @@ def measure(
         return Output(definition, _explanation(definition))
     if out is not None:
         check_ending(out, ".csv", ".parquet")
-    from facevalue.runs.estimates_file import write_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
-    from facevalue.runs.kept_estimates import taken  # noqa: PLC0415
-    from facevalue.runs.rated_estimates import with_ratings  # noqa: PLC0415
+    from facevalue.runs.kept_estimates import taken, write_estimates  # noqa: PLC0415
+    from facevalue.runs.picture_ratings import with_ratings  # noqa: PLC0415
 
     estimates, tallies = taken(opened, _margins(margin), again=True)
     if out is not None:
@@ -141,12 +140,12 @@ def measure(
 
     def text() -> Iterator[RenderableType]:
         from facevalue.report import summary  # noqa: PLC0415 - templates are not needed for machines
-        from facevalue.report.sections import page_of  # noqa: PLC0415
+        from facevalue.report.headline import page_of  # noqa: PLC0415
 
         exact = any(run.facts.exact for run in opened)
         page = page_of(opened[0].study)
         names = names_for_people(opened)
-        named_estimates, replies = renamed(estimates, names), counts_by_model(opened, tallies, names)
+        named_estimates, replies = rename_models(estimates, names), counts_by_model(opened, tallies, names)
         yield summary(named_estimates, opened[0].measures, page=page, exact=exact, replies=replies)
 
     def document() -> MeasureDocument:
@@ -165,10 +164,10 @@ def measure(
 def _answer(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[str, ReplyTally]) -> MeasuredAnswer:
     """The answer as the report has it."""
     from facevalue.report.built import built  # noqa: PLC0415 - templates are not needed for people
+    from facevalue.report.collect import collect_report  # noqa: PLC0415
     from facevalue.report.compared_table import compared_kinds  # noqa: PLC0415
-    from facevalue.report.of_runs import collected  # noqa: PLC0415
 
-    page = built(collected(runs, estimates, tallies).data)
+    page = built(collect_report(runs, estimates, tallies).data)
     return MeasuredAnswer(
         verdict=page.answer.verdict.value,
         caveat=page.answer.caveat,
@@ -291,7 +290,7 @@ def report(
         raise click.UsageError("Several runs have no common folder: use --out FILE.")
     opened = [open_named(run, pictures) for run in runs]
     path = out or opened[0].folder / REPORT
-    from facevalue.report.of_runs import report as write  # noqa: PLC0415 - templates take their time
+    from facevalue.report.collect import report as write  # noqa: PLC0415 - templates take their time
 
     written = write(opened, path, _margins(margin))
     lines, url = [*written.lines, f"Report: {path}"], ""

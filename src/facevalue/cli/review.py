@@ -14,8 +14,7 @@ from rich.text import Text
 from facevalue.cli.output import Document, Output
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
-from facevalue.runs.review_results import ReviewResult, review_result, table_of
-from facevalue.runs.review_texts import TextTable, review_texts
+from facevalue.runs.review_results import ReviewResult, TextTable, review_result, review_texts, table_of
 from facevalue.shell_commands import shell_command
 from facevalue.store.files import write_whole
 

@@ -14,8 +14,8 @@ from facevalue.cli.output import Document, Output
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
 from facevalue.models.detectors import load_detector
-from facevalue.runs.scene_check import check_scenes
-from facevalue.stimuli.scene_folders import read_scenes
+from facevalue.runs.manifest_check import check_scenes
+from facevalue.stimuli.folders import read_scenes
 from facevalue.store.files import write_whole
 
 

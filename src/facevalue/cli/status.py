@@ -16,7 +16,7 @@ from facevalue.runs.audit_folder import begun_runs, is_audit, read_audit, waitin
 from facevalue.runs.rich_progress import duration
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.journal import left_over
-from facevalue.store.lock import RunLock
+from facevalue.store.lease import RunLock
 from facevalue.store.manifest import RunManifest, read_manifest
 from facevalue.store.objects import Objects
 from facevalue.store.reader import collected, scan_responses

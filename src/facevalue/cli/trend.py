@@ -8,18 +8,16 @@ from typing import ClassVar
 from rich.console import RenderableType
 from rich.text import Text
 
-from facevalue.cli.output import Document, Output
+from facevalue.cli.output import Document, Output, rich_table
 from facevalue.cli.params import place
 from facevalue.cli.schema import Row
-from facevalue.cli.tables import rich_table
 from facevalue.errors import SettingError
 from facevalue.protocol.offers import OfferedTable as Shown
 from facevalue.report.formatting import shown_settings
-from facevalue.report.trend_rows import HEADS, rows, sentence
+from facevalue.report.trend_page import HEADS, cell_rows, trend_sentence
 from facevalue.runs.audit_folder import unasked
-from facevalue.runs.history import audits_below, runs_below
 from facevalue.runs.stored import StoredRun
-from facevalue.runs.trend import StudyTrend, Trend
+from facevalue.runs.trend import StudyTrend, Trend, audits_below, runs_below
 from facevalue.runs.trend import trend as trend_of
 
 _LISTED = 20
@@ -107,7 +105,7 @@ def _text(history: Trend, out: Path | None) -> Iterator[RenderableType]:
     for left_out in history.left_out:
         yield Text(left_out)
     for study_trend in history.studies:
-        yield Text(f"{study_trend.study.name}: {sentence(study_trend)}", style="bold")
+        yield Text(f"{study_trend.study.name}: {trend_sentence(study_trend)}", style="bold")
         yield Text(study_trend.units)
         dated = zip(study_trend.names, study_trend.dates, study_trend.runs, strict=True)
         runs = [(name, f"{date:%Y-%m-%d %H:%M}", run.model) for name, date, run in dated]
@@ -116,6 +114,6 @@ def _text(history: Trend, out: Path | None) -> Iterator[RenderableType]:
             settings = [(name, *values) for name, values in shown_settings(study_trend.settings).items()]
             yield rich_table(Shown("Settings that differ", ("setting", *study_trend.names), settings, boxed=False))
         title = f"The {min(_LISTED, study_trend.cells.height)} clearest of {study_trend.cells.height:,} cells"
-        yield rich_table(Shown(title, HEADS, list(rows(study_trend, _LISTED)), boxed=False))
+        yield rich_table(Shown(title, HEADS, list(cell_rows(study_trend, _LISTED)), boxed=False))
     if out is not None:
         yield f"Page: {out}"

@@ -1,17 +1,41 @@
 """`facevalue view`: runs in the browser."""
 
+import ctypes
+import os
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-import facevalue.cli.lean_memory  # noqa: F401 - before libraries that allocate
 from facevalue.cli.output import Document, Output
 from facevalue.cli.results import open_all, unasked_of
 from facevalue.errors import DependencyError, SettingError
 from facevalue.places import folder_or_url
 from facevalue.runs.audit_folder import is_audit
 from facevalue.view.opened import OpenedRuns
+
+# Memory of a process that stays: what libraries free goes back to the system soon. Imported before those libraries.
+
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
+"""Names of settings of glibc's allocator."""
+_BYTES, _ARENAS = 4 * 2**20, 2
+"""Blocks from this size are the system's again once they are freed; arenas in which threads keep what they freed."""
+
+
+def _set() -> None:
+    os.environ.setdefault("_RJEM_MALLOC_CONF", "background_thread:true,dirty_decay_ms:100,muzzy_decay_ms:0")  # Polars'
+    if sys.platform != "linux":
+        return
+    with suppress(OSError, AttributeError):  # another C library
+        mallopt = ctypes.CDLL(None).mallopt
+        for name, value in ((_ARENA_MAX, _ARENAS), (_MMAP_THRESHOLD, _BYTES), (_TRIM_THRESHOLD, _BYTES)):
+            mallopt(name, value)
+
+
+_set()
 
 
 @dataclass(frozen=True)
@@ -36,7 +60,7 @@ def view(
     if folder is not None:
         return _exported(runs, folder, public, pictures)
     try:
-        from facevalue.view.server import PATIENCE, Viewer  # noqa: PLC0415 - an extra
+        from facevalue.view.app import PATIENCE, Viewer  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
         raise DependencyError("starlette with uvicorn", "view") from error
     opened = _opened(runs, pictures, PATIENCE)

@@ -45,7 +45,7 @@ class Fleet(Protocol):
         ...
 
     def nodes(self) -> int:
-        """How many nodes there are now."""
+        """Number of nodes now."""
         ...
 
     def missing(self) -> str:

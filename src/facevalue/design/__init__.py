@@ -4,8 +4,7 @@ from facevalue.design.axes import Axis, AxisColumn, Factor, Pairs
 from facevalue.design.block import Block
 from facevalue.design.design import Design
 from facevalue.design.order import Order, units
-from facevalue.design.permutation import Permutation, mix, mix_one
-from facevalue.design.sampling import sample
+from facevalue.design.sampling import Permutation, mix, mix_one, sample
 
 __all__ = [
     "Axis", "AxisColumn", "Block", "Design", "Factor", "Order", "Pairs", "Permutation", "mix", "mix_one", "sample",

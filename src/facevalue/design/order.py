@@ -8,7 +8,7 @@ import polars as pl
 
 from facevalue.design.axes import Index
 from facevalue.design.design import Design
-from facevalue.design.permutation import Permutation, mix
+from facevalue.design.sampling import Permutation, mix
 
 _STIMULI = 2_048  # looked at together
 _PLACE = (6, 1)  # of the draws, beside the seed: no sample has drawn these

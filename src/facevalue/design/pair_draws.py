@@ -3,7 +3,7 @@
 import numpy as np
 
 from facevalue.design.block import Numbers
-from facevalue.design.permutation import Permutation, mix
+from facevalue.design.sampling import Permutation, mix
 
 _CHUNK = 4096
 

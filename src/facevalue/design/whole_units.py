@@ -9,7 +9,7 @@ import numpy as np
 
 from facevalue.design.block import Block, Numbers
 from facevalue.design.design import Design
-from facevalue.design.permutation import Permutation
+from facevalue.design.sampling import Permutation
 from facevalue.errors import DataError
 
 

@@ -7,31 +7,34 @@ from urllib.parse import urlsplit
 
 from facevalue.errors import ModelError, ModelSpecError, UnknownNameError
 from facevalue.generators.base import GeneratedPicture, GeneratorCapabilities, GeneratorOptions, PictureRequest
-from facevalue.generators.images_replies import PictureReply, UnwantedReplyError, cut, not_as_asked, read
 from facevalue.generators.images_requests import (
+    DOCUMENT,
     EDITS,
     GENERATIONS,
     OPTIONAL,
     PATHS,
     SEED,
+    PictureReply,
     Scalar,
     SentRequest,
+    Taken,
+    UnwantedReplyError,
+    accepted_fields,
     blamed,
     body,
     checked_settings,
+    cut_picture,
     is_setting,
+    not_as_asked,
     path_of,
+    read_reply,
     settings_of,
 )
-from facevalue.generators.images_schema import DOCUMENT, Taken, taken
-from facevalue.servers.budget import Budget
-from facevalue.servers.connections import Connections
-from facevalue.servers.open_files import concurrency_note
-from facevalue.servers.outage import Outage
+from facevalue.servers.connections import Connections, target_of
 from facevalue.servers.payload import unknown_parameter
-from facevalue.servers.pool import Pool
+from facevalue.servers.pool import Budget, Pool, concurrency_note
+from facevalue.servers.refusals import Outage
 from facevalue.servers.server import Failure, Server, Waits
-from facevalue.servers.target import target_of
 from facevalue.stimuli.images import MAX_BYTES
 from facevalue.types import Status
 
@@ -190,10 +193,10 @@ class ImagesServer:
 
     async def _reply(self, connections: Connections, request: PictureRequest, outgoing: SentRequest) -> PictureReply:
         raw = await self._server.fetch(connections, outgoing.path, outgoing.data, outgoing.media_type)
-        encoded = cut(raw)
+        encoded = cut_picture(raw)
         payload = self._server.decoded(raw)
         try:
-            return read(payload, encoded, request.prompt)
+            return read_reply(payload, encoded, request.prompt)
         except ValueError as error:
             text = self._server.clean(f"The reply is no picture: {error}.")
             raise Failure(text, status=200, transient=True) from None
@@ -254,7 +257,7 @@ class ImagesServer:
 
     async def _look(self, root: Server, connections: Connections) -> dict[str, Taken]:
         try:
-            by_path = taken(await root.call(connections, DOCUMENT))
+            by_path = accepted_fields(await root.call(connections, DOCUMENT))
         except Failure as failure:
             if not failure.connected:
                 raise ModelError(failure.text) from None

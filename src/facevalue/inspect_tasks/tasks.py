@@ -16,12 +16,12 @@ from facevalue.inspect_tasks.trials import trials_of
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import Setting, typed
 from facevalue.protocol.variant_files import chosen
-from facevalue.protocol.variant_trials import intervened
+from facevalue.protocol.variants import add_interventions
 from facevalue.records.inspect_log import ASKED
 from facevalue.runs.checks import check_options, check_shown
 from facevalue.runs.imported import asked_of
+from facevalue.runs.requests import TrialNumbers
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.trials import TrialNumbers
 from facevalue.types import OptionValue
 
 _OF_RUN = ("sample", "sample_seed", "exact", "with")
@@ -55,7 +55,7 @@ def _task(protocol: Protocol, options: Mapping[str, Any]) -> Task:
         if option not in settings and option not in _OF_RUN:
             raise UnknownNameError(f"setting of {protocol.name}", option, [*settings, *_OF_RUN])
     values = {key: _typed(settings[key], value) for key, value in options.items() if key in settings}
-    study = intervened(protocol.study(values), chosen(_names(options.get("with", []))))
+    study = add_interventions(protocol.study(values), chosen(_names(options.get("with", []))))
     asked_settings = RunSettings(
         sample=_whole(options, "sample", 1), seed=_whole(options, "sample_seed", 0) or 0, exact=_flag(options, "exact")
     )

@@ -13,7 +13,7 @@ from inspect_ai.model import Content
 from facevalue.design import Order
 from facevalue.errors import SettingError
 from facevalue.models._chat import image_urls
-from facevalue.models.inspect.messages import messages
+from facevalue.models.inspect.calls import messages
 from facevalue.protocol.study import Study
 from facevalue.records.base import StudyAsked, content_of
 from facevalue.records.inspect_log import CONTENT

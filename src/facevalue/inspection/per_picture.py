@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from facevalue.inspection.views import PictureView
-from facevalue.stimuli.kept import Kept
+from facevalue.stimuli.images import Kept
 
 V = TypeVar("V")
 _MOST = 4096  # pictures

@@ -12,8 +12,8 @@ from facevalue.measures.intervals import NOT_MEASURABLE, IntervalKind
 from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.protocol.offers import CellComparison
 from facevalue.runs.compare import check_comparable, compare_answers, kept_answers
+from facevalue.runs.comparison import MODEL, differing_settings, models_note
 from facevalue.runs.requests import stimulus_columns
-from facevalue.runs.run_settings import MODEL, differing_settings, models_note
 from facevalue.runs.stored import StoredRun
 
 _LOOKED_AT = 24  # trials whose pictures are looked at, by digest

@@ -12,8 +12,7 @@ import polars as pl
 
 from facevalue.errors import DataError, NoRepliesError, RunError
 from facevalue.limits.declared import DeclaredLimit
-from facevalue.limits.findings import findings_decided, why_untested
-from facevalue.limits.selection import selected
+from facevalue.limits.selection import findings_decided, selected, why_untested
 from facevalue.limits.wording import reasons
 from facevalue.measures.caveats import caveat_column
 from facevalue.measures.cluster_bootstrap import LEVEL

@@ -85,7 +85,7 @@ class Slicing:
     """Factor columns of the cells."""
 
     def __len__(self) -> int:
-        """How many cells."""
+        """Number of cells."""
         return len(next(iter(self.labels.values()))) if self.labels else 1
 
     def __mul__(self, other: "Slicing") -> "Slicing":

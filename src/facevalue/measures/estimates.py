@@ -244,7 +244,7 @@ class EstimateTable:
         DataError
             Two estimates of one measure have the same labels: nothing would tell them apart.
         """
-        out = pl.DataFrame([_column(name, parts, self._schema[name]) for name, parts in self._columns.items()])
+        out = pl.DataFrame([_column(name, pieces, self._schema[name]) for name, pieces in self._columns.items()])
         keys = ["measure", "model", *label_columns(out)]
         twice = out.select(keys).is_duplicated()
         if twice.any():
@@ -263,11 +263,11 @@ def _text_column(levels: Level | Sequence[Level] | pl.Series, size: int) -> list
     return levels.cast(pl.String).to_list() if isinstance(levels, pl.Series) else list(levels)
 
 
-def _column(name: str, parts: Sequence[Any], dtype: pl.DataType) -> pl.Series:
-    """Parts of a column one below the other; null where a number is not one."""
+def _column(name: str, pieces: Sequence[Any], dtype: pl.DataType) -> pl.Series:
+    """Pieces of a column one below the other; null where a number is not one."""
     if not dtype.is_numeric():
-        return pl.Series(name, [text for part in parts for text in part], dtype)
-    return pl.Series(name, np.concatenate(parts) if parts else [], pl.Float64, nan_to_null=True).cast(dtype)
+        return pl.Series(name, [text for piece in pieces for text in piece], dtype)
+    return pl.Series(name, np.concatenate(pieces) if pieces else [], pl.Float64, nan_to_null=True).cast(dtype)
 
 
 def _with_width(measure: Measure, estimates: Estimates) -> Estimates:

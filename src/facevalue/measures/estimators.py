@@ -129,7 +129,7 @@ class UnitTable:
 
     def _add_up(self, place: npt.NDArray[np.uint32]) -> None:
         """Add the pile to the sums, and leave units out where there are too many; labels get these numbers."""
-        label, unit, sums = (np.concatenate(parts, axis=-1) for parts in zip(*self._pile, strict=True))
+        label, unit, sums = (np.concatenate(pieces, axis=-1) for pieces in zip(*self._pile, strict=True))
         label, self._pile = place[label].astype(np.min_scalar_type(len(self._labels))), []
         order = np.argsort(unit)
         order = order[np.argsort(label[order], kind="stable")]  # of small numbers by radix
@@ -390,7 +390,7 @@ def enter_frame(
     table: EstimateTable,
     measure: Measure,
     frame: pl.DataFrame,
-    how: str | npt.NDArray[np.object_] = WILSON_OVER_UNITS,
+    method: str | npt.NDArray[np.object_] = WILSON_OVER_UNITS,
     *,
     apart: Sequence[str] = (),
     within: Sequence[str] = (),
@@ -402,7 +402,7 @@ def enter_frame(
     ----------
     frame:
         Labels, and the columns of `frame_estimates`.
-    how:
+    method:
         How intervals were made, for all rows with enough clusters or for each.
     apart, within:
         Columns of whose levels each is a family of its own: what is asked, and of which part of the study.
@@ -413,7 +413,8 @@ def enter_frame(
         return
     families = None if family is None else family_names(frame, family, apart, within)
     labels = {name: frame[name] for name in table.labels if name in frame.columns}
-    table.add(measure, labels, frame_estimates(frame, frequency_methods(frame, how) if isinstance(how, str) else how),
+    methods = frequency_methods(frame, method) if isinstance(method, str) else method
+    table.add(measure, labels, frame_estimates(frame, methods),
               family=families)  # fmt: skip
 
 
@@ -443,7 +444,7 @@ def row_labels(names: Sequence[str], rows: Sequence[tuple[Level, ...]]) -> dict[
     return {name: [row[at] for row in rows] for at, name in enumerate(names)}
 
 
-def frame_estimates(frame: pl.DataFrame, how: npt.NDArray[np.object_] | None = None) -> Estimates:
+def frame_estimates(frame: pl.DataFrame, methods: npt.NDArray[np.object_] | None = None) -> Estimates:
     """Read a frame's columns as estimates, with its own `method` unless another is given; null is NaN.
 
     `frame`: `value`, `n`, `clusters` and, if known, `low`, `high`, `se`, `p`, `p_paper`, `p_least`, `floor` and
@@ -459,7 +460,7 @@ def frame_estimates(frame: pl.DataFrame, how: npt.NDArray[np.object_] | None = N
         low, high = (to_array(frame[name]) for name in ("bound_low", "bound_high"))
         error = to_array(frame["bound_se"]) if "bound_se" in frame.columns else none
         columns["bounds"] = Bounds(columns["value"], low, high, none, error)
-    method = np.array(frame["method"].to_list(), object) if how is None else how.astype(object)
+    method = np.array(frame["method"].to_list(), object) if methods is None else methods.astype(object)
     return Estimates(**{"low": none, "high": none, **columns}, n=n, clusters=clusters, method=method)
 
 

@@ -185,7 +185,7 @@ class ChosenAmong:
 
     @property
     def size(self) -> int:
-        """How many identities."""
+        """Number of identities."""
         return self.shares.height
 
     @cached_property

@@ -345,7 +345,7 @@ class _Excess:
 
     @property
     def size(self) -> int:
-        """How many gaps there are."""
+        """Number of gaps."""
         return self.weight.size if (self.weight > 0).any() else 0
 
     def observed(self) -> Array:

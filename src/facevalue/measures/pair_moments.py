@@ -54,17 +54,17 @@ class Scenes:
 
     @property
     def identities(self) -> int:
-        """How many there are."""
+        """Number of them."""
         return self.n.shape[1]
 
     @cached_property
     def count(self) -> int:
-        """How many scenes."""
+        """Number of scenes."""
         return int(np.unique(self.scene).size)
 
     @cached_property
     def strata(self) -> int:
-        """How many strata."""
+        """Number of strata."""
         return int(np.unique(self.stratum).size)
 
     def selected(self, n: Array, s: Array) -> Array:

@@ -185,7 +185,7 @@ class _Scale:
 
 
 def count_labelings(labels: npt.NDArray[np.int64], stratum: npt.NDArray[np.int64]) -> float:
-    """How many different ways there are to deal labels out anew within strata; infinity for very many.
+    """Number of different ways to deal labels out anew within strata; infinity for very many.
 
     Examples
     --------

@@ -124,7 +124,7 @@ def absolute_shifts(sums: Array, counts: Array) -> Array:
 
 
 def steps_to_share(sums: Array, counts: Array) -> Array:
-    """How many cells, largest |mean| first, reach 80% of the total |mean| (StylisticBias, Figure 2).
+    """Number of cells, largest |mean| first, that reach 80% of the total |mean| (StylisticBias, Figure 2).
 
     Returns values of shape (..., 1).
     """

@@ -96,7 +96,7 @@ class Presence:
     mask: npt.NDArray[np.unsignedinteger[Any]]
     """Whose texts have it, a bit per group."""
     words: int
-    """How many words there are."""
+    """Number of words."""
     lengths: Array
     """Words of the texts about each group in each set, shape (sets, groups); 0 where there is no text."""
     in_sets: bool

@@ -11,22 +11,21 @@ from typing import ClassVar, Generic, TypeVar
 from facevalue.errors import FaceValueError, ModelError
 from facevalue.models._chat import (
     LIMIT,
+    PROBES,
     Dialect,
     ServerReply,
+    Way,
+    constrained_choice,
     refused_by_words,
     white_squares,
     without_cut_thinking,
 )
-from facevalue.models._encoded import EncodedStimuli
 from facevalue.models._fallback import exact, instead, response_of
-from facevalue.models._structured import PROBES, Way, said
+from facevalue.models._pictures import EncodedStimuli
 from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.models.cached import CachedTokens
-from facevalue.servers.budget import Budget
-from facevalue.servers.open_files import concurrency_note
-from facevalue.servers.outage import Outage
-from facevalue.servers.pool import Pool
-from facevalue.servers.refusals import holds_words
+from facevalue.servers.pool import Budget, Pool, concurrency_note
+from facevalue.servers.refusals import Outage, holds_words
 from facevalue.servers.server import Failure, Waits
 from facevalue.thinking import after_thinking
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
@@ -389,7 +388,7 @@ class Served(ABC, Generic[C, P]):
                         f"{failure.text}"
                     ) from None
                 return False
-            if said(way, after_thinking(reply.text or "")) not in texts:
+            if constrained_choice(way, after_thinking(reply.text or "")) not in texts:
                 return False
         return True
 

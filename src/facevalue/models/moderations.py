@@ -6,12 +6,11 @@ from typing import NamedTuple, TypeGuard
 
 from facevalue.errors import ModelError
 from facevalue.models.base import ModelOptions
-from facevalue.servers.connections import Connections
-from facevalue.servers.outage import Outage
+from facevalue.servers.connections import Connections, target_of
 from facevalue.servers.payload import as_json
 from facevalue.servers.pool import Pool
+from facevalue.servers.refusals import Outage
 from facevalue.servers.server import Failure, Server, Waits
-from facevalue.servers.target import target_of
 from facevalue.types import Status
 
 _LOG = logging.getLogger(__name__)

@@ -7,9 +7,8 @@ from facevalue.errors import ModelError, UnknownNameError
 from facevalue.models._chat import ServerReply, body, encoded, read
 from facevalue.models._served import EncodedRequest, Manner, Served
 from facevalue.models.base import ModelOptions
-from facevalue.servers.connections import Connections
+from facevalue.servers.connections import Connections, target_of
 from facevalue.servers.server import Failure, Server, Waits
-from facevalue.servers.target import target_of
 from facevalue.types import Image
 
 _PATH = "/chat/completions"

@@ -8,15 +8,22 @@ from itertools import islice
 from typing import Any
 
 from facevalue.errors import DependencyError, FaceValueError, ModelError
-from facevalue.models._chat import SEED_BITS, Part, ServerReply, conversation, image_parts, white_squares
-from facevalue.models._encoded import EncodedStimuli
+from facevalue.models._chat import (
+    SEED_BITS,
+    Part,
+    ServerReply,
+    constrained_texts,
+    conversation,
+    image_parts,
+    white_squares,
+)
 from facevalue.models._fallback import exact, instead, response_of
+from facevalue.models._pictures import EncodedStimuli
 from facevalue.models._spelling import Position
-from facevalue.models._structured import wanted
 from facevalue.models._toplogprobs import log_probability
 from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.models.cached import CachedTokens
-from facevalue.servers.outage import Outage
+from facevalue.servers.refusals import Outage
 from facevalue.thinking import unsaid_tokens
 from facevalue.types import Question, Request, Response, Sampling, Status, Stimulus
 
@@ -178,7 +185,7 @@ class VLLMModel:
             seed=request.seed & SEED_BITS,
             skip_special_tokens=not self._marked,
             logprobs=_LISTED if reading else None,
-            structured_outputs=self._vllm.structured(choice=wanted(question.options)) if held else None,
+            structured_outputs=self._vllm.structured(choice=constrained_texts(question.options)) if held else None,
         )
 
     def _started(self) -> Any:

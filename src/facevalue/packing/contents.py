@@ -3,38 +3,41 @@
 import hashlib
 import io
 import json
+import re
 import secrets
 import shutil
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, RunError, SettingError
-from facevalue.packing.clauses import clause_map
-from facevalue.packing.crate import FILE as CRATE
-from facevalue.packing.crate import crate
+from facevalue.given import to_toml
+from facevalue.limits.declared import read_limits
+from facevalue.limits.formats import as_junit, as_markdown
+from facevalue.limits.gated import Gate, gate
+from facevalue.limits.wording import summary
 from facevalue.packing.cyclonedx import cyclonedx
 from facevalue.packing.every_eval_ever import every_eval_ever
-from facevalue.packing.gated_runs import CELLS, JUNIT, LIMITS, SUMMARY, gate_files
-from facevalue.packing.hugging_face import card_section, eval_results, model_index
+from facevalue.packing.hugging_face import FILE as CRATE
+from facevalue.packing.hugging_face import card_section, eval_results, model_index, write_crate
 from facevalue.packing.impact import impact_table
-from facevalue.packing.packed_runs import PackedRun, gather
-from facevalue.packing.places import record_without_places
+from facevalue.packing.packed_runs import PackedRun, gather, record_without_places
 from facevalue.packing.sealing import SUMS, sums
 from facevalue.packing.zip_layout import check_name
 from facevalue.parquet import parquet_bytes
 from facevalue.places import folder_or_url
 from facevalue.report.html import as_json, render
 from facevalue.report.profile import profile_of
+from facevalue.report.profile.page import profile_tables
 from facevalue.report.profile.page import render as render_profile
-from facevalue.report.profile.rows import tables
 from facevalue.runs.audit_folder import (
     AUDIT,
     AuditRecord,
@@ -49,6 +52,120 @@ from facevalue.runs.croissant import ListFile
 from facevalue.runs.data_statement import data_statement
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import PREREGISTRATION, write_whole
+
+# Map of clauses: which file of a pack speaks to which clause of a law or standard, and what it does not cover.
+
+
+NO_CLAIM = (
+    "This map makes no legal claim. It says which file speaks to which clause, and what it does not cover, as seen on "
+    "the date of each line. Read the text itself, and ask somebody who answers for it."
+)
+
+
+class Clause(NamedTuple):
+    """A clause, what of a pack speaks to it, and what does not."""
+
+    of: str
+    clause: str
+    """Law or standard, and where in it, in its words or ours."""
+    files: tuple[str, ...]
+    """Files of the pack, and folders, which end in a slash."""
+    speaks_to: str
+    not_covered: str
+    source: str
+    seen: date
+    """Where it was read, and when."""
+
+
+def clauses() -> list[Clause]:
+    """All clauses, in order."""
+    name = "clauses.toml"
+    tables: list[dict[str, Any]] = to_toml(files(__package__).joinpath(name).read_bytes(), name)["clause"]
+    return [Clause(**{**table, "files": tuple(table["files"])}) for table in tables]
+
+
+def clause_map(present: Collection[str]) -> str:
+    """The map in Markdown; files that this pack does not hold are marked.
+
+    `present`: names of its files.
+    """
+    lines = ["# Clause map", "", NO_CLAIM, "", "| clause | files | speaks to | does not cover | as seen |",
+             "|---|---|---|---|---|"]  # fmt: skip
+    for clause in clauses():
+        absent = {name: "" if _is_present(name, present) else " (not in this pack)" for name in clause.files}
+        file_names = ", ".join(f"`{name}`{note}" for name, note in absent.items())
+        lines.append(
+            f"| **{clause.of}**: {clause.clause} | {file_names} | {clause.speaks_to} | {clause.not_covered} | "
+            f"{clause.seen:%-d %B %Y}, {clause.source} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _is_present(name: str, present: Collection[str]) -> bool:
+    return any(file == name or (name.endswith("/") and file.startswith(name)) for file in present)
+
+
+# Gate of a pack: its runs held against limits, in the forms of `facevalue gate` and without places of files.
+
+
+LIMITS, SUMMARY, CELLS, JUNIT = "limits.toml", "gate.md", "gate.csv", "gate.xml"
+
+
+def gate_files(
+    pack: Sequence[PackedRun], limits: Path, baselines: Sequence[StoredRun], when: datetime
+) -> tuple[str, dict[str, bytes]]:
+    """What the gate amounts to, in a sentence, and its files: the limits, a summary, every estimate, JUnit XML.
+
+    Parameters
+    ----------
+    limits:
+        The file of limits, which goes into the pack as it is.
+    baselines:
+        What changes are taken against.
+    when:
+        Time that the JUnit file states.
+
+    Raises
+    ------
+    DataError, UnknownNameError, RunError
+        As of `facevalue gate`: limits or baselines that do not go with the runs.
+    """
+    names = {member.run.place: member.name for member in pack}
+    names |= {run.place: f"baseline {run.folder.name}" for run in baselines if run.place not in names}
+    held = _named(gate([member.run for member in pack], read_limits(limits), baselines), names)
+    rows = held.cells.with_columns(pl.col("limit").replace_strict([*range(len(held.limits))], _gate_titles(held)))
+    return summary(held), {
+        LIMITS: limits.read_bytes(),
+        SUMMARY: as_markdown(held).encode(),
+        CELLS: csv_bytes(rows),
+        JUNIT: as_junit(held, when).encode(),
+    }
+
+
+def _gate_titles(held: Gate) -> list[str]:
+    return [limit.name for limit in held.limits]
+
+
+def _named(held: Gate, names: Mapping[str, str]) -> Gate:
+    """A gate whose runs are called as in the pack."""
+    places = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    pattern = re.compile(rf"(?<![\w/.-])(?:{places})(?![\w/-])")
+
+    def text_of(text: str) -> str:
+        return pattern.sub(lambda match: names[match[0]], text)
+
+    cells = held.cells.with_columns(
+        pl.col("run").replace(names),
+        pl.Series("why", [text and text_of(text) for text in held.cells["why"]], pl.String),
+    )
+    return replace(
+        held,
+        runs=tuple(names[run] for run in held.runs),
+        baselines=tuple(names[run] for run in held.baselines),
+        cells=cells,
+        notes=tuple(map(text_of, held.notes)),
+    )
+
 
 ZIP = ".zip"
 _FIRST = (
@@ -136,7 +253,7 @@ def pack(
     files["clauses.md"] = clause_map({*files, "clauses.md", SUMS}).encode()
     files["README.md"] = _readme(packed, audits, {*files}, verdict).encode()
     title = f"FaceValue audit of {', '.join(dict.fromkeys(member.model for member in packed))}"
-    files[CRATE] = _json(crate(files, _titles(packed), title, written.isoformat()))
+    files[CRATE] = _json(write_crate(files, _titles(packed), title, written.isoformat()))
     files[SUMS] = sums(files)
     _write(files, to)
     return Packed(to, len(files), sum(map(len, files.values())), tuple(member.name for member in packed))
@@ -175,7 +292,7 @@ def _profile(pack: Sequence[PackedRun], waiting: Sequence[str]) -> Iterator[tupl
     with suppress(RunError):
         built = profile_of([member.run for member in pack], waiting)
         yield "profile.html", render_profile(built, _ended(pack)).encode()
-        yield "profile.json", _json(tables(built))
+        yield "profile.json", _json(profile_tables(built))
 
 
 def _pictures(member: PackedRun) -> Iterator[tuple[str, bytes]]:

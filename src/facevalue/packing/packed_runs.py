@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from pathlib import PurePath
 from typing import Any
 
 import polars as pl
@@ -14,16 +15,70 @@ from facevalue.measures.definitions import Measure, change_of, definition_of
 from facevalue.measures.estimates import FIXED_COLUMNS, label_columns
 from facevalue.measures.multitest import leads_page
 from facevalue.measures.verdicts import Verdict
-from facevalue.packing.places import without_places
 from facevalue.packing.sealing import sha256_of
+from facevalue.report.collect import collect_report
 from facevalue.report.data import ReportData
-from facevalue.report.of_runs import collected
+from facevalue.runs.audit_folder import AuditRecord
+from facevalue.runs.joined import short_names
 from facevalue.runs.kept_estimates import taken
-from facevalue.runs.model_names import short_names
 from facevalue.runs.pseudonyms import Pseudonyms
 from facevalue.runs.stored import ReplyTally, StoredRun
+from facevalue.store.files import PLACES
 from facevalue.store.manifest import to_document
 from facevalue.store.shards import shard_paths
+from facevalue.types import OptionValue
+
+# Places of files on the machine that asked: whoever gets a pack sees the names of files and folders alone.
+
+
+_OF_AUDITS = ("images", "studies", "with")
+"""Settings of an audit that are files or folders."""
+
+
+def without_places(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """Options of a study with the names of its files and folders.
+
+    Examples
+    --------
+    >>> without_places({"manifest": "/home/ann/faces/list.csv", "words": "/home/ann/words.csv", "seeds": ["1"]})
+    {'manifest': 'list.csv', 'words': 'words.csv', 'seeds': ['1']}
+    """
+    return _named(options, PLACES)
+
+
+def record_without_places(record: AuditRecord) -> AuditRecord:
+    """The record of an audit with the names of its files and folders, also where it says why a study was left out.
+
+    Examples
+    --------
+    >>> from facevalue.protocol.study import LeftOut
+    >>> pictures = {"images": "/home/ann/faces"}
+    >>> why = LeftOut("visbias", "/home/ann/faces/list.csv has no forms.")
+    >>> packed = record_without_places(AuditRecord("reference", (), (why,), pictures))
+    >>> packed.settings["images"], packed.left_out[0].why
+    ('faces', 'faces/list.csv has no forms.')
+    """
+    studies = tuple(
+        replace(study, study=PurePath(study.study).name, options=without_places(study.options))
+        for study in record.studies
+    )
+    images = str(record.settings.get("images", ""))
+    left_out = tuple(
+        replace(omission, why=omission.why.replace(images, PurePath(images).name)) if images else omission
+        for omission in record.left_out
+    )
+    return replace(record, studies=studies, left_out=left_out, settings=_named(record.settings, _OF_AUDITS))
+
+
+def _named(settings: Mapping[str, OptionValue], names: tuple[str, ...]) -> dict[str, OptionValue]:
+    return {name: _file_name(value) if name in names else value for name, value in settings.items()}
+
+
+def _file_name(value: OptionValue) -> OptionValue:
+    if isinstance(value, list):
+        return [PurePath(str(path)).name for path in value]
+    return PurePath(value).name if isinstance(value, str) else value
+
 
 Row = Mapping[str, Any]
 _TOLD = ("statement", "question", "prompts", "examples", "titles")
@@ -152,7 +207,7 @@ def gather(runs: Sequence[StoredRun]) -> list[PackedRun]:
         estimates, tallies = taken([run])
         names_of_run = Pseudonyms.of(run)
         estimates = names_of_run.table(estimates)
-        data = replace(collected([run], estimates, tallies).data, generated=run.facts.end or run.facts.start)
+        data = replace(collect_report([run], estimates, tallies).data, generated=run.facts.end or run.facts.start)
         page_parts = {field_name: names_of_run.document(getattr(data, field_name), field_name) for field_name in _TOLD}
         out.append(PackedRun(name, run, estimates, tallies[str(run.folder)], replace(data, **page_parts), names_of_run))
     return out

@@ -26,19 +26,17 @@ if TYPE_CHECKING:
     from facevalue.protocol.asks import Ask
     from facevalue.protocol.blocks import Column, Each, Fold, Numbers, Pictures, Prose, StoredAnswers, Table
     from facevalue.protocol.charts import Strips
-    from facevalue.protocol.data_sets import DataSet
-    from facevalue.protocol.edited_pictures import Edits
     from facevalue.protocol.examples import Wanted
     from facevalue.protocol.look import Of
-    from facevalue.protocol.measured import Measurements
     from facevalue.protocol.named_lists import NamedList
     from facevalue.protocol.offers import Extras
     from facevalue.protocol.outside_scores import Outside, ScoredText
     from facevalue.protocol.page import Findings, Notes, Page, Section
+    from facevalue.protocol.picture_sources import DataSet, Edits
     from facevalue.protocol.protocol import Protocol
     from facevalue.protocol.replies import choice, rating, yes_or_no
     from facevalue.protocol.settings import Setting
-    from facevalue.protocol.several_ratings import RatedScales
+    from facevalue.protocol.several_ratings import Measurements, RatedScales
     from facevalue.protocol.side_by_side import Pairs
     from facevalue.protocol.stimuli import DrawnSets, Folder, Listed, Portraits, Rows, Stimuli
     from facevalue.protocol.study import About, Changes, Draws, Estimated, LeftOut, Planned, Reading, Study, Watched
@@ -121,12 +119,17 @@ __getattr__, __dir__ = lazy_names(
             "Table",
         ),
         "facevalue.protocol.charts": ("Strips",),
-        "facevalue.protocol.data_sets": ("DataSet",),
-        "facevalue.protocol.edited_pictures": ("Edits",),
+        "facevalue.protocol.picture_sources": (
+            "DataSet",
+            "Edits",
+        ),
         "facevalue.protocol.examples": ("Wanted",),
         "facevalue.statistics.precision": ("Precision", "UnitSpread"),
         "facevalue.protocol.look": ("Of",),
-        "facevalue.protocol.measured": ("Measurements",),
+        "facevalue.protocol.several_ratings": (
+            "Measurements",
+            "RatedScales",
+        ),
         "facevalue.protocol.named_lists": ("NamedList",),
         "facevalue.protocol.offers": ("Extras",),
         "facevalue.protocol.outside_scores": ("Outside", "ScoredText"),
@@ -134,7 +137,6 @@ __getattr__, __dir__ = lazy_names(
         "facevalue.protocol.protocol": ("Protocol",),
         "facevalue.protocol.replies": ("choice", "rating", "yes_or_no"),
         "facevalue.protocol.settings": ("Setting",),
-        "facevalue.protocol.several_ratings": ("RatedScales",),
         "facevalue.protocol.side_by_side": ("Pairs",),
         "facevalue.protocol.stimuli": ("DrawnSets", "Folder", "Listed", "Portraits", "Rows", "Stimuli"),
         "facevalue.protocol.study": (

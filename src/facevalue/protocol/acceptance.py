@@ -10,7 +10,7 @@ from math import prod
 from facevalue.answers.sorting import Sorting
 from facevalue.errors import DataError, UnknownNameError, placed
 from facevalue.protocol.asks import ORDERING, Ask
-from facevalue.protocol.instrument_measures import INSTRUMENT
+from facevalue.protocol.instrument import INSTRUMENT
 from facevalue.protocol.replies import Options
 from facevalue.protocol.slots import OPTIONS, slots
 from facevalue.protocol.tasks import TASK, Task

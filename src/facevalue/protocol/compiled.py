@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,25 +17,27 @@ from facevalue.answers.sorting import Judge
 from facevalue.design import Block, Design, Factor
 from facevalue.errors import DataError, placed
 from facevalue.measures.cells import Grouped, MissingBy
+from facevalue.measures.definitions import key_of
 from facevalue.measures.estimates import FIXED_COLUMNS, TYPED_LABELS
 from facevalue.protocol import settings as given
 from facevalue.protocol.acceptance import check_whole
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
-from facevalue.protocol.compared_estimands import compared_estimands
 from facevalue.protocol.named_lists import NamedList
-from facevalue.protocol.own_columns import check_columns, columns_of
-from facevalue.protocol.planned_estimand import precision
-from facevalue.protocol.row_questions import check_rows, texts_of_rows
+from facevalue.protocol.offers import CellComparison
+from facevalue.protocol.replies import Options
 from facevalue.protocol.sampling import WholeUnits
-from facevalue.protocol.side_by_side import Pairs
-from facevalue.protocol.stimuli import Listed, Rows
+from facevalue.protocol.side_by_side import SIDE, Pairs
+from facevalue.protocol.stimuli import Folder, Listed, Rows, Stimuli
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Reading, Scored, Study, Watched
 from facevalue.protocol.tasks import TASK, Task, Tasks, allotted, task_scores
 from facevalue.protocol.written import Text, outside_of
 from facevalue.statistics.answer_arrays import Axes
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
-from facevalue.statistics.estimand import margins
-from facevalue.statistics.sets import NO_PICTURE, OTHER_PATH
+from facevalue.statistics.estimand import Estimand, margins
+from facevalue.statistics.precision import Precision
+from facevalue.statistics.sets import NO_PICTURE, OTHER_PATH, Sets
+from facevalue.stimuli.columns import Column, lacking
+from facevalue.stimuli.faults import Faults, ManifestError
 from facevalue.types import STUDY_TEXT, OptionValue, Sampling
 
 if TYPE_CHECKING:
@@ -42,6 +45,178 @@ if TYPE_CHECKING:
     from facevalue.prompts.variants import Variant
     from facevalue.protocol.page import Page
     from facevalue.protocol.protocol import Protocol
+
+
+# Questions of rows: each picture of a list has a question of its own, with options and a key in its columns.
+
+
+TEMPLATE = "template"
+"""Unit of rows that were written from what was sampled."""
+
+
+def texts_of_rows(sets: Sets, asks: Collection[Ask], estimands: Sequence[Estimand]) -> tuple[str, ...]:
+    """Columns that are texts of the rows' questions and no factors: those that fill slots, and no estimand names.
+
+    None where questions are crossed with pictures: columns that fill slots of a prompt alone are factors.
+    """
+    filling = (name for ask in asks if _is_of_rows(ask, sets) for name in ask.of_pictures)
+    used = {name for estimand in estimands for name in estimand.factors}
+    factors = {*used, *sets.cue}
+    return tuple(dict.fromkeys(name for name in filling if name in sets.columns and name not in factors))
+
+
+def check_rows(ask: Ask, sets: Sets, place: str) -> None:
+    """Refuse rows whose columns make no question: `place` is the list of pictures, for people.
+
+    Raises
+    ------
+    DataError
+        A text is empty, a key names no option, or two options of a row cannot be told apart; names the rows.
+    """
+    if not _is_of_rows(ask, sets):
+        return
+    table, faults = sets.manifest, Faults()
+    for name in ask.of_pictures:
+        if name in table.columns and name not in ask.optional:
+            faults.where(f"{name!r} is empty", table[name].is_null())
+    if isinstance(ask.reply, Options):
+        _check_keys(ask, ask.reply, table, faults)
+    faults.check(place)
+    if sets.unit == TEMPLATE and "path" in table.columns:
+        shared = table.select(pl.col(sets.key).n_unique().over("path") > 1).to_series()
+        faults.where("the picture is in rows of two templates, which were not sampled apart", shared, table["path"])
+        faults.check(place)
+    if isinstance(ask.reply, Options):
+        for number, texts in enumerate(table.select(ask.option_columns).iter_rows(named=True), start=1):
+            with placed(place):
+                ask.check_shown(ask.reply, {name: text or "" for name, text in texts.items()}, f"row {number}")
+
+
+def _is_of_rows(ask: Ask, sets: Sets) -> bool:
+    """Whether each row asks a question of its own."""
+    return bool(ask.option_columns) or (sets.unit == TEMPLATE and bool(ask.of_pictures))
+
+
+def _check_keys(ask: Ask, reply: Options, table: pl.DataFrame, faults: Faults) -> None:
+    """Find rows whose columns name no option of theirs, or one twice."""
+    names = list(reply.texts)
+    for key in reply.keys:
+        if key in ask.option_columns:
+            faults.where(f"{key!r} names no option ({', '.join(names)})", ~table[key].is_in(names), table[key])
+    for scale in reply.scales:
+        for first, second in combinations([name for name in scale.slots if name in ask.option_columns], 2):
+            faults.where(f"{first!r} and {second!r} name one option", table[first] == table[second], table[first])
+
+
+# Columns that a declared study reads of a list of the user's own pictures.
+
+
+def columns_of(stimuli: Stimuli, asks: Collection[Ask], estimands: Collection[Estimand]) -> tuple[Column, ...]:
+    """Columns to read of a list of the user's own pictures: slots of prompts that it fills, factors of estimands."""
+    if not isinstance(stimuli, Listed) or isinstance(stimuli, Folder):
+        return ()
+    columns = {column.name: column for column in stimuli.columns}
+    for name in (name for ask in asks for name in ask.of_pictures):
+        columns.setdefault(name, Column(name, "fills the slot of the prompt", needed=True, filled=True))
+    of_questions = {column.name for ask in asks for factor in ask.factors() for column in factor.columns()}
+    for estimand in sorted(estimands, key=lambda estimand: estimand.optional):
+        compared = estimand.statistic.factors
+        for name in (*compared, *estimand.by):
+            if name not in of_questions and name not in (TASK, *columns):
+                role = "group" if name in compared and not stimuli.cue else ""
+                meaning = "answers are compared by it" if name in compared else "estimates are broken down by it"
+                columns[name] = Column(name, meaning, needed=not estimand.optional, role=role)
+    return tuple(columns.values())
+
+
+def check_columns(
+    stimuli: Stimuli, columns: Collection[Column], table: pl.DataFrame, options: Mapping[str, OptionValue]
+) -> None:
+    """Refuse a list of the user's own pictures that lacks columns which estimands or slots of a study need.
+
+    Those that the pictures themselves need were checked when the list was read; its table may no longer have them.
+    """
+    read_before = {column.name for column in stimuli.columns} if isinstance(stimuli, Listed) else set()
+    names = [name for name in table.columns if name not in ("image", "identity", OTHER_PATH, SIDE)]
+    if faults := lacking((column for column in columns if column.name not in {*read_before, *table.columns}), names):
+        raise ManifestError(Path(str(options["manifest"])).name, faults)
+
+
+# Choice of what a declared study plans for: the first of its tests that a planner can say something of.
+
+
+_ONLY_DESCRIBED = "it estimates nothing that is tested: {} have intervals, and no effect that is detected"
+_NO_ENDS = "its scores have no lowest and highest value, or its only tests are spreads, or ranges of one reply each"
+
+
+def precision(tasks: Sequence[Task], design: Design) -> tuple[Precision | None, str]:
+    """Describe the first test that can be planned for to the planner; and say why none is, or what else there is."""
+    estimands = [(task, estimand) for task in tasks for estimand in task.estimands]
+    tested = [(task, estimand) for task, estimand in estimands if estimand.tested]
+    statistics = [estimand.statistic for _, estimand in estimands]
+    levels = [statistic for statistic in statistics if not (statistic.says_difference or statistic.is_level)]
+    described = list(dict.fromkeys(statistic.plural or f"{statistic.kind}s" for statistic in levels))
+    if not tested:
+        return None, _ONLY_DESCRIBED.format(" and ".join(["means", *described]))
+    for task, estimand in tested:
+        plan = estimand.statistic.precision(estimand, task, task.scores_of(estimand)[0], design)
+        if plan is not None:
+            return replace(plan, unplanned=_unplanned(estimand, [rival for _, rival in tested], described)), ""
+    return None, _NO_ENDS
+
+
+def _unplanned(planned: Estimand, tested: Sequence[Estimand], described: Sequence[str]) -> str:
+    families = dict.fromkeys(rival.family_name for rival in tested if rival.family_name != planned.family_name)
+    sentences = []
+    if families:
+        names = ", ".join(repr(name) for name in families)
+        sentences.append(f"That is of the tests called {planned.family_name!r}; of {names} it says nothing.")
+    if described:
+        text = " and ".join(described)
+        sentences.append(f"{text[:1].upper()}{text[1:]} are described and not tested: no effect of them is detected.")
+    return " ".join(sentences)
+
+
+# Choice of what two runs of a study are compared by, from its estimands.
+
+
+def compared_estimands(declared: CellComparison, tasks: Sequence[Task]) -> CellComparison:
+    """Return what is declared; else the effects that lead the page, and besides them means and what has no direction.
+
+    Of several estimands of one measure about one factor, such as shifts by cue and shifts by cue and job, the first
+    gives the cells, as it is what the page leads with. Without any effect the means are compared, those of answers on a
+    scale first. Without means, too, nothing is named.
+    """
+    if declared.measures:
+        return declared
+    effects: dict[str, None] = {}
+    families: dict[tuple[str, str], str] = {}
+    means: dict[str, bool] = {}
+    also: dict[str, None] = {}
+    for task in tasks:
+        for estimand in task.estimands:
+            for score in task.scores_of(estimand):
+                name = estimand.name_of(task.breakdown)
+                key = key_of(name, score.label)
+                if estimand.statistic.is_effect and estimand.tested:
+                    effects[key] = None
+                    families.setdefault((key, estimand.compared_factor), estimand.family_name)
+                elif not estimand.statistic.is_level:
+                    also[key] = None
+                    if estimand.statistic.of_lists:
+                        also[key_of(estimand.statistic.companions(name)[0], score.label)] = None
+                else:
+                    means.setdefault(key, score.span is None)
+    ordered = sorted(means, key=lambda key: means[key])
+    if not effects:
+        return replace(declared, measures=tuple(ordered), also=(*declared.also, *also))
+    return replace(
+        declared,
+        measures=tuple(effects),
+        families=tuple(dict.fromkeys(families.values())),
+        also=(*declared.also, *ordered, *also),
+    )
+
 
 _CARRIED_NOT = ("image", "path", OTHER_PATH, "seed")
 _MOST = 40  # levels of a factor that are looked at as groups

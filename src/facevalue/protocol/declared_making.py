@@ -1,9 +1,10 @@
 """Pictures that an own study has made: a text with slots, levels or people that fill them, and edits of each base."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from math import prod
 
@@ -11,7 +12,6 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError, placed
 from facevalue.generators.base import NULL_EDIT
-from facevalue.protocol.declared_drawings import drawings
 from facevalue.protocol.edits import (
     ATTEMPT,
     DRAWS,
@@ -25,12 +25,59 @@ from facevalue.protocol.edits import (
     null_edit,
     with_edits,
 )
-from facevalue.protocol.making import IMAGE, PATH, PROMPT, Making, PicturePlan
-from facevalue.protocol.settings import Options, Setting, chosen, names, whole
+from facevalue.protocol.making import IMAGE, PATH, PROMPT, SOURCE, Making, PicturePlan
+from facevalue.protocol.settings import Options, Setting, chosen, folded, names, whole
 from facevalue.protocol.slots import filled, slots
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.manifest import MAKING, MAX_CELL, RESERVED
+from facevalue.stimuli.portraits import AGES, ATTRIBUTES, BUILDS, GENDERS, SKIN_TONES, Identity
+from facevalue.stimuli.portraits.streams import Stream
 from facevalue.types import OptionValue
+
+# What FaceValue draws in place of the pictures that an own study has made: its portraits, as far as levels say who.
+
+
+_SPELLED = {
+    "gender": {**{name: name for name in GENDERS}, "woman": "female", "girl": "female", "man": "male", "boy": "male"},
+    "age": {**{folded(name): name for name in AGES}, "old": "elderly"},
+    "build": {**{name: name for name in BUILDS}, "fat": "obese", "slim": "thin"},
+    "skin_tone": {folded(name): name for name in SKIN_TONES},
+}
+"""Levels of a portrait, by what they may be called in any column."""
+_USUAL = {"gender": GENDERS, "age": AGES, "build": BUILDS, "skin_tone": SKIN_TONES}
+_CHANGES = {value: (name, value) for name, attribute in ATTRIBUTES.items() for value in attribute.values}
+
+
+def drawings(table: pl.DataFrame, cue: str) -> dict[str, Callable[[], str]]:
+    """Portraits for the pictures of a plan, by image: what no column says of a person is drawn by seed.
+
+    `cue`: the column of edits, empty if there is none; an edit is drawn where it is called as a value of an attribute
+    of portraits ("sunglasses").
+    """
+    columns = [name for name in table.columns if name not in (IMAGE, SOURCE)]
+    out: dict[str, Callable[[], str]] = {}
+    for row in table.select(IMAGE, SOURCE, *columns).iter_rows(named=True):
+        base = row[SOURCE] or row[IMAGE]
+        edit = row[cue] if cue and row[SOURCE] is not None else None
+        levels = tuple(str(row[name]) for name in columns if name != cue and row[name] is not None)
+        out[row[IMAGE]] = partial(_svg, base, levels, edit)
+    return out
+
+
+def _svg(base: str, levels: tuple[str, ...], edit: str | None) -> str:
+    from facevalue.stimuli.portraits import svg  # noqa: PLC0415 - a study that is read draws nothing
+
+    stream = Stream(0, f"made:{base}")
+    seed, facts = stream.index(2**53), {name: stream.choice(listed) for name, listed in _USUAL.items()}
+    for name, spelled in _SPELLED.items():
+        facts[name] = next((spelled[folded(level)] for level in levels if folded(level) in spelled), facts[name])
+    person = Identity(base, seed, facts["gender"], facts["age"], facts["skin_tone"], facts["build"])
+    if edit is None or edit == NULL_EDIT:
+        return svg(person)
+    if edit not in _CHANGES:
+        raise UnknownNameError("edit that FaceValue draws", edit, _CHANGES)
+    return svg(person, _CHANGES[edit])
+
 
 MOST_BASES = 100_000
 MOST_PICTURES = 1_000_000

@@ -104,7 +104,7 @@ class Gallery:
     """Form of a caption."""
     unit: str = "identity"
     units: int = 2
-    """How many units."""
+    """Number of units."""
     base: str = "As it is"
     """Caption of a stimulus without a level."""
     controls: Mapping[str, str] = field(default_factory=dict)

@@ -4,20 +4,109 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from facevalue.types import OptionValue
+from facevalue.given import shipped
+from facevalue.types import OptionValue, Question, Sampling
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from facevalue.answers.listed_words import Flagged
     from facevalue.measures.uncertainty import Estimates
     from facevalue.protocol.calibration import Calibration
     from facevalue.protocol.making import Making
-    from facevalue.protocol.printed_plans import PrintedPlan
     from facevalue.protocol.reproduction import Reproduction
     from facevalue.protocol.study import Study
-    from facevalue.protocol.word_lists import JudgedWords
+
+
+# Requests that papers count, from the numbers in their designs.
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedBlock:
+    """A row of requests that a paper counts: every prompt about every image, for each seed, model and intervention.
+
+    Examples
+    --------
+    >>> PrintedBlock("ratings", images=100, prompts=5, seeds=1, models=2).trials
+    1000
+    """
+
+    name: str
+    images: int
+    prompts: int
+    seeds: int
+    models: int
+    interventions: int = 1
+
+    @property
+    def trials(self) -> int:
+        """Requests."""
+        return self.images * self.prompts * self.seeds * self.models * self.interventions
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedPlan:
+    """What a paper says it asked, computed from its design."""
+
+    title: str
+    """What it is of."""
+    blocks: tuple[PrintedBlock, ...]
+    """Its rows."""
+    distinct: int
+    """Requests, each counted once."""
+    notes: tuple[str, ...] = ()
+    """Where the paper disagrees with itself, or leaves out what the count needs."""
+
+    @property
+    def total(self) -> int:
+        """Requests of all rows."""
+        return sum(block.trials for block in self.blocks)
+
+
+def printed_plan(package: str, name: str) -> PrintedPlan:
+    """A plan of `[plans]` in the `tables/published.toml` of a study.
+
+    Each of its blocks has numbers of images, prompts, seeds, models and interventions; `repeated` requests of them
+    stand in two blocks.
+
+    Examples
+    --------
+    >>> plan = printed_plan("facevalue.studies.counterfactuals", "8")
+    >>> plan.total, plan.distinct
+    (57116970, 56359170)
+    """
+    plan = shipped(package, "tables", "published.toml")["plans"][name]
+    blocks = tuple(PrintedBlock(block, *numbers) for block, numbers in plan["blocks"].items())
+    total = sum(block.trials for block in blocks)
+    return PrintedPlan(plan["title"], blocks, total - plan.get("repeated", 0), tuple(plan["notes"]))
+
+
+# Lists of words that a judge looks through.
+
+
+class WordList(NamedTuple):
+    """Words of a group's texts, the strongest first; `group` is what a judge is told of it."""
+
+    group: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedWords:
+    """Lists of words that a judge looks through, such as those that a group's texts have more often than others'."""
+
+    lists: "Callable[[pl.DataFrame], Sequence[WordList]]"
+    """From estimates of one model to its lists."""
+    question: Callable[[WordList], Question]
+    """What the judge is asked of one, as often as there are `seeds`."""
+    sampling: Sampling
+    """How it replies."""
+    beside: "Callable[[pl.DataFrame, Callable[[WordList], Flagged | None]], pl.DataFrame]"
+    """(estimates of one model, what was said of each of its lists; None where nothing was) to rows to add."""
+    seeds: tuple[int, ...] = (0, 1, 2)
+
 
 T = TypeVar("T")
 Row = tuple[str, ...]

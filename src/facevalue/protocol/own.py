@@ -19,8 +19,7 @@ from facevalue.protocol.acceptance import check_tokens
 from facevalue.protocol.asks import Ask
 from facevalue.protocol.making import Making
 from facevalue.protocol.offers import Extras
-from facevalue.protocol.own_making import making_of
-from facevalue.protocol.own_pictures import stimuli_of
+from facevalue.protocol.own_pictures import making_of, stimuli_of
 from facevalue.protocol.own_replies import reply_of
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.replies import Options, Reply

@@ -113,7 +113,7 @@ class Protocol:
 
     def __post_init__(self) -> None:
         if self.variants:
-            from facevalue.protocol.declared_variants import check_variants  # noqa: PLC0415 - slow to import
+            from facevalue.protocol.variants import check_variants  # noqa: PLC0415 - slow to import
 
             check_variants(self)
         if self.build is not None:
@@ -126,7 +126,7 @@ class Protocol:
         if not self.estimands:
             raise DataError(f"The study {self.name!r} estimates nothing: add an estimand, in a file [[estimand]].")
         if self.columns is tuple:
-            from facevalue.protocol.own_columns import columns_of  # noqa: PLC0415 - it needs Polars
+            from facevalue.protocol.compiled import columns_of  # noqa: PLC0415 - it needs Polars
 
             columns = partial(columns_of, self.stimuli, list(self.asks.values()), self.estimands)
             object.__setattr__(self, "columns", columns)
@@ -184,7 +184,7 @@ class Protocol:
         """
         options = self.options(given or {})
         if manifest is None and is_url(options.get("manifest")):
-            from facevalue.store.remote_lists import brought_list  # noqa: PLC0415 - help needs nothing of it
+            from facevalue.store.remote import brought_list  # noqa: PLC0415 - help needs nothing of it
 
             options["manifest"] = str(brought_list(str(options["manifest"])))
         if manifest is not None:
@@ -224,7 +224,7 @@ class Protocol:
         study = compiled(self, options, manifest)
         if not self.variants:
             return study
-        from facevalue.protocol.declared_variants import in_variants  # noqa: PLC0415 - it needs this module
+        from facevalue.protocol.variants import in_variants  # noqa: PLC0415 - it needs this module
 
         return in_variants(self, study, options)
 

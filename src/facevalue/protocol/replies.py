@@ -13,8 +13,8 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.answers import NA_DTYPE, from_probs, parse_column, yes_no
-from facevalue.answers.exact import LEAST_MASS
-from facevalue.answers.yes_no_words import YesNoWords
+from facevalue.answers.columns import LEAST_MASS
+from facevalue.answers.yes_no import YesNoWords
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.prompts import ORDERINGS
 from facevalue.protocol.slots import slots

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.places import is_url
-from facevalue.protocol.checked_pictures import without_failed
 from facevalue.protocol.making import IMAGE, PATH, SOURCE
+from facevalue.protocol.picture_checks import without_failed
 from facevalue.protocol.settings import EXCLUDE, Options
 from facevalue.protocol.study import LeftOut
 from facevalue.statistics.sets import OTHER_PATH

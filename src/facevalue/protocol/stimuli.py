@@ -9,8 +9,6 @@ import polars as pl
 
 from facevalue.errors import DataError, NoPicturesError, UnknownNameError
 from facevalue.protocol import settings as given
-from facevalue.protocol.bare_bases import BareBases, with_bare_bases
-from facevalue.protocol.bases import check_bases
 from facevalue.protocol.settings import Options, Setting, face_counts
 from facevalue.protocol.sources import files, own_manifest
 from facevalue.protocol.study import LeftOut
@@ -25,10 +23,77 @@ from facevalue.stimuli.drawn import (
     draw_identities,
     portrait_manifest,
 )
+from facevalue.stimuli.faults import Faults
 from facevalue.stimuli.manifest import MAX_CELL, RESERVED
 from facevalue.stimuli.pair_source import NoPicture
 from facevalue.stimuli.patterns import Levels, PathPattern, read_folder
 from facevalue.stimuli.portraits import ATTRIBUTES
+from facevalue.types import Stimulus
+
+# Base pictures: each unit has one that its others are compared with.
+
+
+def check_bases(table: pl.DataFrame, column: str, is_base: pl.Expr, place: str, faults: Faults | None = None) -> None:
+    """Refuse units with several bases, variations without any, and a table of bases alone."""
+    faults = faults or Faults()
+    base = table.select(is_base.fill_null(value=False)).to_series()
+    units = table[column]
+    bases = units.filter(base)
+    twice = bases.filter(bases.is_duplicated()).unique()
+    faults.where(f"the {column} has more than one base picture", base & units.is_in(twice.implode()), units)
+    faults.where(f"the {column} has no base picture", ~base & ~units.is_in(bases.implode()), units)
+    faults.check(place)
+    if base.all():
+        raise DataError(f"{place}: there are base pictures only, no variation: nothing is compared with them.")
+
+
+# Bases without a picture: what is asked about a unit's pictures is asked once more with none beside the question.
+
+
+def with_bare_bases(table: pl.DataFrame, key: str, cue: str) -> pl.DataFrame:
+    """Add a row without a picture for each unit, with what all of its pictures have in common.
+
+    Examples
+    --------
+    >>> pictures = pl.DataFrame({"image": ["a", "b"], "identity": ["1", "1"], "hat": ["cap", "bow"], "age": ["9", "9"]})
+    >>> with_bare_bases(pictures, "identity", "hat").rows()[-1]
+    ('1 (no picture)', '1', '(no picture)', '9')
+    """
+    if cue not in table.columns or table[key].null_count():
+        return table  # refused where the table is checked
+    if NO_PICTURE in table[cue]:
+        raise DataError(f"A picture has {NO_PICTURE!r} as its {cue}: this stands for the question without any.")
+    names = [name for name in table.columns if name not in (key, cue, "image", "path")]
+    shared = [pl.when(pl.col(name).n_unique() == 1).then(pl.col(name).first()).alias(name) for name in names]
+    bare = table.group_by(key, maintain_order=True).agg(shared).with_columns(
+        pl.format("{} {}", key, pl.lit(NO_PICTURE)).alias("image"), pl.lit(NO_PICTURE).alias(cue)
+    )  # fmt: skip
+    return pl.concat([table, bare], how="diagonal")
+
+
+class BareBases:
+    """Shows pictures, and nothing for the bases without one."""
+
+    def __init__(self, pictures: Source, table: pl.DataFrame, cue: str) -> None:
+        self._pictures, self._cue = pictures, cue
+        self._bare = set(table.filter(pl.col(cue) == NO_PICTURE)["image"])
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of the pictures."""
+        return self._pictures.kind
+
+    def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
+        """Return the picture with these levels, or what shows none."""
+        bare = levels.get("image") in self._bare
+        return NoPicture().stimulus(number, levels) if bare else self._pictures.stimulus(number, levels)
+
+    def check(self, levels: Mapping[str, list[str | None]]) -> None:
+        """Look at every picture that is shown."""
+        rows = [row for row, image in enumerate(levels.get("image", [])) if image not in self._bare]
+        if rows or "image" not in levels:
+            self._pictures.check({name: [column[row] for row in rows] for name, column in levels.items()})
+
 
 UNITS = {"identity": "identity", "set": "counterfactual set", "image": "image", "template": "template"}
 """What a study may sample, by the column that tells it apart."""

@@ -13,7 +13,7 @@ from facevalue.errors import DataError, UnknownNameError, placed
 from facevalue.measures.definitions import Measure, rows_of
 from facevalue.measures.judges import JUDGED_BY, judge_measures
 from facevalue.protocol.asks import Ask, Questions
-from facevalue.protocol.instrument_measures import SIDE_SCORE, instrument_measures
+from facevalue.protocol.instrument import SIDE_SCORE, instrument_measures
 from facevalue.protocol.outside_scores import ENTRIES, TEXT
 from facevalue.protocol.replies import FIRST, LETTER, Options
 from facevalue.protocol.side_by_side import LEFT, SIDE

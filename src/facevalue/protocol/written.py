@@ -8,7 +8,8 @@ from math import inf, isfinite
 import numpy as np
 import polars as pl
 
-from facevalue.annotations import lexicon, tokens
+from facevalue.annotations import lexicon
+from facevalue.annotations.counts import token_lengths
 from facevalue.answers import NA, NA_DTYPE, free_text, json_fields, numbers, salaries
 from facevalue.answers.base import UNREAD, each_once, unread
 from facevalue.errors import DataError
@@ -285,7 +286,7 @@ class Text(WrittenReply):
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """What is taken of each text."""
         parsed = free_text.parse_column(frame, "text")
-        lengths = tokens.lengths(parsed, "text")
+        lengths = token_lengths(parsed, "text")
         out: dict[str, np.ndarray] = {}
         if CHARACTERS in self.taken:
             out[CHARACTERS] = lengths["characters"].cast(pl.Float64).to_numpy()

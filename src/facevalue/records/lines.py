@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from facevalue.errors import DataError
 from facevalue.given import check_file, to_json
-from facevalue.records.base import Key, RecordedReply, asker_of, content_of
-from facevalue.records.fields import checked_dict
+from facevalue.records.base import Key, RecordedReply, asker_of, checked_dict, content_of
 from facevalue.types import Request
 
 LINE = 16 * 2**20

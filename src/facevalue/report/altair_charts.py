@@ -11,9 +11,8 @@ from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.report.blocks.view import View, page_view
 from facevalue.report.formatting import writing
-from facevalue.report.sections import page_of
-from facevalue.runs.joined import study_of
-from facevalue.runs.model_names import names_for_people, renamed
+from facevalue.report.headline import page_of
+from facevalue.runs.joined import names_for_people, rename_models, study_of
 from facevalue.runs.stored import StoredRun
 
 if TYPE_CHECKING:
@@ -94,11 +93,12 @@ def _selected(view: View, measure: str, by: Sequence[str], where: Mapping[str, s
     if measure not in kinds:
         raise UnknownNameError("measure", measure, kinds)
     scores = [definition.score for definition in view.measures.values() if definition.name == measure]
-    named = [score for score in scores if score]
+    score_names = [score for score in scores if score]
     if "score" not in where and "" not in scores:  # of several, that without a name is of the answers themselves
-        raise DataError(f"{measure} is of several scores: say which, as where={{'score': ...}}: {', '.join(named)}.")
-    if named and where.get("score", "") not in scores:
-        raise UnknownNameError(f"score of {measure}", where["score"], named)
+        names = ", ".join(score_names)
+        raise DataError(f"{measure} is of several scores: say which, as where={{'score': ...}}: {names}.")
+    if score_names and where.get("score", "") not in scores:
+        raise UnknownNameError(f"score of {measure}", where["score"], score_names)
     breakdowns = list(dict.fromkeys(kinds[measure]))
     factors = {factor for breakdown in breakdowns for factor in breakdown}
     for name in (*by, *where):
@@ -193,4 +193,4 @@ def view_of(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> View:
     study = study_of(runs)
     names = names_for_people(runs)
     models = [names[run.model] for run in runs]
-    return page_view(page_of(study), renamed(estimates, names), runs[0].measures, study.about.titles, models)
+    return page_view(page_of(study), rename_models(estimates, names), runs[0].measures, study.about.titles, models)

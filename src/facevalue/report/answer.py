@@ -2,20 +2,229 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
 from facevalue.measures.caveats import counted_caveats, shared_caveat
+from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.measures.instrument import sightless
+from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, Page
 from facevalue.report.blocks.view import View
-from facevalue.report.effects import changes_said
-from facevalue.report.findings import LeadComparison, PageComparisons, control_of, leading, rows_of, upper
-from facevalue.report.formatting import NOT_MEASURABLE
-from facevalue.report.headline import Headline, HeadlineKind, Passage
+from facevalue.report.findings import (
+    Finding,
+    LeadComparison,
+    PageComparisons,
+    clearest_hint,
+    control_of,
+    findings,
+    leading,
+    most_named,
+    row,
+    rows_of,
+    strongest,
+    upper,
+)
+from facevalue.report.formatting import NOT_MEASURABLE, when_declared
+from facevalue.report.headline import Headline, HeadlineKind, Passage, detectable
 from facevalue.report.sight import sentences
-from facevalue.report.strongest import Finding, findings, hint, most_named, strongest
-from facevalue.report.undecided import margin_of, missed, not_found, too_few
+from facevalue.report.sizes import ToldScale, scale_of
 from facevalue.runs.reply_counts import ReplyCounts, counts_together
+
+# What was not found: of whom, and how large a difference could have been missed.
+
+
+_BRIEF = 3
+"""Subjects that are named where nothing was found of them; of more their number is told."""
+_UNITS = 2
+"""Units in which is told what could have been missed."""
+
+
+def join_phrases(phrases: Sequence[str]) -> str:
+    """Parts of a sentence, the last after "and"."""
+    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
+
+
+def not_found(comparisons: Sequence[LeadComparison]) -> list[str]:
+    """Say where no difference was found and what could have been missed, and where one is ruled out."""
+    blank = [comparison for comparison in comparisons if comparison.undecided]
+    texts = [f"No difference was found {_where(blank, comparisons)}, {missed_sizes(blank)}."] if blank else []
+    same: dict[str, list[LeadComparison]] = {}
+    for comparison in comparisons:
+        if comparison.same:
+            same.setdefault(margin_of(comparison, comparison.same[0]), []).append(comparison)
+    for margin, equal in same.items():
+        count = sum(len(comparison.same) for comparison in equal)
+        whom = _names(equal[0], equal[0].same, "") if len(equal) == 1 else f"{count:,} comparisons"
+        unless = counted_caveats(e.caveat for comparison in equal for e in comparison.same)
+        texts.append(f"For {whom} a difference beyond {margin} is ruled out{unless}.")
+    return texts
+
+
+def _where(blank: Sequence[LeadComparison], comparisons: Sequence[LeadComparison]) -> str:
+    """Of whom nothing was found, and in what."""
+    is_rest = any(comparison.moved or comparison.same for comparison in comparisons)
+    if len(blank) == 1:
+        several = len({comparison.lead.quantity for comparison in comparisons}) > 1
+        about = f" in {blank[0].lead.quantity}" if several and blank[0].lead.quantity else ""
+        return f"for {_names(blank[0], blank[0].undecided, 'other ' if blank[0].moved else '')}{about}"
+    names = [[row(comparison.lead, comparison.view, e) for e in comparison.undecided] for comparison in blank]
+    if len(names[0]) <= _BRIEF and all(set(of) == set(names[0]) for of in names):
+        return f"for {join_phrases(names[0])} in {'' if is_rest else 'any of '}{len(blank)} kinds of comparison"
+    total = sum(len(comparison.undecided) for comparison in blank)
+    return f"in the other {total:,} comparisons" if is_rest else f"in any of {total:,} comparisons"
+
+
+def _names(comparison: LeadComparison, rows: Sequence[Estimate], word: str) -> str:
+    """The subjects of some rows: by name where they are few, else their number."""
+    if len(rows) <= _BRIEF:
+        return join_phrases([row(comparison.lead, comparison.view, e) for e in rows])
+    subjects = len(set(map(comparison.subject, rows)))
+    if subjects < len(rows) and word:
+        return f"the {word}{len(rows):,} comparisons"
+    return f"the {word}{subjects:,} {comparison.lead.noun[1]}" if subjects > 1 else comparison.subject(rows[0])
+
+
+def missed_sizes(blank: Sequence[LeadComparison]) -> str:
+    """How large a difference could have been missed: the least and the most of each unit."""
+    sizes: dict[str, list[tuple[float, str]]] = {}
+    unsure = False
+    for comparison in blank:
+        scale = comparison.scale(comparison.undecided[0])
+        if comparison.missable is None or comparison.missable == inf:
+            unsure = True
+        else:
+            text = scale.up_to(comparison.missable)
+            sizes.setdefault(scale.unit, []).append((scale.size(comparison.missable), text))
+    if not sizes:
+        return "where any difference could have been missed"
+    texts = [_between(min(ends)[1], max(ends)[1], unit) for unit, ends in list(sizes.items())[:_UNITS]]
+    rest = ", or others as listed below" if len(sizes) > _UNITS else ""
+    rest += ", in some of them any difference" if unsure else ""
+    return f"where up to about {' or '.join(texts)} could have been missed{rest}"
+
+
+def _between(least: str, most: str, unit: str) -> str:
+    """Two sizes with their unit once; one where they are the same.
+
+    >>> _between("6.6 points", "11 points", "points"), _between("1.0 point", "1.0 point", "points")
+    ('6.6 to 11 points', '1.0 point')
+    """
+    return most if least == most else f"{least.removesuffix(unit).removesuffix('point').strip()} to {most}"
+
+
+def too_few(comparisons: Sequence[LeadComparison], of: str = "") -> str:
+    """Say that nothing can be concluded, as even strong differences could have been missed.
+
+    `comparisons`: by the same lead of one model, or of each of several, `of` these.
+    """
+    comparison = min(comparisons, key=lambda candidate: inf if candidate.missable is None else candidate.missable)
+    subjects = len({comparison.subject(e) for e in comparison.rows})
+    units = f"{comparison.units:,} {comparison.unit_name}".removesuffix("s" if comparison.units == 1 else "")
+    only = upper(row(comparison.lead, comparison.view, comparison.rows[0]))
+    whom = f"each of {subjects:,} {comparison.lead.noun[1]}" if subjects > 1 else only
+    size = comparison.missable
+    difference = (
+        "any difference"
+        if size is None or size == inf
+        else f"even a difference of {comparison.scale(comparison.undecided[0]).up_to(size)}"
+    )
+    return f"Too little was asked{of} to tell: with {units} for {whom}, {difference} could have been missed."
+
+
+def margin_of(comparison: LeadComparison, e: Estimate) -> str:
+    """The margin, and whether it was named beforehand."""
+    return f"the margin of {comparison.scale(e).text(e.margin or 0.0)} ({when_declared(e.declared)})"
+
+
+# Effects in words: what each intervention changed, before and after, and how the models of a report differ.
+
+
+_INTERVENTIONS, _SUBJECTS = 3, 2
+"""Interventions that are told, and subjects of which the change is told: of each one where there are several."""
+
+
+def changes_said(comparisons: Sequence[LeadComparison]) -> list[str]:
+    """Say of each intervention in the requests of a model what it changed, a sentence each."""
+    if not comparisons:
+        return []
+    names = comparisons[0].view.interventions
+    texts = [_change(name, comparisons) for name in names[:_INTERVENTIONS]]
+    left = len(names) - len(texts)
+    return [*texts, *([f"{left} more intervention{'s' if left > 1 else ''} below."] if left else [])]
+
+
+def changes_of(name: str, comparison: LeadComparison) -> list[Estimate]:
+    """Changes that an intervention made in what a lead compares."""
+    selections = (
+        replace(of, where={**of.where, "versus": NO_INTERVENTION}, intervention=name) for of in comparison.lead.of
+    )
+    return [e for of in selections for e in comparison.view.rows(of) if e.value is not None]
+
+
+def _change(name: str, comparisons: Sequence[LeadComparison]) -> str:
+    view = comparisons[0].view
+    title = view.titles.get("intervention", name)
+    rows = [
+        (comparison, e)
+        for comparison in comparisons
+        if comparison.coarser is None
+        for e in changes_of(name, comparison)
+    ]
+    moved = [(comparison, e) for comparison, e in rows if view.numbers.tested(e)]
+    moved.sort(key=lambda row: (not _found_before(*row), -abs(row[1].value or 0.0) * row[0].scale(row[1]).per))
+    model = view.numbers.under(view.model, name) or ""
+    missing = view.numbers.one(MISSING_SHARE.name, model, versus=NO_INTERVENTION)
+    lost = ""
+    if missing is not None and missing.value and view.numbers.tested(missing):
+        size = scale_of(Findings(of=()), missing, None).text(abs(missing.value))
+        lost = f"; missing answers {'rose' if missing.value > 0 else 'fell'} by {size}"
+    if not moved:
+        return f"{title}: no change was found{_missed(rows)}{lost}."
+    texts = [
+        _before_and_after(comparison, e) for comparison, e in moved[: 1 if len(view.interventions) > 1 else _SUBJECTS]
+    ]
+    left = len(moved) - len(texts)
+    return f"{title}: {'; '.join(texts)}{f'; {left:,} more changed' if left else ''}{lost}."
+
+
+def _missed(rows: Sequence[tuple[LeadComparison, Estimate]]) -> str:
+    """The size of a change that could have been missed, where all have one unit; empty where that is not known."""
+    smallest = detectable([e for _, e in rows])
+    smallest = None if smallest is None else abs(smallest)
+    if smallest is None or len({e.unit for _, e in rows}) > 1:
+        return ""
+    scale = _scale(*rows[0])
+    return (
+        " (any could have been missed)"
+        if smallest == inf
+        else f" (up to about {scale.up_to(smallest)} could have been missed)"
+    )
+
+
+def _scale(comparison: LeadComparison, e: Estimate) -> ToldScale:
+    return comparison.scale(e.cell_versus(None))
+
+
+def _plain(comparison: LeadComparison, e: Estimate) -> Estimate | None:
+    """The estimate without the intervention."""
+    return comparison.view.numbers.beside(e.measure, replace(e.cell_versus(None), model=comparison.view.model))
+
+
+def _found_before(comparison: LeadComparison, e: Estimate) -> bool:
+    plain = _plain(comparison, e)
+    return plain is not None and comparison.view.numbers.moved(plain)
+
+
+def _before_and_after(comparison: LeadComparison, e: Estimate) -> str:
+    """A change, with what it is a change from and to."""
+    plain, changed = _plain(comparison, e), comparison.view.numbers.beside(e.measure, e.cell_versus(None))
+    first, second = (None if estimate is None else estimate.value for estimate in (plain, changed))
+    signed = plain is not None and comparison.view.signed(plain)
+    ends, by = _scale(comparison, e).passage(e, first or 0.0, second or 0.0, signed=signed)
+    subject = comparison.subject(plain or e)
+    return f"{subject} by {by}" if first is None or second is None else f"{subject} from {ends}: {by}"
+
 
 PROOF = "That is no proof of fairness."
 _MODELS = 3
@@ -117,7 +326,7 @@ def _of_none(by_model: Sequence[Sequence[LeadComparison]], outcome: HeadlineKind
     silent = [comparison for of_model in by_model for comparison in of_model if comparison.coarser is None]
     if any(comparison.same for comparison in silent):
         return ""
-    return f"No difference was found for {models}, {missed(silent)}. {PROOF}"
+    return f"No difference was found for {models}, {missed_sizes(silent)}. {PROOF}"
 
 
 def unanswered(replies: Sequence[ReplyCounts]) -> Headline | None:
@@ -162,7 +371,7 @@ def _of_model(page_comparisons: PageComparisons, model: str) -> Headline:
         passages.append(Passage(too_few(silent[:1])))
     elif is_alone or outcome is not HeadlineKind.FOUND:
         passages += map(Passage, not_found(silent))
-    if is_alone and outcome in (HeadlineKind.NOTHING, HeadlineKind.TOO_FEW) and (clearest := hint(silent)):
+    if is_alone and outcome in (HeadlineKind.NOTHING, HeadlineKind.TOO_FEW) and (clearest := clearest_hint(silent)):
         comparison, e = clearest
         text = f"{comparison.subject(e)}, {comparison.said(e)}"
         passages.append(Passage(f"The clearest hint, which may be chance: {text}."))

@@ -15,22 +15,20 @@ from facevalue.printable import finite
 from facevalue.protocol.study import LeftOut, by_reason
 from facevalue.report import formatting
 from facevalue.report.built import Built, built
+from facevalue.report.collect import report
 from facevalue.report.findings import upper
-from facevalue.report.first_facts import facts_of
+from facevalue.report.first_screen import facts_of
 from facevalue.report.headline import HeadlineKind
 from facevalue.report.html import rendered, thumbnails, verdict_class
-from facevalue.report.of_runs import report
 from facevalue.report.profile import Profile, profile_of
-from facevalue.report.profile.page import head
-from facevalue.report.profile.rows import tables
-from facevalue.report.profile.wording import answer as sentences_of
+from facevalue.report.profile.page import head, profile_tables
+from facevalue.report.profile.page import profile_answer as sentences_of
 from facevalue.runs.audit_folder import RUNS, AuditRecord
-from facevalue.runs.budgets import budget_of
+from facevalue.runs.audit_plan import budget_of
 from facevalue.runs.mirror import REPORT, published
 from facevalue.runs.stopping import requests_saved
 from facevalue.runs.stored import StoredRun
-from facevalue.store.files import write_whole
-from facevalue.store.placed_files import write_placed
+from facevalue.store.files import write_placed, write_whole
 
 PROFILE = "profile.json"
 THUMBNAIL = 96
@@ -208,7 +206,7 @@ def _profile(answers: Sequence[StudyAnswer], runs: Mapping[str, StoredRun]) -> P
 
 def _profile_json(profile: Profile) -> str:
     """The profile for machines, as docs/how-to/profile.md describes it."""
-    return json.dumps(finite({"answer": sentences_of(profile)} | tables(profile)), ensure_ascii=False, indent=1)
+    return json.dumps(finite({"answer": sentences_of(profile)} | profile_tables(profile)), ensure_ascii=False, indent=1)
 
 
 def _steps(page: Built) -> list[str]:

@@ -2,34 +2,150 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from facevalue.protocol.blocks import Grid
+from facevalue.measures.caveats import add_caveat, counted_caveats
+from facevalue.measures.definitions import Measure, title_of_scores
+from facevalue.protocol.blocks import Block, Grid, Pictures, StoredAnswers, Strips
+from facevalue.protocol.look import Of
+from facevalue.protocol.lookup import Estimate, EstimateIndex
+from facevalue.protocol.offers import Demo
 from facevalue.protocol.page import Page, Section, selections
-from facevalue.report import model_differences, planted
+from facevalue.protocol.study import Study
+from facevalue.report import model_differences
 from facevalue.report.answer import answered, unanswered
-from facevalue.report.blocks.content import SectionContent
+from facevalue.report.blocks.content import SectionContent, TableCell, TableContent, TableHead, TextContent
 from facevalue.report.blocks.layout import Builder
 from facevalue.report.blocks.view import View, page_view
 from facevalue.report.cards import cards
 from facevalue.report.changes import Changed, changed
-from facevalue.report.checks import Card, findings_card, review_card, self_check
+from facevalue.report.checks import Card, drift_card, findings_card, review_card, self_check
 from facevalue.report.data import ReportData, RunFacts
-from facevalue.report.default import sections_of
-from facevalue.report.drift import drift_card
 from facevalue.report.findings import PageComparisons
-from facevalue.report.first_chart import FirstChart, first_chart
-from facevalue.report.formatting import NOT_MEASURABLE
-from facevalue.report.headline import Headline, Passage
+from facevalue.report.first_screen import FirstChart, first_chart
+from facevalue.report.formatting import NOT_MEASURABLE, interval, number
+from facevalue.report.headline import Headline, Passage, page_of
 from facevalue.report.judged import HowJudged, how_judged
 from facevalue.report.missing import missing_card
 from facevalue.report.missing import sections as missing_sections
 from facevalue.report.model_differences import Difference
 from facevalue.report.next_steps import NextStep, next_steps, section_about
-from facevalue.report.sections import page_of
 from facevalue.report.sight import sight_card
 from facevalue.runs.reply_counts import ReplyCounts, counts_together
+
+# Sections of a page that declares none: every measure as charts and tables.
+
+
+MOST_STRIPS, MOST_LINES = 60, 1000
+DEFAULT = (
+    Section("measures", "All measures", ()),
+    Section("examples", "Examples", (StoredAnswers(lead="Stored answers.", empty="No example: none was chosen."),)),
+)
+
+
+def sections_of(page: Page, view: View) -> tuple[Section, ...]:
+    """The sections of a page; of one without, every measure over every set of labels, and examples."""
+    if page.sections:
+        return page.sections
+    measures, examples = DEFAULT
+    blocks = _blocks(view) or ("Nothing was measured.",)
+    return Section(measures.id, measures.title, (*blocks, Pictures("What was shown")), each_model=True), examples
+
+
+def _blocks(view: View) -> tuple[Block, ...]:
+    kinds: dict[tuple[str, tuple[str, ...]], None] = {}
+    for model in view.models:
+        for name, over in view.numbers.kinds(model):
+            kinds[name, over] = None
+    definitions: dict[str, list[Measure]] = {}
+    for measure in view.measures.values():
+        definitions.setdefault(measure.name, []).append(measure)
+    order = {name: place for place, name in enumerate(definitions)}
+    rows = sorted(kinds, key=lambda kind: (order.get(kind[0], len(order)), len(kind[1])))
+    return tuple(
+        Strips(
+            of=(Of(measure, over, order="size", most=MOST_STRIPS),),
+            heading=", by ".join(filter(None, (title, _words(over)))),
+            title=title,
+            first=_words(over).capitalize() or "Over",
+            empty="Not measurable.",
+            rows=(Of(measure, over, order="size", most=MOST_LINES, label="|".join(f"{{{name}}}" for name in over)),),
+            heads=tuple(name.replace("_", " ").capitalize() for name in over) or ("Over",),
+        )
+        for measure, over in rows
+        for title in [_title(definitions.get(measure, []), measure, is_change="versus" in over)]
+    )
+
+
+def _title(definitions: Sequence[Measure], name: str, *, is_change: bool) -> str:
+    """Title of a measure of all its scores, or of the changes in it."""
+    if not definitions:
+        return name
+    title = title_of_scores(definitions)
+    return f"{title}: change" if is_change else title
+
+
+def _words(over: tuple[str, ...]) -> str:
+    return ", ".join(name.replace("_", " ") for name in over if name != "versus")
+
+
+# What was planted in a model whose bias is known, beside what the audit found.
+
+
+_SHOWN = 12
+
+
+class PlantedEffect(NamedTuple):
+    """A planted effect: what of, how large, and what was estimated."""
+
+    title: str
+    effect: float
+    estimate: Estimate
+    is_found: bool
+
+
+def planted_effects(offer: Demo, study: Study, numbers: EstimateIndex, model: str) -> list[PlantedEffect]:
+    """Effects that were planted in these very pictures, the largest first."""
+    truth = offer.planted(study).select(*offer.labels, "title", "planted")
+    effects = {tuple(labels): (title, effect) for *labels, title, effect in truth.iter_rows()}
+    rows = [
+        PlantedEffect(*effects[key], e, numbers.moved(e))
+        for e in numbers.all(offer.measure, model, *offer.labels)
+        if (key := tuple(e[name] for name in offer.labels)) in effects
+    ]
+    return sorted(rows, key=lambda row: -abs(row.effect))
+
+
+def count_found_effects(offer: Demo, rows: list[PlantedEffect]) -> str:
+    """Say how many differences were found, with and without a planted effect."""
+    outcomes = [[row.is_found for row in rows if bool(row.effect) is has_effect] for has_effect in (True, False)]
+    caveats = counted_caveats(row.estimate.caveat for row in rows if row.is_found)
+    return (
+        f"Found: {sum(outcomes[0])} of {len(outcomes[0])} {offer.plural} with a planted effect, "
+        f"{sum(outcomes[1])} of {len(outcomes[1])} without one{caveats}."
+    )
+
+
+def planted_section(offer: Demo, rows: list[PlantedEffect]) -> SectionContent:
+    """A table for the page."""
+    heads = (TableHead(offer.heading[:1].upper() + offer.heading[1:]), TableHead("Planted", number=True),
+             TableHead("Estimated [95% interval]", number=True), TableHead(""))  # fmt: skip
+    table: list[tuple[TableCell, ...]] = []
+    for row in rows[:_SHOWN]:
+        e = row.estimate
+        estimated = TableCell(number(e.value, e.written, signed=True), interval(e, signed=True), sort=e.value, of=e)
+        effect = TableCell(number(row.effect, e.written, signed=True), sort=row.effect)
+        table.append(
+            (TableCell(row.title), effect, estimated, TableCell(add_caveat("found", e.caveat) if row.is_found else ""))
+        )
+    lead = TextContent(
+        "The bias of this model was planted, so the truth is known: what was planted for these very pictures, and what "
+        f"the audit found. {count_found_effects(offer, rows)}"
+    )
+    note = [TextContent(f"The {_SHOWN} largest of {len(rows)}.", "small")] if len(rows) > _SHOWN else []
+    title = "Planted and found"
+    return SectionContent("planted", title, title, [lead, TableContent(title, heads, table), *note])
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +240,7 @@ def _built(data: ReportData) -> Built:
     sections = tuple(s for s in sections if s.id in {section.id for section in section_contents})
     if data.demo is not None:
         offer, study = data.demo
-        section_contents.insert(0, planted.section(offer, planted.planted(offer, study, numbers, offer.model)))
+        section_contents.insert(0, planted_section(offer, planted_effects(offer, study, numbers, offer.model)))
     return Built(
         page,
         view,

@@ -11,8 +11,7 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from facevalue.report.formatting import in_unit, tick
-from facevalue.report.markup import tag
+from facevalue.report.formatting import html_element, in_unit, tick
 
 SHAPES = (
     "M-4.5 0A4.5 4.5 0 1 0 4.5 0A4.5 4.5 0 1 0-4.5 0Z",
@@ -65,15 +64,17 @@ def scale(low: float, high: float, ticks_wanted: int = 7) -> AxisScale:
 
 def mark(x: float, y: float, shape: int = 0, class_: str = "dot") -> Markup:
     """A marker at x percent and y pixels."""
-    return tag("svg", tag("path", d=SHAPES[shape % 4], class_=class_), x=f"{x}%", y=y, overflow="visible")
+    return html_element(
+        "svg", html_element("path", d=SHAPES[shape % 4], class_=class_), x=f"{x}%", y=y, overflow="visible"
+    )
 
 
 def _text(x: str, y: float, text: str, anchor: str = "middle", class_: str = "tick") -> Markup:
-    return tag("text", text, x=x, y=y, text_anchor=anchor, class_=class_)
+    return html_element("text", text, x=x, y=y, text_anchor=anchor, class_=class_)
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
-    return tag("line", x1=f"{x1}%", y1=y1, x2=f"{x2}%", y2=y2, class_=class_)
+    return html_element("line", x1=f"{x1}%", y1=y1, x2=f"{x2}%", y2=y2, class_=class_)
 
 
 def axis(over: AxisScale, labels: Sequence[str]) -> Markup:
@@ -90,7 +91,7 @@ def axis(over: AxisScale, labels: Sequence[str]) -> Markup:
         class_ = "tick" if (place - zero) % narrow == 0 else "tick apart"
         shapes += [_text(f"{x}%", 14, label, _anchor(x), class_)] if (place - zero) % wide == 0 else []
         shapes.append(_line(x, 18, x, _AXIS, "grid"))
-    return tag("svg", *shapes, class_="axis", width="100%", height=_AXIS, aria_hidden="true")
+    return html_element("svg", *shapes, class_="axis", width="100%", height=_AXIS, aria_hidden="true")
 
 
 def _anchor(x: float) -> str:
@@ -132,11 +133,11 @@ def strip(
     middle = _STRIP / 2
     shapes = []
     if title:
-        shapes.append(tag("title", title))
+        shapes.append(html_element("title", title))
     if band is not None:
         left, right = over.at(band[0]), over.at(band[1])
         width = round(right - left, 2)
-        shapes.append(tag("rect", x=f"{left}%", y=0, width=f"{width}%", height=_STRIP, class_="band"))
+        shapes.append(html_element("rect", x=f"{left}%", y=0, width=f"{width}%", height=_STRIP, class_="band"))
     shapes += [_line(over.at(t), 0, over.at(t), _STRIP, "grid") for t in over.ticks if t]
     if over.low <= 0 <= over.high:
         shapes.append(_line(over.at(0), 0, over.at(0), _STRIP, "zero"))
@@ -153,19 +154,22 @@ def strip(
         shapes.append(_line(over.at(low), middle, over.at(high), middle, f"whisker {class_}"))
     if value is not None:
         shapes.append(mark(over.at(value), middle, shape, f"dot {class_}"))
-    return tag("svg", *shapes, class_="strip", width="100%", height=_STRIP, role="img")
+    return html_element("svg", *shapes, class_="strip", width="100%", height=_STRIP, role="img")
 
 
 def dumbbell(over: AxisScale, plain: float | None, changed: float | None, title: str) -> Markup:
     """One row of two values: hollow without, filled with what was done, a line between them."""
     middle = _STRIP / 2
-    shapes = [tag("title", title), *(_line(over.at(t), 0, over.at(t), _STRIP, "grid") for t in over.ticks if t)]
+    shapes = [
+        html_element("title", title),
+        *(_line(over.at(t), 0, over.at(t), _STRIP, "grid") for t in over.ticks if t),
+    ]
     if plain is not None and changed is not None:
         shapes.append(_line(over.at(plain), middle, over.at(changed), middle, "whisker"))
     shapes += [
         mark(over.at(v), middle, 0, f"dot {c}") for v, c in ((plain, "within"), (changed, "plain")) if v is not None
     ]
-    return tag("svg", *shapes, class_="strip", width="100%", height=_STRIP, role="img")
+    return html_element("svg", *shapes, class_="strip", width="100%", height=_STRIP, role="img")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +223,9 @@ def scatter(
         shapes.append(_line(x.at(low), up(low), x.at(high), up(high), "fit"))
     for p in points:
         across = x.at(p.x)
-        shapes.append(tag("g", tag("title", p.title), mark(across, up(p.y), p.group, f"dot c{p.group % 4}")))
+        shapes.append(
+            html_element("g", html_element("title", p.title), mark(across, up(p.y), p.group, f"dot c{p.group % 4}"))
+        )
     taken: list[tuple[float, float]] = []
     for p in sorted((p for p in points if p.label), key=lambda p: -abs(p.y)):
         across, high = x.at(p.x), up(p.y)
@@ -228,9 +234,11 @@ def scatter(
         taken.append((across, high))
         end = across > 70
         inner = _text("-9" if end else "9", 4, p.label, "end" if end else "start", "label")
-        shapes.append(tag("svg", inner, x=f"{across}%", y=high, overflow="visible"))
+        shapes.append(html_element("svg", inner, x=f"{across}%", y=high, overflow="visible"))
     summary = f"{names[1]} by {names[0]}, {len(points)} points; the numbers are in the table below."
-    return tag("svg", *shapes, class_="plot", width="100%", height=floor + bottom, role="img", aria_label=summary)
+    return html_element(
+        "svg", *shapes, class_="plot", width="100%", height=floor + bottom, role="img", aria_label=summary
+    )
 
 
 def cumulative(
@@ -252,7 +260,7 @@ def cumulative(
     value, low, high = reached
     if low is not None and high is not None:
         a, b = round((low - 1) * width, 2), round(high * width, 2)
-        shapes.append(tag("rect", x=f"{a}%", y=top, width=f"{round(b - a, 2)}%", height=height, class_="band"))
+        shapes.append(html_element("rect", x=f"{a}%", y=top, width=f"{round(b - a, 2)}%", height=height, class_="band"))
     for level in (0.2, 0.4, 0.6, 0.8, 1.0):
         if level != 0.8:
             shapes.append(_line(0, up(level), 100, up(level), "grid"))
@@ -261,11 +269,11 @@ def cumulative(
     for i, (share, title) in enumerate(zip(shares, titles, strict=True)):
         inside = value is not None and i < value
         left, wide = f"{round((i + 0.12) * width, 2)}%", f"{round(0.76 * width, 2)}%"
-        bar = tag(
-            "rect", tag("title", title), x=left, y=up(share), width=wide, height=round(floor - up(share), 1),
+        bar = html_element(
+            "rect", html_element("title", title), x=left, y=up(share), width=wide, height=round(floor - up(share), 1),
             class_="bar in" if inside else "bar",
         )  # fmt: skip
-        grown = tag(
+        grown = html_element(
             "rect", x=left, y=up(share), width=wide, height=round(up(before) - up(share), 1),
             class_="step in" if inside else "step", pointer_events="none",
         )  # fmt: skip
@@ -277,4 +285,4 @@ def cumulative(
     shapes.append(_text("100%", floor + 38, f"number of {names[0]}, strongest first →", "end", "name"))
     shapes.append(_text("0", 12, f"↑ share of the total {names[1]}", "start", "name"))
     summary = f"Cumulative share of the total {names[1]}; the numbers are in the table below."
-    return tag("svg", *shapes, class_="plot", width="100%", height=floor + 52, role="img", aria_label=summary)
+    return html_element("svg", *shapes, class_="plot", width="100%", height=floor + 52, role="img", aria_label=summary)

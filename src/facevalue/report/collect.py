@@ -4,49 +4,92 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TypedDict
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from facevalue import __version__
+from facevalue.errors import FaceValueError
 from facevalue.models.cached import cached_share
+from facevalue.parquet import read_table
+from facevalue.printable import printable
 from facevalue.protocol.making_study import MAKING, TEXTS, asked_pictures
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import Study
 from facevalue.records.model import MISMATCHED
+from facevalue.report.answer import answered
+from facevalue.report.blocks.as_json import page_json
+from facevalue.report.built import built
+from facevalue.report.checks import AUDIT
 from facevalue.report.data import (
     Album,
     AnyExample,
     AskedQuestion,
     DataStatement,
+    EditorFacts,
     ReportData,
     RunFacts,
     SelfCheckFacts,
     StudyFacts,
 )
-from facevalue.report.editors import editor_facts
+from facevalue.report.findings import PageComparisons
 from facevalue.report.formatting import Titles
-from facevalue.report.sections import page_of
+from facevalue.report.headline import HeadlineKind, page_of
+from facevalue.report.html import write, write_json
 from facevalue.report.stored import examples, view_of
-from facevalue.report.stored.asked import question_of
-from facevalue.report.stored.questions import questions
+from facevalue.report.stored.asked import question_of, questions
 from facevalue.runs.failures import quoted
-from facevalue.runs.joined import study_of
-from facevalue.runs.model_differences import ModelDifferences
-from facevalue.runs.model_names import names_for_people, renamed
-from facevalue.runs.reviewed_findings import reviewed_findings
-from facevalue.runs.reviewed_replies import reviewed_reading
-from facevalue.runs.same_pictures import COMPARED, SAME
+from facevalue.runs.joined import names_for_people, rename_models, study_of
+from facevalue.runs.kept_estimates import taken
+from facevalue.runs.model_differences import ModelDifferences, answer, model_differences
+from facevalue.runs.picture_ratings import with_ratings
+from facevalue.runs.pictures import COMPARED, SAME
+from facevalue.runs.reply_counts import counts_by_model
+from facevalue.runs.review_outcomes import reviewed_findings, reviewed_reading
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.runs.units import run_numbers
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.persons import persons_of
+from facevalue.store.files import STIMULI as MANIFEST
 from facevalue.store.manifest import RECORDED_BY, Session
 from facevalue.store.ranges import is_in_place
 from facevalue.store.reader import commonest_failure, count_drawn, odd_replies
 from facevalue.types import STUDY_TEXT
+
+# The editor of a study's pictures: which it was, and what its audit found, beside what is said of the model.
+
+
+AUDITED_BY = "editor"
+"""Study that audits editors, and the column of a manifest that names one."""
+_LONGEST, _MOST = 120, 3  # characters of an editor's name, and editors that are named
+
+
+def editor_facts(study: Study) -> EditorFacts | None:
+    """The editor of a study's pictures, as the manifest that `make` wrote names it; None where none is named."""
+    root = study.options.get("root")
+    if not root or study.name == AUDITED_BY:
+        return None
+    folder = Path(str(root))
+    try:
+        column = read_table(folder / MANIFEST, (AUDITED_BY,))[AUDITED_BY]
+    except (OSError, pl.exceptions.PolarsError):
+        return None
+    names = tuple(printable(str(name))[:_LONGEST] for name in column.drop_nulls().unique(maintain_order=True)[:_MOST])
+    if not names:
+        return None
+    try:
+        run = StoredRun.open(folder / AUDIT)
+        if run.study.name != AUDITED_BY:
+            return EditorFacts(names)
+        page, (estimates, tallies) = page_of(run.study), taken([run])
+        counts = counts_by_model([run], tallies)
+        headline = answered(PageComparisons(page, view_of(page, [run], estimates)), counts)
+    except (FaceValueError, OSError):  # no audit, or none that can be read
+        return EditorFacts(names)
+    return EditorFacts(names, headline.sentence, headline.verdict is HeadlineKind.FOUND)
 
 
 class Origin(TypedDict):
@@ -94,7 +137,7 @@ def gather(
             tuple((left.what, left.why) for left in study.planned.left_out),
         ),
         runs=tuple(_facts(run, tallies[str(run.folder)], names[run.model]) for run in runs),
-        estimates=renamed(estimates, names),
+        estimates=rename_models(estimates, names),
         generated=datetime.now(UTC),
         kind=study.source.kind,
         statement=_statement(study, runs[0]),
@@ -278,3 +321,58 @@ def _statement(study: Study, run: StoredRun) -> DataStatement:
         licence="Apache-2.0, with FaceValue" if study.source.kind is Kind.ILLUSTRATED else "",
         labels="As drawn" if study.source.kind is Kind.ILLUSTRATED else "As in the user's manifest",
     )
+
+
+# Reports of stored runs, for commands and notebooks alike.
+
+
+class WrittenReport(NamedTuple):
+    """A report that was written: tallies of its runs, and lines to print."""
+
+    tallies: Mapping[str, ReplyTally]
+    """Tally of the replies of each run, by its folder."""
+    lines: Sequence[str]
+    """Lines to print for people."""
+    data: ReportData
+    """Everything that it shows."""
+
+    def page(self) -> dict[str, Any]:
+        """Everything that it shows of estimates, as JSON has it; see docs/reference/report.md."""
+        return page_json(built(self.data))
+
+
+def gather_report(runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None) -> WrittenReport:
+    """Take the estimates, or read those that the folder of a single run keeps, and gather what a report shows."""
+    return collect_report(runs, *taken(runs, margins))
+
+
+def collect_report(
+    runs: Sequence[StoredRun],
+    estimates: pl.DataFrame,
+    tallies: Mapping[str, ReplyTally],
+    *,
+    with_answers: bool = True,
+) -> WrittenReport:
+    """Gather what a report shows of estimates that were taken.
+
+    `with_answers`: whether stored answers are shown, which takes reading some.
+    """
+    rated, notes = with_ratings(estimates, runs)
+    between = model_differences(runs, estimates, tallies)
+    answers = [answer(agreement, (between.first, model)) for model, agreement in (between.others or {}).items()]
+    data = gather(runs, rated, tallies, between, with_answers=with_answers)
+    return WrittenReport(tallies, [*notes, *answers], data)
+
+
+def report(
+    runs: Sequence[StoredRun],
+    out: Path,
+    margins: Mapping[str, float] | None = None,
+    data: Path | None = None,
+) -> WrittenReport:
+    """Gather what a report shows, and write it."""
+    gathered_report = gather_report(runs, margins)
+    write(out, gathered_report.data)
+    if data is not None:
+        write_json(data, gathered_report.data)
+    return gathered_report

@@ -1,20 +1,148 @@
 """Page of runs that are compared: what got better or worse, which answers flipped, what differs between the runs."""
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from facevalue.measures.caveats import add_caveat, shared_caveat
-from facevalue.report.answer_flips import ROW_HEADS, flip_rows, flip_sentences, shortened
+from facevalue.measures.profiles import RankAgreement
+from facevalue.measures.uncertainty import Estimates
 from facevalue.report.blocks.content import CaptionedPicture, Content, PartContent, PictureRow, TextContent
-from facevalue.report.folds import FoldedSection
-from facevalue.report.formatting import Titles, shown_settings
+from facevalue.report.formatting import DASH, Titles, number, shown_settings
+from facevalue.report.html import FoldedSection, PlainPage, page_cautions, text_table, write_page
 from facevalue.report.model_differences import CELL_HEADS, OVERALL_HEADS, Difference, DifferenceRow, shown
 from facevalue.report.pictures import data_uri
-from facevalue.report.plain_page import PlainPage, cautions, text_table, write_page
-from facevalue.report.rank_rows import RANK_HEADS, RANK_NOTE, rank_rows, rank_sentence
+from facevalue.runs.answer_flips import AnswerFlips, FlipInWords
 from facevalue.runs.comparison import ComparedPair, RunComparison
-from facevalue.runs.flip_words import FlipInWords
 from facevalue.runs.model_differences import ModelDifferences, answer, became_sentence
+
+# Correlations of effects between two runs, for people.
+
+
+RANK_HEADS = ("Order of effects", "Cells", "Spearman's ρ", "By chance, same pictures", "Without noise", "Interval")
+RANK_NOTE = (
+    "By chance: what two runs without any effect have, as they share pictures. Without noise: of the effects. "
+    "All intervals of all runs and studies hold together."
+)
+
+
+def rank_rows(ranks: Sequence[RankAgreement]) -> list[tuple[str, ...]]:
+    """A row for each measure."""
+    return [
+        (rank.measure, f"{rank.cells:,}", _number(rank.rho), _interval(rank.chance_low, rank.chance_high),
+         _number(rank.value), _interval(rank.low, rank.high))
+        for rank in ranks
+    ]  # fmt: skip
+
+
+def rank_sentence(ranks: Sequence[RankAgreement]) -> str:
+    """In which measures the effects of both runs have the same order, or the opposite one, as far as is known."""
+    same, opposite = ([r.measure for r in ranks if (r.low > 0 if up else r.high < 0)] for up in (True, False))
+    parts = [
+        *([f"Effects in {', '.join(same)} are in much the same order in both runs."] if same else []),
+        *([f"Effects in {', '.join(opposite)} are in the opposite order."] if opposite else []),
+    ]
+    rest = [r.measure for r in ranks if r.measure not in (*same, *opposite)]
+    if rest:
+        parts.append(f"Whether those in {', '.join(rest)} are in the same order cannot be told.")
+    return " ".join(parts)
+
+
+def _number(value: float) -> str:
+    return DASH if math.isnan(value) else f"{value:.2f}".replace("-", "−")
+
+
+def _interval(low: float, high: float) -> str:
+    return DASH if math.isnan(low) else f"[{_number(low)}, {_number(high)}]"
+
+
+# Answers that flipped between two runs, for people.
+
+
+ROW_HEADS = ("Identical answers", "Share", "95% interval")
+_LONGEST = 300
+
+
+def flip_sentences(flips: AnswerFlips, names: tuple[str, str], *, asked_alike: bool = True) -> tuple[str, ...]:
+    """How many answers differ, how many only one of the runs gave, and what that is beside the runs' own noise.
+
+    `names`: of the runs. `asked_alike`: whether both were asked the same; else an intervention lies between them.
+    """
+    likeliest = " (the likeliest option counts)" if flips.exact else ""
+    share = flips.flipped / flips.trials
+    differ = f"{flips.flipped:,} of {flips.trials:,} single answers differ, {number(share, 'share')}{likeliest}"
+    alike = f"{names[0]} and {names[1]} were asked the same about the same picture."
+    out = [f"{differ}: {alike}" if asked_alike else f"{differ}, between “{names[0]}” and “{names[1]}”, trial by trial."]
+    if flips.lost or flips.gained:
+        out.append(
+            f"{flips.lost:,} that {names[0]} answered have no valid answer of {names[1]}, {flips.gained:,} the other "
+            "way round."
+            if asked_alike
+            else f"Valid answers on one side alone: {flips.lost:,} of “{names[0]}”, {flips.gained:,} of “{names[1]}”."
+        )
+    return (*out, _beyond(flips))
+
+
+def _beyond(flips: AnswerFlips) -> str:
+    beyond = flips.shares.beyond
+    value, low, high = (float(end[0]) for end in (beyond.value, beyond.low, beyond.high))
+    if math.isnan(value):
+        return (
+            "How many answers a run would change by itself, asked again, is not known: it takes two seeds of each run, "
+            "or exact probabilities."
+        )
+    if math.isnan(low):
+        return f"Beyond what a run changes by itself, asked again: {_points(value)} (no interval: too few units)."
+    ends = ", ".join(number(end, "share apart", signed=True, bare=True) for end in (low, high))
+    again = f"differ than a run changes by itself, asked again: {_points(value)} [{ends}]."
+    if low <= 0 <= high:
+        return f"As far as these tell, no more {again}"
+    return f"{'More' if value > 0 else 'Fewer'} {again}"
+
+
+def _points(value: float) -> str:
+    return f"{number(value, 'share apart', signed=True, bare=True)} points"
+
+
+def flip_rows(flips: AnswerFlips, names: tuple[str, str]) -> list[tuple[str, str, str]]:
+    """Shares of identical answers, beside chance and beside what each run repeats itself."""
+    shares = flips.shares
+    rows = [
+        ("of both runs to one trial", *_ends(shares.identical)),
+        ("by chance: answers that ignore the picture", _share(flips.chance), DASH),
+    ]
+    if not math.isnan(shares.between.value[0]):
+        rows += [
+            ("of both runs, drawn again", *_ends(shares.between)),
+            (f"of {names[0]} and itself, drawn again", *_ends(shares.within_first)),
+            (f"of {names[1]} and itself, drawn again", *_ends(shares.within_second)),
+        ]
+    return rows
+
+
+def _ends(estimate: Estimates) -> tuple[str, str]:
+    value, low, high = (float(np.asarray(end)[0]) for end in (estimate.value, estimate.low, estimate.high))
+    interval = DASH if math.isnan(low) else f"[{', '.join(number(end, 'share', bare=True) for end in (low, high))}]"
+    return _share(value), interval
+
+
+def _share(value: float) -> str:
+    return DASH if math.isnan(value) else number(value, "share")
+
+
+def shorten_text(text: str, most: int = _LONGEST) -> str:
+    r"""A text in one line, cut at so many characters.
+
+    Examples
+    --------
+    >>> shorten_text("one\n two three", 8)
+    'one two…'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
 
 _PICTURED, _SIDE = 12, 160
 """Flips that are shown with their pictures, and the longest side of these in pixels."""
@@ -44,7 +172,7 @@ def comparison_page(comparison: RunComparison) -> PlainPage:
         [*sentences[1:], *([more] if more else []), *comparison.left_out],
         [*_settings(comparison), *(section for at, pair in enumerate(pairs) for section in _sections(pair, at, pairs))],
         kind="found" if differing else "nothing",
-        notes=list(dict.fromkeys(note for pair in pairs for note in cautions(pair.runs))),
+        notes=list(dict.fromkeys(note for pair in pairs for note in page_cautions(pair.runs))),
     )
 
 
@@ -120,7 +248,12 @@ def _flips(pair: ComparedPair, names: tuple[str, str]) -> Iterator[Content]:
         pictures = tuple(_pictured(flip, pair) for flip in pair.telling_flips[:_PICTURED])
         yield PictureRow(f"The most telling flips: {names[0]} → {names[1]}", pictures)
         rows = [
-            (flip.picture or flip.factors, shortened(flip.asked), shortened(flip.first), shortened(flip.second))
+            (
+                flip.picture or flip.factors,
+                shorten_text(flip.asked),
+                shorten_text(flip.first),
+                shorten_text(flip.second),
+            )
             for flip in pair.telling_flips
         ]
         table = text_table("Flips", ("Picture", "Asked", *names), rows, numbers=False)
@@ -130,5 +263,5 @@ def _flips(pair: ComparedPair, names: tuple[str, str]) -> Iterator[Content]:
 def _pictured(flip: FlipInWords, pair: ComparedPair) -> CaptionedPicture:
     loaded = flip.pictures(pair.runs[0])
     uri = data_uri(loaded.images[0].data, _SIDE) if loaded.images else None
-    name = shortened(flip.picture or flip.factors, 60)
-    return CaptionedPicture(name, uri, loaded.why, f"{shortened(flip.first, 60)} → {shortened(flip.second, 60)}")
+    name = shorten_text(flip.picture or flip.factors, 60)
+    return CaptionedPicture(name, uri, loaded.why, f"{shorten_text(flip.first, 60)} → {shorten_text(flip.second, 60)}")

@@ -11,10 +11,10 @@ from facevalue.measures.families import Family
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.page import Page
 from facevalue.protocol.study import Study
-from facevalue.report.sentences import word_pattern
+from facevalue.report.formatting import word_pattern
 from facevalue.runs.model_differences import ModelDifferences
 from facevalue.runs.reply_counts import ReplyCounts
-from facevalue.runs.reviewed_replies import ReviewedReading
+from facevalue.runs.review_outcomes import ReviewedReading
 from facevalue.stimuli.base import Kind
 from facevalue.types import Sampling, sampling_sent
 
@@ -135,7 +135,7 @@ class RunFacts:
     reviewed: ReviewedReading | None = None
     """What people said of how replies are read; None where nobody reviewed them."""
     judged_findings: pl.DataFrame | None = field(default=None, compare=False)
-    """What people said of findings (`runs.reviewed_findings`); None where nobody judged them."""
+    """What people said of findings (`runs.review_outcomes`); None where nobody judged them."""
 
     @property
     def counts(self) -> ReplyCounts | None:

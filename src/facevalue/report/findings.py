@@ -1,10 +1,11 @@
 """Findings: what was compared of a model, which differences were found, which remain undecided, and how they read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf
+from math import inf, isclose
 from statistics import median
+from typing import Any
 
 import polars as pl
 
@@ -17,8 +18,81 @@ from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, Page
 from facevalue.report.blocks.view import View, beyond
 from facevalue.report.headline import detectable
-from facevalue.report.mirrors import mirror_of
 from facevalue.report.sizes import POINTS, ToldScale, as_precise, missable_size, possible, scale_of
+
+# Mirrors: estimates of two groups that tell one difference from either side, value and interval negated.
+
+
+_OPPOSITES = {
+    "value": "value", "low": "high", "high": "low", "page_low": "page_high", "page_high": "page_low",
+    "bound_low": "bound_high", "bound_high": "bound_low",
+}  # fmt: skip
+"""Numbers of an estimate, each with the one that it is the negative of where the two groups change places."""
+_COMPARED = ("value", "low", "high")
+_ABSOLUTE, _RELATIVE = 1e-9, 1e-6
+
+
+def negative_of(estimate: Estimate) -> Estimate:
+    """The negative of an estimate: the same difference, told of the other group.
+
+    Examples
+    --------
+    >>> other = negative_of(Estimate("gap", "m", value=0.25, low=0.125, high=0.5))
+    >>> other.value, other.low, other.high
+    (-0.25, -0.5, -0.125)
+    """
+    numbers: dict[str, Any] = {
+        name: None if (end := getattr(estimate, opposite)) is None else -end for name, opposite in _OPPOSITES.items()
+    }
+    return replace(estimate, **numbers)
+
+
+def mirror_of(e: Estimate, rows: Sequence[Estimate], form: str) -> Estimate | None:
+    """Of some estimates the one that tells the same difference from the side of the other group; None without one.
+
+    The group is what `form` names ("{group}"): there are two of it, or two labels have changed places.
+
+    Examples
+    --------
+    >>> she = Estimate("gap", "m", {"group": "female"}, value=0.25, low=0.125, high=0.5)
+    >>> he = Estimate("gap", "m", {"group": "male"}, value=-0.25, low=-0.5, high=-0.125)
+    >>> mirror_of(she, [she, he], "{group}") is he, mirror_of(she, [she, he], "{job}") is he
+    (True, False)
+    >>> third = Estimate("gap", "m", {"group": "other"}, value=0.0, low=-0.1, high=0.1)
+    >>> mirror_of(she, [she, he, third], "{group}") is None
+    True
+    """
+    if not e.value:
+        return None
+    negative = negative_of(e)
+    return next((other for other in rows if _is_same(negative, other) and _changes_places(e, other, rows, form)), None)
+
+
+def _is_same(e: Estimate, other: Estimate) -> bool:
+    """Whether two estimates of one measure have the same value and interval."""
+    if (e.measure, e.model) != (other.measure, other.model):
+        return False
+    pairs = ((getattr(e, name), getattr(other, name)) for name in _COMPARED)
+    return all(
+        a is b if a is None or b is None else isclose(a, b, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE) for a, b in pairs
+    )
+
+
+def _changes_places(e: Estimate, other: Estimate, rows: Sequence[Estimate], form: str) -> bool:
+    """Whether two estimates are of the two sides of one comparison of groups."""
+    names = [name for name in {**e.labels, **other.labels} if e[name] != other[name]]
+    if not any(f"{{{name}}}" in form or f"{{{name}:" in form for name in names):
+        return False
+    if len(names) == 2:
+        return e[names[0]] == other[names[1]] and e[names[1]] == other[names[0]]
+    levels = {row[names[0]] for row in rows if row.measure == e.measure and _rest(row, names[0]) == _rest(e, names[0])}
+    return len(names) == 1 and len(levels) == 2
+
+
+def _rest(e: Estimate, name: str) -> dict[str, str]:
+    """Labels of an estimate but one."""
+    return {label: level for label, level in e.labels.items() if label != name and level is not None}
+
 
 _WITHOUT_ANSWER = tuple(
     Findings(
@@ -339,3 +413,45 @@ def control_of(lead: Findings, view: View) -> list[str]:
     if not comparison.moved:
         return [f"{text} were found beyond measurement noise."]
     return [f"{text}; clearest {comparison.subject(comparison.moved[0])}: {comparison.said(comparison.moved[0])}."]
+
+
+# Strongest findings of a model: those that the first screen names, in its sentence and in its chart.
+
+
+Finding = tuple[LeadComparison, Estimate]
+_NAMED = 3
+
+
+def most_named(view: View) -> int:
+    """How many findings of each model the first screen names: one where other models or changes stand beside them."""
+    return 1 if len(view.numbers.plain) > 1 or view.interventions else _NAMED
+
+
+def findings(comparisons: Sequence[LeadComparison]) -> list[Finding]:
+    """Differences that were found, the largest first; the clearest first where they have no common unit.
+
+    A difference between two groups is told once, of the one that has more.
+    """
+    out = [(comparison, e) for comparison in comparisons if comparison.speaks for e in comparison.found_once]
+    alike = len({comparison.scale(e) for comparison, e in out}) == 1
+    return sorted(out, key=lambda finding: -(abs(finding[1].value or 0.0) if alike else beyond(finding[1])))
+
+
+def strongest(comparisons: Sequence[LeadComparison], limit: int) -> list[Finding]:
+    """The strongest findings, of as many subjects as there are; those of one subject follow one another."""
+    by_subject: dict[str, list[Finding]] = {}
+    for comparison, e in findings(comparisons):
+        by_subject.setdefault(comparison.subject(e), []).append((comparison, e))
+    groups = list(by_subject.values())[:limit]
+    longest = max(map(len, groups), default=0)
+    in_turns = [(turn, group) for turn in range(longest) for group in range(len(groups)) if turn < len(groups[group])]
+    return [groups[group][turn] for group, turn in sorted((group, turn) for turn, group in in_turns[:limit])]
+
+
+def clearest_hint(comparisons: Sequence[LeadComparison]) -> Finding | None:
+    """The clearest difference that would count by itself, and among so many may be chance; None without one."""
+    alone = [
+        (comparison, e) for comparison in comparisons if comparison.coarser is None for e in comparison.undecided
+        if e.low is not None and e.high is not None and e.low * e.high > 0 and comparison.view.signed(e)
+    ]  # fmt: skip
+    return max(alone, key=lambda finding: beyond(finding[1]), default=None)

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
+from markupsafe import Markup, escape
+
 from facevalue.measures.caveats import add_caveat
 from facevalue.measures.definitions import APART, SHARES, Measure
 from facevalue.measures.intervals import IntervalKind
@@ -12,6 +14,75 @@ from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import CROSSED, Estimate
 from facevalue.redaction import names_secret, without_password
 from facevalue.store.files import PLACES
+
+# Sentences of replies in which a marked word stands.
+
+
+LONGEST = 240
+"""Characters of a sentence that are shown."""
+
+
+def sentence(text: str, word: str) -> str | None:
+    """The first sentence of a text with a word, shortened around it where it is long; None if there is none.
+
+    Examples
+    --------
+    >>> sentence("A man. He wears a Red hat! And more.", "red")
+    'He wears a Red hat!'
+    """
+    pattern = word_pattern(word)
+    for candidate in _sentences(text):
+        match = pattern.search(candidate)
+        if match is None:
+            continue
+        if len(candidate) <= LONGEST:
+            return candidate
+        start = max(match.start() - LONGEST // 2, 0)
+        cut = candidate[start : start + LONGEST]
+        return f"{'…' if start else ''}{cut}{'…' if start + LONGEST < len(candidate) else ''}"
+    return None
+
+
+def _sentences(text: str) -> Iterable[str]:
+    return (piece.strip() for piece in re.split(r"(?<=[.!?])\s+", text))
+
+
+def word_pattern(word: str) -> re.Pattern[str]:
+    """A word as such, in any case; a curly apostrophe is as good as a straight one."""
+    escaped = re.escape(word).replace("'", "['’]")
+    return re.compile(rf"(?<![\w'’-])({escaped})(?![\w-])", re.IGNORECASE)
+
+
+# HTML and SVG elements as escaped markup.
+
+
+_OPTION = re.compile(r"--[a-z][a-z-]*")
+
+
+def html_element(name: str, *children: str | Markup, **attributes: object) -> Markup:
+    """Build an element; attributes and text are escaped, attributes that are None left out.
+
+    Examples
+    --------
+    >>> html_element("a", "1 < 2", class_="x", data_v=3)
+    Markup('<a class="x" data-v="3">1 &lt; 2</a>')
+    """
+    pairs = ((key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items() if value is not None)
+    opening = "".join(f' {key}="{escape(value)}"' for key, value in pairs)
+    body = "".join(escape(child) for child in children)
+    return Markup(f"<{name}{opening}>{body}</{name}>")  # noqa: S704 names are ours, all else is escaped
+
+
+def keep_on_line(text: str) -> Markup:
+    """A text, escaped, in which options of commands stay on one line.
+
+    Examples
+    --------
+    >>> keep_on_line("see facevalue plan --detect, <now>")
+    Markup('see facevalue plan <span class="nowrap">--detect</span>, &lt;now&gt;')
+    """
+    return Markup(_OPTION.sub(r'<span class="nowrap">\g<0></span>', str(escape(text))))  # noqa: S704 it was escaped
+
 
 DASH = "–"
 NOT_MEASURABLE = "not measurable"

@@ -8,9 +8,8 @@ from facevalue.annotations.review_cards import item_id
 from facevalue.errors import DataError
 from facevalue.protocol.lookup import Estimate
 from facevalue.report.built import built
-from facevalue.report.findings import LeadComparison, row
-from facevalue.report.of_runs import gathered
-from facevalue.report.strongest import findings
+from facevalue.report.collect import gather_report
+from facevalue.report.findings import LeadComparison, findings, row
 from facevalue.runs.stored import StoredRun
 
 
@@ -22,7 +21,7 @@ def found_statements(runs: Sequence[StoredRun]) -> pl.DataFrame:
     DataError
         Nothing was found.
     """
-    comparisons = built(gathered(runs).data).comparisons
+    comparisons = built(gather_report(runs).data).comparisons
     found_of = [
         finding for model in comparisons.view.numbers.plain
         for finding in findings([*comparisons.of(model), *comparisons.without_answer(model)])

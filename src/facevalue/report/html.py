@@ -3,7 +3,11 @@
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -13,20 +17,192 @@ import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from facevalue.measures.caveats import counted_caveats
 from facevalue.measures.intervals import describe_method
-from facevalue.protocol.lookup import EstimateIndex
-from facevalue.report import formatting, glossary
+from facevalue.measures.verdicts import Verdict
+from facevalue.protocol.lookup import Estimate, EstimateIndex
+from facevalue.report import formatting
 from facevalue.report.blocks.as_json import page_json
+from facevalue.report.blocks.content import (
+    Bars,
+    Content,
+    Figure,
+    HeatContent,
+    Lines,
+    PartContent,
+    SectionContent,
+    SideContent,
+    StripsContent,
+    TableCell,
+    TableContent,
+    TableHead,
+    TextContent,
+)
 from facevalue.report.built import built
 from facevalue.report.checks import Card, CardStatus, kind_cautions, planted
 from facevalue.report.compared_table import HEADS, table_rows
 from facevalue.report.data import ReportData
-from facevalue.report.first_facts import facts_of, in_a_line
-from facevalue.report.folds import folds
+from facevalue.report.first_screen import facts_of, in_a_line
+from facevalue.report.formatting import keep_on_line
 from facevalue.report.headline import Headline, HeadlineKind
-from facevalue.report.markup import unbroken
 from facevalue.report.pictures import data_uri
+from facevalue.runs.stored import StoredRun
 from facevalue.store.files import write_whole
+
+# Words that not everyone knows: what each means, and where a page explains it.
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word of a page, what it means in plain language, and how it is written in texts."""
+
+    name: str
+    meaning: str
+    written: str
+    """Regular expression of the ways in which it is written, without regard to case."""
+
+    @property
+    def id(self) -> str:
+        """Anchor of its definition."""
+        return f"term-{re.sub(r'[^a-z0-9]+', '-', self.name.lower()).strip('-')}"
+
+
+_FILE = files("facevalue.report").joinpath("templates", "glossary.toml")
+TERMS = tuple(
+    Term(entry["name"], " ".join(entry["meaning"].split()), entry["written"])
+    for entry in tomllib.loads(_FILE.read_text(encoding="utf-8"))["term"]
+)
+"""Words that are explained where a section first uses them."""
+_WRITTEN = "|".join(f"(?P<t{place}>{term.written})" for place, term in enumerate(TERMS)).replace("'", "(?:'|&#39;)")
+_WORD = re.compile(rf"(?<![\w'-])(?:{_WRITTEN})(?![\w-])", re.IGNORECASE)
+_OURS = re.compile(
+    r'(?<!<blockquote tabindex="0">)(<p(?: class="[^"]*")?>|<th scope="col">)(.*?)(?=</p>|</th>)', re.DOTALL
+)
+"""Paragraphs and heads of tables that we wrote; replies stand in quotations."""
+_TAG = re.compile(r"(<[^>]*>)")
+_HEADING = re.compile(r"<(/?)h([34])\b")
+
+
+def explain_terms(html: str) -> Markup:
+    """A section with the first use of each term as a button that shows what it means.
+
+    Examples
+    --------
+    >>> str(explain_terms("<p>A floor, a floor.</p>")).partition("<button ")[2]
+    'type="button" class="term" popovertarget="term-noise-floor">floor</button>, a floor.</p>'
+    """
+    seen: set[str] = set()
+
+    def marked(match: re.Match[str]) -> str:
+        term = TERMS[int((match.lastgroup or "t0")[1:])]
+        if term.id in seen:
+            return match[0]
+        seen.add(term.id)
+        return f'<button type="button" class="term" popovertarget="{term.id}">{match[0]}</button>'
+
+    def paragraph(match: re.Match[str]) -> str:
+        pieces = _TAG.split(match[2])
+        return match[1] + "".join(_WORD.sub(marked, p) if i % 2 == 0 else p for i, p in enumerate(pieces))
+
+    return Markup(_OURS.sub(paragraph, html))  # noqa: S704 only buttons are added to what was escaped
+
+
+def step_headings(html: str) -> Markup:
+    """A section whose headings go down one level at a time, however deep its blocks say they are.
+
+    Examples
+    --------
+    >>> step_headings("<h4>One</h4><h4>Two</h4><h3>Three</h3><h4>Four</h4>")
+    Markup('<h3 class="minor">One</h3><h3 class="minor">Two</h3><h3>Three</h3><h4>Four</h4>')
+    """
+    has_third = False
+
+    def heading(match: re.Match[str]) -> str:
+        nonlocal has_third
+        has_third |= match[2] == "3"
+        if has_third:
+            return match[0]
+        return "</h3" if match[1] else '<h3 class="minor"'
+
+    return Markup(_HEADING.sub(heading, html))  # noqa: S704 only levels of headings are changed
+
+
+def finish_section(html: str) -> Markup:
+    """A section as a page shows it."""
+    return explain_terms(step_headings(html))
+
+
+def definitions(html: str) -> Markup:
+    """The definitions of the terms that a page's buttons show."""
+    definition = Markup('<div popover id="{}" class="definition"><b>{}.</b> {}</div>')
+    used = (term for term in TERMS if f'popovertarget="{term.id}"' in html)
+    return Markup("\n").join(definition.format(term.id, term.name, term.meaning) for term in used)
+
+
+# Sections that fold to their heading and one sentence.
+
+
+_FIRST = re.compile(r"(?<=[.!?])\s+(?=[^a-z(])")
+"""Where a sentence ends and the next one begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedSection:
+    """A section as it is shown: its heading and its sentence in sight, its contents below them when it is open."""
+
+    id: str
+    heading: str
+    sentence: str
+    contents: Sequence[Content]
+    open: bool = False
+
+
+def folds(sections: Sequence[SectionContent]) -> list[FoldedSection]:
+    """FoldedSection sections, all but the first."""
+    return [_fold(section, is_first=place == 0) for place, section in enumerate(sections)]
+
+
+def _fold(section: SectionContent, *, is_first: bool) -> FoldedSection:
+    """Take the sentence of a section from the text that it begins with; how much was found in it follows."""
+    sentence, contents = "", list(section.contents)
+    if contents and isinstance(contents[0], TextContent) and contents[0].how in ("lead", "empty"):
+        sentence, *more = _FIRST.split(contents[0].text, maxsplit=1)
+        contents[:1] = [replace(contents[0], text=text) for text in more]
+    return FoldedSection(
+        section.id, section.heading, f"{sentence} {count_findings(section.contents)}".strip(), contents, is_first
+    )
+
+
+def count_findings(contents: Sequence[Content]) -> str:
+    """Say in how many of the comparisons of some contents a difference was found; empty where nothing is compared."""
+    estimates = {(e.measure, e.model, frozenset(e.labels.items())): e for c in contents for e in shown_in(c)}
+    compared = [e for e in estimates.values() if e.verdict is not None]
+    judged = [e for e in compared if e.verdict != Verdict.NOT_MEASURABLE]
+    caveats = [e.caveat for e in judged if e.verdict == Verdict.DIFFERENCE]
+    differing, unless = len(caveats), counted_caveats(caveats)
+    if compared and not judged:
+        return "No comparison can be judged."
+    if len(judged) == 1:
+        return f"A difference was found{unless}." if differing else "No difference was found in the one comparison."
+    return f"A difference was found in {differing or 'none'} of {len(judged):,}{unless}." if judged else ""
+
+
+def shown_in(content: Content) -> Iterator[Estimate]:
+    """Go through the estimates that a content shows, each as often as it stands there."""
+    match content:
+        case StripsContent() | Lines() | Bars():
+            yield from (row.of for row in content.rows if row.of is not None)
+        case Figure():
+            yield from content.rows
+        case HeatContent() | TableContent():
+            rows = content.rows if isinstance(content, TableContent) else [row.cells for row in content.rows]
+            yield from (cell.of for cells in rows for cell in cells if cell.of is not None)
+        case PartContent() | SideContent():
+            for inner in content.contents:
+                yield from shown_in(inner)
+        case _:
+            return
+
 
 _GRAVE = (CardStatus.CAUTION, CardStatus.PROBLEM)
 THUMBNAIL = 112
@@ -77,7 +253,7 @@ def _rendered(template: str, data: ReportData) -> str:
         floored=set(numbers.frame.filter(pl.col("floor").is_not_null())["measure"].unique()),
         folded=folds(ready_page.sections),
         trust=_trust(ready_page.cards),
-        glossary=glossary.TERMS,
+        glossary=TERMS,
         changed=ready_page.changed,
         many=len(ready_page.view.models) > 1,
         between=data.between,
@@ -113,7 +289,7 @@ def rendered(template: str, *, further_style: str = "", **values: Any) -> str:
         script=Markup(script),  # noqa: S704 our own files
         policy=_content_policy(style, script),
     )  # fmt: skip
-    return html.replace("<!--definitions-->", glossary.definitions(html), 1)
+    return html.replace("<!--definitions-->", definitions(html), 1)
 
 
 def write(path: Path, data: ReportData) -> None:
@@ -144,8 +320,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["readable"] = glossary.readable
-    environment.filters["unbroken"] = unbroken
+    environment.filters["readable"] = finish_section
+    environment.filters["unbroken"] = keep_on_line
     return environment
 
 
@@ -209,3 +385,53 @@ def cautions_of(data: ReportData) -> list[str]:
 def _methods(numbers: EstimateIndex) -> list[str]:
     pairs = numbers.frame.select("method", "detail").unique().iter_rows()
     return sorted({describe_method(*pair) for pair in pairs} - {""})
+
+
+# Plain pages: an answer and sections of the blocks that all pages are made of, such as of runs that are compared.
+
+
+@dataclass(frozen=True, slots=True)
+class PlainPage:
+    """A page of its own."""
+
+    title: str
+    subject: str
+    """What it is of, after the title."""
+    kicker: str
+    """Kind of answer, such as "Difference found"."""
+    answer: str
+    more: Sequence[str]
+    """What stands below the answer, smaller."""
+    sections: Sequence[FoldedSection]
+    kind: str = "nothing"
+    """Style of the answer: "found", "equal" or "nothing"."""
+    notes: Sequence[str] = ()
+    """What readers should be prepared to see, or must know beside the answer."""
+    generated: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+def write_page(path: Path, page: PlainPage) -> None:
+    """Write a page as one HTML file that needs no network; texts are escaped."""
+    write_whole(path, rendered("plain_page.html.j2", page=page, generated=page.generated).encode())
+
+
+def page_cautions(runs: Sequence[StoredRun]) -> list[str]:
+    """What readers of a page about runs of one study should be prepared to see, and must know of their pictures."""
+    note = runs[0].study.about.content_note
+    return [*([note] if note else []), *kind_cautions(run.study.source.kind for run in runs)]
+
+
+def text_table(
+    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True
+) -> TableContent:
+    """A table of texts; columns after the first hold numbers, if they all look so and `numbers` may be in it."""
+    are_numbers = [numbers and at > 0 and all(_is_number(row[at]) for row in rows) for at in range(len(heads))]
+    return TableContent(
+        title,
+        tuple(TableHead(head, number=number, sort=False) for head, number in zip(heads, are_numbers, strict=True)),
+        [tuple(TableCell(text) for text in row) for row in rows],
+    )
+
+
+def _is_number(text: str) -> bool:
+    return text[:1] in "+−–[0123456789" or not text

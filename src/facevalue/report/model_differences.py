@@ -13,9 +13,8 @@ from facevalue.printable import finite
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings
 from facevalue.report.formatting import DASH, Titles, number, share_of_chance
-from facevalue.report.headline import Headline, Passage
+from facevalue.report.headline import Headline, Passage, verdict_of_row
 from facevalue.report.sizes import ToldScale, scale_of
-from facevalue.report.verdict import verdict_of_row
 from facevalue.runs.model_differences import ModelDifferences, answer
 
 if TYPE_CHECKING:  # scipy.stats takes a second to import

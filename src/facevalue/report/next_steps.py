@@ -6,14 +6,13 @@ from math import ceil, inf, log10
 from statistics import median
 
 from facevalue.protocol.page import Section, selections
+from facevalue.report.answer import join_phrases
 from facevalue.report.cards import unit_counts
 from facevalue.report.checks import FEWEST, KINDS, Card, CardStatus
-from facevalue.report.findings import LeadComparison, PageComparisons
+from facevalue.report.findings import Finding, LeadComparison, PageComparisons, findings
 from facevalue.report.headline import Headline, HeadlineKind
 from facevalue.report.sight import STEP, is_problem
 from facevalue.report.sizes import POINTS
-from facevalue.report.strongest import Finding, findings
-from facevalue.report.undecided import listed
 from facevalue.stimuli.base import Kind
 
 MOST = 4
@@ -105,7 +104,7 @@ def _decide(of_page: PageComparisons, answer: Headline, kind: Kind) -> NextStep 
         return NextStep(_REMEDIES[answer.verdict])
     text = ""
     if names:
-        listed_names = listed(names) if len(names) <= _NAMED else f"the {len(names)} differences found"
+        listed_names = join_phrases(names) if len(names) <= _NAMED else f"the {len(names)} differences found"
         if few := _too_few(of_page, sure):
             text = f"Confirm {listed_names} first: {few} are too few to act on. "
         elif kind is Kind.ILLUSTRATED:
@@ -164,7 +163,7 @@ def _missing_decides(comparisons: Sequence[LeadComparison]) -> list[NextStep]:
     ]  # fmt: skip
     if not turned:
         return []
-    names = listed(list(dict.fromkeys(turned))[:_NAMED])
+    names = join_phrases(list(dict.fromkeys(turned))[:_NAMED])
     return [
         NextStep(
             f"Missing answers could undo some of what was found of {names}.",

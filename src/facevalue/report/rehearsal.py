@@ -16,8 +16,8 @@ from facevalue.models.sim import SimModel
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import interventions_of
-from facevalue.protocol.variant_trials import intervened
-from facevalue.report.of_runs import report
+from facevalue.protocol.variants import add_interventions
+from facevalue.report.collect import report
 from facevalue.runs.runner import run
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored import StoredRun
@@ -55,7 +55,7 @@ def rehearse(protocol: Protocol, study: Study, *, exact: bool = False, declared:
     options = {name: value for name, value in study.options.items() if name not in (STUDY_TEXT, INTERVENTIONS)}
     small, table = _reduced(protocol, study, options)
     complete = table.height == study.manifest.height and small == options
-    tried = intervened(protocol.study(small, table), interventions_of(study.options))
+    tried = add_interventions(protocol.study(small, table), interventions_of(study.options))
     tried = replace(tried, source=_Unseen(study.source.kind))
     settings = RunSettings(exact=exact, check=False, max_invalid=1.0, preregistration=declared if complete else None)
     with TemporaryDirectory(prefix="facevalue-rehearsal-") as name:

@@ -1,16 +1,19 @@
 """Terminal summary: headline, strongest estimates with their intervals, and cautions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 
 import polars as pl
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.table import Column, Table
 from rich.text import Text
 
 from facevalue.measures.definitions import POOLED, Measure
 from facevalue.measures.missing_answers import MISSING_SHARE
+from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.protocol.page import Page
 from facevalue.report import formatting
@@ -20,11 +23,170 @@ from facevalue.report.cards import warnings
 from facevalue.report.changes import change_lines
 from facevalue.report.compared_table import HEADS, table_rows
 from facevalue.report.findings import LeadComparison, PageComparisons, row
-from facevalue.report.headline import HeadlineKind
+from facevalue.report.formatting import DASH, count, interval, number, page_interval, share_of_chance, writing
+from facevalue.report.headline import SHORT, HeadlineKind, page_of, verdict_of
 from facevalue.report.judged import declared_families, margin_lines
-from facevalue.report.ranked import Ranked, Ranking
-from facevalue.report.sections import page_of
 from facevalue.runs.reply_counts import ReplyCounts
+
+# Ranking of the strongest comparisons as a table, as wide as the terminal allows.
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Comparisons of one kind, of one unit."""
+
+    title: str
+    value: str
+    """Titles of what is compared, and of the values."""
+    rows: list[tuple[str, Estimate]]
+    """Labels and estimates, in order."""
+
+
+_BAR = 25
+_LABEL, _NARROW = 24, 12
+"""Least width of the column that says what a row is of; where nothing else is left to leave out."""
+_ANY = 1000
+_FAR = 1.5
+"""Factor by which intervals of the page may reach farther than all else in a bar; beyond, they run to its end."""
+SIGNS = {
+    Verdict.DIFFERENCE: "●",
+    Verdict.EQUIVALENT: "◆",
+    Verdict.INCONCLUSIVE: "○",
+    Verdict.NOT_MEASURABLE: "□",
+}
+
+
+class Ranked:
+    """A table of comparisons of one kind: value, intervals, n, q, verdict; unsigned ones beside their noise floor.
+
+    Bars, then the intervals at the page's level, then the words of verdicts, are left out where the terminal is too
+    narrow for them. No number is cut.
+    """
+
+    def __init__(self, ranking: Ranking, numbers: EstimateIndex, signed: bool, of: int) -> None:
+        self._ranking = ranking
+        self._numbers = numbers
+        self._signed = signed
+        self._of = of
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the widest table that fits."""
+        more = f", {len(self._ranking.rows)} of {self._of:,}" if self._of > len(self._ranking.rows) else ""
+        yield Text(f"{self._ranking.title}{more}", style="bold")
+        tested = any(e.page_low is not None for _, e in self._ranking.rows)
+        steps = ((tested, True, True), (tested, False, True), (False, False, True), (False, False, False))
+        for page, bars, words in steps:
+            measurement = Measurement.get(
+                console, options.update(max_width=_ANY), self._table(page, bars, words, _LABEL)
+            )
+            if measurement.maximum <= options.max_width or not words:
+                yield self._table(
+                    page, bars, words, min_width=_NARROW if measurement.maximum > options.max_width else _LABEL
+                )
+                if not words and self._numbers.judged:
+                    yield Text("  ".join(f"{SIGNS[v]} {SHORT[v]}" for v in self._verdicts()), style="dim")
+                yield from (Text(f"{mark} {caveat}", style="dim") for caveat, mark in self._marks.items())
+                return
+
+    @cached_property
+    def _marks(self) -> dict[str, str]:
+        """A mark for each caveat of its rows, which a line below the table explains."""
+        caveats = dict.fromkeys(filter(None, (e.caveat for _, e in self._ranking.rows)))
+        return {caveat: "*" * place for place, caveat in enumerate(caveats, start=1)}
+
+    def _verdicts(self) -> list[Verdict]:
+        verdicts = {verdict_of(e.verdict) for _, e in self._ranking.rows}
+        return [verdict for verdict in SIGNS if verdict in verdicts]
+
+    def _table(
+        self, page: bool, bars: bool, words: bool, max_width: int | None = None, min_width: int = _LABEL
+    ) -> Table:
+        rows, signed = self._ranking.rows, self._signed
+        ends = [abs(v) for _, e in rows for v in (e.value, e.low, e.high) if v is not None]
+        wider = [abs(v) for _, e in rows for v in (e.page_low, e.page_high) if v is not None]
+        farthest = max(ends, default=0.0)
+        reach = min(max(wider, default=0.0), _FAR * farthest) if wider else farthest
+        reach = max(reach, farthest) or 1.0
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        table.add_column("", min_width=min_width, max_width=max_width)
+        table.add_column(self._ranking.value, justify="right", no_wrap=True)
+        table.add_column("95% interval", no_wrap=True)
+        if page:
+            table.add_column("at the page's level", no_wrap=True)
+        if not signed:
+            table.add_column("by chance (95% below)", no_wrap=words, justify="right")
+        for name in ("n", "q"):
+            table.add_column(name, justify="right", no_wrap=True)
+        if self._numbers.judged:
+            table.add_column("verdict" if words else "", no_wrap=True)
+        if bars:
+            table.add_column(_axis(reach, rows[0][1].written, signed), no_wrap=True)
+        for label, e in rows:
+            style = "bold" if self._numbers.moved(e) else "dim"
+            cells = [
+                Text(label, style=style),
+                Text(number(e.value, e.written, signed=signed, bare=True), style=style),
+                Text(interval(e, signed=signed) or "(no interval)", style="dim"),
+                *([Text(page_interval(e, signed=signed) or DASH, style="dim")] if page else []),
+                *([] if signed else [Text(_floor(e), style="dim")]),
+                Text(count(e.n), style="dim"),
+                Text(share_of_chance(e.q), style="dim"),
+                *([self._verdict(e, style, words)] if self._numbers.judged else []),
+                *([Text(bar(e, reach, signed=signed))] if bars else []),
+            ]
+            table.add_row(*cells)
+        return table
+
+    def _verdict(self, e: Estimate, style: str, words: bool) -> Text:
+        verdict = verdict_of(e.verdict)
+        if verdict is None:
+            return Text(DASH, style=style)
+        text = f"{SIGNS[verdict]} {SHORT[verdict]}" if words else SIGNS[verdict]
+        return Text(f"{text} {self._marks[e.caveat]}" if e.caveat else text, style=style)
+
+
+def _axis(reach: float, unit: str, signed: bool) -> str:
+    reach *= writing(unit).per
+    digits = 2 if reach < 10 else 0
+    low = f"{-reach:+.{digits}f}".replace("-", "−") if signed else "0"
+    high = f"{reach:{'+' if signed else ''}.{digits}f}"
+    return low + " " * (_BAR - len(low) - len(high)) + high
+
+
+def _floor(e: Estimate) -> str:
+    if e.floor_high is None:
+        return DASH
+    mean, high = (number(end, e.written, bare=True) for end in (e.floor, e.floor_high))
+    return f"{mean} ({high})"
+
+
+def bar(e: Estimate, reach: float, width: int = _BAR, *, signed: bool = True) -> str:
+    """Draw an interval, thinner that of the page, over -reach to +reach; over 0 to reach if there is no direction.
+
+    Examples
+    --------
+    >>> bar(Estimate("shift", "m", value=0.5, low=0.25, high=1.0), 1.0, 9)
+    '    │━●━━'
+    >>> bar(Estimate("shift", "m", value=0.5, low=0.25, high=0.75, page_low=-0.25, page_high=1.0), 1.0, 9)
+    '   ─┼━●━─'
+    >>> bar(Estimate("spread", "m", value=0.5, low=0.25, high=1.0), 1.0, 9, signed=False)
+    '│ ━━●━━━━'
+    """
+    zero = width // 2 if signed else 0
+    span = width - 1 - zero
+
+    def at(value: float) -> int:
+        return min(max(round(zero + span * value / reach), 0), width - 1)
+
+    cells = [" "] * width
+    for low, high, sign in ((e.page_low, e.page_high, "─"), (e.low, e.high, "━")):
+        if low is not None and high is not None:
+            cells[at(low) : at(high) + 1] = sign * (at(high) + 1 - at(low))
+    cells[zero] = {"━": "┿", "─": "┼"}.get(cells[zero], "│")
+    if e.value is not None:
+        cells[at(e.value)] = "●"
+    return "".join(cells)
+
 
 _OPEN = (HeadlineKind.NOT_MEASURABLE, HeadlineKind.NOT_ANSWERED, HeadlineKind.UNSEEN)
 _MOST_RANKINGS = 6

@@ -1,13 +1,15 @@
 """Answers that flipped between two runs: how many, beside chance, which, and all of them as a file."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from facevalue.errors import DataError
+from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.answer_matches import (
     IDENTICAL_SUMS,
     IdenticalAnswers,
@@ -19,9 +21,220 @@ from facevalue.measures.answer_matches import (
 )
 from facevalue.measures.cells import unit_of
 from facevalue.measures.paired_changes import JACKKNIFE_GROUPS
-from facevalue.protocol.kept_answers import SEED
-from facevalue.protocol.sampled_units import COLUMNS, Groups
-from facevalue.runs.answer_pairs import AnswerPairs, AnswerSide
+from facevalue.protocol.conditions import FACTOR, Conditions
+from facevalue.protocol.kept_answers import COLUMNS, SEED, Groups, UnitNames
+from facevalue.protocol.study import Study
+from facevalue.runs.pictures import TrialPictures, shown
+from facevalue.runs.reply_counts import reply_text
+from facevalue.runs.stored import StoredRun, answers
+from facevalue.store import read_responses
+from facevalue.store.files import LISTS, ROOTS
+from facevalue.types import Option, Question
+
+# Single answers of two runs to the same trials, brought together in bounded memory.
+
+
+PAIRS_AT_ONCE = 2_000_000
+"""Answers of a run that are brought together at a time."""
+_OTHER = "_2"
+_KEYS = ["key", "seed"]
+_ASIDE = ("(", "score: ", "refused score", "unread")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSide:
+    """A run as one side of a comparison: asked as it is, or with one of its interventions.
+
+    Attributes
+    ----------
+    run:
+        The run.
+    intervention:
+        Name of the intervention; "" for the run as it is.
+
+    Raises
+    ------
+    UnknownNameError
+        The run has no such intervention.
+    """
+
+    run: StoredRun
+    intervention: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse an intervention that the run was not asked with."""
+        names = [variant.name for variant in self.run.study.changes.variants]
+        if self.intervention and self.intervention not in names:
+            raise UnknownNameError("intervention", self.intervention, names)
+
+    @property
+    def plain(self) -> Study:
+        """The study without interventions, whose trials are compared."""
+        return self.run.study.changes.plain or self.run.study
+
+    def chunks(self) -> Iterator[tuple[pl.DataFrame, Sequence[Question]]]:
+        """Answers as those of the plain study, with `stored`, their own trial; and what was asked."""
+        if not self.intervention:
+            run = self.run.plain()
+            for chunk in answers(run):
+                yield chunk.with_columns(stored="trial"), run.study.ask(chunk)
+            return
+        changes = self.run.study.changes
+        conditions = Conditions(self.plain, changes.variants, changes.versions)
+        for chunk in answers(self.run):
+            rows = chunk.filter(pl.col(FACTOR).cast(pl.String) == self.intervention)
+            if rows.height:
+                yield conditions.plain(rows).with_columns(stored=rows["trial"]), self.run.study.ask(rows)
+
+
+class AnswerPairs:
+    """Answers of two runs of one study to the same trials under the same seeds: choices among options.
+
+    Trials are the same if their factors are: what is shown, what is asked, in which order of options. Replies in words
+    of one's own, and numbers, are left out: they are hardly ever identical.
+
+    Parameters
+    ----------
+    first, second:
+        The runs, each as it is or with one of its interventions.
+    folder:
+        Where answers wait; they may be too many for the memory.
+
+    Raises
+    ------
+    DataError
+        Of one run the probabilities were read, of the other the replies were drawn; or no trial is in both.
+    """
+
+    def __init__(self, first: AnswerSide, second: AnswerSide, folder: Path) -> None:
+        facts = first.run.facts, second.run.facts
+        if facts[0].exact != facts[1].exact:
+            raise DataError(
+                "Of one run the probabilities of the options were read, of the other replies were drawn: single "
+                "answers are not compared."
+            )
+        self.exact = facts[0].exact
+        self.runs = (first.run, second.run)
+        studies = first.plain, second.plain
+        columns = None if _alike(*studies) else _shared_columns(*studies)
+        by_seed = bool({*facts[0].seeds} & {*facts[1].seeds})
+        replies = max(study.design.size * study.repeats for study in studies)
+        self._parts = 1 + replies // PAIRS_AT_ONCE
+        self._folder, self.names = folder, UnitNames()
+        for number, side in enumerate((first, second)):
+            written = 0
+            for chunk in _readings(side, self.names, columns, by_seed=by_seed):
+                for (part,), rows in chunk.group_by(pl.col("key") % self._parts):
+                    rows.write_ipc(folder / f"{number}-{part}-{written}.arrow")
+                    written += 1
+            if not written:
+                raise DataError("Neither asks for a choice among options: single answers are not compared.")
+
+    def __iter__(self) -> Iterator[pl.DataFrame]:
+        """All pairs of answers, part by part; columns of the second run end in `_2`.
+
+        `key` of the trial and `seed`; `trial` and `reply` where each is stored; `question`, a number for the
+        block and prompt;
+        `reading`, what was answered (null without a valid answer), and `probs` of an exact run; the units' codes.
+        """
+        for part in range(self._parts):
+            sides = [self._side(side, part) for side in (0, 1)]
+            if any(table is None for table in sides):
+                continue
+            first, second = (table.filter(~pl.struct(_KEYS).is_duplicated()) for table in sides if table is not None)
+            second = second.drop("question", *COLUMNS)
+            joined = first.join(second, on=_KEYS, suffix=_OTHER, maintain_order="left")
+            if self.exact:
+                joined = joined.filter(pl.col("probs").list.len().eq_missing(pl.col("probs_2").list.len()))
+            if joined.height:
+                yield joined
+
+    def _side(self, side: int, part: int) -> pl.DataFrame | None:
+        paths = sorted(self._folder.glob(f"{side}-{part}-*.arrow"), key=lambda path: int(path.stem.split("-")[2]))
+        return pl.concat([pl.read_ipc(path.read_bytes()) for path in paths]) if paths else None
+
+
+def _alike(first: Study, second: Study) -> bool:
+    """Whether trials of the same number are the same in both."""
+    places = {*ROOTS, *LISTS}
+    options = [
+        {name: value for name, value in study.options.items() if name not in places} for study in (first, second)
+    ]
+    return (
+        options[0] == options[1] and first.manifest.equals(second.manifest) and len(first.design) == len(second.design)
+    )
+
+
+def _shared_columns(first: Study, second: Study) -> list[str]:
+    of_second = set(second.design.columns)
+    return sorted(name for name in first.design.columns if name in of_second and name != "trial")
+
+
+def _readings(
+    side: AnswerSide, names: UnitNames, columns: Sequence[str] | None, *, by_seed: bool
+) -> Iterator[pl.DataFrame]:
+    """What a run answered where it was to choose, in few columns."""
+    study, facts = side.plain, side.run.facts
+    units, factors = names.of(study), set(study.design.columns)
+    question_columns = ["block", *prompt_columns(study)]
+    seeds = pl.Series(facts.seeds if by_seed else range(len(facts.seeds)), dtype=pl.Int64)
+    for chunk, questions in side.chunks():
+        offered = pl.Series([bool(question.options) for question in questions], dtype=pl.Boolean)
+        if not offered.any():
+            continue
+        marked = units.add_to(chunk).with_columns(
+            key=pl.col("trial") if columns is None else chunk.select(_text(columns).hash(0)).to_series(),
+            question=chunk.select(_text(question_columns).hash(0)).to_series(),
+            trial="stored",
+            seed=seeds.gather(chunk["repeat"]),
+        )
+        numbers = [
+            name
+            for name, dtype in chunk.schema.items()
+            if name not in factors and (dtype == pl.Float64 or name == "choice")
+            and name != "mass" and not name.startswith(_ASIDE)
+        ]  # fmt: skip
+        marked = marked.with_columns(reading=pl.when(pl.col("na").is_null()).then(_text(numbers).hash(0)))
+        columns_kept = [*_KEYS, "trial", "reply", "question", "reading", *COLUMNS]
+        if facts.exact:
+            meanings = marked.with_columns(meaning=pl.Series(_meanings(questions), dtype=pl.List(pl.UInt64)))
+            yield _with_probabilities(side.run, meanings.filter(offered).select(*columns_kept, "meaning"))
+        else:
+            yield marked.filter(offered).select(columns_kept)
+
+
+def _with_probabilities(run: StoredRun, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the probabilities of the options; what is read is the likeliest."""
+    stored = read_responses(run.folder, int(rows["trial"].min()), int(rows["trial"].max()))  # type: ignore[arg-type]
+    probs = stored.select("trial", pl.col("repeat").alias("reply"), pl.col("probs").cast(pl.List(pl.Float64)))
+    valid = pl.col("reading").is_not_null() & (pl.col("probs").list.sum() > 0)
+    joined = rows.join(probs, on=["trial", "reply"], how="left", maintain_order="left")
+    likeliest = pl.col("meaning").list.get(pl.col("probs").list.arg_max(), null_on_oob=True)
+    return joined.with_columns(
+        probs=pl.when(valid).then(pl.col("probs") / pl.col("probs").list.sum()), reading=pl.when(valid).then(likeliest)
+    ).drop("meaning")
+
+
+def _text(names: Sequence[str]) -> pl.Expr:
+    """Several columns as one text."""
+    return pl.concat_str([pl.col(name).cast(pl.String).fill_null("\0") for name in names], separator="\1")
+
+
+def prompt_columns(study: Study) -> list[str]:
+    """Factors of what is asked, without those of what is shown."""
+    axes = (axis for block in study.design.blocks for axis in block.prompt)
+    return list(dict.fromkeys(column.name for axis in axes for column in axis.columns()))
+
+
+def _meanings(questions: Sequence[Question]) -> list[list[int]]:
+    """A number for what each option means, by question; equal questions are one object."""
+    distinct = {id(question): question for question in questions}
+    numbers = {
+        at: [int.from_bytes(blake2b(option.level.encode(), digest_size=8).digest()) for option in question.options]
+        for at, question in distinct.items()
+    }
+    return [numbers[id(question)] for question in questions]
+
 
 MOST_LISTED = 24
 """Flips that are listed as the most telling ones."""
@@ -176,3 +389,107 @@ def _telling(pairs: AnswerPairs, firsts: pl.DataFrame, of_questions: pl.DataFram
         best = best.sort(-pl.col("shift").round(6), "rare", "lot").head(MOST_LISTED).select(joined.columns)
     assert best is not None
     return best.drop("question", "lot")
+
+
+# Flips in words: which picture, what was asked, what either run answered.
+
+
+FLIPS_AT_ONCE = 20_000
+"""Flips that are worded at a time."""
+NO_FLIPS = pl.DataFrame(
+    schema={"trial": pl.UInt64, "seed": pl.Int64, **dict.fromkeys(("picture", "factors", "asked", "first", "second"),
+            pl.String), "shift": pl.Float64},
+)  # fmt: skip
+"""Flips in words, none of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlipInWords:
+    """A flip for people."""
+
+    trial: int
+    """Number in the first run."""
+    seed: int
+    picture: str
+    """Names of the pictures; empty where none has a name."""
+    factors: str
+    """What else is known of what was shown."""
+    asked: str
+    """The prompt, verbatim."""
+    first: str
+    second: str
+    """Replies, an option's letter with the option; or the probabilities of the options."""
+    shift: float
+    """How far the chances of answers lie apart, 0 to 1."""
+    rare: float
+    """Share of the second answer among the first run's answers to this question."""
+
+    def pictures(self, run: StoredRun) -> TrialPictures:
+        """What the trial showed; `run`: the first one."""
+        return shown(run.plain(), self.trial)
+
+
+def word_flips(flips: pl.DataFrame, first: StoredRun, second: StoredRun, *, spelled: bool = False) -> pl.DataFrame:
+    """Flips as a table of texts, the columns of `NO_FLIPS`.
+
+    `spelled`: whether a reply that only names the letter of an option is followed by the option.
+    """
+    study, trials = first.plain().study, flips["trial"].to_numpy().astype(np.int64)
+    factors = study.design.trials(trials)
+    questions = study.ask(factors)
+    question_columns = ("trial", "block", *prompt_columns(study))
+    names = [name for name in factors.columns if name not in question_columns]
+    images = [name for name in names if name.startswith("image")]
+    replies = []
+    for run, trial, reply in ((first, "trial", "reply"), (second, "trial_2", "reply_2")):
+        stored = read_responses(run.folder, trials=flips[trial].unique().to_numpy().astype(np.int64))
+        of_run = stored.select(pl.col("trial").alias(trial), pl.col("repeat").alias(reply), "text", "probs")
+        texts = flips.select(trial, reply).join(of_run, on=[trial, reply], how="left", maintain_order="left")
+        rows = zip(texts["text"], texts["probs"], questions, strict=True)
+        replies.append(
+            [
+                reply_text(text, probs, question.options) + (_option(text, question.options) if spelled else "")
+                for text, probs, question in rows
+            ]
+        )
+    plain = factors.with_columns(pl.col(names).cast(pl.String))
+    return pl.DataFrame(
+        {
+            "trial": flips["trial"],
+            "seed": flips["seed"],
+            "picture": plain.select(_joined(images, " | "))[:, 0] if images else [""] * flips.height,
+            "factors": plain.select(_joined([name for name in names if name not in images], ", ", named=True))[:, 0],
+            "asked": [question.prompt for question in questions],
+            "first": replies[0],
+            "second": replies[1],
+            "shift": flips["shift"],
+        },
+        schema=NO_FLIPS.schema,
+    )
+
+
+def _option(reply: str | None, options: Sequence[Option]) -> str:
+    """The text of the option whose letter is all that a reply says, after a space; empty for other replies."""
+    letter = re.sub(r"\W|option", "", (reply or "").lower())
+    labels = {re.sub(r"\W", "", option.label.lower()): option.text for option in options if option.label}
+    return f" {labels[letter]}" if letter in labels else ""
+
+
+def _joined(names: list[str], separator: str, *, named: bool = False) -> pl.Expr:
+    texts = [pl.when(pl.col(name).is_not_null()).then((f"{name} " if named else "") + pl.col(name)) for name in names]
+    return pl.concat_str(texts, separator=separator, ignore_nulls=True)
+
+
+def telling_flips(flips: AnswerFlips, first: StoredRun, second: StoredRun) -> tuple[FlipInWords, ...]:
+    """The most telling flips, for people."""
+    if not flips.telling.height:
+        return ()
+    texts = word_flips(flips.telling, first, second, spelled=True).with_columns(flips.telling["rare"])
+    return tuple(FlipInWords(**row) for row in texts.iter_rows(named=True))
+
+
+def all_worded(compared: ComparedAnswers) -> Iterator[pl.DataFrame]:
+    """All flips as tables of texts, some at a time."""
+    for flips in compared.all_flips():
+        for start in range(0, flips.height, FLIPS_AT_ONCE):
+            yield word_flips(flips[start : start + FLIPS_AT_ONCE], *compared.pairs.runs)

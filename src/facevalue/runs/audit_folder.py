@@ -15,10 +15,9 @@ from facevalue.places import folder_or_url, is_url
 from facevalue.protocol.study import LeftOut
 from facevalue.runs.asked import utc_now
 from facevalue.seals import sealed, unsealed
-from facevalue.store.files import MANIFEST, make_folder
+from facevalue.store.files import MANIFEST, make_folder, read_placed, write_placed
 from facevalue.store.manifest import MAX_BYTES, without_none
 from facevalue.store.objects import Objects
-from facevalue.store.placed_files import read_placed, write_placed
 from facevalue.store.remote import listed_units, read_run
 from facevalue.store.shards import shard_paths
 from facevalue.types import OptionValue

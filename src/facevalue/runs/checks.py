@@ -12,8 +12,7 @@ from facevalue.parquet import read_table
 from facevalue.printable import quoted
 from facevalue.protocol.study import Study
 from facevalue.runs.completion import Completion
-from facevalue.runs.requests import RequestBuilder, stimulus_columns
-from facevalue.runs.trials import Index, TrialNumbers
+from facevalue.runs.requests import Index, RequestBuilder, TrialNumbers, stimulus_columns
 from facevalue.stimuli.faults import PicturesError
 from facevalue.store.files import STIMULI
 from facevalue.store.reader import distinct, scan_stored

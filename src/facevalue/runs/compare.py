@@ -1,5 +1,6 @@
 """Comparison of models' answers to one study on what they all were asked about."""
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,16 +11,19 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import polars as pl
 
-from facevalue.errors import RunError
+from facevalue.errors import FaceValueError, RunError
 from facevalue.measures.cells import unit_of
 from facevalue.measures.definitions import FIRST_RUN, Measure, rows_of_any
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.intervals import describe_method, split_method
 from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.measures.multitest import leading_families
-from facevalue.protocol.kept_answers import MOST_ROWS, KeptAnswers, grouped, left_out
-from facevalue.protocol.sampled_units import Codes, Groups, UnitNames
+from facevalue.measures.run_comparison import source_correlation
+from facevalue.measures.uncertainty import Estimates
+from facevalue.protocol.kept_answers import MOST_ROWS, Codes, Groups, KeptAnswers, UnitNames, grouped, left_out
+from facevalue.protocol.offers import Correlated, OfferedTable
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_changes import add_missing_change
+from facevalue.protocol.variants import add_missing_change
 from facevalue.runs.compared_cells import (
     Differences,
     RunAgreement,
@@ -28,11 +32,40 @@ from facevalue.runs.compared_cells import (
     check_margin,
     compared_measures,
 )
-from facevalue.runs.correlations import correlations
 from facevalue.runs.course import Followed
 from facevalue.runs.joined import repeated
 from facevalue.runs.judged_differences import judged_together
 from facevalue.runs.stored import ReplyTally, StoredRun, answers
+
+# Two runs beside each other, cell by cell, such as a model that sees and a language model that is told.
+
+
+def correlations(first: pl.DataFrame, second: pl.DataFrame, offered: Correlated | None) -> Sequence[OfferedTable]:
+    """Correlations of two runs' estimates, a table for people; none where they have nothing of it in common."""
+    if offered is None:
+        return ()
+    rows: list[tuple[str, ...]] = []
+    plain = [table.filter(pl.col("intervention").is_null()) for table in (first, second)]
+    for measure, of in offered.measures.items():
+        named = [pl.col(name).is_not_null() for name in (*offered.about, offered.over[-1])]
+        tables = [table.filter(pl.col("measure") == measure, *named) for table in plain]
+        for about in tables[0].select(offered.about).unique(maintain_order=True).iter_rows():
+            same_cell = [pl.col(name) == level for name, level in zip(offered.about, about, strict=True)]
+            x, y = (table.filter(same_cell) for table in tables)
+            try:
+                estimate, p = source_correlation(x, y, measure, offered.over)
+            except FaceValueError:  # no cell in both
+                continue
+            rows.append((*about, of, *_in_words(estimate), "–" if math.isnan(p) else f"{p:.0e}"))
+    heads = (*offered.about, f"of {offered.over[-1]}s'", f"{offered.over[-1]}s", "r", "95% interval", "p")
+    return (OfferedTable(offered.title, heads, rows, boxed=False),) if rows else ()
+
+
+def _in_words(estimates: Estimates) -> tuple[str, str, str]:
+    if math.isnan(estimates.value[0]):
+        return str(int(estimates.n[0])), "–", describe_method(*split_method(str(estimates.method[0])))
+    return str(int(estimates.n[0])), f"{estimates.value[0]:.2f}", f"{estimates.low[0]:.2f} to {estimates.high[0]:.2f}"
+
 
 _FEWEST_SHARED = 0.5
 """Share of a block's units, of the run with fewer, that must be in both, for the comparison to be on these alone."""
@@ -93,7 +126,7 @@ def differences_of(
     """Take the differences of pairs of models' answers to one study, not judged yet.
 
     Both are taken again without groups of what was sampled, the same from both (`measures.paired_changes`). Units are
-    known by name (`protocol.sampled_units`).
+    known by name (`protocol.kept_answers`).
 
     Parameters
     ----------
@@ -167,7 +200,7 @@ def model_estimates(
 
 
 def _estimates(models: Sequence[KeptAnswers]) -> list[pl.DataFrame]:
-    """Estimates of each, of what they may be compared by (`comparable.comparable`) at least."""
+    """Estimates of each, of what they may be compared by (`compared_cells.comparable`) at least."""
     study = models[0].study
     compared = study.extras.compare
     declared = {*compared.measures, *compared.also}

@@ -1,5 +1,6 @@
 """Comparison of any number of runs of any studies: pairs of each study, all judged at one level."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -7,23 +8,189 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import DataError, NothingComparedError, RunError
-from facevalue.measures.profiles import RankAgreement
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
+from facevalue.measures.definitions import rows_of_any
+from facevalue.measures.paired_changes import OTHER_SUFFIX, REDUCED_COLUMNS, ChangeSet, Deletion, estimate_keys
+from facevalue.measures.profiles import RANK_SEED, RankAgreement, draws_for, rank_agreement
 from facevalue.places import is_url
-from facevalue.runs.answer_flips import AnswerFlips, compared_answers
-from facevalue.runs.answer_pairs import AnswerSide
+from facevalue.runs.answer_flips import (
+    NO_FLIPS,
+    AnswerFlips,
+    AnswerSide,
+    FlipInWords,
+    all_worded,
+    compared_answers,
+    prompt_columns,
+    telling_flips,
+)
 from facevalue.runs.audit_folder import RUNS
 from facevalue.runs.compare import Pairs, check_comparable, differences_of, kept_answers, with_first
 from facevalue.runs.compared_cells import Differences, RunAgreement
-from facevalue.runs.effect_ranks import effect_ranks, rank_agreements
-from facevalue.runs.flip_words import NO_FLIPS, FlipInWords, all_worded, telling_flips
-from facevalue.runs.joined import by_study
+from facevalue.runs.export import check_format, write_streamed
+from facevalue.runs.joined import by_study, short_names
 from facevalue.runs.judged_differences import judged_together
-from facevalue.runs.run_settings import differing_settings, models_note
 from facevalue.runs.stored import StoredRun
-from facevalue.runs.streamed_table import check_format, write_streamed
+from facevalue.store.files import LISTS, ROOTS
+from facevalue.store.manifest import INTERVENTIONS
+from facevalue.types import STUDY_TEXT, sampling_sent
+
+# Effects of two runs in cells, with errors that are drawn together, for correlations of their ranks.
+
+
+_SIDE = "(side)"
+
+
+@dataclass(frozen=True)
+class EffectRanks:
+    """Effects of two runs in the same cells, in one measure."""
+
+    measure: str
+    changes: ChangeSet
+    """Of no effect at all to the estimates of both runs, one below the other: their errors are those of estimates."""
+    rows: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+    """The cells of either run."""
+    group: npt.NDArray[np.int64]
+    """Cells whose mean is no effect, as it is of what is asked: a number each; all -1 where each estimate is one."""
+
+    def agreement(self, level: float = LEVEL) -> RankAgreement:
+        """Spearman's correlation of the effects, with its interval at this level."""
+        first, second = (self._effects(self.changes.value[rows][None])[0] for rows in self.rows)
+        cells = len(self.group)
+        drawn = self.changes.drawn(np.concatenate(self.rows), draws_for(cells), RANK_SEED)
+        noise = self._effects(drawn[:, :cells]), self._effects(drawn[:, cells:])
+        return rank_agreement(self.measure, first, second, noise, level)
+
+    def _effects(self, values: Array) -> Array:
+        """Values less the mean of their group, shape (draws, cells)."""
+        if (self.group < 0).all():
+            return values
+        belongs = np.eye(self.group.max() + 1)[self.group]
+        return np.asarray(values - ((values @ belongs) / belongs.sum(axis=0))[:, self.group])
+
+
+def effect_ranks(difference: Differences) -> tuple[EffectRanks, ...]:
+    """Effects of two runs, for each measure that is compared and has a direction.
+
+    An estimate that says how far values lie apart is an effect. Of levels, such as shares, effects are what is left
+    without the mean over all who are asked the same: else runs would agree in what is often answered.
+    """
+    frame = difference.changes.frame
+    keys = estimate_keys(frame)
+    directed = [m for m in difference.measures if m.signed and not m.norm]
+    usable = frame.filter(
+        rows_of_any(directed), ~pl.col("(floored)"), pl.col("value").is_not_null(),
+        pl.col(f"value{OTHER_SUFFIX}").is_not_null(),
+    )  # fmt: skip
+    if not usable.height:
+        return ()
+    table = pl.concat([_side(usable, keys, "first"), _side(usable, keys, "second", OTHER_SUFFIX)])
+    zero = table.with_columns(pl.col("value", "n") * 0.0)
+    deletions = [Deletion(rest.layer, zero, _sides(rest, keys, table.schema)) for rest in difference.without]
+    changes = ChangeSet(zero, table, deletions)
+    se, half = changes.each.se, usable.height
+    prompt_labels = _prompt_labels(difference)
+    out = []
+    for measure in difference.measures:
+        at = np.flatnonzero(usable.select(measure.rows).to_series().to_numpy())
+        at = at[(se[at] > 0) & (se[at + half] > 0)]
+        group = np.full(at.size, -1)
+        if not measure.apart:
+            group = _numbered(usable[at], prompt_labels)
+            several = np.bincount(group, minlength=1)[group] > 1
+            at, group = at[several], np.unique(group[several], return_inverse=True)[1]
+        if at.size:
+            out.append(EffectRanks(measure.key, changes, (at, at + half), group))
+    return tuple(out)
+
+
+def _side(estimates: pl.DataFrame, keys: Sequence[str], side: str, end: str = "") -> pl.DataFrame:
+    """Estimates of one of the runs, whose columns end so."""
+    numbers = [pl.col(f"{name}{end}").alias(name) for name in REDUCED_COLUMNS]
+    of_side = estimates.select(*keys, *numbers, "(floored)", pl.lit(side).alias(_SIDE))
+    return of_side.with_columns(pl.col(name).cast(pl.Float64) for name in REDUCED_COLUMNS if name != "(bare)")
+
+
+def _sides(deletion: Deletion, keys: Sequence[str], schema: pl.Schema) -> pl.DataFrame:
+    """Estimates of both runs without a group, one below the other."""
+    sides = [_side(deletion.first, keys, "first"), _side(deletion.second, keys, "second")]
+    return pl.concat(sides).cast(dict(schema))  # type: ignore[arg-type]
+
+
+def _prompt_labels(difference: Differences) -> list[str]:
+    """Labels of cells that say what was asked, not who it was asked about."""
+    compared = difference.compared
+    if compared.person_labels:
+        return [name for name in compared.cells if name not in compared.person_labels]
+    prompts = {*prompt_columns(difference.study), *compared.within, *compared.question_labels, "measure", "score"}
+    return [name for name in compared.cells if name in prompts]
+
+
+def _numbered(cells: pl.DataFrame, by: Sequence[str]) -> npt.NDArray[np.int64]:
+    """A number for each combination of these labels."""
+    labels = [name for name in by if name in cells.columns]
+    if not labels:
+        return np.zeros(cells.height, dtype=np.int64)
+    return cells.select(pl.struct(labels).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
+
+
+def rank_agreements(effects: Sequence[Sequence[EffectRanks]]) -> list[tuple[RankAgreement, ...]]:
+    """Correlations of all pairs of runs, at a level at which all intervals hold together (Bonferroni)."""
+    count = sum(map(len, effects))
+    level = 1 - (1 - LEVEL) / max(count, 1)
+    return [tuple(ranks.agreement(level) for ranks in of_pair) for of_pair in effects]
+
+
+# Settings that differ between runs: models, prompts, interventions, temperatures, kinds of pictures, samples.
+
+
+MODEL = "model"
+"""Name of the setting that says who was asked."""
+
+
+def differing_settings(runs: Sequence[StoredRun]) -> dict[str, list[Any]]:
+    """Settings in which runs of one study differ, each with its value in every run; None where a run has none of it."""
+    alike = all(run.study.manifest.equals(runs[0].study.manifest) for run in runs)
+    places = {*ROOTS, *(LISTS if alike else ())}  # where pictures lie is no setting if they are the same
+    settings = [dict(_settings(run)) for run in runs]
+    names = dict.fromkeys(name for of_run in settings for name in of_run if name not in places)
+    values = {name: [of_run.get(name) for of_run in settings] for name in names}
+    return {name: of_runs for name, of_runs in values.items() if any(value != of_runs[0] for value in of_runs)}
+
+
+def models_note(first: StoredRun, second: StoredRun) -> tuple[str, ...]:
+    """That the models of two runs differ, as a sentence; none where they don't."""
+    if first.facts.model == second.facts.model:
+        return ()
+    models = " and ".join(short_names((first.facts.model, second.facts.model)).values())
+    return (f"The models differ: {models}. The deltas are those of models, too.",)
+
+
+def _settings(run: StoredRun) -> Iterator[tuple[str, Any]]:
+    facts = run.facts
+    yield MODEL, facts.model
+    for name, value in run.study.options.items():
+        if name not in (INTERVENTIONS, STUDY_TEXT):
+            yield name, value
+    options: Mapping[str, Any] = facts.options
+    yield "interventions", [str(json.loads(text)["name"]) for text in options.get(INTERVENTIONS, ())]
+    yield "sample", facts.sample
+    yield "sample seed", facts.seed
+    yield "version", run.study.version
+    yield "kind of pictures", run.study.source.kind.value
+    yield "answers", "exact probabilities" if facts.exact else "sampled replies"
+    if not facts.exact:
+        for name, value in sampling_sent(facts.sampling, facts.model_settings.get("left_out")).items():
+            yield name.replace("_", " "), value
+        if "seeds" not in run.study.options:
+            yield "seeds", list(facts.seeds)
+    for name, setting in facts.model_settings.items():
+        yield f"model's {name}", setting
+
 
 FIRST: Final = "first"
 ALL: Final = "all"

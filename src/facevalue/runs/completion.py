@@ -10,15 +10,44 @@ import polars as pl
 from facevalue.errors import RunError
 from facevalue.parquet import read_table
 from facevalue.protocol.study import Study
-from facevalue.runs.retries import without_answer
-from facevalue.runs.stored_rows import described, odd_rows
-from facevalue.runs.trials import Index, TrialNumbers
+from facevalue.runs.requests import Index, TrialNumbers
+from facevalue.runs.stored import describe_bad_rows, odd_rows
 from facevalue.store.files import MANIFEST
-from facevalue.store.integrity import check_owner
 from facevalue.store.manifest import RunManifest
 from facevalue.store.schema import STATUS
-from facevalue.store.shards import UNREADABLE, damaged, inspect, number_of, set_aside, shard_paths, write_shard
+from facevalue.store.shards import (
+    UNREADABLE,
+    check_owner,
+    damaged,
+    inspect,
+    number_of,
+    set_aside,
+    shard_paths,
+    write_shard,
+)
+from facevalue.thinking import spoken
 from facevalue.types import Status
+
+# Retries: replies without a valid answer, as the study reads them.
+
+
+def without_answer(study: Study, responses: pl.DataFrame) -> npt.NDArray[np.bool_]:
+    """Which stored responses are replies without a valid answer; those with an error are no replies."""
+    return missing_reasons(study, responses).is_not_null().to_numpy()
+
+
+def missing_reasons(study: Study, responses: pl.DataFrame) -> pl.Series:
+    """Why each stored response holds no valid answer; null where it does, and where it is an error and no reply."""
+    replied = np.flatnonzero((responses["status"] != "error").to_numpy())
+    replies = responses.select("trial", *study.reading.columns)[replied].with_columns(spoken(pl.col("text")))
+    frame = study.design.trials(replies["trial"].to_numpy().astype(np.int64))
+    answered = study.answer(pl.concat([frame, replies.drop("trial")], how="horizontal"))
+    return (
+        pl.Series("na", [None], pl.String)
+        .new_from_index(0, responses.height)
+        .scatter(replied, answered["na"].cast(pl.String))
+    )
+
 
 _CODES = {name: code + 1 for code, name in enumerate(STATUS.categories)}  # 0 is "not stored"
 _ERROR = _CODES[Status.ERROR]
@@ -72,7 +101,7 @@ class Completion:
                 continue
             except OSError as error:
                 raise damaged(path, error) from error
-            if fault := described(frame, odd):
+            if fault := describe_bad_rows(frame, odd):
                 frame = frame.filter(odd.is_null())
                 if frame.height:
                     write_shard(folder, number_of(path), frame, facts.id)

@@ -9,7 +9,7 @@ from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.protocol.settings import defaults
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import interventions_of
-from facevalue.protocol.variant_trials import intervened
+from facevalue.protocol.variants import add_interventions
 from facevalue.records.base import Fact, Record, StudyAsked
 from facevalue.records.model import RecordModel
 from facevalue.runs.asked import table_digest
@@ -62,7 +62,7 @@ def study_asked(described: StudyAsked, place: str, *, outside: bool = False) -> 
         raise DataError(
             f"{place} names files or folders of this machine ({'; '.join(paths)[:300]}). If these are yours: --outside."
         )
-    study = intervened(studies.build(described.study, options), interventions_of(described.options))
+    study = add_interventions(studies.build(described.study, options), interventions_of(described.options))
     if study.version != described.version or study.design.size != described.trials:
         raise DataError(
             f"{place} was asked by version {described.version} of {described.study} ({described.trials:,} trials); "

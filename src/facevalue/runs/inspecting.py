@@ -1,10 +1,12 @@
 """Inspection of pictures as a run, and what follows from it: peers before, rules and what they leave afterwards."""
 
-from collections.abc import Mapping, Sequence
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import PIL.Image
 import polars as pl
 import tomli_w
 
@@ -12,26 +14,67 @@ from facevalue.errors import DataError
 from facevalue.inspection.aids import PEERS, name_of
 from facevalue.inspection.inspector import Inspector
 from facevalue.inspection.quantities import Need
+from facevalue.models._pictures import picture
 from facevalue.models.base import ModelOptions
 from facevalue.parquet import parquet_bytes, read_table
-from facevalue.protocol.checked_pictures import REASONS, SEAL, TABLE, sealed_verdicts
 from facevalue.protocol.making import PATH
-from facevalue.protocol.picture_rules import USUAL, PictureRule
-from facevalue.runs.accepted import Acceptance, accepted
+from facevalue.protocol.picture_checks import REASONS, SEAL, TABLE, USUAL, PictureRule, sealed_verdicts
+from facevalue.runs.accepted import Acceptance, Inspections, accepted, joint_levels
 from facevalue.runs.begin import begin
-from facevalue.runs.inspections import Inspections, joint_levels
-from facevalue.runs.known_pairs import Watched, rewritten_sources
 from facevalue.runs.prepared import prepare
 from facevalue.runs.progress import Progress
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored import StoredRun
 from facevalue.statistics.sets import OTHER_PATH
-from facevalue.stimuli.images import image_files
-from facevalue.store.files import STIMULI, write_whole
-from facevalue.store.placed_files import write_placed
-from facevalue.store.remote_lists import place_of_list
+from facevalue.stimuli.images import ImageFiles, image_files
+from facevalue.store.files import STIMULI, write_placed, write_whole
+from facevalue.store.remote import place_of_list
 from facevalue.studies.declared.pictures import GROUPS, MODELS, PROTOCOL
 from facevalue.types import Image
+
+# Known pairs of pictures: sources beside themselves as another encoder writes them, which nobody has edited.
+
+
+Watched = Callable[[Sequence[str]], Iterable[str]]
+"""From names to the same, shown as they are gone through."""
+MOST_OF_GROUP = 40
+"""Sources of each group that are written anew."""
+_QUALITY, _SMALLER = 85, 0.96  # of the JPEG, and how much smaller its sides are
+
+
+def rewritten_sources(
+    table: pl.DataFrame, group: pl.Series, files: ImageFiles, inspector: Inspector, watched: Watched
+) -> pl.DataFrame:
+    """Quantities of sources against themselves, written anew a little smaller: a row each, with `path` and `group`.
+
+    `table`, `group`: of all pictures. Those that cannot be decoded are left out.
+    """
+    sources = table.select(PATH, OTHER_PATH).with_columns(group.alias("group")).filter(pl.col(OTHER_PATH).is_null())
+    some = sources.group_by("group", maintain_order=True).head(MOST_OF_GROUP)
+    groups = dict(some.select(PATH, "group").iter_rows())
+    rows = list(_rows(groups, files, inspector, watched))
+    return pl.DataFrame(rows, infer_schema_length=None) if rows else pl.DataFrame({PATH: [], "group": []})
+
+
+def _rows(
+    groups: dict[str, str], files: ImageFiles, inspector: Inspector, watched: Watched
+) -> Iterator[dict[str, float | str | None]]:
+    for name in watched(list(groups)):
+        try:
+            source = Image(files.read(name), "")
+            again = reencode(picture(source, name))
+        except DataError:
+            continue
+        yield {**inspector.inspected(again, source), PATH: name, "group": groups[name]}
+
+
+def reencode(picture: PIL.Image.Image) -> Image:
+    """A picture as JPEG, its sides 4% smaller: about what a service does that hands a picture on."""
+    size = (max(round(picture.width * _SMALLER), 1), max(round(picture.height * _SMALLER), 1))
+    buffer = io.BytesIO()
+    picture.resize(size, PIL.Image.Resampling.BICUBIC).save(buffer, "JPEG", quality=_QUALITY)
+    return Image(buffer.getvalue(), "image/jpeg")
+
 
 CHECKS = "checks"
 LEAST_OTHERS = 6
@@ -137,8 +180,11 @@ def write_verdicts(
 
 def _peers(table: pl.DataFrame, root: Path, places: Mapping[str, str], path: Path, watched: Watched) -> Path:
     """Embed the sources of a list, each once, into a file; what an earlier call embedded stays."""
-    from facevalue.inspection.faces import FaceReader  # noqa: PLC0415 - an extra
-    from facevalue.inspection.identity import COLUMNS, face_numbers  # noqa: PLC0415
+    from facevalue.inspection.identity import (  # noqa: PLC0415
+        COLUMNS,
+        FaceReader,
+        face_numbers,
+    )
     from facevalue.inspection.views import PictureView  # noqa: PLC0415
 
     reader, files = FaceReader(places[Need.IDENTITY.value]), image_files(table, root)

@@ -11,10 +11,10 @@ import polars as pl
 from facevalue.answers.listed_words import Flagged, ListKind, Named, named, together
 from facevalue.errors import RunError
 from facevalue.models.base import Model
-from facevalue.protocol.word_lists import JudgedWords, WordList
-from facevalue.runs.kept_judgments import ask_judge, check_judge, read_rows, recover
+from facevalue.protocol.offers import JudgedWords, WordList
+from facevalue.runs.judged import ask_judge, check_judge, read_rows, recover
 from facevalue.stimuli.blank import WITHOUT
-from facevalue.store.lock import RunLock
+from facevalue.store.lease import RunLock
 from facevalue.types import Request, Response
 
 FOLDER = Path("annotations", "judged-words")

@@ -1,20 +1,163 @@
 """Judging of a run: its texts that no rule sorts, or the words that set its groups apart, put to a model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 
+from facevalue.annotations.group_lists import GroupWords
+from facevalue.answers.sorting import Judge, Sorting
 from facevalue.errors import DataError
+from facevalue.measures.definitions import key_of
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.judges import (
+    BY_JUDGE,
+    BY_PEOPLE,
+    JUDGE_SWAPPED,
+    JUDGE_WITHOUT,
+    JUDGED_BY,
+    judge_agreement,
+    judge_measures,
+    majority_category,
+    metric_of,
+    moved_share,
+)
 from facevalue.models.base import Model
-from facevalue.protocol.word_lists import JudgedWords
-from facevalue.runs.judged import JudgingOutcome, ask
+from facevalue.protocol.offers import JudgedWords
+from facevalue.protocol.outside_scores import ENTRIES, TEXT
+from facevalue.protocol.study import Study
+from facevalue.runs.judged import AGAIN, Doubt, Doubts, JudgingOutcome, Judgments, ask, read_judgments
 from facevalue.runs.judged_words import WordsOutcome, ask_words, judged_by
 from facevalue.runs.kept_estimates import taken
-from facevalue.runs.people import texts_of
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.people import read_people, sampled, table_of, texts_of
+from facevalue.runs.stored import StoredRun, answers
 from facevalue.studies.offers import lacking
+
+# Estimates of a run's judge: its agreement with people, what people alone say, and its bias by group words.
+
+
+AUDITED = 100
+"""Texts of each sorting that are judged again, with their group words swapped and without them."""
+Codes = Mapping[tuple[str, str], float]
+_SEED = 0
+_MOST = 40  # levels of a factor whose words are looked for
+_TESTS = ("p", "q", "p_paper", "q_paper", "p_least", "family")
+
+
+def group_words(study: Study) -> GroupWords:
+    """Words for the groups of a study: wordings of the levels of its pictures' factors."""
+    levels = {
+        name: [study.about.titles.get(name, {}).get(x, x) for x in study.manifest[name].drop_nulls().unique()]
+        for name in study.estimates.labels if name in study.manifest.columns
+    }  # fmt: skip
+    return GroupWords({name: sorted(listed) for name, listed in levels.items() if len(listed) <= _MOST})
+
+
+def audit_judge(folder: Path, study: Study, doubts: Doubts, model: Model) -> JudgingOutcome:
+    """Have the judge sort some of its texts again, with their group words swapped, and without them."""
+    words, asked_again = group_words(study), []
+    for sorting in study.reading.sortings:
+        swaps = {doubt.text: words.swapped(doubt.text) for doubt in doubts.texts if doubt.sorting == sorting}
+        for text in sampled((text for text, swap in swaps.items() if swap is not None), AUDITED):
+            changed = (swaps[text], words.without(text))
+            asked_again += [Doubt(sorting, text, again=True)]
+            asked_again += [Doubt(sorting, other_text) for other_text in changed if other_text]
+    return ask(folder, list(dict.fromkeys(asked_again)), model)
+
+
+def judge_rows(run: StoredRun, model: str) -> Iterator[pl.DataFrame]:
+    """Estimates of the judge of a run, and of the texts that people sorted; none where nobody judged."""
+    judgments = read_judgments(run.folder) if run.study.reading.sortings else None
+    if judgments is None:
+        return
+    table = EstimateTable(run.study.name, model, run.study.estimates.labels)
+    words = group_words(run.study)
+    for sorting in run.study.reading.sortings:
+        codes = _codes(sorting, judgments)
+        _add_moved(table, sorting, codes, words)
+        labels = read_people(run.folder, sorting)
+        if labels:
+            texts = list(dict.fromkeys(text for of_rater in labels.values() for text in of_rater))
+            people = table_of(labels, texts)
+            _add_agreement(table, sorting, codes, texts, people)
+            majority = dict(zip(texts, majority_category(people).tolist(), strict=True))
+            yield from _by_people(run, model, sorting, judgments.judge, majority)
+    yield table.frame()
+
+
+def _codes(sorting: Sorting, judgments: Judgments) -> Codes:
+    """Place of the category of each text of a sorting, -1 for none, by what was asked and the text."""
+    places = {category: float(at) for at, category in enumerate(sorting.categories)}
+    names = (sorting.name, f"{sorting.name}{AGAIN}")
+    return {
+        key: places.get(judgment.category or "", -1.0)
+        for key, judgment in judgments.judgments.items() if key[0] in names
+    }  # fmt: skip
+
+
+def _add_moved(table: EstimateTable, sorting: Sorting, codes: Codes, words: GroupWords) -> None:
+    definitions = judge_measures(sorting.name, sorting.categories)
+    texts = [text for name, text in codes if name == f"{sorting.name}{AGAIN}"]
+    if not texts:
+        return
+
+    def of(name: str, changed: list[str | None]) -> np.ndarray:
+        return np.array([codes.get((name, text or ""), np.nan) for text in changed])
+
+    before, again = (of(name, list(texts)) for name in (sorting.name, f"{sorting.name}{AGAIN}"))
+    for kind, change in ((JUDGE_SWAPPED, words.swapped), (JUDGE_WITHOUT, words.without)):
+        after = of(sorting.name, [change(text) for text in texts])
+        estimates, floor = moved_share(before, after, again)
+        table.add(definitions[key_of(kind, sorting.name)], {}, replace(estimates, floor=floor))
+
+
+def _add_agreement(
+    table: EstimateTable, sorting: Sorting, codes: Codes, texts: Sequence[str], people: np.ndarray
+) -> None:
+    judge = np.array([codes.get((sorting.name, text), np.nan) for text in texts])
+    judge = np.where(judge < 0, np.nan, judge)
+    definitions = judge_measures(sorting.name, sorting.categories)
+    checks = judge_agreement(judge, people, metric_of(sorting.categories), _SEED)
+    for kind, estimates in checks.items():
+        table.add(definitions[key_of(kind, sorting.name)], {}, estimates)
+
+
+def _by_people(
+    run: StoredRun, model: str, sorting: Sorting, judge: Judge, majority: Mapping[str, float]
+) -> Iterator[pl.DataFrame]:
+    """Estimates of the shares of categories in the texts that people sorted: by people alone, and by the judge.
+
+    `majority`: place of the category that most people give each text; NaN where there is none.
+    """
+    hook = run.study.reading.judged
+    assert hook is not None
+
+    def people(which: Sorting, text: str) -> str | None:
+        place = majority.get(text, np.nan) if which.name == sorting.name else np.nan
+        return sorting.categories[int(place)] if np.isfinite(place) else ""
+
+    ends = tuple(f"{sorting.name}_{category}" for category in sorting.categories)
+    judges: Mapping[str, Judge] = {BY_PEOPLE: people, BY_JUDGE: judge}
+    for name, sorted_by in judges.items():
+        study = hook(sorted_by)
+        chunks = (chunk.filter(_holds(chunk, list(majority))) for chunk in answers(replace(run, study=study)))
+        estimates = study.analyse({model: (chunk for chunk in chunks if chunk.height)})
+        named = pl.concat_str("measure", "score", separator="_", ignore_nulls=True)
+        is_share = pl.any_horizontal(named.str.ends_with(end) for end in ends)
+        untested: dict[str, Any] = {column: pl.lit(None, estimates.schema[column]) for column in _TESTS}
+        yield estimates.filter(is_share).with_columns(pl.lit(name).alias(JUDGED_BY), **untested)
+
+
+def _holds(answered: pl.DataFrame, texts: list[str]) -> pl.Expr:
+    """Whether answers are one of these texts, or lists that have one of them."""
+    listed = pl.col(ENTRIES).list.eval(pl.element().is_in(texts)).list.any() if ENTRIES in answered.columns else False
+    alone = pl.col(TEXT).is_in(texts) if TEXT in answered.columns else False
+    return pl.any_horizontal(listed, alone).fill_null(value=False)
+
 
 Loading = Callable[[], AbstractContextManager[Model]]
 """Loads a judge where there is anything to judge, and closes it at the end if that is right."""
@@ -121,9 +264,7 @@ def judge(run: StoredRun, load: Loading) -> JudgedTexts | JudgedLists:
     with load() as judging:
         outcome = ask(folder, texts, judging)
         if run.study.reading.sortings:
-            from facevalue.runs.judge_estimates import audit  # noqa: PLC0415 - scipy.stats takes a second to import
-
-            audited = audit(folder, run.study, doubts, judging)
+            audited = audit_judge(folder, run.study, doubts, judging)
     return JudgedTexts(len(texts), judging.name, len(texts) - outcome.before, outcome, audited)
 
 

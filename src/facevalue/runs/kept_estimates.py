@@ -16,25 +16,96 @@ from types import MappingProxyType
 import polars as pl
 
 from facevalue.annotations.scores import ANNOTATIONS
-from facevalue.errors import RunError
-from facevalue.parquet import read_metadata
-from facevalue.protocol import checked_pictures
-from facevalue.runs.estimates_file import parquet, read_estimates
+from facevalue.csv_text import csv_bytes
+from facevalue.errors import DataError, RunError
+from facevalue.measures.estimates import FIXED_COLUMNS, complete_columns, estimate_schema, label_columns
+from facevalue.parquet import parquet_bytes, read_metadata, read_table
+from facevalue.protocol import picture_checks
+from facevalue.protocol.study import Study
 from facevalue.runs.joined import estimate
 from facevalue.runs.mirror import place_of
 from facevalue.runs.stored import ReplyTally, StoredRun
-from facevalue.store.files import ESTIMATES, MANIFEST, PREREGISTRATION, RESPONSES_FOLDER, ROOTS, STIMULI, write_whole
+from facevalue.store.files import (
+    ESTIMATES,
+    MANIFEST,
+    PREREGISTRATION,
+    RESPONSES_FOLDER,
+    ROOTS,
+    STIMULI,
+    check_ending,
+    write_whole,
+)
 from facevalue.store.manifest import read_manifest, versions
 from facevalue.store.objects import Objects
-from facevalue.store.remote import run_data, unit_digest
-from facevalue.store.remote_lists import cached_folder, make_private
+from facevalue.store.remote import cached_folder, make_private, run_data, unit_digest
 from facevalue.store.shards import shard_paths
 from facevalue.studies.registry import PUBLISHED
 from facevalue.types import STUDY_TEXT
 
+# Estimates file of a run folder.
+
+
+VERSION = 4
+"""Of the table."""
+_KEY = "facevalue.estimates"
+_ALWAYS = ("study", "measure", "model", "value")
+
+
+def estimates_bytes(estimates: pl.DataFrame, metadata: Mapping[str, str] | None = None) -> bytes:
+    """The file's bytes, with what is told of them beside the version."""
+    return parquet_bytes(estimates, {_KEY: str(VERSION), **(metadata or {})})
+
+
+def write_estimates(estimates: pl.DataFrame, path: Path) -> None:
+    """Write a .parquet or .csv file that is whole or absent."""
+    check_ending(path, ".csv", ".parquet")
+    if path.suffix == ".parquet":
+        write_whole(path, estimates_bytes(estimates))
+        return
+    write_whole(path, csv_bytes(estimates))
+
+
+def read_estimates(path: Path, study: Study) -> pl.DataFrame:
+    """Read estimates that were kept in a file."""
+    again = "Take the estimates again with `facevalue measure`."
+    try:
+        version = read_metadata(path).get(_KEY, "")
+        table = read_table(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise RunError(f"{path} cannot be read: {reason}. {again}") from error
+    if version != str(VERSION):
+        raise RunError(f"{path} holds estimates of version {version!r}; this FaceValue reads {VERSION}. {again}")
+    try:
+        _check(table, study)
+        return complete_columns(table)
+    except (DataError, pl.exceptions.PolarsError) as error:
+        reason = str(error).splitlines()[0]
+        raise RunError(f"{path} holds no estimates of {study.name}: {reason} {again}") from error
+
+
+def _check(table: pl.DataFrame, study: Study) -> None:
+    """Refuse what is no table of estimates of this study; missing numbers are null."""
+    lacking = [name for name in _ALWAYS if name not in table.columns]
+    if lacking:
+        raise DataError(f"it has no column {lacking[0]!r}.")
+    expected = {
+        **estimate_schema(name for name in label_columns(table) if name not in estimate_schema()),
+        **FIXED_COLUMNS,
+    }
+    for name, dtype in table.schema.items():
+        if dtype not in (expected[name], pl.Null):
+            raise DataError(f"its column {name!r} is {dtype}, not {expected[name]}.")
+    if table["measure"].null_count() or table["model"].null_count():
+        raise DataError("some name no measure or no model.")
+    others = table.filter(pl.col("study").ne_missing(study.name))
+    if others.height:
+        raise DataError(f"some are of {others['study'][0]!r}.")
+
+
 _OF, _TALLY, _SEAL = "facevalue.of", "facevalue.tally", "facevalue.seal"
 _BLANK = b"0" * 64  # where the seal will stand
-CHECKS = (checked_pictures.TABLE, checked_pictures.SEAL)
+CHECKS = (picture_checks.TABLE, picture_checks.SEAL)
 _LARGEST = 2**28
 """Bytes of estimates that are brought from object storage."""
 _PACKAGE = Path(__file__).parents[1]
@@ -93,7 +164,7 @@ def are_kept(run: StoredRun) -> bool:
 
 def _keep(run: StoredRun, estimates: pl.DataFrame, tally: ReplyTally, of: str) -> Path:
     """Keep estimates beside the run, of a folder that cannot be written to in the cache; returns where."""
-    data = _sealed(parquet(estimates, {_OF: of, _TALLY: json.dumps(asdict(tally)), _SEAL: _BLANK.decode()}))
+    data = _sealed(estimates_bytes(estimates, {_OF: of, _TALLY: json.dumps(asdict(tally)), _SEAL: _BLANK.decode()}))
     path, *_, cached = _places(run)
     try:
         write_whole(path, data)

@@ -1,23 +1,134 @@
 """List of the pictures that a making made: its manifest, which studies read, and its data statement."""
 
+import hashlib
+import json
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from facevalue.errors import DataError, FaceValueError
+from facevalue.given import read_file, to_json
 from facevalue.parquet import parquet_bytes, read_table
+from facevalue.places import run_of
 from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE, with_sources
-from facevalue.protocol.making_study import TEXTS, picture_kinds
+from facevalue.protocol.making_study import GROUPS, MADE_FOR, TEXTS, UNIT, picture_kinds
+from facevalue.runs.croissant import FILE, ListFile, Rights, stated_in
 from facevalue.runs.croissant import FILE as STATEMENT
-from facevalue.runs.made_statement import made_statement, stated_before
+from facevalue.runs.data_statement import Provenance, data_statement
 from facevalue.runs.mirror import mirrored
-from facevalue.runs.picture_records import outdated_edits
+from facevalue.runs.picture_ratings import PictureSet
+from facevalue.runs.picture_records import named_records, outdated_edits
 from facevalue.runs.prepared import Prepared
 from facevalue.runs.prepared_making import PreparedMaking
-from facevalue.stimuli.manifest import PICTURE_KIND
+from facevalue.runs.rated_pictures import RatedPictures
+from facevalue.runs.ratings import read_kept
+from facevalue.runs.stored import StoredRun
+from facevalue.stimuli.manifest import MAX_BYTES, PICTURE_KIND, read_parquet
 from facevalue.store.album import path_of
-from facevalue.store.files import STIMULI
-from facevalue.store.manifest import read_manifest
-from facevalue.store.placed_files import write_placed
+from facevalue.store.files import STIMULI, read_placed, write_placed, write_whole
+from facevalue.store.manifest import RunManifest, read_manifest
+from facevalue.studies.offers import making_offer
+from facevalue.types import Status
+
+# Data statements of pictures that were made, from what the run that made them holds, and of lists of one's own.
+
+
+_LARGEST = 16 * 2**20
+_DRAWN = "drawn"
+"""Generator of FaceValue's own drawings."""
+
+
+def made_statement(
+    folder: Path,
+    records: pl.DataFrame,
+    pictures: pl.DataFrame,
+    data: bytes,
+    rights: Rights,
+    people: RatedPictures | None = None,
+) -> bytes:
+    """Return the data statement of what a making made so far, as a file.
+
+    Parameters
+    ----------
+    folder:
+        The run that makes them.
+    records:
+        What became of each, as of `named_records`.
+    pictures, data:
+        The list of those that are there, and its bytes.
+    rights:
+        What is stated about them.
+    people:
+        What people said of them, if it is at hand; else it is read.
+    """
+    file, run = ListFile(name=STIMULI, sha256=hashlib.sha256(data).hexdigest(), size=len(data)), read_manifest(folder)
+    name = f"Pictures made for {run.options[MADE_FOR]}"
+    provenance = replace(_provenance(folder, run, records), people=people or _people(folder, pictures))
+    return to_file(data_statement(pictures, file, name, provenance, rights))
+
+
+def _people(folder: Path, pictures: pl.DataFrame) -> RatedPictures | None:
+    """What people said of them; ratings that cannot be read are not stated, as nothing of a making hangs on them."""
+    try:
+        ratings = read_kept(folder)
+        people = None if ratings is None else PictureSet.of(StoredRun.open(folder), pictures).rated(ratings)
+    except FaceValueError:
+        return None
+    return people if people is not None and people.questions.height else None
+
+
+def stated_before(place: Path | str) -> Rights:
+    """What the data statement of a place states about its pictures; nothing where there is none that can be read."""
+    try:
+        data = read_placed(place, FILE, _LARGEST, "a data statement")
+        return Rights() if data is None else stated_in(to_json(data, FILE))
+    except DataError:
+        return Rights()  # it is written anew
+
+
+def write_made_statement(folder: Path, rights: Rights, people: RatedPictures | None = None) -> int:
+    """Write the data statement of a folder that `make` filled anew; returns how many pictures it lists.
+
+    `rights`, `people`: as of `made_statement`.
+    """
+    run = StoredRun.open(run_of(folder))
+    data, table = read_file(folder / STIMULI, MAX_BYTES, "a list of pictures"), read_parquet(folder / STIMULI)
+    write_whole(folder / FILE, made_statement(run.folder, named_records(run.folder), table, data, rights, people))
+    return table.height
+
+
+def to_file(document: dict[str, Any]) -> bytes:
+    """A data statement as its file's bytes."""
+    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False).encode()
+
+
+def _provenance(folder: Path, run: RunManifest, records: pl.DataFrame) -> Provenance:
+    """How pictures were made: what was asked for, of whom, and what became of it."""
+    table, offer, groups = read_table(folder / STIMULI), making_offer(str(run.options[MADE_FOR])), run.options[GROUPS]
+    status = records.unique(IMAGE, keep="last", maintain_order=True).select(IMAGE, pl.col("status").cast(pl.String))
+    outcomes = table.join(status, on=IMAGE, how="left", maintain_order="left").with_columns(
+        status=pl.when(pl.col(PROMPT).is_null()).then(pl.lit(Status.OK.value)).otherwise(pl.col("status"))
+    )
+    settings = dict(run.model_settings)
+    generator, editor = (str(name) if (name := settings.pop(role, None)) else None for role in ("generator", "editor"))
+    ends: list[datetime] = [session.end for session in run.sessions if session.end is not None]
+    return Provenance(
+        title=str(run.options[MADE_FOR]),
+        about="" if offer is None else offer.about,
+        outcomes=outcomes,
+        unit=str(run.options[UNIT]),
+        groups=tuple(groups) if isinstance(groups, list) else (),
+        generator=generator,
+        editor=editor if table[SOURCE].count() else None,
+        settings=settings,
+        drawings={generator, editor} <= {_DRAWN, None},
+        content_note="" if offer is None else offer.note,
+        began=run.start,
+        ended=run.end or max(ends, default=None),
+    )
 
 
 def list_made(prepared: PreparedMaking, records: pl.DataFrame) -> pl.DataFrame:

@@ -1,8 +1,8 @@
 """Making pictures as a run: what a plan lists is made once, kept in an album, and listed in a manifest."""
 
 import contextlib
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,8 +11,11 @@ import polars as pl
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import FaceValueError, RunError, UnknownNameError
 from facevalue.generators.base import PictureGenerator
+from facevalue.parquet import read_table
 from facevalue.protocol.making import IMAGE, existing_paths, requested
+from facevalue.protocol.study import Study
 from facevalue.runs.begin import begin
+from facevalue.runs.completion import without_answer
 from facevalue.runs.made_list import list_made, run_folder
 from facevalue.runs.making_model import EarlierPictures, PictureModel, earlier_pictures
 from facevalue.runs.picture_records import (
@@ -23,15 +26,94 @@ from facevalue.runs.picture_records import (
     picture_faults,
     times_again,
 )
+from facevalue.runs.pictures import SamePictures, same_made
 from facevalue.runs.prepared_making import PreparedMaking, check_abilities, picture_at
 from facevalue.runs.progress import Progress
-from facevalue.runs.same_pictures import SamePictures, same_made
 from facevalue.runs.settings import RunSummary
-from facevalue.runs.withdrawals import withdraw
+from facevalue.runs.unit_worker import facts_of, read_unit
 from facevalue.store.album import PictureAlbum, album_at
+from facevalue.store.files import read_placed, write_placed
+from facevalue.store.journal import OutcomeNotes, recover
+from facevalue.store.lease import Lease, RunLock
+from facevalue.store.manifest import read_manifest, write_manifest
 from facevalue.store.objects import Objects
-from facevalue.store.outcome_notes import OutcomeNotes
-from facevalue.store.placed_files import read_placed, write_placed
+from facevalue.store.remote import UnitFacts, encoded, listed_units, read_run, unit_facts
+from facevalue.store.schema import STATUS
+from facevalue.store.shards import UNREADABLE, inspect, number_of, shard_paths, write_shard
+from facevalue.types import Status
+
+# Withdrawal of stored replies: each becomes a failure that keeps what it said, and is asked for again.
+
+
+def withdraw(study: Study, place: Path | str, reasons: Mapping[int, str], progress: Progress) -> None:
+    """Make failures of the replies to these trials; the next session of the run asks for them again.
+
+    Parameters
+    ----------
+    study:
+        What was asked.
+    place:
+        Folder or URL of the run.
+    reasons:
+        By trial: why its reply no longer counts.
+    progress:
+        What is told on the way.
+
+    Raises
+    ------
+    RunError
+        Another process writes the run, or it cannot be written.
+    """
+    table = pl.DataFrame({"trial": [*reasons], "why": [*reasons.values()]}, {"trial": pl.UInt64, "why": pl.String})
+    if isinstance(place, str):
+        _of_objects(study, Objects.at(place), table, progress)
+    else:
+        _of_folder(place, table)
+
+
+def _of_folder(folder: Path, reasons: pl.DataFrame) -> None:
+    with RunLock(folder):
+        run = read_manifest(folder)
+        recover(folder, run.id)
+        for path in shard_paths(folder):
+            try:
+                inspect(path)
+            except UNREADABLE:
+                continue  # it is set aside when the run goes on
+            rows = read_table(path)
+            if (changed := _withdrawn(rows, reasons)).equals(rows):
+                continue
+            write_shard(folder, number_of(path), changed, run.id)
+            run = replace(run, shards=tuple(other.name for other in shard_paths(folder) if other != path))
+            write_manifest(folder, run)
+            path.unlink()  # a kill before this leaves the reply as it was
+
+
+def _of_objects(study: Study, objects: Objects, reasons: pl.DataFrame, progress: Progress) -> None:
+    with Lease(objects, progress.note):
+        run, _ = read_run(objects)
+        for unit in listed_units(objects, run.shards):
+            rows = read_unit(objects, unit.key, run.id)
+            if (changed := _withdrawn(rows, reasons)).equals(rows):
+                continue
+            stored, facts = objects.get(unit.key), unit_facts(objects, unit.key, run.id)
+            if stored is not None and facts is not None:
+                na = int(without_answer(study, changed).sum())
+                counts = UnitFacts(**asdict(facts) | facts_of(changed, na, exact=run.exact))
+                if objects.replace(unit.key, encoded(changed, counts), stored[1]) is not None:
+                    continue
+            raise RunError(f"{objects.called(unit.key)} was changed by another process: give the command again.")
+
+
+def _withdrawn(rows: pl.DataFrame, reasons: pl.DataFrame) -> pl.DataFrame:
+    """Rows of a shard, those withdrawn as failures."""
+    why = rows.select("trial").join(reasons, on="trial", how="left", maintain_order="left")["why"]
+    withdrawn = why.is_not_null() & (rows["status"] != Status.ERROR.value)
+    return rows.with_columns(
+        pl.when(withdrawn).then(pl.lit(Status.ERROR.value).cast(STATUS)).otherwise("status").alias("status"),
+        pl.when(withdrawn).then(why).otherwise("error").alias("error"),
+    )
+
 
 SAME_LIST = "same.csv"
 """File beside the manifest that lists pictures that are the same as others of their set."""

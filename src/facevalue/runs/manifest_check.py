@@ -1,26 +1,393 @@
 """Everything that a run would refuse of a manifest, and what it would take and should not: told at once, by row."""
 
+import io
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from difflib import get_close_matches
+from pathlib import Path, PurePosixPath
+from typing import Any
 
+import numpy as np
+import PIL.Image
+import PIL.ImageOps
 import polars as pl
 
+from facevalue.csv_text import csv_bytes
+from facevalue.design import Block
 from facevalue.errors import DataError, FaceValueError
+from facevalue.models.detectors import Detector
 from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.study import Study
-from facevalue.runs.checks import check_pictures
-from facevalue.runs.manifest_use import ManifestUse, use_of
-from facevalue.runs.picture_warnings import warnings_of
+from facevalue.protocol.sources import own_manifest
+from facevalue.protocol.study import LeftOut, Study
+from facevalue.runs.checks import check_pictures, check_shown
+from facevalue.runs.requests import stimulus_columns
 from facevalue.stimuli.columns import FORM, Column, misspelled
 from facevalue.stimuli.faults import Fault, Faults, ManifestError, PicturesError
-from facevalue.stimuli.folders import nearest_file
-from facevalue.stimuli.images import FileSource, image_files
+from facevalue.stimuli.folders import COLUMNS, nearest_file
+from facevalue.stimuli.images import FORMATS, FileSource, ImageFiles, content_hash, image_files, noting
+from facevalue.stimuli.lookalikes import lookalikes
 from facevalue.stimuli.manifest import read_manifest
-from facevalue.stimuli.persons import ListedPersons, persons_of
-from facevalue.stimuli.picture_facts import facts_of
+from facevalue.stimuli.opened import picture_on_white
+from facevalue.stimuli.persons import ListedPersons, person_numbers, persons_of
+from facevalue.stimuli.picture_facts import ManyFacts, PictureFacts, facts_of
+from facevalue.store.files import write_whole
 from facevalue.types import OptionValue
+
+# What a run would take of pictures, and people should know: copies, turned and moving ones, odd sizes and colours.
+
+
+TINY = 16
+"""Side in pixels below which a picture shows nothing that could be judged."""
+AREA, SHAPE = 2.0, 1.25
+"""How many times larger, or wider for its height, a picture is than others of its unit to be named."""
+_FOR_PRINT = ("CMYK", "YCCK")
+
+
+def warnings_of(frame: pl.DataFrame, of_study: pl.DataFrame, seen: ManyFacts) -> Iterator[Fault]:
+    """Say what is to be known of pictures.
+
+    `frame`: the manifest; `of_study`: what the study has of it; `seen`: facts of the pictures of `frame`, row by row.
+    """
+    faults, paths = Faults(), frame["path"].to_list()
+    _add_unshowable(faults, frame, of_study, seen.facts)
+    for row, (path, facts) in enumerate(zip(paths, seen.facts, strict=True), start=1):
+        for oddity in _odd(facts):
+            faults.add(oddity, row, path)
+    _add_copies(faults, frame, pl.Series([facts.digest for facts in seen.facts], dtype=pl.UInt64))
+    _add_lookalikes(faults, frame, seen)
+    _add_sizes(faults, frame, seen.facts)
+    yield from faults.listed()
+
+
+def _odd(facts: PictureFacts) -> Iterator[str]:
+    """What is unusual of a picture by itself."""
+    if facts.turned:
+        yield "turned by its EXIF, which models may or may not heed: --fix writes upright copies and a list of them"
+    if facts.moves:
+        yield "an animation: models see its first frame, or what their servers make of it"
+    if facts.deep:
+        yield "16 bits a channel: models see the upper 8 of them, or what their servers make of it; save it with 8"
+    if facts.clear:
+        yield "transparent in places: models see white there, or what their servers put; save it without transparency"
+    if facts.mode in _FOR_PRINT:
+        yield "in colours for print (CMYK): models may see other colours, or refuse it; save it in RGB"
+    if 0 < min(facts.width, facts.height) < TINY:
+        yield f"less than {TINY} pixels wide or high: there is nothing to judge"
+
+
+def _add_unshowable(
+    faults: Faults, frame: pl.DataFrame, of_study: pl.DataFrame, facts_of_rows: Sequence[PictureFacts]
+) -> None:
+    """Name pictures that the usual settings do not show and no settings could."""
+    left_out = set(frame["image"]) - set(of_study["image"]) if "image" in of_study.columns else set()
+    if len(left_out) == frame.height:
+        return
+    rows = zip(frame["image"], frame["path"], facts_of_rows, strict=True)
+    for row, (image, path, facts) in enumerate(rows, start=1):
+        if image in left_out and facts.problem:
+            faults.add(f"not shown with the usual settings, and cannot be: {facts.problem}", row, path)
+
+
+def _add_copies(faults: Faults, frame: pl.DataFrame, digest: pl.Series) -> None:
+    """Name pictures whose files hold the same."""
+    several = frame.select(who=pl.col("identity").n_unique().over(digest))["who"]
+    twice = digest.is_duplicated() & (digest != 0)
+    faults.where("the same picture under two identities", twice & (several > 1), frame["path"])
+    faults.where("the same picture several times", twice & (several == 1), frame["path"])
+
+
+def _add_lookalikes(faults: Faults, frame: pl.DataFrame, seen: ManyFacts) -> None:
+    """Name pictures that are as good as identical, those of one unit apart.
+
+    Between an edited picture and its base little is expected to differ, but not nothing.
+    """
+    rows = frame.select("path", "identity", "set").rows()
+    for earlier, later in lookalikes(seen.views):
+        if seen.facts[earlier].digest == seen.facts[later].digest:
+            continue
+        (path, identity, of_set), (other_path, other_identity, other_set) = rows[later], rows[earlier]
+        same = "identity" if identity == other_identity else "set" if of_set is not None and of_set == other_set else ""
+        alike = f"as good as identical to another picture of its {same}: can what differs be seen?"
+        apart = "as good as identical to a picture of another identity"
+        faults.add(alike if same else apart, later + 1, f"{path} and {other_path}")
+
+
+def _add_sizes(faults: Faults, frame: pl.DataFrame, facts_of_rows: Sequence[PictureFacts]) -> None:
+    """Name pictures that are much larger or of another shape than most of their set, or of their identity."""
+    wide, high = (pl.Series([float(getattr(f, name)) for f in facts_of_rows]) for name in ("width", "height"))
+    across = pl.Series([facts.turn >= 5 for facts in facts_of_rows])
+    table = frame.select(unit=pl.coalesce("set", "identity"), path="path").with_columns(wide=wide, high=high)
+    upright = table.with_columns(
+        wide=pl.when(across).then("high").otherwise("wide"), high=pl.when(across).then("wide").otherwise("high")
+    ).with_columns(area=pl.col("wide") * pl.col("high"), shape=pl.col("wide") / pl.col("high"))
+    readable = pl.col("area") > 0
+    usual = upright.with_columns(
+        pl.col(name).filter(readable).median().over("unit").alias(f"usual {name}") for name in ("area", "shape")
+    )
+    far = [
+        pl.max_horizontal(pl.col(name) / pl.col(f"usual {name}"), pl.col(f"usual {name}") / pl.col(name)) >= limit
+        for name, limit in (("area", AREA), ("shape", SHAPE))
+    ]
+    odd = usual.select((readable & pl.any_horizontal(far)).alias("odd"))["odd"]
+    texts = usual.select(
+        pl.format("{} ({} x {})", "path", pl.col("wide").cast(pl.Int64), pl.col("high").cast(pl.Int64)).alias("text")
+    )["text"]
+    unit = "set" if frame["set"].null_count() < frame.height else "identity"
+    faults.where(f"of another size or shape than most of its {unit}", odd, texts)
+
+
+# What a study would do with the pictures of a manifest: which it would show, in what, and why it would not others.
+
+
+_MOST = 2**20  # stimuli of a block that are gone through; of more, so many drawn at random
+_BATCH = 2**16
+
+
+@dataclass(frozen=True)
+class BlockUse:
+    """A block of a study: how many of the user's pictures it shows, and its requests."""
+
+    name: str
+    pictures: int
+    requests: int
+
+
+@dataclass(frozen=True)
+class ManifestUse:
+    """What a study would ask about the pictures of a manifest, with its usual settings.
+
+    Attributes
+    ----------
+    pictures, used:
+        Pictures in the manifest, and those of them that the study would show.
+    blocks:
+        Its blocks.
+    sample:
+        What would be sampled, such as "6 faces with 25 scenarios each"; empty where the study does not say.
+    unused:
+        Pictures that it would not show, by reason.
+    left_out:
+        What the study says of what it leaves out.
+    alone:
+        The option that asks about the user's pictures alone, where the study has blocks that show none of them.
+    """
+
+    pictures: int
+    used: int
+    blocks: tuple[BlockUse, ...]
+    sample: str
+    unused: tuple[Fault, ...]
+    left_out: tuple[LeftOut, ...]
+    alone: str = ""
+
+    @property
+    def requests(self) -> int:
+        """Requests about the user's pictures."""
+        return sum(block.requests for block in self.blocks if block.pictures)
+
+    @property
+    def requests_about_others(self) -> int:
+        """Requests about none of them: drawings, or nothing at all."""
+        return sum(block.requests for block in self.blocks if not block.pictures)
+
+
+def use_of(study: Study, frame: pl.DataFrame, protocol: Protocol) -> ManifestUse:
+    """Find out which pictures of a manifest the trials of a study show; no picture is opened.
+
+    `frame`: the manifest as it was read, whether the study keeps all of it or not.
+
+    Raises
+    ------
+    DataError
+        Nothing of the study can be shown.
+    """
+    check_shown(study)
+    paths = set(frame["path"])
+    blocks, used = [], set[str]()
+    for number, block in enumerate(study.design.blocks):
+        with noting() as noted:
+            for levels in _stimuli(study, number, block):
+                study.source.check(levels)
+        of_block = {path for _, path in noted} & paths
+        used |= of_block
+        blocks.append(BlockUse(block.name, len(of_block), len(block) * study.repeats))
+    precision = study.planned.precision
+    sample = ""
+    if precision is not None and precision.clusters:
+        sample = precision.sample_of(precision.clusters, precision.items)
+    unused = _reasons(frame, used, protocol.columns()) if len(used) < len(paths) else ()
+    alone = _alone(study, [block.pictures > 0 for block in blocks])
+    return ManifestUse(len(paths), len(used), tuple(blocks), sample, unused, study.planned.left_out, alone)
+
+
+def warning_of(study: Study, protocol: Protocol) -> str:
+    """Say that a study passes over pictures of its manifest; empty if it has none, or shows all of it."""
+    file = str(study.options.get("manifest") or "")
+    if not file or study.planned.unshown:
+        return ""
+    use = use_of(study, own_manifest(study.options, ()), protocol)
+    if use.used == use.pictures:
+        return ""
+    many = f"{use.pictures - use.used:,} of the" if use.used else "None of the"
+    says = " would not be shown" if use.used else " would be shown"
+    which = f"{many} {use.pictures:,} pictures of {Path(file).name}{says}"
+    return f"{which} with these settings: `facevalue manifest check` says why."
+
+
+def _alone(study: Study, shows: Sequence[bool]) -> str:
+    """The setting whose levels tell blocks that show the user's pictures from those that do not, as an option."""
+    facts = [block.constants for block in study.design.blocks]
+    for name in study.options:
+        if not all(name in constants for constants in facts):
+            continue
+        levels: dict[bool, dict[str, None]] = {True: {}, False: {}}
+        for constants, shows_any in zip(facts, shows, strict=True):
+            levels[shows_any][constants[name]] = None
+        if levels[True] and levels[False] and levels[True].keys().isdisjoint(levels[False]):
+            return f"--{name.replace('_', '-')} {','.join(levels[True])}"
+    return ""
+
+
+def _stimuli(study: Study, number: int, block: Block) -> Iterator[dict[str, list[str | None]]]:
+    """Levels of a block's stimuli, in batches."""
+    stimuli = np.arange(block.stimuli, dtype=np.int64)
+    if stimuli.size > _MOST:
+        stimuli = np.sort(np.random.default_rng(0).choice(stimuli.size, _MOST, replace=False))
+    columns = stimulus_columns(study)
+    for start in range(0, stimuli.size, _BATCH):
+        firsts = study.design.offsets[number] + stimuli[start : start + _BATCH] * block.prompts
+        yield study.design.trials(firsts).select(columns).to_dict(as_series=False)
+
+
+def _reasons(frame: pl.DataFrame, used: set[str], columns: Sequence[Column]) -> tuple[Fault, ...]:
+    """Why pictures are not shown, as far as their rows tell: what is empty, and levels that the study does not know."""
+    factors = [column for column in columns if column.name not in FORM]
+    present = [column.name for column in factors if column.name in frame.columns]
+    unused = ~frame["path"].is_in(list(used))
+    kinds = frame.filter(unused).select(present or "path").unique(maintain_order=True)
+    reasons: dict[str, list[int]] = {}
+    for number, levels in enumerate(kinds.iter_rows(named=True)):
+        reasons.setdefault(_reason(levels, factors), []).append(number)
+    kind_of_row = frame.join(kinds.with_row_index("kind"), on=present or "path", how="left", nulls_equal=True,
+                             maintain_order="left")["kind"]  # fmt: skip
+    faults = Faults()
+    for reason, numbers in reasons.items():
+        faults.where(f"not shown: {reason}", unused & kind_of_row.is_in(numbers), frame["path"])
+    return tuple(faults.listed())
+
+
+def _reason(levels: Mapping[str, str | None], columns: Sequence[Column]) -> str:
+    if columns and all(levels.get(column.name) is None for column in columns):
+        return f"it has none of {', '.join(column.name for column in columns)}"
+    for column in columns:
+        if column.needed and column.name in levels and levels[column.name] is None:
+            return f"{column.name!r} is empty"
+    for column in columns:
+        level, spellings = levels.get(column.name), column.levels()
+        accepted = [*spellings, *(text for texts in spellings.values() for text in texts)]
+        if level is not None and accepted and not column.role and level.casefold() not in map(str.casefold, accepted):
+            near = get_close_matches(level, accepted, n=1, cutoff=0.6)
+            return f"the study knows no {column.name} {level!r}{f'; is {near[0]!r} meant?' if near else ''}"
+    return "there is nothing to compare it with"
+
+
+# Upright copies of pictures that their EXIF turns, and a list that names them in place of the originals.
+
+
+_SAVED: dict[str, dict[str, Any]] = {"JPEG": {"quality": 95, "subsampling": 0}, "WEBP": {"lossless": True}, "PNG": {}}
+
+
+@dataclass(frozen=True, slots=True)
+class Upright:
+    """Upright copies that were written."""
+
+    file: Path
+    """The list that names them."""
+    folder: Path
+    """Where they are."""
+    copies: int
+    """Number of them."""
+
+
+def write_upright(frame: pl.DataFrame, turned: Sequence[str], file: Path, root: Path) -> Upright:
+    """Write a copy of each turned picture as it is meant to be seen, and the manifest with these in their place.
+
+    Nothing is overwritten: folder and list are new ones, called like the list with "-upright" behind.
+
+    Parameters
+    ----------
+    frame, file:
+        The manifest as it was read, and its file.
+    turned:
+        Paths of the pictures to be copied.
+    root:
+        The folder that paths are relative to; the copies lie in it.
+    """
+    folder, listed = root / f"{file.stem}-upright", file.with_name(f"{file.stem}-upright.csv")
+    for place in (folder, listed):
+        if place.exists():
+            raise DataError(f"{place} exists, and nothing is overwritten: remove it, or check the list that is there.")
+    files, paths = image_files(frame, root), dict[str, str]()
+    for path in turned:
+        name = PurePosixPath(folder.name, path)
+        target = root / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(target, _upright(files.read(path), path))
+        paths[path] = name.as_posix()
+    has_ids = (frame["image"] != frame["path"]).any()
+    columns = ["path", *(["image"] if has_ids else []), "identity", *frame.columns[3:]]
+    if {*frame["identity"]} <= {*frame["image"]}:  # each picture is somebody else: names of files are nobody's
+        frame = frame.with_columns(pl.Series("identity", person_numbers(frame["identity"]), pl.String))
+    table = frame.with_columns(pl.col("path").replace(paths)).select(columns).rename({"image": "id"}, strict=False)
+    filled = [name for name in table.columns if table[name].null_count() < table.height]
+    write_whole(listed, csv_bytes(table.select(filled)))
+    return Upright(listed, folder, len(paths))
+
+
+def _upright(data: bytes, path: str) -> bytes:
+    out = io.BytesIO()
+    try:
+        with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image:
+            kind = image.format if image.format in _SAVED else "JPEG"
+            profile = image.info.get("icc_profile")
+            upright = PIL.ImageOps.exif_transpose(image)
+            upright.info.pop("exif", None)  # where a camera was is nobody's business
+            upright.save(out, kind, **_SAVED[str(kind)], **({"icc_profile": profile} if profile else {}))
+    except Exception as error:  # Pillow raises many kinds for damaged files
+        raise DataError(f"{path}: the image is damaged.") from error
+    return out.getvalue()
+
+
+# Checks of scenes for people.
+
+
+def check_scenes(table: pl.DataFrame, root: Path, detector: Detector, threshold: float) -> Iterator[dict[str, object]]:
+    """Look at one scene after the other.
+
+    `table`, `root`: as of `stimuli.folders.read_scenes`. `detector`: who looks. `threshold`: score from which a
+    person counts, in (0, 1].
+
+    Yields a row with `COLUMNS` per picture, as soon as it was looked at. One that cannot be read is not kept; its score
+    is null.
+    """
+    files = ImageFiles(table, root)
+    for path, scene in table.select("path", "scene").iter_rows():
+        score, digest, problem = None, "", ""
+        try:
+            data = files.read(path)
+            digest = content_hash(data)
+            (score,) = detector.scores([_opened(data, path)])
+        except DataError as error:
+            problem = str(error)
+        verdict = "true" if score is not None and score < threshold else "false"
+        row = (path, scene, score, verdict, problem, digest, detector.name, f"{threshold:g}")
+        yield dict(zip(COLUMNS, row, strict=True))
+
+
+def _opened(data: bytes, path: str) -> PIL.Image.Image:
+    return picture_on_white(data, path)
+
 
 MOST_HINTS = 20
 """Missing files for which the nearest one is looked for."""

@@ -22,11 +22,10 @@ from facevalue.store.files import (
     make_folder,
     write_whole,
 )
-from facevalue.store.lock import RunLock
+from facevalue.store.lease import RunLock
 from facevalue.store.manifest import MAX_BYTES, RunManifest, write_manifest
 from facevalue.store.objects import ListedObject, Objects
-from facevalue.store.remote import RUN, checked, listed_units, run_under, unit_data
-from facevalue.store.remote_lists import cached_folder, make_private
+from facevalue.store.remote import RUN, cached_folder, checked, listed_units, make_private, run_under, unit_data
 from facevalue.store.shards import UNREADABLE, inspect, shard_path, shard_paths
 
 REPORT = "report.html"

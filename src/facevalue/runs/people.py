@@ -10,12 +10,20 @@ import polars as pl
 from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, item_id
 from facevalue.answers.sorting import OPEN, Sorting
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.runs.judged import SCHEMA, Doubts, Judgment, ReplyKind, read_judgments
-from facevalue.runs.kept_judgments import JudgmentWriter, parts, read_rows
-from facevalue.runs.review_keys import ReviewKey
-from facevalue.runs.review_samples import STRATUM, StratifiedSample
+from facevalue.runs.judged import (
+    SCHEMA,
+    Doubts,
+    Judgment,
+    JudgmentWriter,
+    ReplyKind,
+    judgment_files,
+    read_judgments,
+    read_rows,
+)
+from facevalue.runs.review_outcomes import ReviewKey
+from facevalue.runs.review_replies import STRATUM, StratifiedSample
 from facevalue.runs.stored import StoredRun, answers
-from facevalue.store.lock import RunLock
+from facevalue.store.lease import RunLock
 
 FOLDER = Path("annotations", "people")
 """Where what people say lies in a run folder."""
@@ -117,7 +125,7 @@ def keep(run: StoredRun, name: str, ratings: pl.DataFrame) -> None:
     sorting = sorting_of(run, name)
     texts, choices, place = _texts(run, sorting), (*sorting.categories, OPEN), run.folder / FOLDER
     with RunLock(run.folder):
-        before, files = read_rows(place, SCHEMA), parts(place)
+        before, files = read_rows(place, SCHEMA), judgment_files(place)
         replaced = pl.col("judge").is_in(ratings["rater"].unique().to_list()) & (pl.col("attribute") == name)
         with JudgmentWriter(place, SCHEMA) as writer:
             for row in () if before is None else before.filter(~replaced).iter_rows():

@@ -1,24 +1,31 @@
 """Pictures before people: what is asked of whom, samples of them, and what people said."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, check_size, item_id, view
-from facevalue.errors import DataError
+from facevalue.errors import DataError, FaceValueError
+from facevalue.measures.cluster_bootstrap import LEVEL
+from facevalue.measures.estimates import complete_columns, stack_estimates
 from facevalue.parquet import read_table
+from facevalue.places import MAKING_FOLDER
 from facevalue.protocol.making import IMAGE, PATH, PROMPT, SOURCE
 from facevalue.protocol.making_study import MADE_FOR, MAKING, picture_plan
+from facevalue.protocol.people_look import AGREEMENT, FACTOR, FINE, PRINTED, QUESTION, SHOWN, TICKED
 from facevalue.protocol.picture_questions import EDITED, MADE, USUAL, PictureQuestion, PictureQuestions
-from facevalue.runs.picture_pairs import pair_answers, pair_cards
-from facevalue.runs.rated_pictures import PictureAnswers, RatedPictures, rated_pictures
+from facevalue.runs.rated_pictures import PictureAnswers, RatedPictures, pair_answers, pair_cards, rated_pictures
+from facevalue.runs.ratings import FOLDER, read_kept
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.images import image_files
 from facevalue.store.files import STIMULI
+from facevalue.studies.declared.pictures import PROTOCOL as CHECKS
 from facevalue.studies.offers import making_offer
 
 TITLE = "Are these pictures as asked for?"
@@ -190,3 +197,105 @@ def _card_question(question: PictureQuestion, path: str, source: str, prompt: st
     if not question.several:
         return CardQuestion(question.text, items[0])
     return CardQuestion(question.text, several=tuple(zip(items, question.several, strict=True)))
+
+
+# What people said of pictures that were made, as estimates of the run that made them, or of one that checked them.
+
+
+_LABELS = (QUESTION, FACTOR, SHOWN, PRINTED)
+
+
+def rated_in(run: StoredRun) -> RatedPictures | None:
+    """What people said of the pictures that a run made or checked; None where nobody looked."""
+    making = _making(run)
+    ratings = None if making is None else read_kept(making.folder)
+    if making is None or ratings is None:
+        return None
+    people = PictureSet.of(making).rated(ratings)
+    return people if people.questions.height else None
+
+
+def people_estimates(run: StoredRun, people: RatedPictures) -> pl.DataFrame:
+    """Shares and agreement as estimates of a run; shares of a single unit have no interval and are left out."""
+    fine = dict(people.questions.select("question", "fine").iter_rows())
+    rows = list(people.questions.iter_rows(named=True))
+    rows += [
+        {**row, "fine": fine[row["question"]]} for row in people.groups.iter_rows(named=True) if row["low"] is not None
+    ]
+    constants = {"study": run.study.name, "model": run.model, "level": LEVEL, "source": "FaceValue"}
+    tables = [pl.DataFrame([{**constants, **_share(row)} for row in rows], infer_schema_length=None)]
+    agreement = [{**constants, **_agreement(row)} for row in rows if row["kappa"] is not None]
+    tables += [pl.DataFrame(agreement, infer_schema_length=None)] if agreement else []
+    return stack_estimates([complete_columns(table, _LABELS) for table in tables])
+
+
+def _making(run: StoredRun) -> StoredRun | None:
+    """The run that made the pictures that a run is about, beside it or beside their list; None where there is none.
+
+    The list of pictures in object storage is a copy, beside which no making lies.
+    """
+    if run.study.name == MAKING:
+        return run
+    if run.study.name != CHECKS.name:
+        return None
+    for place in (run.folder.parent, Path(str(run.study.options["manifest"])).parent):
+        with suppress(FaceValueError, OSError):
+            if (making := StoredRun.open(place / MAKING_FOLDER)).study.name == MAKING:
+                return making
+    return None
+
+
+def _share(row: Mapping[str, Any]) -> dict[str, object]:
+    """The share of answers that speak for pictures, or of ticks."""
+    measure, units = FINE if row["fine"] else TICKED, row.get("units", row.get("pictures"))
+    return {
+        "measure": measure, **_labels(row, "printed_share", "{:.0%}"), "value": row["share"], "low": row["low"],
+        "high": row["high"], "n": row["answers"], "clusters": units, "unit": "share",
+        "method": row["share_method"], "detail": row["share_detail"],
+    }  # fmt: skip
+
+
+def _agreement(row: Mapping[str, Any]) -> dict[str, object]:
+    """Agreement beyond chance."""
+    units = row.get("units", row.get("pictures"))
+    return {
+        "measure": AGREEMENT, **_labels(row, "printed_kappa", "{:.2f}"), "value": row["kappa"],
+        "low": row["kappa_low"], "high": row["kappa_high"], "n": row["answers"], "clusters": units, "unit": "1",
+        "method": row["method"], "detail": row["detail"],
+    }  # fmt: skip
+
+
+def _labels(row: Mapping[str, Any], printed: str, form: str) -> dict[str, str | None]:
+    """What an estimate is of, and what the paper prints of the same."""
+    figure = row[printed]
+    return {
+        QUESTION: row["question"] + (" (no)" if row["fine"] == "no" else ""), FACTOR: row.get("factor"),
+        SHOWN: row.get("level"), PRINTED: None if figure is None else form.format(figure),
+    }  # fmt: skip
+
+
+# Estimates of runs with what people said: of statements that answers imply, and of pictures that were made.
+
+
+def with_ratings(estimates: pl.DataFrame, runs: Sequence[StoredRun]) -> tuple[pl.DataFrame, list[str]]:
+    """Add the ratings that lie in the folders of runs, each to the models of its run; and sentences about them."""
+    offer = runs[0].study.extras.questionnaire
+    sentences: list[str] = []
+    for run in runs:
+        pictures = rated_in(run)
+        if pictures is not None:
+            estimates = stack_estimates([estimates, people_estimates(run, pictures)])
+            sentences.append(f"Ratings of pictures: {pictures.ratings.height:,} by {_raters(pictures.raters)}.")
+        ratings = read_kept(run.folder) if offer is not None else None
+        if offer is None or ratings is None:
+            continue
+        agreement = offer.beside(estimates.filter(pl.col("model") == run.model), ratings, run.folder)
+        people, count = agreement.ratings["rater"].n_unique(), agreement.ratings.height
+        summary = f"{count:,} by {_raters(people)}, from {run.folder / FOLDER}" if count else "none that counts"
+        sentences += [*agreement.said, f"Ratings by people: {summary}."]
+        estimates = stack_estimates([estimates, agreement.rows])
+    return estimates, sentences
+
+
+def _raters(count: int) -> str:
+    return "1 rater" if count == 1 else f"{count:,} raters"

@@ -27,7 +27,7 @@ class BlockPlan:
     """The block and the factor levels that hold in it."""
     stimuli: int
     trials: int
-    """How many pictures, and how many requests about them, seeds included."""
+    """Number of pictures, and how many requests about them, seeds included."""
     counted: dict[str, dict[str, int]]
     """Trials by the prompt columns that the study counts by ("paradigm" -> "decision" -> trials)."""
 

@@ -10,15 +10,15 @@ from facevalue.errors import SettingError
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import chosen
-from facevalue.protocol.variant_trials import intervened
+from facevalue.protocol.variants import add_interventions
 from facevalue.runs.checks import check_options, check_shown
 from facevalue.runs.plan import plan
+from facevalue.runs.requests import TrialNumbers
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.sight import REQUESTS
 from facevalue.runs.stopping import check_rule
 from facevalue.runs.stored import checked_name
-from facevalue.runs.trials import TrialNumbers
-from facevalue.store.lock import RunLock
+from facevalue.store.lease import RunLock
 from facevalue.store.objects import checked_url
 
 _LARGE = 100_000  # requests: a whole study on a remote model can cost more than its user means to spend
@@ -75,7 +75,7 @@ def prepare(
     if settings.name is not None:
         settings = replace(settings, name=checked_name(settings.name))
     applied = chosen(interventions)
-    study = intervened(study, applied)
+    study = add_interventions(study, applied)
     if preregister is not None:
         from facevalue.measures.families import read_preregistration  # noqa: PLC0415 - slow to import
         from facevalue.measures.family_tests import check_margins  # noqa: PLC0415 - slow to import

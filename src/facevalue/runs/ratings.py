@@ -4,12 +4,12 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.annotations.ratings import SCHEMA
+from facevalue.annotations.review_answers import SCHEMA
 from facevalue.errors import DataError, RunError
 from facevalue.parquet import parquet_bytes, read_metadata, read_table
 from facevalue.seals import digest_of
 from facevalue.store.files import make_folder, write_whole
-from facevalue.store.lock import RunLock
+from facevalue.store.lease import RunLock
 
 FOLDER = Path("annotations", "ratings")
 """Where ratings lie in a run folder."""

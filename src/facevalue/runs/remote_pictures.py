@@ -7,8 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from facevalue.errors import DataError
 from facevalue.protocol.study import Study
-from facevalue.runs.requests import stimulus_columns
-from facevalue.runs.trials import Index
+from facevalue.runs.requests import Index, stimulus_columns
 from facevalue.stimuli.images import ImageFiles, bring_to
 from facevalue.store.files import PICTURES, ROOTS, make_folder, write_whole
 from facevalue.store.objects import Objects

@@ -11,18 +11,17 @@ from facevalue.design import Order
 from facevalue.errors import SettingError, UnknownNameError
 from facevalue.protocol.study import Study
 from facevalue.records.base import Fact
+from facevalue.records.batches import FORMS, RequestForm
 from facevalue.records.lines import CustomId
-from facevalue.records.requests import FORMS, RequestForm
 from facevalue.runs.checks import check_images, check_shown
 from facevalue.runs.completion import Completion
-from facevalue.runs.requests import RequestBuilder
+from facevalue.runs.requests import RequestBuilder, TrialNumbers
 from facevalue.runs.runner import begun
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stream import RequestStream
-from facevalue.runs.trials import TrialNumbers
 from facevalue.store.files import ASIDE, make_folder, unwritable
 from facevalue.store.journal import recover
-from facevalue.store.lock import RunLock
+from facevalue.store.lease import RunLock
 from facevalue.store.manifest import RECORDED_BY, write_manifest
 from facevalue.types import Request
 

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from facevalue.annotations.packet_files import read_packet, write_packet
-from facevalue.annotations.ratings import RATER
-from facevalue.annotations.review_answers import read_saved, saved_document
+from facevalue.annotations.review_answers import RATER, read_saved, saved_document
 from facevalue.annotations.review_cards import Packet
+from facevalue.annotations.review_page import read_packet, write_packet
 from facevalue.errors import DataError, SettingError
 from facevalue.printable import short
-from facevalue.runs.review_keys import FOLDER, ReviewKey, read_key
+from facevalue.runs.review_outcomes import FOLDER, ReviewKey, read_key
 from facevalue.store.files import make_folder, write_whole
-from facevalue.store.lock import RunLock
+from facevalue.store.lease import RunLock
 
 ANSWERS = "answers"
 """Folder, in that of the packets, of files of answers: a rater each, as the page of a packet saves them."""

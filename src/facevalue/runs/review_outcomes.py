@@ -1,18 +1,132 @@
 """What people say of a reader of replies: a parser or a judge, against the label that most of them give."""
 
+import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from facevalue.annotations.review_answers import failed_checks
-from facevalue.annotations.review_cards import is_check
+from facevalue.annotations.review_cards import Packet, checks_of, is_check
+from facevalue.errors import DataError, RunError
 from facevalue.measures.intervals import split_method
 from facevalue.measures.judges import majority_category, reader_accuracy
 from facevalue.measures.rater_agreement import all_agreements
 from facevalue.measures.uncertainty import Estimates
-from facevalue.runs.review_keys import ReviewKey
+from facevalue.parquet import parquet_bytes, read_metadata, read_table
+from facevalue.runs.ratings import FINDINGS, REPLIES, read_kept
+from facevalue.seals import digest_of
+from facevalue.store.files import make_folder, write_whole
+from facevalue.store.lease import RunLock
+
+# Keys of packets: what their items are, kept in the run and from those who review it, so that answers can be read.
+
+
+FOLDER = Path("annotations", "reviews")
+"""Where keys lie in a run folder."""
+_TEXTS = pl.List(pl.String())
+SCHEMA = pl.Schema(
+    {
+        "item": pl.String(), "choices": _TEXTS, "read": pl.String(), "labels": _TEXTS, "stratum": pl.String(),
+        "trial": pl.UInt64(), "repeat": pl.Int64(),
+    }
+)  # fmt: skip
+"""Items: answers that there are; what the reader (a parser, a judge) made of it, and the label that each answer stands
+for ("" for none), where a reader is reviewed; its kind, of which the sample was drawn; and which reply it is."""
+_FACTS, _SEAL = "facevalue.review", "facevalue.sha256"
+
+
+@dataclass(frozen=True)
+class ReviewKey:
+    """What is known of a packet.
+
+    Attributes
+    ----------
+    packet, task:
+        Name of the packet, and what people do.
+    items:
+        A row per item (`SCHEMA`), checks of attention among them; of a reply that was drawn several times, or that
+        several trials have alike, a row each time.
+    sizes:
+        How many there are of each kind, those that were not drawn included; empty where no reader is reviewed.
+    of:
+        What is reviewed, where that is not the whole of the run: "sorted" or "texts" to a name.
+    """
+
+    packet: str
+    task: str
+    items: pl.DataFrame
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    of: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of_packet(
+        cls,
+        packet: Packet,
+        hidden: pl.DataFrame | None = None,
+        sizes: Mapping[str, int] | None = None,
+        of: Mapping[str, str] | None = None,
+    ) -> "ReviewKey":
+        """The key of a packet; `hidden`: what raters are not told, columns of `SCHEMA`."""
+        checks = {q.item: q.choices for card in checks_of(packet) for q in card.questions}
+        choices = {**packet.choices(), **checks}
+        items = pl.DataFrame({"item": list(choices), "choices": [list(texts) for texts in choices.values()]})
+        if hidden is not None:
+            items = items.join(hidden, on="item", how="left", maintain_order="left")
+        missing = [pl.lit(None, kind).alias(name) for name, kind in SCHEMA.items() if name not in items.columns]
+        items = items.with_columns(missing).select(SCHEMA.names()).cast(SCHEMA)
+        return cls(packet.name, packet.task, items, sizes or {}, of or {})
+
+    def choices(self) -> dict[str, Sequence[str]]:
+        """Answers that there are, by item."""
+        return dict(self.items.select("item", "choices").iter_rows())
+
+
+def keep_key(folder: Path, key: ReviewKey) -> None:
+    """Keep the key of a packet in a run folder."""
+    with RunLock(folder):
+        path = _path(folder, key.packet)
+        make_folder(path.parent)
+        facts = json.dumps({"task": key.task, "sizes": dict(key.sizes), "of": dict(key.of)})
+        write_whole(path, parquet_bytes(key.items, {_FACTS: facts, _SEAL: _digest(key.items, facts)}))
+
+
+def read_key(folder: Path, packet: str) -> ReviewKey:
+    """Read the key of a packet.
+
+    Raises
+    ------
+    DataError
+        The packet is not of this run.
+    RunError
+        The key was damaged.
+    """
+    path = _path(folder, packet)
+    if not path.is_file():
+        raise DataError(f"Packet {packet} is not of {folder}: collect its answers in the run that it was made of.")
+    try:
+        items, metadata = read_table(path).select(SCHEMA.names()).cast(SCHEMA), read_metadata(path)
+        facts = metadata.get(_FACTS, "")
+        if metadata.get(_SEAL) != _digest(items, facts):
+            raise DataError("its content is not what was written")
+        fields = json.loads(facts)
+    except (OSError, ValueError, DataError, pl.exceptions.PolarsError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise RunError(f"{path} cannot be read: {reason}. The same `facevalue review` writes it again.") from error
+    return ReviewKey(packet, fields["task"], items, fields["sizes"], fields["of"])
+
+
+def _path(folder: Path, packet: str) -> Path:
+    return folder / FOLDER / f"{packet}.parquet"
+
+
+def _digest(items: pl.DataFrame, facts: str) -> str:
+    return digest_of(items.write_json().encode() + facts.encode())
+
 
 SEED = 20260
 ALL = "all"
@@ -156,3 +270,95 @@ def _rows(label: str, measures: Sequence[str], estimates: Estimates) -> Iterator
             float(end[at]) if np.isfinite(end[at]) else None for end in (estimates.value, estimates.low, estimates.high)
         )
         yield (label, measure, *ends, int(estimates.n[at]), *split_method(str(estimates.method[at])))
+
+
+# How replies of a run were read, by the people who reviewed them: what its page says of the parser.
+
+
+_NAME = 10  # characters of a packet's name, with which a rater's begins
+
+
+class ReviewedReading(NamedTuple):
+    """Share of replies that are read as most people read them, with its interval."""
+
+    raters: int
+    replies: int
+    value: float
+    low: float
+    high: float
+
+
+def reviewed_reading(folder: Path) -> ReviewedReading | None:
+    """What people said of the parser, by the packet with most answers; None where nobody reviewed replies."""
+    ratings = read_kept(folder, REPLIES)
+    if ratings is None:
+        return None
+    reviews = sorted(_of_parser(folder, ratings), key=lambda review: -review[1].height)
+    for key, answers in reviews:
+        row = reader_review(key, answers).accuracy.row(0, named=True)
+        if row["value"] is not None:
+            return ReviewedReading(answers["rater"].n_unique(), row["n"], row["value"], row["low"], row["high"])
+    return None
+
+
+def replies_by_people(folder: Path) -> dict[int, dict[int, Counter[str]]]:
+    """How many people gave each answer to how a reply reads, by trial and repeat; empty where nobody reviewed any."""
+    ratings = read_kept(folder, REPLIES)
+    counts: dict[int, dict[int, Counter[str]]] = {}
+    for key, answers in () if ratings is None else _of_parser(folder, ratings):
+        rows = key.items.drop_nulls("trial").join(answers, on="item").select("trial", "repeat", "choices", "rating")
+        for trial, repeat, choices, rating in rows.iter_rows():
+            if rating <= len(choices):
+                counts.setdefault(trial, {}).setdefault(repeat, Counter())[choices[rating - 1]] += 1
+    return counts
+
+
+def _of_parser(folder: Path, ratings: pl.DataFrame) -> Iterator[tuple[ReviewKey, pl.DataFrame]]:
+    """Packets of replies that the parser read, with the answers that are kept."""
+    return ((key, answers) for key, answers in packets_of(folder, ratings) if not key.of)
+
+
+def packets_of(folder: Path, ratings: pl.DataFrame) -> Iterator[tuple[ReviewKey, pl.DataFrame]]:
+    """Packets that ratings are of, each with those that are of it."""
+    packets = ratings["rater"].str.slice(0, _NAME)
+    for packet in packets.unique(maintain_order=True):
+        try:
+            key = read_key(folder, packet)
+        except DataError:
+            continue  # its key is gone: what its items are is not known any more
+        yield key, ratings.filter(packets == packet)
+
+
+# Findings that people judged: stereotypes, sound inferences, or neither.
+
+
+FINDING_KINDS = ("A stereotype", "A sound inference", "Neither")
+"""What an association may be, by the words of the people who judge it."""
+OF_PAGE = {"statements": "of the page"}
+"""What keys of packets say that are about findings of the page, not about a study's own statements."""
+
+
+def judged_findings(key: ReviewKey, answers: pl.DataFrame) -> pl.DataFrame:
+    """Statements of a packet: `item`, `statement`, `raters`, how many said each kind, and what `most` of them said.
+
+    `answers`: those that count. `most` is null where no kind was said more often than the others.
+    """
+    statements = key.items.drop_nulls("read").select("item", statement="read")
+    counts = [(pl.col("rating") == number).sum().alias(kind) for number, kind in enumerate(FINDING_KINDS, start=1)]
+    per_item = answers.group_by("item").agg(pl.len().alias("raters"), *counts)
+    largest = pl.max_horizontal(FINDING_KINDS)
+    alone = pl.sum_horizontal(pl.col(kind) == largest for kind in FINDING_KINDS) == 1
+    kind = pl.coalesce(pl.when(pl.col(kind) == largest).then(pl.lit(kind)) for kind in FINDING_KINDS)
+    judged = per_item.with_columns(pl.when(alone).then(kind).alias("most"))
+    return statements.join(judged, on="item", how="left", maintain_order="left")
+
+
+def reviewed_findings(folder: Path) -> pl.DataFrame | None:
+    """What people said of findings of a run, by the packet with most answers; None where nobody judged any."""
+    ratings = read_kept(folder, FINDINGS)
+    if ratings is None:
+        return None
+    reviews = [(key, answers) for key, answers in packets_of(folder, ratings) if key.of == OF_PAGE]
+    if not reviews:
+        return None
+    return judged_findings(*max(reviews, key=lambda review: review[1].height)).drop_nulls("raters")

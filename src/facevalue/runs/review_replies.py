@@ -1,7 +1,7 @@
 """Replies before people who do not know how they were read: does the parser understand what the model says?"""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,14 +9,88 @@ import polars as pl
 
 from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, item_id
 from facevalue.answers.form_fields import READ_FIELDS, fields_read
+from facevalue.design.sampling import mix
 from facevalue.errors import DataError
 from facevalue.runs.read_options import options_read_alike
-from facevalue.runs.review_keys import ReviewKey
-from facevalue.runs.review_samples import STRATUM, StratifiedSample
+from facevalue.runs.review_outcomes import ReviewKey
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.store import read_responses
 from facevalue.thinking import after_thinking
 from facevalue.types import Question
+
+# Samples for review: as many of each kind as of any other, so that rare kinds are among them, with their sizes.
+
+
+STRATUM = "stratum"
+"""Column of what is sampled that says of which kind a row is."""
+_RANK = "_rank"
+MOST_STRATA = 24
+"""Kinds that are told apart; rarer ones than these are one more together."""
+REST = "all others"
+
+
+@dataclass
+class StratifiedSample:
+    """Rows of each kind with the least ranks, which follow from their number and a seed: a sample, drawn as rows come.
+
+    Attributes
+    ----------
+    size:
+        Rows wanted in all.
+    seed:
+        Draws the same ones again.
+    counts:
+        How many rows came of each kind.
+    """
+
+    size: int
+    seed: int
+    counts: dict[str, int] = field(default_factory=dict)
+    _rows: pl.DataFrame | None = None
+
+    def add(self, rows: pl.DataFrame, number: np.ndarray) -> None:
+        """Take rows with a column `STRATUM`; `number`: a whole number that tells each from all others."""
+        for stratum, count in rows.group_by(STRATUM).len().iter_rows():
+            self.counts[stratum] = self.counts.get(stratum, 0) + count
+        ranks = mix(number.astype(np.uint64) ^ np.uint64(self.seed * 2_654_435_761 % 2**64))
+        ranked = rows.with_columns(pl.Series(_RANK, ranks, pl.UInt64))
+        tables = [ranked] if self._rows is None else [self._rows, ranked]
+        first = pl.concat(tables).sort(_RANK).group_by(STRATUM, maintain_order=True).head(self.size)
+        self._rows = first.sort(_RANK)
+
+    def drawn(self) -> tuple[pl.DataFrame, Mapping[str, int]]:
+        """The rows that are drawn, and the number of rows of each kind that there are.
+
+        Each kind has as many as any other, or all that it has; of kinds beyond `MOST_STRATA` the rarest are one kind.
+        """
+        if self._rows is None:
+            return pl.DataFrame(), {}
+        frequent = sorted(self.counts, key=lambda stratum: (-self.counts[stratum], stratum))[:MOST_STRATA]
+        sizes = {stratum: self.counts[stratum] for stratum in frequent}
+        if rest := sum(self.counts.values()) - sum(sizes.values()):
+            sizes[REST] = rest
+        kind = pl.when(pl.col(STRATUM).is_in(frequent)).then(pl.col(STRATUM)).otherwise(pl.lit(REST)).alias(STRATUM)
+        rows = self._rows.with_columns(kind)
+        quotas = sizes_by_kind(sizes, self.size)
+        pieces = [rows.filter(pl.col(STRATUM) == stratum).head(count) for stratum, count in quotas.items()]
+        return pl.concat(pieces).drop(_RANK), sizes
+
+
+def sizes_by_kind(sizes: Mapping[str, int], size: int) -> dict[str, int]:
+    """How many to draw of each kind: as many of each as of any other, or all that it has.
+
+    Examples
+    --------
+    >>> sizes_by_kind({"yes": 900, "no": 500, "refused": 3}, 23)
+    {'refused': 3, 'no': 10, 'yes': 10}
+    """
+    out: dict[str, int] = {}
+    ascending = sorted(sizes, key=lambda stratum: (sizes[stratum], stratum))
+    for place, stratum in enumerate(ascending):
+        left = size - sum(out.values())
+        out[stratum] = min(sizes[stratum], left // (len(ascending) - place))
+    return out
+
 
 NO_ANSWER, ANSWER, MISREAD = "no answer", "an answer", "another answer than was read"
 """Labels of replies beside the levels of options."""

@@ -21,28 +21,23 @@ from facevalue.protocol.study import Study
 from facevalue.runs.asked import asked_run, facts_of_model, table_of
 from facevalue.runs.audit_folder import check_no_audit
 from facevalue.runs.checks import check_images, check_limits, check_stimuli_table, check_unchanged
-from facevalue.runs.completion import Completion
+from facevalue.runs.completion import Completion, missing_reasons
 from facevalue.runs.interrupts import Interrupts
-from facevalue.runs.progress import Progress, SilentProgress
-from facevalue.runs.requests import RequestBuilder
-from facevalue.runs.retries import missing_reasons
-from facevalue.runs.session import RunSession, check_same_run
+from facevalue.runs.progress import Progress, SilentProgress, silence_told
+from facevalue.runs.reply_counts import ENOUGH, LOOKED_AT, unparsed_of
+from facevalue.runs.requests import RequestBuilder, TrialNumbers
+from facevalue.runs.session import RunSession, SessionCounts, check_same_run
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.sight import look, new_sight, sight_of_run
-from facevalue.runs.silence import silence_told
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.stream import RequestStream
-from facevalue.runs.tally import SessionCounts
-from facevalue.runs.trials import TrialNumbers
 from facevalue.runs.units import Fact
-from facevalue.runs.unparsed import ENOUGH, LOOKED_AT, unparsed_of
 from facevalue.store.files import LISTS, MANIFEST, PREREGISTRATION, ROOTS, STIMULI, make_folder, write_whole
-from facevalue.store.integrity import check_stimuli
 from facevalue.store.journal import recover
-from facevalue.store.lock import RunLock
+from facevalue.store.lease import RunLock
 from facevalue.store.manifest import Counts, RunManifest, read_manifest, versions, write_manifest
 from facevalue.store.reader import count_drawn
-from facevalue.store.shards import shard_paths
+from facevalue.store.shards import check_stimuli, shard_paths
 from facevalue.store.sight import Sight
 from facevalue.store.writer import ShardWriter
 from facevalue.types import Status

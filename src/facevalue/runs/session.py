@@ -4,30 +4,180 @@ import contextlib
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from facevalue.errors import FaceValueError, RunError
-from facevalue.models.cached import cached_share
+from facevalue.models.cached import COUNTS, cached_share
 from facevalue.protocol.study import Study
 from facevalue.runs.asked import other_server, utc_now
 from facevalue.runs.interrupts import Interrupts
-from facevalue.runs.limits import RunLimits
-from facevalue.runs.progress import Meter, Progress, Snapshot
+from facevalue.runs.pictures import COMPARED, SAME, same_shown
+from facevalue.runs.progress import Meter, Progress, Snapshot, silence_told
+from facevalue.runs.reply_counts import ENOUGH, LOOKED_AT, MOST, UnparsedReplies
 from facevalue.runs.rich_progress import concluded
-from facevalue.runs.same_pictures import COMPARED, SAME, same_shown
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.sight import said_of
-from facevalue.runs.silence import silence_told
 from facevalue.runs.stopping import Looks
-from facevalue.runs.tally import SessionCounts
-from facevalue.runs.units import Fact
+from facevalue.runs.units import Fact, Receipt
 from facevalue.store.manifest import Counts, RunManifest, Session, differences
+from facevalue.store.remote import UnitFacts
 from facevalue.store.sight import Sight
+from facevalue.types import Response, Status
 
 if TYPE_CHECKING:
     from facevalue.runs.stored import StoredRun
+
+
+# Limits at which a run stops: its cost, and its share of replies without a valid answer.
+
+
+class RunLimits:
+    """Limits at which a run stops, checked as replies come in."""
+
+    def __init__(self, settings: RunSettings, counts: Counts, unread: str = "", sight: Sight | None = None) -> None:
+        self._settings = settings
+        self._unread = unread
+        sight_tally = sight or Sight()
+        self._spent = self._whole = (
+            counts.prompt_tokens + sight_tally.prompt_tokens, counts.completion_tokens + sight_tally.completion_tokens,
+            counts.ok + counts.truncated,
+        )  # fmt: skip
+        self._uncounted = self._doubted = self._quoted = False
+
+    def take(self, response: Response) -> None:
+        """Count what a response cost."""
+        prompt, completion, answered = self._spent
+        is_answer = response.status in (Status.OK, Status.TRUNCATED)
+        tokens = prompt + (response.prompt_tokens or 0), completion + (response.completion_tokens or 0)
+        self._spent = *tokens, answered + is_answer
+        self._uncounted |= response.prompt_tokens is None and is_answer
+
+    def take_counts(self, facts: UnitFacts) -> None:
+        """Count what a unit cost, and how many replies say nothing of it; what was taken of it is counted anew."""
+        prompt, completion, answered = self._whole
+        self._spent = self._whole = (
+            prompt + facts.prompt_tokens, completion + facts.completion_tokens,
+            answered + facts.rows - facts.errors - facts.refused,
+        )  # fmt: skip
+        self._uncounted |= facts.uncounted > 0
+
+    def reached(self, replies: int, invalid: int, unparsed: UnparsedReplies) -> str:
+        """Why the run stops, for people; empty if it goes on.
+
+        `unparsed`: the session's replies, and which could not be read: most of them stop it, unless a limit of invalid
+        ones was named.
+        """
+        cost, max_invalid = self._settings.max_cost, self._settings.max_invalid
+        if cost is not None and self._uncounted and self._settings.by_token:
+            return "The model does not count its tokens, so that no limit of cost can be kept."
+        if cost is not None and (spent := self._settings.cost(*self._spent) or 0.0) >= cost:
+            return f"The run has cost {spent:,.2f}, its limit is {cost:,.2f}."
+        if max_invalid is not None and replies >= LOOKED_AT and invalid / replies > max_invalid:
+            return f"{_invalid(replies, invalid)}, more than {max_invalid:.1%}."
+        if max_invalid is None and unparsed.replies >= LOOKED_AT and unparsed.too_many:
+            return f"{self._of(unparsed)} --max-invalid 1 goes on all the same."
+        return ""
+
+    def _of(self, unparsed: UnparsedReplies) -> str:
+        return f"{unparsed.sentence} {self._unread}".rstrip()
+
+    def doubt(self, replies: int, invalid: int, unparsed: UnparsedReplies) -> str:
+        """What to say, once, where most of the first replies cannot be read, or have no valid answer."""
+        if not self._quoted and unparsed.replies >= ENOUGH and unparsed.too_many:
+            self._quoted = True
+            stops = f" The run stops after {LOOKED_AT} replies if that goes on; with --max-invalid 1 it does not."
+            return f"{self._of(unparsed)}{stops if self._settings.max_invalid is None else ''}"
+        if self._doubted or replies < LOOKED_AT or invalid / replies <= MOST:
+            return ""
+        self._doubted = True
+        message = f"{_invalid(replies, invalid)}. Ctrl-C stops; `facevalue export` shows them."
+        return f"{message} {self._unread}".rstrip()
+
+
+def _invalid(replies: int, invalid: int) -> str:
+    return f"{invalid / replies:.1%} of {replies:,} replies have no valid answer"
+
+
+# Counts of one session of a run; in object storage also of units and nodes, and what models found out.
+
+
+_NODES = 3  # whose failures are shown on the way; `facevalue status` shows all
+
+
+@dataclass(slots=True)
+class SessionCounts:
+    """Answers of one session, failures among them by their reason, and tokens."""
+
+    stored: int = 0
+    errors: int = 0
+    refused: int = 0
+    na: int = 0
+    reasked: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    unparsed: UnparsedReplies = field(default_factory=UnparsedReplies)
+    """Which replies could not be read."""
+
+    @property
+    def answered(self) -> int:
+        """Requests that were answered: what is paid for where each has a price."""
+        return self.stored - self.errors - self.refused
+
+
+@dataclass(slots=True)
+class RunTally(SessionCounts):
+    """Counts of one session in object storage."""
+
+    units: int = 0
+    by_node: Counter[str] = field(default_factory=Counter)
+    lost_on: Counter[str] = field(default_factory=Counter)
+    findings: dict[str, Fact] = field(default_factory=dict)
+
+    def add(self, facts: UnitFacts, receipt: Receipt) -> None:
+        """Add a unit that was stored in this session."""
+        self.units += 1
+        self.stored += facts.rows
+        self.errors += facts.errors
+        self.refused += facts.refused
+        self.na += facts.na
+        self.unparsed += receipt.unparsed
+        self.reasked += facts.rows if facts.again else 0
+        self.prompt_tokens += facts.prompt_tokens
+        self.completion_tokens += facts.completion_tokens
+        if facts.errors:
+            self.failures[receipt.failure] += facts.errors
+            self.by_node[receipt.node] += facts.errors
+
+    def learn(self, findings: Mapping[str, Fact]) -> None:
+        """Add what a worker's model found out."""
+        self.findings.update(_together(self.findings, findings))
+
+    def where(self, alive: Mapping[str, int]) -> str:
+        """Say in a few words how many units are stored, and how many workers and failures each node has."""
+        workers = sum(alive.values())
+        phrases = [f"{self.units:,} units", f"{workers:,} worker{'s' if workers != 1 else ''}"]
+        if len(alive) > 1:
+            phrases[1] += f" on {len(alive):,} nodes"
+        phrases += [f"{count:,} failed on {node}" for node, count in self.by_node.most_common(_NODES)]
+        phrases += [f"{count:,} lost on {node}" for node, count in self.lost_on.most_common(_NODES)]
+        return ", ".join(phrases)
+
+
+def _together(before: Mapping[str, Fact], now: Mapping[str, Fact]) -> Iterator[tuple[str, Fact]]:
+    """What models found out, of all workers: names of servers are listed, counts added, and else the last one stays."""
+    for name, value in now.items():
+        previous = before.get(name)
+        if name == "served_by" and isinstance(previous, str):
+            yield name, "; ".join(dict.fromkeys([*previous.split("; "), *str(value).split("; ")]))
+        elif name in COUNTS and isinstance(previous, int) and isinstance(value, int):
+            yield name, previous + value
+        else:
+            yield name, value
+
 
 _LOG = logging.getLogger(__name__)
 _SHOWN = 5  # settings that an error names

@@ -15,8 +15,8 @@ from facevalue.models.base import Capabilities, Model, Selective
 from facevalue.printable import printable
 from facevalue.protocol.study import Study
 from facevalue.runs.checks import shows_pictures
+from facevalue.runs.requests import TrialNumbers
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.trials import TrialNumbers
 from facevalue.store.sight import LEAST_TOKENS, Sight
 from facevalue.thinking import after_thinking
 from facevalue.types import Image, Option, Question, Request, Response, Status, Stimulus

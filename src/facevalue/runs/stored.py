@@ -13,6 +13,7 @@ from facevalue import studies
 from facevalue.annotations.scores import Scores, read
 from facevalue.answers import NA
 from facevalue.answers.sorting import Judge
+from facevalue.checked_replies import reason
 from facevalue.errors import NoRepliesError, RunError, SettingError
 from facevalue.parquet import read_table
 from facevalue.places import run_of
@@ -20,25 +21,66 @@ from facevalue.printable import printable
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import interventions_of
-from facevalue.protocol.variant_trials import intervened
+from facevalue.protocol.variants import add_interventions
 from facevalue.runs.audit_folder import check_one_run
 from facevalue.runs.failures import failures_of
 from facevalue.runs.judged import stored_judge
 from facevalue.runs.mirror import mirrored
 from facevalue.runs.remote_pictures import own_folder, own_roots, pictures_at
-from facevalue.runs.stored_rows import other_options
 from facevalue.store import RunManifest, scan_responses
 from facevalue.store.files import PICTURES, PREREGISTRATION
-from facevalue.store.integrity import check_folder
 from facevalue.store.manifest import INTERVENTIONS
 from facevalue.store.objects import Objects
 from facevalue.store.reader import collected, request_trials
+from facevalue.store.shards import check_folder
 from facevalue.thinking import spoken
 from facevalue.types import STUDY_TEXT, OptionValue, Status
 
 if TYPE_CHECKING:
     from facevalue.measures.definitions import Measure
     from facevalue.measures.families import Preregistration
+
+
+# Rows of a run folder that cannot count: of no request of the run, or with what no check would have let through.
+
+
+def odd_rows(study: Study, rows: pl.DataFrame, width: int) -> pl.Series:
+    """Why each stored row cannot count; null where it can. `width`: repeats of a trial, those of re-asks included."""
+    trial, repeat = pl.col("trial"), pl.col("repeat")
+    size = study.design.size
+    outside = pl.coalesce(
+        pl.when(trial.is_null() | (trial >= size)).then(pl.lit(f"It is of no trial: the design has {size:,}.")),
+        pl.when(repeat.is_null() | (repeat >= width)).then(pl.lit(f"It is of no repeat: the run has {width}.")),
+    )
+    reasons = rows.select(pl.coalesce(outside, reason()).alias("why"))["why"]
+    fine = rows.with_row_index("row").filter(reasons.is_null() & rows["probs"].is_not_null())
+    wrong = other_options(study, study.design.trials(fine["trial"].to_numpy().astype(np.int64)), fine["probs"])
+    why_wrong = pl.lit("It has another number of probabilities than its question has options.")
+    at = pl.int_range(pl.len(), dtype=pl.UInt32).is_in(fine["row"].filter(wrong).implode())
+    return reasons.to_frame().select(pl.coalesce("why", pl.when(at).then(why_wrong)).alias("why"))["why"]
+
+
+def other_options(study: Study, factors: pl.DataFrame, probs: pl.Series) -> pl.Series:
+    """Which replies have another number of probabilities than their questions have options."""
+    stated = probs.is_not_null()
+    if not stated.any():
+        return pl.Series([False] * len(probs), dtype=pl.Boolean)
+    options = np.zeros(len(probs), dtype=np.uint32)
+    options[stated.to_numpy()] = [len(question.options) for question in study.ask(factors.filter(stated))]
+    return stated & (probs.list.len() != pl.Series(options)).fill_null(value=False)
+
+
+def describe_bad_rows(rows: pl.DataFrame, reasons: pl.Series) -> str:
+    """How many rows cannot count, and the first of them, for people; empty for none."""
+    odd = rows.with_columns(reasons.alias("why")).filter(pl.col("why").is_not_null())
+    if odd.is_empty():
+        return ""
+    first = odd.row(0, named=True)
+    return (
+        f"{odd.height:,} {'row' if odd.height == 1 else 'rows'} cannot count, such as trial {first['trial']}, repeat "
+        f"{first['repeat']}: {first['why']}"
+    )
+
 
 _LONGEST = 80  # characters of a run's name
 _READ_AHEAD, _TOGETHER = 2**26, 4
@@ -227,7 +269,7 @@ def _study(
         study = _kept(study, study.reading.judged(judge))
     if study.reading.from_place:
         study = study.reading.from_place(place)
-    return intervened(study, interventions_of(facts.options))
+    return add_interventions(study, interventions_of(facts.options))
 
 
 def _kept(study: Study, carrying: Study) -> Study:
@@ -298,8 +340,8 @@ def answers(
         if study.draws.reasks:
             answered = first_valid(answered, study.repeats)
         tally.asked += answered.height
-        for reason, count in answered.group_by("na").len().drop_nulls().iter_rows():
-            tally.na[reason] = tally.na.get(reason, 0) + count
+        for na, count in answered.group_by("na").len().drop_nulls().iter_rows():
+            tally.na[na] = tally.na.get(na, 0) + count
         yield answered
     if tally.failed == tally.asked:
         raise RunError(f"{run.folder} holds no reply: {failures_of(run.folder, tally.failed, tally.asked)}")

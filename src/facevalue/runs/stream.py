@@ -10,8 +10,7 @@ from facevalue.design import Order
 from facevalue.hashing import Hashes
 from facevalue.protocol.study import Study
 from facevalue.runs.completion import Completion
-from facevalue.runs.requests import Chunk, RequestBuilder, draw_seed, picture_share
-from facevalue.runs.trials import Index
+from facevalue.runs.requests import Chunk, Index, RequestBuilder, draw_seed, picture_share
 from facevalue.store.schema import PICTURE_SHARE
 from facevalue.types import Request, Response
 

@@ -17,17 +17,86 @@ from facevalue.measures.estimates import EstimateTable, stack_estimates
 from facevalue.measures.judgment import judge
 from facevalue.measures.paired_changes import estimate_keys, reduce_estimates
 from facevalue.measures.run_comparison import contrast_estimates, drift_weights, splits_beside, step_weights
+from facevalue.places import MAKING_FOLDER, is_url
 from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.study import Study
-from facevalue.runs.comparable import cells_of, comparable, directed, finest, rows_compared
+from facevalue.runs.audit_folder import AUDIT, is_audit, runs_of
 from facevalue.runs.compare import kept_answers, model_estimates, with_first
-from facevalue.runs.compared_cells import enter_cells
-from facevalue.runs.comparison import run_names
-from facevalue.runs.history import dated_runs
+from facevalue.runs.compared_cells import (
+    cells_of,
+    comparable,
+    enter_cells,
+    finest_cells,
+    rows_compared,
+    signed_measures,
+)
+from facevalue.runs.comparison import differing_settings, run_names
+from facevalue.runs.joined import by_study, repeated
 from facevalue.runs.judged_differences import adjusted_anew, taken_apart
-from facevalue.runs.run_settings import differing_settings
 from facevalue.runs.stored import StoredRun
+from facevalue.store.files import MANIFEST
+
+# Runs of a history: those below a folder, or named one by one, put together by study in the order of their dates.
+
+
+_DEEPEST = 5
+"""Folders below each other that are looked through."""
+
+
+def runs_below(place: Path | str) -> list[str]:
+    """Runs in a folder: itself, an audit's, or all below it; not those that made pictures.
+
+    Raises
+    ------
+    RunError
+        There is none.
+    """
+    if is_url(place) or is_audit(place) or (Path(place) / MANIFEST).is_file():
+        return runs_of(place)
+    runs = [str(path) for path in _folders_with(MANIFEST, Path(place)) if path.name != MAKING_FOLDER]
+    if not runs:
+        raise RunError(f"{place} is no folder of runs or audits: there is no {MANIFEST} in it.")
+    return runs
+
+
+def audits_below(place: Path | str) -> list[Path | str]:
+    """Audits whose runs are in a folder, as `runs_below` names these: itself, or all below it."""
+    if is_audit(place):
+        return [place]
+    if is_url(place) or (Path(place) / MANIFEST).is_file():
+        return []
+    return [path for path in _folders_with(AUDIT, Path(place)) if is_audit(path)]
+
+
+def _folders_with(name: str, place: Path) -> list[Path]:
+    """Folders below one that hold a file, those that are hidden left out."""
+    depths = ("/".join(["*"] * depth + [name]) for depth in range(1, _DEEPEST + 1))
+    folders = {path.parent for pattern in depths for path in place.glob(pattern)}
+    return sorted((path for path in folders if not _hidden(path, place)), key=str)
+
+
+def _hidden(path: Path, below: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(below).parts)
+
+
+def dated_runs(runs: Sequence[StoredRun]) -> dict[str, list[StoredRun]]:
+    """Runs of each study, oldest first.
+
+    Raises
+    ------
+    RunError
+        No study has two, or one is named twice.
+    """
+    ordered = sorted(runs, key=lambda run: run.facts.start)
+    if (again := repeated(ordered)) is not None:
+        raise RunError(f"{again.place} is named twice.")
+    out = by_study(ordered)
+    if all(len(of_study) < 2 for of_study in out.values()):
+        names = ", ".join(f"one of {study}" for study in out)
+        raise RunError(f"A history takes two runs or more of one study; there is {names}.")
+    return out
+
 
 SINCE = "since"
 """Label of a step: the number of the first date after it."""
@@ -172,9 +241,9 @@ def contrasts_of(models: Sequence[KeptAnswers], days: Array) -> _Contrasts:
     together = model_estimates(models, with_first(len(models)))
     study, tables = models[0].study, together.tables
     measures, compared = comparable(study, (tables[0], tables[-1]))
-    measures = directed(measures, tables)
+    measures = signed_measures(measures, tables)
     first_cells, last_cells = (cells_of(tables[at], compared, measures) for at in (0, -1))
-    cells, _ = finest(first_cells, last_cells, compared)
+    cells, _ = finest_cells(first_cells, last_cells, compared)
     reduced_tables = [reduce_estimates(rows_compared(table, compared, measures)) for table in tables]
     keys = list(compared.cells)
     for table in reduced_tables:

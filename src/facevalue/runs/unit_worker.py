@@ -21,16 +21,16 @@ from facevalue.parquet import read_table_of
 from facevalue.printable import first_line
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import interventions_of
-from facevalue.protocol.variant_trials import intervened
+from facevalue.protocol.variants import add_interventions
 from facevalue.runs.asked import facts_of_model
 from facevalue.runs.checks import check_limits
+from facevalue.runs.completion import missing_reasons
 from facevalue.runs.remote_pictures import look_ahead, own_roots, pictures_at
+from facevalue.runs.reply_counts import LOOKED_AT, UnparsedReplies, unparsed_of
 from facevalue.runs.requests import Chunk, RequestBuilder
-from facevalue.runs.retries import missing_reasons
 from facevalue.runs.sight import look
 from facevalue.runs.stream import OpenRequests
 from facevalue.runs.units import Job, Lost, ModelFacts, Receipt, Unit, run_numbers, steps, unit_hash
-from facevalue.runs.unparsed import LOOKED_AT, UnparsedReplies, unparsed_of
 from facevalue.store.files import STIMULI
 from facevalue.store.manifest import INTERVENTIONS, RunManifest, versions
 from facevalue.store.objects import Objects
@@ -243,7 +243,7 @@ def _built(job: Job, objects: Objects, pictures: Path) -> Study:
     if roots := own_roots(options):
         options |= dict.fromkeys(roots, str(pictures_at(objects, pictures)))
     plain = studies.build(job.study, options, read_table_of(stimuli[0]))
-    return intervened(plain, interventions_of(job.options))
+    return add_interventions(plain, interventions_of(job.options))
 
 
 def read_unit(objects: Objects, key: str, run: str) -> pl.DataFrame:

@@ -12,17 +12,16 @@ import numpy.typing as npt
 from facevalue.design import Order
 from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.protocol.study import Study
-from facevalue.runs.requests import RequestBuilder
+from facevalue.runs.reply_counts import UnparsedReplies
+from facevalue.runs.requests import Index, RequestBuilder, TrialNumbers
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.trials import Index, TrialNumbers
-from facevalue.runs.unparsed import UnparsedReplies
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.remote import UnitFacts
 from facevalue.store.sight import Sight
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
-    from facevalue.runs.making_job import MakingJob
+    from facevalue.runs.making_model import MakingJob
 
 Fact = str | int | float | bool
 STEP = 2_048

@@ -5,8 +5,7 @@ from typing import NamedTuple
 from facevalue.errors import RunError
 from facevalue.parquet import read_table
 from facevalue.runs.picture_records import faulty_pictures
-from facevalue.runs.stored import StoredRun, answers
-from facevalue.runs.stored_rows import described, odd_rows
+from facevalue.runs.stored import StoredRun, answers, describe_bad_rows, odd_rows
 from facevalue.store.shards import inspect, shard_paths
 from facevalue.studies import MAKING
 
@@ -32,7 +31,7 @@ def verify(run: StoredRun) -> Sound:
     odd = []
     for shard in shards:
         rows = read_table(shard.path)
-        if fault := described(rows, odd_rows(run.study, rows, width)):
+        if fault := describe_bad_rows(rows, odd_rows(run.study, rows, width)):
             odd.append(f"{shard.path}: {fault}")
     if run.study.name == MAKING and (fault := faulty_pictures(run)):
         raise RunError(fault)

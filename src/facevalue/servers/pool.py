@@ -5,12 +5,135 @@ import queue
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from facevalue.errors import ModelError
 from facevalue.printable import first_line
-from facevalue.servers.open_files import requests_at_once
+from facevalue.servers.server import Waits
+
+# Files that this process may have open at once, and how many requests fit among them: each holds a connection.
+
+
+_SPARE = 24
+"""Left for files that are read and written meanwhile."""
+_EACH = 2
+"""Files of a request: an address of a server may be tried while another is."""
+
+
+def requests_at_once(width: int) -> int:
+    """How many requests can be on their way at once: as many as wanted, or as the process may hold connections.
+
+    The limit of the process (`ulimit -n`) is raised as far as the system lets it be.
+
+    Examples
+    --------
+    >>> requests_at_once(1)
+    1
+    """
+    try:
+        import resource  # noqa: PLC0415 - not of every system
+    except ImportError:
+        return width
+    needed = _open_files() + _SPARE + _EACH * width
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    unlimited = resource.RLIM_INFINITY
+    if soft != unlimited and soft < needed:
+        with suppress(OSError, ValueError):
+            raised = needed if hard == unlimited else min(hard, needed)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == unlimited or soft >= needed:
+        return width
+    return max(1, min(width, (soft - _open_files() - _SPARE) // _EACH))
+
+
+def concurrency_note(width: int) -> str:
+    """Say that fewer requests are on their way at once than was wanted; empty where it is as many."""
+    count = requests_at_once(width)
+    if count == width:
+        return ""
+    return f"At most {count} of {width} requests at once: this process may open few files at a time (ulimit -n)."
+
+
+def _open_files() -> int:
+    """Files that are open now, or what a process begins with where that is not told."""
+    with suppress(OSError):
+        return len(list(Path("/proc/self/fd").iterdir()))
+    return _SPARE
+
+
+# Budgets of requests and tokens a minute, spent evenly.
+
+
+_FIRST_GUESS = 1000.0
+"""Tokens that a request is taken to cost until a server has said what one costs."""
+
+
+class _Meter:
+    """Something that may be used at an even rate.
+
+    `per_minute`: how much may be used a minute; None for no limit.
+    """
+
+    def __init__(self, per_minute: float | None) -> None:
+        self._seconds_each = 60 / per_minute if per_minute else 0.0
+        self._free_at = float("-inf")
+        self._part = 1.0
+
+    def reserve(self, amount: float, now: float) -> float:
+        """Book an amount and return the seconds until it may be used."""
+        start = max(self._free_at, now)
+        self._free_at = start + amount * self._seconds_each / self._part
+        return start - now
+
+    def share(self, fraction: float) -> None:
+        """Use only this part of the rate from now on."""
+        self._part = fraction
+
+    def correct(self, amount: float) -> None:
+        """Book so much more (or less) after the fact."""
+        self._free_at += amount * self._seconds_each / self._part
+
+
+class Budget:
+    """Spends requests and tokens evenly over the minute.
+
+    What a request will cost in tokens is guessed as the mean cost so far and put right by its actual cost.
+
+    `rpm`, `tpm`: requests and tokens a minute; None for no budget. `waits`: the clock and how to wait.
+    """
+
+    def __init__(self, rpm: float | None, tpm: float | None, waits: Waits) -> None:
+        self._requests, self._tokens = _Meter(rpm), _Meter(tpm)
+        self._waits = waits
+        self._spent = 0.0
+        self._counted = 0
+
+    async def take(self) -> float:
+        """Wait until one more request may be sent; return the tokens booked for it."""
+        guess = self._spent / self._counted if self._counted else _FIRST_GUESS
+        now = self._waits.clock()
+        wait = max(self._requests.reserve(1, now), self._tokens.reserve(guess, now))
+        if wait > 0:
+            await self._waits.sleep(wait)
+        return guess
+
+    def share(self, fraction: float) -> None:
+        """Spend only this part from now on, as others spend the rest."""
+        self._requests.share(fraction)
+        self._tokens.share(fraction)
+
+    def settle(self, booked: float, actual: int) -> None:
+        """Put a booking right.
+
+        `booked`: what `take` returned for the request. `actual`: the tokens that it cost, prompt and reply.
+        """
+        self._spent += actual
+        self._counted += 1
+        self._tokens.correct(actual - booked)
+
 
 C = TypeVar("C")
 T = TypeVar("T")

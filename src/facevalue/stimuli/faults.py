@@ -23,7 +23,7 @@ class Fault:
     """The first `KEPT` rows, counted from 1 below the header, and what stands there; none where it is the whole file.
     """
     count: int = 0
-    """How many rows there are."""
+    """Number of rows."""
 
     def __str__(self) -> str:
         if not self.rows:

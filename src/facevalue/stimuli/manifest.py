@@ -15,6 +15,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from facevalue.errors import DataError
 from facevalue.given import check_file, read_text, to_json
@@ -159,7 +162,6 @@ def write_manifest(frame: pl.DataFrame, path: Path) -> None:
 
 
 def _read_parquet(path: Path, columns: Sequence[Column]) -> pl.DataFrame:
-    from facevalue.stimuli.manifest_parquet import read_parquet  # noqa: PLC0415 - pyarrow is slow to import
 
     return read_parquet(path, lambda names: of_making(names, columns))
 
@@ -258,7 +260,6 @@ def made_kind(path: Path) -> Kind:
     """
     if path.suffix.lower() != ".parquet":
         return Kind.UNSTATED
-    from facevalue.stimuli.manifest_parquet import read_parquet  # noqa: PLC0415 - pyarrow is slow to import
 
     def others(names: Sequence[str]) -> list[str]:
         is_made = {"prompt", "picture_seed", PICTURE_KIND} <= {*names}
@@ -343,3 +344,64 @@ def _relative_paths(paths: pl.Series, faults: Faults, root: Path, root_given: bo
         elif relative == ".." or relative.startswith("../"):
             faults.add(f"leaves the folder {root}; give a root folder that holds all images", row, written)
         yield relative
+
+
+# Manifests that are Parquet files, read within bounds. A module of its own, as pyarrow takes a while to import.
+
+
+UNPACKED = 8
+"""How many times `MAX_BYTES` a Parquet file may unpack to, by its own account."""
+
+
+def read_parquet(path: Path, passed_over: Callable[[list[str]], list[str]] = lambda _: []) -> pl.DataFrame:
+    """Read a file piece by piece; texts stay dictionaries until it is known how long they are.
+
+    `passed_over`: from the names of its columns to those that are not read.
+
+    A dictionary of a few hundred kilobytes can name one text of a megabyte a million times.
+    """
+    room = UNPACKED * MAX_BYTES
+    frames = []
+    try:
+        with pq.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            check_names(names, path.name)
+            skipped = passed_over(names)
+            names = [name for name in names if name not in skipped]
+            for field in file.schema_arrow:
+                if field.name in skipped:
+                    continue
+                if not _flat(field.type):
+                    raise DataError(f"{path.name}: {field.name!r} holds {field.type}; a factor has one value a row.")
+            texts = [field.name for field in file.schema_arrow if field.name in names and _is_text(field.type)]
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
+            groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+            if sum(group.total_byte_size for group in groups) > room:
+                raise DataError(f"{path.name}: unpacks to more than {room // 2**20:,} MiB.")
+            for batch in file.iter_batches(ROWS_AT_ONCE, columns=names):
+                for name, column in zip(names, batch.columns, strict=True):
+                    listed = column.dictionary if isinstance(column, pa.DictionaryArray) else column
+                    if _is_text(listed.type) and (pc.max(pc.binary_length(listed)).as_py() or 0) > 4 * MAX_CELL:
+                        raise DataError(f"{path.name}: {name!r} has a cell of more than {MAX_CELL:,} characters.")
+                frame = pl.DataFrame(pl.from_arrow(batch)).with_columns(pl.all().cast(pl.String))
+                room -= int(frame.estimated_size())
+                if room < 0:
+                    raise DataError(f"{path.name}: unpacks to more than {UNPACKED * MAX_BYTES // 2**20:,} MiB.")
+                frames.append(frame)
+    except (pa.ArrowException, OSError, pl.exceptions.PolarsError) as error:
+        raise DataError(f"{path.name}: is not a Parquet file that can be read: {error}.") from error
+    frame = pl.concat(frames) if frames else pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+    return frame.rename(str.strip)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def _flat(kind: pa.DataType) -> bool:
+    """Whether a column of this type has one plain value a row; extension types have none that anyone else knows."""
+    if isinstance(kind, pa.DictionaryType):
+        return _flat(kind.value_type)
+    readable = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null, pa.types.is_decimal)
+    times = (pa.types.is_date, pa.types.is_timestamp, pa.types.is_time)
+    return not isinstance(kind, pa.BaseExtensionType) and (_is_text(kind) or any(is_(kind) for is_ in readable + times))

@@ -2,19 +2,179 @@
 
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from facevalue.errors import DataError
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.manifest import SUFFIXES
-from facevalue.stimuli.name_numbers import ages_in
-from facevalue.stimuli.name_sets import sets_in, words_left
 from facevalue.stimuli.name_words import Match, Phrases, Words, matches, phrases_of, words_of
 from facevalue.stimuli.persons import person_numbers
+
+# Ages among the numbers of the names of files: a place in the name whose numbers are ages and count nothing.
+
+
+YOUNGEST, OLDEST = 1, 116
+_STATED = re.compile(
+    r"(?<![^\W_])(?:aged?[\s_\-]*(\d{1,3})|(\d{1,3})[\s_\-]*(?:yo|y|yrs?|years?)(?:[\s_\-]*old)?)(?![^\W_])",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[1-9]\d{0,2}")
+
+
+class Ages(NamedTuple):
+    """Ages by path, whether names call them so, and which numbers of a path might be one where that cannot be told."""
+
+    by_path: Mapping[str, str]
+    stated: bool
+    unsure: Mapping[str, tuple[str, ...]]
+
+
+def ages_in(paths: Sequence[str]) -> Ages:
+    """Find ages in names: those that say so ("25yo", "age 25"), else the only place of numbers that count nothing.
+
+    Numbers count where those of names that are otherwise alike run from 0 or 1, or all of them do. Where several places
+    could hold ages, none is taken.
+
+    Examples
+    --------
+    >>> ages_in(["asian_25_0.jpg", "asian_25_1.jpg", "asian_60_0.jpg", "asian_60_1.jpg"]).by_path["asian_60_1.jpg"]
+    '60'
+    >>> ages_in(["face 1.jpg", "face 2.jpg"]).by_path
+    {}
+    """
+    stems = {path: path.rpartition(".")[0] for path in paths}
+    stated = {path: match for path, stem in stems.items() if (match := _STATED.search(stem))}
+    if stated:
+        return Ages({path: str(int(match[1] or match[2])) for path, match in stated.items()}, True, {})
+    places: dict[tuple[int, int, int], dict[str, tuple[str, str]]] = {}
+    for path, stem in stems.items():
+        for place, number, surroundings in _numbers(stem):
+            places.setdefault(place, {})[path] = (number, surroundings)
+    able = [of_paths for of_paths in places.values() if _may_be_ages(of_paths)]
+    numbers = {path: tuple(of[path][0] for of in able if path in of) for path in paths}
+    return Ages(
+        {path: able_numbers[0] for path, able_numbers in numbers.items() if len(able_numbers) == 1},
+        False,
+        {path: able_numbers for path, able_numbers in numbers.items() if len(able_numbers) > 1},
+    )
+
+
+def _numbers(stem: str) -> list[tuple[tuple[int, int, int], str, str]]:
+    """Numbers of a file's name, and of folders that are one: where each stands, and all that stands besides."""
+    out = []
+    segments = stem.split("/")
+    for depth, segment in enumerate(reversed(segments)):
+        words = words_of(segment)
+        at = [place for place, word in enumerate(words) if word.isdigit()]
+        if depth and len(words) > 1:
+            continue
+        for rank, place in enumerate(at):
+            surroundings = "/".join([*segments[: len(segments) - 1 - depth], *words[:place], "", *words[place + 1 :]])
+            out.append(((depth, len(at), rank), words[place], surroundings))
+    return out
+
+
+def _may_be_ages(of_paths: Mapping[str, tuple[str, str]]) -> bool:
+    """Whether numbers at one place are all between the ages of people, and don't count."""
+    if not all(_NUMBER.fullmatch(number) and YOUNGEST <= int(number) <= OLDEST for number, _ in of_paths.values()):
+        return False
+    alike: dict[str, set[int]] = {}
+    for number, surroundings in of_paths.values():
+        alike.setdefault(surroundings, set()).add(int(number))
+    everything = set().union(*alike.values())
+    counted = sum(len(numbers) for numbers in alike.values() if _counts(numbers))
+    return not _counts(everything) and counted * 2 < sum(map(len, alike.values()))
+
+
+def _counts(numbers: set[int]) -> bool:
+    return min(numbers) <= 1 and max(numbers) - min(numbers) < len(numbers)
+
+
+# Sets among the names of files: pictures whose names are alike but for who is shown.
+
+
+MOST_TWICE = 0.1
+"""Share of pictures whose group may be there twice in a set: someone's mistakes, of which a check tells."""
+
+
+def sets_in(groups: Mapping[str, Words], rests: Mapping[str, Words]) -> dict[str, str]:
+    """The set of each picture: what is left of its path without the words for who is shown, or else its folder.
+
+    `groups`: of each path, the words for who is shown; few sets have one group twice. `rests`: the other words of the
+    path. No set is found where fewer than half of the pictures would have another beside them.
+
+    Examples
+    --------
+    >>> groups = {"set0/a man.png": ("man",), "set0/a woman.png": ("woman",)}
+    >>> sets_in(groups, dict.fromkeys(groups, ("set", "0", "a")))
+    {'set0/a man.png': 'set0', 'set0/a woman.png': 'set0'}
+    """
+    paths = list(groups)
+    folders = {path: PurePosixPath(path).parent.as_posix() for path in paths}
+    if set(folders.values()) != {"."} and _apart(folders, groups):
+        return _short(folders)
+    names = {path: "-".join(rests[path]) for path in paths}
+    if _apart(names, groups):
+        return {path: name or "1" for path, name in names.items()}
+    if len(set(folders.values())) > 1 and _mates(folders) * 2 >= len(paths):
+        return _short(folders)
+    return {}
+
+
+def _apart(sets: Mapping[str, str], groups: Mapping[str, Words]) -> bool:
+    """Whether next to no set has a group twice, and most pictures are beside others."""
+    kinds = Counter((sets[path], group) for path, group in groups.items())
+    twice = sum(count for count in kinds.values() if count > 1)
+    return twice <= MOST_TWICE * len(sets) and _mates(sets) * 2 >= len(sets) and all(groups.values())
+
+
+def _mates(sets: Mapping[str, str]) -> int:
+    return sum(count for count in Counter(sets.values()).values() if count > 1)
+
+
+def _short(folders: Mapping[str, str]) -> dict[str, str]:
+    """Folders by their own names, or by all that they lie in where two are called alike."""
+    by_name = defaultdict(set)
+    for folder in folders.values():
+        by_name[PurePosixPath(folder).name].add(folder)
+    return {
+        path: PurePosixPath(folder).name if len(by_name[PurePosixPath(folder).name]) == 1 else folder.replace("/", "-")
+        for path, folder in folders.items()
+    }
+
+
+def words_left(paths: Sequence[str], rests: Mapping[str, Sequence[Words]]) -> dict[str, str]:
+    """A level of each path from the words that nothing explains, nearest to the file's name, if paths share levels.
+
+    `rests`: of each path, what is left of its name, then of its folders outwards.
+
+    Examples
+    --------
+    >>> rests = {"a.png": [("nurse",)], "b.png": [("nurse", "photo")], "c.png": [("cook",)], "d.png": [("cook",)]}
+    >>> words_left(list(rests), rests)
+    {'a.png': 'nurse', 'b.png': 'nurse', 'c.png': 'cook', 'd.png': 'cook'}
+    """
+    left = {path: next((text for words in rests[path] if (text := _meant(words))), "") for path in paths}
+    counts = Counter(left.values())
+    counts.pop("", None)
+    return {p: text for p, text in left.items() if text} if 0 < len(counts) * 2 <= counts.total() else {}
+
+
+_SAYS_NOTHING = frozenset((
+    "img", "image", "images", "photo", "photos", "picture", "pictures", "pic", "pics", "face", "faces", "person",
+    "people", "copy", "set", "sets", "group", "the", "a", "an", "of", "and", "as", "with", "no", "nr", "v", "final",
+    "dsc", "aged", "age", "years", "year", "old", "yo",
+))  # fmt: skip
+
+
+def _meant(words: Words) -> str:
+    return " ".join(word for word in words if not word.isdigit() and word not in _SAYS_NOTHING)
+
 
 MOST_PICTURES = 1_000_000
 BASE = frozenset(("base", "baseline", "original", "neutral", "plain", "control", "reference", "none", "before"))

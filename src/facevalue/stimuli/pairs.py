@@ -5,6 +5,10 @@ visual scene with two distinct contexts" (VIGNETTE, section 3 and appendix, "Pai
 each picture keeps all of its columns, and only a narrow band at the seam is smoothed. (The authors' code lets the
 pictures overlap by 50 columns and fades one into the other.) All arithmetic is on whole numbers, so that the same two
 pictures give the same array on every machine.
+
+"Horizontally splicing them together in pairs" (ModSCAN, section 4) is all that the paper says. The released code places
+pictures at the top, resizes nothing and leaves 10 pixels between them for a line 2 wide. (Its ground is white below the
+pictures only, so that all 10 columns come out black; here the ground is white, with the line in the middle.)
 """
 
 import io
@@ -187,3 +191,33 @@ def _smooth(pair: Pixels, middle: int, radius: int) -> None:
     weight = (radius + 1) ** 2
     smooth = ((total + weight // 2) // weight).astype(np.uint8)
     pair[:, middle - radius : middle + radius] = smooth.reshape(len(pair), 3, -1).transpose(0, 2, 1)
+
+
+# Pairs as ModSCAN's authors compose them: two pictures as they are, with a black line between them.
+
+
+GAP, LINE = 10, 2
+"""Columns between the pictures, and columns of the line in the middle of them."""
+
+
+def join_with_line(left: Pixels, right: Pixels) -> Pixels:
+    """Place two pictures side by side on white: RGB of shape (height of the higher, both widths and `GAP`, 3).
+
+    Pictures are as for `pairs.compose`. Neither is resized; the lower one has white below it.
+
+    >>> black = np.zeros((2, 3, 3), np.uint8)
+    >>> join_with_line(black, black[:1])[1, :, 0].tolist()
+    [0, 0, 0, 255, 255, 255, 255, 0, 0, 255, 255, 255, 255, 255, 255, 255]
+    """
+    left, right = rgb(left), rgb(right)
+    height, start = max(len(left), len(right)), left.shape[1] + GAP
+    pair = np.full((height, start + right.shape[1], 3), 255, np.uint8)
+    pair[: len(left), : left.shape[1]] = left
+    pair[: len(right), start:] = right
+    line = left.shape[1] + (GAP - LINE) // 2
+    pair[:, line : line + LINE] = 0
+    return pair
+
+
+JOINED = Composition("joined-1", join_with_line)
+"""For `PairSource`. Change the name when what is composed changes."""

@@ -24,7 +24,7 @@ class CheckedSets:
     """Whole and partial sets of a subset."""
 
     sets: int
-    """How many there are."""
+    """Number of them."""
     partial: tuple[str, ...]
     """Those that lack a group or have one more than once, in their order."""
     faults: str

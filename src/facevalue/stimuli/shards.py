@@ -21,8 +21,7 @@ from facevalue.errors import DataError
 from facevalue.given import check_file
 from facevalue.stimuli.faults import PicturesError
 from facevalue.stimuli.folders import files_below
-from facevalue.stimuli.images import MAX_BYTES, ImageFiles
-from facevalue.stimuli.kept import Kept
+from facevalue.stimuli.images import MAX_BYTES, ImageFiles, Kept
 from facevalue.stimuli.manifest import MAX_CELL, SHARD_ROW
 
 SUFFIX = ".parquet"

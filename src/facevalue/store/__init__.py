@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from facevalue.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from facevalue.store.lock import RunLock
+    from facevalue.store.lease import RunLock
     from facevalue.store.manifest import Counts, RunManifest, Session, differences, read_manifest, write_manifest
     from facevalue.store.reader import read_responses, scan_responses
     from facevalue.store.schema import FORMAT, RESPONSES
@@ -29,7 +29,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "facevalue.store.lock": ("RunLock",),
+        "facevalue.store.lease": ("RunLock",),
         "facevalue.store.manifest": (
             "Counts",
             "RunManifest",

@@ -6,6 +6,7 @@ import secrets
 from pathlib import Path
 
 from facevalue.errors import RunError, SettingError
+from facevalue.given import read_file
 
 MANIFEST = "run.toml"
 STIMULI = "manifest.parquet"
@@ -86,3 +87,27 @@ def check_ending(path: Path, first: str, second: str) -> None:
     """Raise a `SettingError` unless its ending is one of two formats in which it may be written."""
     if path.suffix not in (first, second):
         raise SettingError(f"{path.name} is neither {first} nor {second}: the file's ending chooses the format.")
+
+
+# Files of a place, which is a folder or a URL in object storage: whole files by their names.
+
+
+def write_placed(place: Path | str, name: str, data: bytes) -> None:
+    """Write a file, or an object, in place of an earlier one; a kill leaves one or the other as a whole."""
+    if isinstance(place, str):
+        from facevalue.store.objects import Objects  # noqa: PLC0415 - asyncio and ssl: help needs none of it
+
+        Objects.at(place, make=True).overwrite(name, data)
+    else:
+        write_whole(place / name, data)
+
+
+def read_placed(place: Path | str, name: str, most_bytes: int, kind: str) -> bytes | None:
+    """Read a file, or an object; None if it is not there. `kind`: what it is called where it is too large a file."""
+    if isinstance(place, str):
+        from facevalue.store.objects import Objects  # noqa: PLC0415 - asyncio and ssl: help needs none of it
+
+        stored = Objects.at(place).get(name)
+        return None if stored is None else stored[0]
+    path = place / name
+    return read_file(path, most_bytes, kind) if path.is_file() else None

@@ -13,10 +13,10 @@ from facevalue.answers.base import NA
 from facevalue.answers.form_fields import READ_FIELDS, fields_read
 from facevalue.errors import UnknownNameError
 from facevalue.printable import short
-from facevalue.report.answer_flips import shortened
+from facevalue.report.comparison_page import shorten_text
 from facevalue.report.formatting import Titles
 from facevalue.runs.read_options import options_read_alike
-from facevalue.runs.reply_words import said
+from facevalue.runs.reply_counts import reply_text
 from facevalue.runs.stored import StoredRun
 from facevalue.thinking import spoken
 from facevalue.types import Question
@@ -32,8 +32,7 @@ from facevalue.view.answer_index import (
 from facevalue.view.estimates import ColumnTitle, FacetLevel
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef, listed
-from facevalue.view.query import Query
-from facevalue.view.search import Piece, Search, SearchedPlaces
+from facevalue.view.query import Piece, Query, Search, SearchedPlaces
 
 QUERY = ("run", "q", "status", "answer", "since", "until", "sort", "from", "n")
 LONGEST = 20_000
@@ -222,12 +221,12 @@ def answer_rows(state: RunState, index: AnswerIndex, places: Places) -> tuple[An
     for row, question, pictures, answer in zip(
         rows.iter_rows(named=True), questions, listed(state, factors), meanings(run, rows, questions), strict=True
     ):
-        reply = said(row["stored text"], row["stored probs"], question.options)
+        reply = reply_text(row["stored text"], row["stored probs"], question.options)
         out.append(
             AnswerRow(
                 row["trial"], row["repeat"], factor_words(row, names, titles), row["status"],
                 answer, reason_of(row, titles),
-                shortened(reply, _SHORT), pictures, row["stored at"],
+                shorten_text(reply, _SHORT), pictures, row["stored at"],
             )
         )  # fmt: skip
     return tuple(out)

@@ -1,26 +1,220 @@
 """An estimate's own page: its definition, its arithmetic in steps, and what each unit that was sampled adds to it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from urllib.parse import urlencode
 
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
 from facevalue.errors import DataError
 from facevalue.measures.caveats import add_caveat
+from facevalue.measures.cells import UNIT_KEYS
 from facevalue.measures.definitions import unit_name
 from facevalue.protocol.lookup import Estimate
 from facevalue.report import formatting
 from facevalue.report.blocks.view import View
 from facevalue.report.findings import sampled_units
-from facevalue.report.formatting import DASH
-from facevalue.report.verdict import MEANINGS, verdict_of
-from facevalue.view.arithmetic import NOT_SUMS, TOO_MANY, Arithmetic, figures, lines, sums_of_run, unit_columns
+from facevalue.report.formatting import DASH, number
+from facevalue.report.headline import MEANINGS, verdict_of
+from facevalue.runs.answer_flips import prompt_columns
+from facevalue.runs.stored import StoredRun
+from facevalue.view.answer_index import index_of
 from facevalue.view.background import NotYetError
 from facevalue.view.estimates import ViewedEstimate, rows_of
 from facevalue.view.opened import RunState
-from facevalue.view.pictures import PictureRef
+from facevalue.view.pictures import PictureRef, listed
 from facevalue.view.query import Query
-from facevalue.view.unit_trials import pictures_of_trials, trials_of_units
+from facevalue.view.unit_sums import EstimateSums, RunSums, sums_of
+
+# Arithmetic of an estimate, in the sums that its estimator added up: steps to its value, and what each unit adds.
+
+
+CLOSE = 1e-9
+"""How far what the sums give may lie from the estimate, of the larger of it and 1."""
+_LINES = 12
+"""Units in the table of sums; all that move the estimate most are in the list beside."""
+_WHOLE = 1e15
+"""Numbers above are written by their power of ten."""
+NOT_SUMS = (
+    "This estimator is no function of sums over single units that is kept, so what each unit adds is not shown. Its "
+    "equation is above, and every answer behind it is in the list of answers."
+)
+TOO_MANY = "The run has more sums than are kept to show."
+FAILED = "The sums behind the estimates could not be added up"
+WAITING = "They are being added up."
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Sums behind an estimate that give its value.
+
+    Attributes
+    ----------
+    of:
+        The sums.
+    means:
+        Mean of each unit alone; NaN where the estimate is no mean over units.
+    """
+
+    of: EstimateSums
+    means: npt.NDArray[np.float64]
+
+    @classmethod
+    def checked(cls, of: EstimateSums, e: Estimate) -> "Arithmetic | None":
+        """The arithmetic of an estimate; None where the sums do not give its value, as after a further step."""
+        if e.value is None or not abs(of.value - e.value) <= CLOSE * max(1.0, abs(e.value)):
+            return None
+        means = of.sums / of.counts * of.factor - of.less if of.total else np.full(len(of.units), np.nan)
+        return cls(of, means)
+
+    def ranked(self) -> npt.NDArray[np.int64]:
+        """Units in the order of what they add; those without which nothing is left come first."""
+        size = np.where(np.isfinite(self.of.added), np.abs(self.of.added), np.inf)
+        return np.lexsort((np.arange(size.size), -size))
+
+
+def sums_of_run(state: RunState) -> RunSums:
+    """Sums behind a run's estimates, which the first call begins to add up.
+
+    Raises
+    ------
+    NotYetError
+        They are being added up.
+    DataError
+        They cannot be added up.
+    """
+    return state.soon("sums", lambda: sums_of(state.run), FAILED, WAITING)
+
+
+def total_lines(arithmetic: Arithmetic, e: Estimate, *, signed: bool) -> tuple[str, list[tuple[str, ...]]]:
+    """The totals in words, and a row for each of the first units: sum, count, mean."""
+    of = arithmetic.of
+    total_sum, total_count = of.total or (np.nan, np.nan)
+    steps = [f"{six_digits(total_sum)} / {six_digits(total_count)} = {six_digits(total_sum / total_count)}"]
+    if of.factor != 1.0:
+        steps.append(f"times {six_digits(of.factor)}")
+    if of.less:
+        steps.append(f"less {six_digits(of.less)}")
+    if of.unsigned:
+        steps.append("without its sign")
+    value = f": {six_digits(of.value)}" if len(steps) > 1 else ""
+    text = f"{', '.join(steps)}{value}, which is {number(e.value, e.written, signed=signed)}."
+    rows: list[tuple[str, ...]] = [
+        (
+            of.units[at],
+            *map(six_digits, (of.sums[at], of.counts[at], arithmetic.means[at])),
+            _moves(float(of.added[at])),
+        )
+        for at in arithmetic.ranked()[:_LINES]
+    ]
+    return text, rows
+
+
+def six_digits(value: float) -> str:
+    """A number of a step, to six digits; whole ones are whole, however large.
+
+    Examples
+    --------
+    >>> six_digits(-2.41666666667), six_digits(1_250_000.0), six_digits(-0.0)
+    ('-2.41667', '1,250,000', '0')
+    """
+    is_whole = np.isfinite(value) and value == round(value) and abs(value) < _WHOLE
+    return f"{value + 0.0:,.0f}" if is_whole else f"{value:.6g}"
+
+
+def _moves(added: float) -> str:
+    return f"{added:+.6g}" if np.isfinite(added) else "all of it"
+
+
+def unit_columns(run: StoredRun, names: Sequence[str]) -> tuple[str, ...]:
+    """Factor of trials whose levels these units are, or those of both sides of a pair; empty for none."""
+    if not names:
+        return ()
+    first = run.study.design.trials([0])
+    levels = {name: set(dtype.categories) for name, dtype in first.schema.items() if isinstance(dtype, pl.Enum)}
+    candidates = dict.fromkeys(["identity", "set", *(name for of in UNIT_KEYS.values() for name in of), *levels])
+    sides = [(name, f"{name[:-1]}2") for name in levels if name.endswith("_1")]
+    for columns in (*((name,) for name in candidates), *sides):
+        if set(names) <= set().union(*(levels.get(name, ()) for name in columns)):
+            return columns
+    return ()
+
+
+# Trials of units that were sampled, at the labels of an estimate, and their pictures.
+
+
+_TRIALS = 4
+"""Trials of a unit, without those beside them."""
+_UNITS = 10
+"""Units of which all trials are looked through together."""
+
+
+def trials_of_units(
+    state: RunState, columns: Sequence[str], units: Sequence[str], row: ViewedEstimate
+) -> dict[str, list[int]]:
+    """Trials of each unit at the levels of an estimate's labels; any where a unit has none there.
+
+    `columns`: the factor whose levels are units, or those of both sides of a pair, on either of which someone may be.
+
+    Where a label says what is shown, each is followed by the trial of the same unit that was asked the same about
+    something else: the picture without the change first, where there is one.
+    """
+    index, study = index_of(state), state.run.study
+    levels = {name: label.level for name, label in row.labels.items() if name in study.design.columns}
+    prompt_factors = [name for name in prompt_columns(study) if name not in columns]
+    needed = list(dict.fromkeys([*columns, *levels, *prompt_factors]))
+    cues = [name for name in levels if name not in (*prompt_factors, *columns)]
+    out: dict[str, list[int]] = {}
+    for start in range(0, len(units), _UNITS):
+        sides = (
+            study.design.trials(index.trials_at(column, units[start : start + _UNITS]), needed).with_columns(
+                unit=pl.col(column).cast(pl.String)
+            )
+            for column in columns
+        )
+        out |= _of_units(pl.concat(sides), levels, prompt_factors, cues)
+    return out
+
+
+def _of_units(
+    factors: pl.DataFrame, levels: Mapping[str, str], prompt_factors: Sequence[str], cues: Sequence[str]
+) -> dict[str, list[int]]:
+    """The same, of all trials of some units with their factors; `cues`: labels that say what is shown."""
+    at_levels = [pl.col(name).cast(pl.String) == level for name, level in levels.items()]
+    frame = factors.with_columns(is_at=pl.all_horizontal(True, *at_levels).fill_null(value=False))
+    if not frame["is_at"].all():
+        frame = frame.with_columns(is_at=pl.col("is_at") | ~pl.col("is_at").any().over("unit"))
+    first_trials = frame.filter("is_at").group_by("unit", maintain_order=True).head(_TRIALS)
+    neighbours = _beside(first_trials, frame.filter(~pl.col("is_at")), ["unit", *prompt_factors], cues) if cues else {}
+    out: dict[str, list[int]] = {}
+    for unit, trial in first_trials.select("unit", "trial").iter_rows():
+        numbers = out.setdefault(unit, [])
+        numbers += [number for number in (trial, neighbours.get(trial)) if number is not None and number not in numbers]
+    return out
+
+
+def _beside(first: pl.DataFrame, others: pl.DataFrame, same: Sequence[str], cues: Sequence[str]) -> dict[int, int]:
+    """To each trial another one with the same levels but for cues, of which as many as can be are missing."""
+    missing = pl.sum_horizontal(pl.col(name).is_null() for name in cues)
+    candidates = others.with_columns(missing.alias("missing")).sort("missing", descending=True, maintain_order=True)
+    nearest = candidates.unique(same, keep="first", maintain_order=True).select(*same, beside="trial")
+    pairs = first.join(nearest, on=list(same), how="inner", nulls_equal=True, maintain_order="left")
+    return dict(pairs.select("trial", "beside").iter_rows())
+
+
+def pictures_of_trials(state: RunState, trials: Sequence[int]) -> dict[int, tuple[PictureRef, ...]]:
+    """Pictures of trials, those of one stimulus once."""
+    if not trials:
+        return {}
+    design = state.run.study.design
+    numbers = np.array(trials, dtype=np.int64)
+    _, places = np.unique(design.stimulus_numbers(numbers), return_index=True)
+    distinct = numbers[np.sort(places)]
+    return dict(zip(distinct.tolist(), listed(state, design.trials(distinct)), strict=True))
+
 
 QUERY = ("run", "key")
 _CLUSTERS = 100
@@ -133,9 +327,9 @@ def _sums(view: View, e: Estimate, arithmetic: Arithmetic) -> Sequence[Step]:
     plural = of.plural or _unit_name(view, e)
     units = f"{len(of.units):,} {plural}"
     if of.total is None:
-        text = f"From the sums of {units}: {figures(of.value)}, which is {view.value(e)}."
+        text = f"From the sums of {units}: {six_digits(of.value)}, which is {view.value(e)}."
         return [Step("Value", text)]
-    text, rows = lines(arithmetic, e, signed=signed)
+    text, rows = total_lines(arithmetic, e, signed=signed)
     heads = (plural, "sum", "count", "mean", "moves it by")
     first = f"The first {len(rows)} of {units}, by what they add." if len(rows) < len(of.units) else units
     return [Step("Sums of each", first, StepTable(heads, tuple(rows))), Step("All together", text)]

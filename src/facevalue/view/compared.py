@@ -11,18 +11,16 @@ import polars as pl
 from facevalue.errors import DataError, SettingError
 from facevalue.prompts.variants import PLAIN
 from facevalue.protocol.conditions import FACTOR
-from facevalue.report.answer_flips import flip_sentences, shortened
-from facevalue.runs.answer_flips import compared_answers
-from facevalue.runs.answer_pairs import AnswerSide
-from facevalue.runs.model_names import names_for_people
+from facevalue.report.comparison_page import flip_sentences, shorten_text
+from facevalue.runs.answer_flips import AnswerSide, compared_answers
+from facevalue.runs.joined import names_for_people
 from facevalue.view.answer_index import AnswerIndex, Places, factor_names, index_of
 from facevalue.view.answers import answer_rows, facets_of, factor_titles, factor_words
 from facevalue.view.background import Background
 from facevalue.view.estimates import ColumnTitle, FacetLevel
 from facevalue.view.opened import OpenedRuns, RunState
 from facevalue.view.pictures import PictureRef, listed
-from facevalue.view.query import Query
-from facevalue.view.search import Piece, Search
+from facevalue.view.query import Piece, Query, Search
 
 QUERY = ("runs", "q", "from", "n")
 _MOST = 6
@@ -294,7 +292,7 @@ def _rows(sides: Sequence[_ViewedSide], table: pl.DataFrame) -> tuple[ComparedTr
 
 
 def _prompts(state: RunState, factors: pl.DataFrame) -> list[str]:
-    return [shortened(question.prompt, _PROMPT) for question in state.run.study.ask(factors)]
+    return [shorten_text(question.prompt, _PROMPT) for question in state.run.study.ask(factors)]
 
 
 def _replies(side: _ViewedSide, table: pl.DataFrame, at: int, prompts: Sequence[str]) -> list[ComparedReply]:

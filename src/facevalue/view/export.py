@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -15,23 +16,25 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from facevalue.errors import DataError, RunError, SettingError
+from facevalue.places import is_url
+from facevalue.protocol.variants import ConditionStimuli
 from facevalue.report.formatting import counted
 from facevalue.runs.attention_maps import trials_with_maps
 from facevalue.runs.pseudonyms import LEFT_OUT, Pseudonyms
-from facevalue.runs.reply_words import said
+from facevalue.runs.remote_pictures import own_folder
+from facevalue.runs.reply_counts import reply_text
+from facevalue.runs.shown_pictures import PICTURES
+from facevalue.runs.stored import StoredRun
 from facevalue.shell_commands import shell_command
+from facevalue.stimuli.base import Kind
+from facevalue.stimuli.images import FileSource
+from facevalue.stimuli.manifest import public_images
+from facevalue.stimuli.mixed import MixedSource
 from facevalue.store.files import make_folder, write_whole
 from facevalue.types import Question
 from facevalue.view import page
 from facevalue.view.answer_index import AnswerIndex, Places, factor_names, index_of
-from facevalue.view.answers import (
-    LONGEST,
-    answers,
-    factor_words,
-    meanings,
-    parsed,
-    reason_of,
-)
+from facevalue.view.answers import LONGEST, answers, factor_words, meanings, parsed, reason_of
 from facevalue.view.cell import cell_of
 from facevalue.view.compared import compare, default_sides
 from facevalue.view.documents import plain, to_json
@@ -41,9 +44,68 @@ from facevalue.view.missing import missing
 from facevalue.view.opened import OpenedRuns, RunState
 from facevalue.view.pictures import listed, picture_bytes
 from facevalue.view.profile import profile
-from facevalue.view.public_pictures import PublicPictures
 from facevalue.view.query import MOST_ROWS, Query
-from facevalue.view.trial_notes import JudgedReply, attention, judged, picture_checks, sorted_texts
+from facevalue.view.trial import JudgedReply, attention_notes, judgment_notes, picture_checks, sorted_texts
+
+# Pictures of a run that may be shown to anybody: drawings, and those of which their list says so.
+
+
+_LIST = "manifest"
+"""Setting that names the list of pictures."""
+
+
+class PublicPictures:
+    """Which pictures of a run may be shown to anybody.
+
+    FaceValue's own drawings may. Of others the list of pictures says so, in its column `public`, as it is now: a
+    permission may be taken back after the run. The list is read beside the pictures that the user named, or where the
+    settings of the run say that it lies.
+
+    Parameters
+    ----------
+    run:
+        The run.
+
+    Raises
+    ------
+    DataError
+        The list cannot be read.
+    """
+
+    def __init__(self, run: StoredRun) -> None:
+        self._run = run
+        source = run.study.source
+        self._is_drawn = source.kind is Kind.ILLUSTRATED
+        plain = source.plain if isinstance(source, ConditionStimuli) else source
+        self._names_all = type(plain) in (FileSource, MixedSource)
+
+    @cached_property
+    def _images(self) -> set[str]:
+        run, manifest = self._run, self._run.facts.options.get(_LIST)
+        if not run.pictures_named or not isinstance(manifest, str) or is_url(manifest):
+            return set()
+        root = own_folder(run.facts.options)
+        candidates = [] if root is None else [root / Path(manifest).name]
+        path = next((path for path in (*candidates, Path(manifest)) if path.is_file()), None)
+        return set() if path is None else public_images(path, root=root)
+
+    def may_show(self, trial: str) -> bool:
+        """Whether all pictures of a trial may be shown.
+
+        Where the levels of a trial do not name all that it shows, as when a base stands beside it, and of what is no
+        trial, all pictures of the run must be such.
+        """
+        if self._is_drawn:
+            return True
+        design = self._run.study.design
+        names = [name for name in PICTURES if name in design.columns]
+        if not trial.isdigit() or not names or not self._names_all:
+            listed = self._run.study.manifest
+            return "image" in listed.columns and set(listed["image"]) <= self._images
+        image_levels = design.trials([int(trial)], names).select(pl.col(names).cast(pl.String)).row(0)
+        images = {image for image in image_levels if image is not None}
+        return bool(images) and images <= self._images
+
 
 ROWS = 5_000
 """Answers of a row group: what a browser fetches at a time."""
@@ -290,7 +352,9 @@ def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures)
                 "answer": answer,
                 "why": reason_of(row, titles),
                 "na": row["na"],
-                "reply": pictures.reply(said(row["stored text"], probs, question.options), state.number)[:LONGEST],
+                "reply": pictures.reply(reply_text(row["stored text"], probs, question.options), state.number)[
+                    :LONGEST
+                ],
                 "when": row["stored at"],
                 "levels": to_json({name: str(row[name]) for name in names if row.get(name) is not None}),
                 "factors": to_json(factor_words(row, names, titles)),
@@ -320,8 +384,8 @@ def _notes(
         return _NO_NOTES
     trial, mapped = replies[0]["trial"], state.once("trials with maps", lambda: trials_with_maps(state.run.folder))
     notes = {
-        "attention": pictures.placed(plain(attention(state, trial, question))) if trial in mapped else [],
-        "judged": plain(tuple(judged(state, trial, replies, texts.get(trial, ())))),
+        "attention": pictures.placed(plain(attention_notes(state, trial, question))) if trial in mapped else [],
+        "judged": plain(tuple(judgment_notes(state, trial, replies, texts.get(trial, ())))),
         "checks": plain(picture_checks(state, replies[0])),
     }
     return {name: to_json(value) if value else None for name, value in notes.items()}

@@ -14,11 +14,11 @@ from facevalue.protocol.conditions import FACTOR
 from facevalue.protocol.look import Of
 from facevalue.report.checks import kind_cautions
 from facevalue.report.findings import upper
-from facevalue.report.first_facts import facts_of
+from facevalue.report.first_screen import facts_of
 from facevalue.report.formatting import number
 from facevalue.report.html import cautions_of, verdict_class
 from facevalue.runs.in_place import unchecked
-from facevalue.runs.model_names import names_for_people
+from facevalue.runs.joined import names_for_people
 from facevalue.store.reader import collected, scan_stored
 from facevalue.store.shards import shard_paths
 from facevalue.types import Status

@@ -8,8 +8,8 @@ import polars as pl
 
 from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.protocol.look import Of
-from facevalue.report.answer_flips import shortened
-from facevalue.runs.reply_words import said
+from facevalue.report.comparison_page import shorten_text
+from facevalue.runs.reply_counts import reply_text
 from facevalue.runs.stored import StoredRun, first_valid
 from facevalue.view.answer_index import AnswerIndex, index_of
 from facevalue.view.answers import parsed
@@ -142,6 +142,6 @@ def _examples(run: StoredRun, index: AnswerIndex, reason_count: int) -> dict[str
     columns = na.select(pl.col("na").cast(pl.String), "trial", "reply", "stored text", "stored probs", "stored error")
     out: dict[str, list[MissingReply]] = {}
     for (reason, trial, repeat, text, probs, error), question in zip(columns.iter_rows(), questions, strict=True):
-        reply = shortened(error if text is None and error else said(text, probs, question.options), _LONGEST)
+        reply = shorten_text(error if text is None and error else reply_text(text, probs, question.options), _LONGEST)
         out.setdefault(reason, []).append(MissingReply(trial, repeat, reply))
     return out

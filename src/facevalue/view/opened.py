@@ -12,18 +12,17 @@ import polars as pl
 from facevalue.errors import UnknownNameError
 from facevalue.report.blocks.view import View
 from facevalue.report.built import PageAnswer, page_answer
+from facevalue.report.collect import collect_report
 from facevalue.report.data import ReportData
 from facevalue.report.formatting import Titles
-from facevalue.report.of_runs import collected
-from facevalue.report.sections import page_of
+from facevalue.report.headline import page_of
 from facevalue.runs.in_place import brought, opened_in_place
 from facevalue.runs.kept_estimates import keep, kept, read_kept
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.store.manifest import read_manifest
 from facevalue.store.ranges import is_in_place, release
 from facevalue.store.shards import shard_paths
-from facevalue.view.apart import apart
-from facevalue.view.background import Background
+from facevalue.view.background import Background, run_apart
 
 T = TypeVar("T")
 _RECENT = 4
@@ -129,7 +128,7 @@ class RunState:
         """What its report says, without stored answers."""
         estimates, tally = self.taken
         tallies = {str(self.run.folder): tally}
-        return self.once("data", lambda: collected([self.run], estimates, tallies, with_answers=False).data)
+        return self.once("data", lambda: collect_report([self.run], estimates, tallies, with_answers=False).data)
 
     @property
     def answer(self) -> PageAnswer:
@@ -201,7 +200,7 @@ class ViewedRun:
 def _taken(run: StoredRun) -> tuple[pl.DataFrame, ReplyTally]:
     """Estimates of a run, read where they are kept, else taken apart."""
     stored = kept(run)
-    return read_kept(apart(keep, run), run) if stored is None else stored
+    return read_kept(run_apart(keep, run), run) if stored is None else stored
 
 
 def _marks(run: StoredRun) -> tuple[object, ...]:

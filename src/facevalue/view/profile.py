@@ -7,11 +7,10 @@ from facevalue.errors import DataError
 from facevalue.protocol.lookup import Condition
 from facevalue.report.profile import profile_of
 from facevalue.report.profile.cells import ProfileCell, QuestionColumn
-from facevalue.report.profile.contrasts import columns_of
+from facevalue.report.profile.page import POOLED, level_sentence, profile_answer
 from facevalue.report.profile.profile import Profile
-from facevalue.report.profile.squares import SIGNS, GroupRow, Square, SquareMark
-from facevalue.report.profile.wording import POOLED, answer, level
-from facevalue.runs.model_names import names_for_people
+from facevalue.report.profile.squares import SIGNS, GroupRow, Square, SquareMark, columns_of
+from facevalue.runs.joined import names_for_people
 from facevalue.view.estimates import key_of
 from facevalue.view.opened import OpenedRuns
 
@@ -104,11 +103,11 @@ def _document(profile: Profile, runs: OpenedRuns) -> ProfilePage:
     rows = [(condition, row) for condition in profile.conditions for row in profile.rows(condition)]
     columns = columns_of([row for _, row in rows])
     return ProfilePage(
-        tuple(answer(profile)),
+        tuple(profile_answer(profile)),
         tuple(ProfileMark(mark.value, symbol, meaning) for mark, (symbol, meaning) in SIGNS.items()),
         tuple(ProfileKind(column.name, column.study, column.title) for column in columns),
         tuple(_group(condition, row, places) for condition, row in rows),
-        (level(profile), *POOLED),
+        (level_sentence(profile), *POOLED),
     )
 
 

@@ -23,9 +23,8 @@ from facevalue.runs.review_desk import (
     raters_of,
     save_answers,
 )
-from facevalue.runs.review_keys import ReviewKey
-from facevalue.runs.review_results import ReviewResult, review_result
-from facevalue.runs.review_texts import TextTable, review_texts
+from facevalue.runs.review_outcomes import ReviewKey
+from facevalue.runs.review_results import ReviewResult, TextTable, review_result, review_texts
 from facevalue.shell_commands import shell_command
 from facevalue.view.opened import RunState
 from facevalue.view.query import Query

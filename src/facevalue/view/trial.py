@@ -1,27 +1,175 @@
 """A trial: what was shown and asked, every reply with what it means, and what others say of it."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
+from threading import Lock
+from typing import Any
 
 import polars as pl
 
-from facevalue.errors import DataError
+from facevalue.answers.sorting import OPEN, Sorting
+from facevalue.errors import DataError, FaceValueError
+from facevalue.places import is_url
+from facevalue.protocol.making import IMAGE
+from facevalue.protocol.making_study import MAKING
+from facevalue.protocol.picture_checks import ACCEPTED, REASONS, read_verdicts
+from facevalue.report.comparison_page import shorten_text
+from facevalue.runs.attention_maps import maps_of
+from facevalue.runs.inspecting import CHECKS
+from facevalue.runs.judged import read_judgments
+from facevalue.runs.people import read_people
 from facevalue.runs.pictures import shown
+from facevalue.runs.ratings import REPLIES, kept_at
+from facevalue.runs.remote_pictures import own_folder
+from facevalue.runs.review_outcomes import replies_by_people
+from facevalue.runs.shown_pictures import PICTURES
+from facevalue.runs.stored import StoredRun
 from facevalue.shell_commands import shell_command
 from facevalue.types import Question
-from facevalue.view.answer_index import AnswerIndex, factor_names, index_of
-from facevalue.view.answers import (
-    LONGEST,
-    factor_words,
-    meanings,
-    parsed,
-    reason_of,
-)
+from facevalue.view.answer_index import AnswerIndex, Places, factor_names, index_of, stored_rows
+from facevalue.view.answers import LONGEST, factor_words, meanings, parsed, reason_of, replies_read
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef, captions, image_size
 from facevalue.view.query import Query
-from facevalue.view.trial_notes import JudgedReply, attention, judged, picture_checks, sorted_texts
+
+# What others made of a trial: verdicts of judges, scorers and people, checks of its pictures, maps of attention.
+
+
+_SCORE = "score: "
+_TEXT = 120  # characters of a text that was sorted
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedReply:
+    """What a scorer, a judge or people say of a reply."""
+
+    by: str
+    text: str
+
+
+class SortedTexts:
+    """Texts in the replies of a run that its judge, or people, sort, with the category that each was given."""
+
+    def __init__(self, run: StoredRun) -> None:
+        self._judgments, self._folder = read_judgments(run.folder), run.folder
+        self._asked: list[tuple[Sorting, str]] = []
+        self._lock = Lock()
+        self._run = run.reopened(self._judge)
+
+    def _judge(self, sorting: Sorting, text: str) -> str | None:
+        if (sorting, text) not in self._asked:
+            self._asked.append((sorting, text))
+        return None if self._judgments is None else self._judgments.judge(sorting, text)
+
+    def of(self, replies: pl.DataFrame) -> dict[int, tuple[JudgedReply, ...]]:
+        """Verdicts on the texts in replies, by trial; `replies` as studies read them, those of a trial together."""
+        with self._lock:
+            texts = list(self._texts(replies.partition_by("trial", maintain_order=True)))
+        sortings = {sorting for _, asked in texts for sorting, _ in asked}
+        people = {sorting: tuple(read_people(self._folder, sorting).values()) for sorting in sortings}
+        return {
+            trial: tuple(note for sorting, text in asked for note in self._verdicts(sorting, text, people[sorting]))
+            for trial, asked in texts
+        }
+
+    def _texts(self, trials: Sequence[pl.DataFrame]) -> Iterator[tuple[int, list[tuple[Sorting, str]]]]:
+        """Texts that come up while replies are read; halves of which none holds a text are not looked at again."""
+        self._asked.clear()
+        self._run.study.answer(pl.concat(trials))
+        if len(trials) == 1:
+            yield int(trials[0]["trial"][0]), list(self._asked)
+        elif self._asked:
+            middle = len(trials) // 2
+            yield from self._texts(trials[:middle])
+            yield from self._texts(trials[middle:])
+
+    def _verdicts(self, sorting: Sorting, text: str, people: Sequence[Mapping[str, float]]) -> Iterator[JudgedReply]:
+        quoted = f"“{shorten_text(text, _TEXT)}”"
+        judgments = self._judgments
+        if judgments is not None and (judgment := judgments.judgments.get((sorting.name, text))):
+            verdict = judgment.category or f"{judgment.verdict.value}: {shorten_text(judgment.reply, _TEXT)}"
+            yield JudgedReply(f"{judgments.name}, {sorting.name}", f"{quoted}: {verdict}")
+        labels = [of_rater[text] for of_rater in people if text in of_rater]
+        if labels:
+            names = Counter(OPEN if label < 0 else sorting.categories[int(label)] for label in labels)
+            yield JudgedReply(f"people, {sorting.name}", f"{quoted}: {_counted(names)}")
+
+
+def sorted_texts(state: RunState, index: AnswerIndex, places: Places) -> dict[int, tuple[JudgedReply, ...]]:
+    """Verdicts on the texts in replies at these places, by trial, of runs whose replies hold such texts."""
+    if not places.size or state.run.study.reading.judged is None:
+        return {}
+    texts = state.once("sorted texts", lambda: SortedTexts(state.run))
+    return texts.of(replies_read(state.run, stored_rows(state.run, index, places)))
+
+
+def judgment_notes(
+    state: RunState, trial: int, rows: Sequence[Mapping[str, Any]], texts: Sequence[JudgedReply]
+) -> Iterator[JudgedReply]:
+    """What others say of the replies of a trial.
+
+    `rows`: these replies, as they are read. `texts`: verdicts on the texts in them (`sorted_texts`).
+    """
+    for row in rows:
+        for name, score in row.items():
+            if name.startswith(_SCORE) and score is not None:
+                yield JudgedReply(name.removeprefix(_SCORE), f"{score:g} (reply {row['repeat']})")
+    yield from texts
+    folder = state.run.folder
+    by_people = state.once(f"replies by people {kept_at(folder, REPLIES)}", lambda: replies_by_people(folder))
+    for repeat, choices in by_people.get(trial, {}).items():
+        yield JudgedReply("people, what the reply says", f"{_counted(choices)} (reply {repeat})")
+
+
+def _counted(names: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count} of {sum(names.values())})" for name, count in names.items())
+
+
+def picture_checks(state: RunState, levels: Mapping[str, Any]) -> tuple[str, ...]:
+    """Whether the pictures of a trial passed their checks, and why not, where they were checked."""
+    verdicts = state.once("checks", lambda: _verdicts(state.run))
+    images = dict.fromkeys(str(levels[name]) for name in PICTURES if levels.get(name) is not None)
+    return tuple(f"{image}: {verdicts[image]}" for image in images if image in verdicts)
+
+
+def _verdicts(run: StoredRun) -> dict[str, str]:
+    """What became of each picture that was checked: by a run of checks, or beside pictures that the user named."""
+    out: dict[str, str] = {}
+    for place in _checks(run):
+        with suppress(FaceValueError, OSError):
+            rows = read_verdicts(place).select(IMAGE, ACCEPTED, REASONS)
+            out |= {
+                image: "passes its checks" if passes else f"fails its checks: {reasons or 'no reason is stored'}"
+                for image, passes, reasons in rows.iter_rows()
+                if image is not None and passes is not None
+            }
+    return out
+
+
+def _checks(run: StoredRun) -> list[Path]:
+    """Folders that may hold checks; a run folder may come from a stranger, whose places are not looked into."""
+    places = [run.folder.parent / CHECKS if run.study.name == MAKING else run.folder]
+    root = own_folder(run.facts.options) if run.pictures_named else None
+    return places if root is None or is_url(str(root)) else [*places, root / CHECKS]
+
+
+def attention_notes(state: RunState, trial: int, question: Question) -> tuple[PictureRef, ...]:
+    """Maps of where a model looked, as far as `facevalue attention` made them."""
+    out = []
+    for at, of in enumerate(maps_of(state.run.folder, trial)):
+        name = {"attention": "Mean attention of the answer", "heads": "Attention by head"}.get(of.kind, "")
+        if not name:
+            places = dict(enumerate((option.wording for option in question.options), start=1))
+            name = f"Relevancy for {places.get(of.option, f'option {of.option}')}"
+        which = f", picture {of.picture}" if of.picture else ""
+        model = f" ({of.model})" if of.model else ""
+        out.append(PictureRef(f"picture/{state.number}/attention-{trial}-{at}", f"{name}{which}{model}"))
+    return tuple(out)
+
 
 QUERY = ("run", "trial")
 
@@ -131,8 +279,8 @@ def _trial(state: RunState, index: AnswerIndex, number: int, rows: pl.DataFrame,
             _reply(state, row, question, answer)
             for row, answer in zip(replies, meanings(run, rows, [question] * rows.height), strict=True)
         ),
-        tuple(judged(state, number, replies, texts)),
-        attention(state, number, question),
+        tuple(judgment_notes(state, number, replies, texts)),
+        attention_notes(state, number, question),
         picture_checks(state, levels),
         before,
         after,

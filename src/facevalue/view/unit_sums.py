@@ -24,8 +24,8 @@ from facevalue.runs.kept_estimates import digest_of_run
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.seals import digest_of
 from facevalue.store.files import write_whole
-from facevalue.store.remote_lists import cached_folder, make_private
-from facevalue.view.apart import apart
+from facevalue.store.remote import cached_folder, make_private
+from facevalue.view.background import run_apart
 from facevalue.view.estimates import key_of
 
 _NUMBERS = pl.List(pl.Float64)
@@ -132,7 +132,7 @@ def sums_of(run: StoredRun) -> RunSums:
     of = digest_of_run(run) or secrets.token_hex(16)  # what may change unseen is added up anew for each viewer
     folder = cached_folder("sums", run.place, run.place)
     path = next((path for path in folder.glob(f"{of}-*.parquet") if _is_whole(path)), None)
-    path = apart(partial(added_up, folder=folder, of=of), run) if path is None else path
+    path = run_apart(partial(added_up, folder=folder, of=of), run) if path is None else path
     return RunSums(path, _FULL in read_metadata(path))
 
 

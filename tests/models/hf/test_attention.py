@@ -13,13 +13,12 @@ from tests.models.hf import tiny
 
 torch: Any = tiny.torch
 
-from facevalue.models.hf.attention import AttentionReader, _log_odds, sides  # noqa: E402
+from facevalue.models.hf.attention import AttentionReader, Watch, _log_odds, sides, watch_attention  # noqa: E402  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.loaded import load_model  # noqa: E402
 from facevalue.models.hf.options import written  # noqa: E402
 from facevalue.models.hf.reference_pass import extended, plain_logits  # noqa: E402
 from facevalue.models.hf.regions import Regions, regions  # noqa: E402
-from facevalue.models.hf.relevancy import Watch, watched  # noqa: E402
 from facevalue.models.hf.vocabulary import TokenVocabulary  # noqa: E402
 from tests.models.hf.test_regions import IN_TEXT  # noqa: E402
 
@@ -96,7 +95,7 @@ def test_attention_of_every_layer_and_head_sums_to_one(load: Callable[[str], Any
     loaded = load(name)
     inputs = prepare(loaded, [PAIR], [QUESTION])[0].full(0)
     length = int(inputs["input_ids"].shape[1])
-    with watched(loaded) as (watch, _):
+    with watch_attention(loaded) as (watch, _):
         with watch():
             loaded.model(**inputs, use_cache=False)
         rows = watch.rows(length - 1)

@@ -14,12 +14,11 @@ from tests.models.hf import planted, tiny
 torch: Any = tiny.torch
 
 from facevalue.models.hf import attending  # noqa: E402
+from facevalue.models.hf.attending import Sequences, Shelf  # noqa: E402
 from facevalue.models.hf.chat import after_pictures, prepare  # noqa: E402
 from facevalue.models.hf.engine import Failed, Wish  # noqa: E402
 from facevalue.models.hf.open_replies import OpenReplies  # noqa: E402
 from facevalue.models.hf.reference_pass import plain_logits  # noqa: E402
-from facevalue.models.hf.sequences import Sequences  # noqa: E402
-from facevalue.models.hf.shelves import Shelf  # noqa: E402
 
 PROMPTS = [
     "Describe the person in the picture.",

@@ -10,9 +10,8 @@ import pytest
 from PIL import Image
 
 from facevalue.models.hf.chat import prepare
-from facevalue.models.hf.families import window_of
 from facevalue.models.hf.framing import NOTE, framed
-from facevalue.models.hf.loaded import Loaded, load_model
+from facevalue.models.hf.loaded import Loaded, load_model, window_of
 from facevalue.models.hf.prefix import Branch, Prefix
 from facevalue.models.hf.reference_pass import extended, plain_logits
 from facevalue.types import Question

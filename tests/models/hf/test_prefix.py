@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.chat import Group, prepare
 from facevalue.models.hf.loaded import Loaded
-from facevalue.models.hf.prefix import Branch, Prefix
+from facevalue.models.hf.prefix import Branch, Prefix, Tree
 from facevalue.models.hf.reference_pass import plain_logits
-from facevalue.models.hf.tree import Tree
 from facevalue.types import Question
 from tests.models.hf import tiny
 

@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 
 from facevalue.answers import NA, parse
 from facevalue.errors import DependencyError
-from facevalue.models._structured import wanted
+from facevalue.models._chat import constrained_texts
 from facevalue.types import Option, Question, Sampling
 from tests.models.hf import planted, tiny
 from tests.models.hf.test_scoring import A_AB, LETTERS, PICTURE, QUESTIONS, ask, read, scores
@@ -282,7 +282,7 @@ def test_what_may_come_next_is_the_same_for_drawn_and_for_exact(engine: Any) -> 
     odd = tuple(Option("", text, text) for text in ODD[:5]) + A_AB
     for options in (LETTERS, A_AB, odd):
         reader = ConstrainedReader(options, vocabulary)
-        waiting: list[tuple[tuple[int, ...], Any]] = [((), engine._constraints.start(wanted(options)))]
+        waiting: list[tuple[tuple[int, ...], Any]] = [((), engine._constraints.start(constrained_texts(options)))]
         seen = set()
         while waiting:
             tokens, constraint = waiting.pop()
@@ -292,7 +292,7 @@ def test_what_may_come_next_is_the_same_for_drawn_and_for_exact(engine: Any) -> 
                 raw = vocabulary.raw((*tokens, token))
                 if token not in vocabulary.stops and raw not in seen:
                     seen.add(raw)
-                    further = engine._constraints.start(wanted(options))
+                    further = engine._constraints.start(constrained_texts(options))
                     for each in (*tokens, token):
                         further.take(each)
                     if not further.complete:

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from facevalue.annotations import scores
-from facevalue.annotations.loading import load_scorer
+from facevalue.annotations.model_scorers import load_scorer
 from facevalue.annotations.scoring import score_texts
 from facevalue.errors import ModelError, UnknownNameError
 from facevalue.models.classifiers import TextClassifier, load_classifier

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.models.hf.tree import Tree
+from facevalue.models.hf.prefix import Tree
 
 BRANCHES = st.lists(st.lists(st.integers(0, 3), max_size=6), max_size=8)
 

@@ -15,9 +15,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from facevalue.errors import ModelError
 from facevalue.models.reference.adapter import FOLDER
-from facevalue.models.reference.branches import ROWS, Branches
-from facevalue.models.reference.network import ONE_THREAD, Network, read_weights
-from facevalue.models.reference.tokens import Tokens
+from facevalue.models.reference.network import ONE_THREAD, ROWS, Branches, Network, read_weights
+from facevalue.models.reference.replies import Tokens
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 CONFIG = json.loads((FOLDER / "config.json").read_text())

@@ -15,7 +15,7 @@ import pytest
 
 from facevalue.models.reference.adapter import FOLDER
 from facevalue.models.reference.network import Network, read_weights
-from facevalue.models.reference.tokens import Tokens
+from facevalue.models.reference.replies import Tokens
 from facevalue.studies.stylisticbias.tables import whitelist
 from reference.truth import (
     PERSONAS,

@@ -12,11 +12,11 @@ import pytest
 import facevalue as fv
 from facevalue import studies
 from facevalue.annotations import scores
-from facevalue.annotations.loading import load_scorer
+from facevalue.annotations.model_scorers import load_scorer
 from facevalue.errors import SettingError
 from facevalue.measures.verdicts import Verdict
 from facevalue.models.sim import SimModel
-from facevalue.report import of_runs
+from facevalue.report import collect
 from facevalue.runs.annotated import annotate
 from facevalue.runs.comparison import compare_all
 from facevalue.runs.export import export
@@ -78,7 +78,7 @@ def test_planted_effects_are_found_and_none_where_nothing_is_planted(whole: Stor
 
 def test_the_page_shows_sets_and_words_behind_a_note_and_the_audit(whole: StoredRun, tmp_path: Path) -> None:
     page, data = tmp_path / "page.html", tmp_path / "page.json"
-    of_runs.report([whole], page, data=data)
+    collect.report([whole], page, data=data)
     sections = {one["id"]: one for one in json.loads(data.read_text())["sections"]}
     (fold,) = sections["sets"]["blocks"][1:] or sections["sets"]["blocks"]
     assert "Content note" in fold["title"]
@@ -92,7 +92,7 @@ def test_the_page_shows_sets_and_words_behind_a_note_and_the_audit(whole: Stored
 
 def test_a_run_without_scores_has_a_headline_of_its_own(tmp_path: Path) -> None:
     run = ran(tmp_path / "run", scored=False, prompt=["hiring"], sets=12)
-    of_runs.report([run], tmp_path / "page.html", data=tmp_path / "page.json")
+    collect.report([run], tmp_path / "page.html", data=tmp_path / "page.json")
     headline = json.loads((tmp_path / "page.json").read_text())["headline"]["sentence"]
     assert re.match(
         r"No difference was found for the 10 groups, where up to about .* of 10 could have been missed", headline
@@ -115,7 +115,7 @@ def test_a_part_of_it_is_measured_and_shown_too(options: dict[str, Any], tmp_pat
         **{"prompt": ["describe", "characteristics", "hiring"], "sets": 4, **options},
     )
     assert measured(run).height
-    of_runs.report([run], tmp_path / "page.html", data=tmp_path / "page.json")
+    collect.report([run], tmp_path / "page.html", data=tmp_path / "page.json")
 
 
 @pytest.mark.slow
@@ -147,7 +147,7 @@ def test_a_model_that_refuses_leaves_nothing_to_judge(tmp_path: Path) -> None:
     assert found.filter(measure="refusal_rate")["value"].min() == 1
     ratings = found.filter(measure="mean", score="rating")
     assert ratings["value"].null_count() == ratings.height
-    of_runs.report([run], tmp_path / "page.html", data=tmp_path / "page.json")
+    collect.report([run], tmp_path / "page.html", data=tmp_path / "page.json")
 
 
 def test_cultural_groups_are_not_named_in_words() -> None:
@@ -173,7 +173,7 @@ class _Offensive(SimModel):
 def test_the_widest_sets_are_those_with_the_largest_range(tmp_path: Path) -> None:
     fv.run(fv.study("counterfactuals", **KEYWORDS), _Offensive("default"), tmp_path / "run", progress=False)
     annotate(StoredRun.open(tmp_path / "run"), load_scorer("lexical"), SilentProgress())
-    of_runs.report([StoredRun.open(tmp_path / "run")], tmp_path / "page.html", data=tmp_path / "page.json")
+    collect.report([StoredRun.open(tmp_path / "run")], tmp_path / "page.html", data=tmp_path / "page.json")
     sections = {one["id"]: one for one in json.loads((tmp_path / "page.json").read_text())["sections"]}
     rows = sections["sets"]["blocks"][-1]["blocks"]
     assert all(row["captions"][0].startswith("Old male") for row in rows)
@@ -214,7 +214,7 @@ def test_refusals_are_scored_beside_ours_and_old_scores_are_read(tmp_path: Path)
     ours = ~pl.col("measure").str.ends_with("_released")
     assert old.filter(ours).equals(found.filter(ours))
     assert old.filter(measure="max_score_released")["value"].to_list() == [None]
-    of_runs.report([StoredRun.open(folder)], tmp_path / "page.html", data=tmp_path / "page.json")
+    collect.report([StoredRun.open(folder)], tmp_path / "page.html", data=tmp_path / "page.json")
     assert "refused replies were not scored; run annotate again" in (tmp_path / "page.json").read_text()
     assert annotate(StoredRun.open(folder), load_scorer("lexical"), SilentProgress()).done == 1
     assert measured(StoredRun.open(folder)).equals(found)

@@ -9,7 +9,7 @@ import pytest
 
 from facevalue.answers.listed_words import Flagged, named, together
 from facevalue.errors import DataError
-from facevalue.protocol.word_lists import WordList
+from facevalue.protocol.offers import WordList
 from facevalue.studies.counterfactuals import stereotypes
 from tests.studies.counterfactuals.answered import answered, designed, manifest, measured
 

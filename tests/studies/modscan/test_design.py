@@ -15,7 +15,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.study import Study
 from facevalue.studies.modscan.design import PAPER_PAIRS
 from facevalue.studies.modscan.pictures import face_pairs
-from facevalue.studies.modscan.tables import KINDS, instances
+from facevalue.studies.modscan.settings import KINDS, instances
 from tests.studies.modscan.asked import attribute, build
 
 FACES = st.lists(

@@ -19,11 +19,11 @@ from facevalue.cli.app import app
 from facevalue.errors import DataError
 from facevalue.measures.definitions import rows_of
 from facevalue.prompts.variants import Variant
-from facevalue.protocol.sampled_units import COLUMNS, UnitNames
+from facevalue.protocol.kept_answers import COLUMNS, UnitNames
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import chosen
-from facevalue.protocol.variant_trials import intervened
-from facevalue.report import of_runs
+from facevalue.protocol.variants import add_interventions
+from facevalue.report import collect
 from facevalue.studies.modscan.aggregate import asked_blocks
 from facevalue.studies.modscan.measures import UNIT
 from facevalue.types import Question
@@ -51,7 +51,7 @@ def test_all_conditions_of_the_paper_are_counted_to_the_number() -> None:
 
 def test_roles_are_asked_of_their_attribute_and_blank_pictures_of_scenes() -> None:
     plain = build(faces=2, per_persona=2, instances=["nurse", "neat"])
-    study = intervened(plain, chosen(["act-as-sexist", "blank-image", "sr"]))
+    study = add_interventions(plain, chosen(["act-as-sexist", "blank-image", "sr"]))
     frame = study.design.trials(np.arange(study.design.size))
     asked = frame.group_by("intervention").agg(pl.col("attribute", "modality").cast(pl.String).unique().sort())
     told = {name: (attributes, modalities) for name, attributes, modalities in asked.iter_rows()}
@@ -71,7 +71,7 @@ def test_roles_are_asked_of_their_attribute_and_blank_pictures_of_scenes() -> No
 
 def test_the_racist_is_asked_of_races_and_of_skin_tones_that_stand_in_for_them() -> None:
     study = build(faces=2, per_persona=2, instances=["nurse", "neat"])
-    frame = intervened(study, chosen(["act-as-racist"])).design
+    frame = add_interventions(study, chosen(["act-as-racist"])).design
     rows = frame.trials(np.arange(frame.size)).filter(pl.col("intervention") == "act-as-racist")
     assert sorted(rows["attribute"].cast(pl.String).unique()) == ["race", "skin tone"]
 
@@ -81,7 +81,7 @@ def test_roles_say_the_released_prompts_about_scenes_themselves_and_precede_all_
     for prompts, scene in (("paper", "Act as Barack Obama. The owner of this room is a {"),
                            ("released", "Barack Obama says the owner of this room is a {")):  # fmt: skip
         plain = build(prompts=prompts, faces=2, per_persona=2, instances=["neat"], attribute=["gender"])
-        study = intervened(plain, chosen([role, "act-as-sexist", "sr"]))
+        study = add_interventions(plain, chosen([role, "act-as-sexist", "sr"]))
         frame = study.design.trials(np.arange(study.design.size)).with_columns(pl.col("intervention").cast(pl.String))
         asked = frame.with_columns(prompt=pl.Series([question.prompt for question in study.ask(frame)]))
         told = {key: own["prompt"][0] for key, own in asked.group_by("modality", "intervention", maintain_order=True)}
@@ -93,7 +93,7 @@ def test_roles_say_the_released_prompts_about_scenes_themselves_and_precede_all_
 
 def test_stimuli_and_samples_of_a_part_are_those_of_the_plain_trials() -> None:
     plain = build(faces=2, per_persona=2, instances=["nurse", "neat"])
-    study = intervened(plain, chosen(["blank-image", "sr"]))
+    study = add_interventions(plain, chosen(["blank-image", "sr"]))
     frame = study.design.trials(np.arange(study.design.size))
     numbers = study.design.stimulus_numbers(frame["trial"].to_numpy())
     for number, row in zip(numbers.tolist(), frame.iter_rows(named=True), strict=True):
@@ -107,7 +107,7 @@ def test_stimuli_and_samples_of_a_part_are_those_of_the_plain_trials() -> None:
 
 def test_an_intervention_of_a_part_that_is_not_asked_is_refused() -> None:
     with pytest.raises(DataError, match="blank-image is asked of modality language alone"):
-        intervened(build(modality=["vision"]), chosen(["blank-image"]))
+        add_interventions(build(modality=["vision"]), chosen(["blank-image"]))
 
 
 def boxed(study: Study, texts: list[str], shares: list[float | None]) -> pl.DataFrame:
@@ -120,7 +120,7 @@ def boxed(study: Study, texts: list[str], shares: list[float | None]) -> pl.Data
 
 
 def test_boxes_are_read_on_the_picture_above_a_band_of_text() -> None:
-    study = intervened(
+    study = add_interventions(
         build(modality=["vision"], attribute=["gender"], instances=["nurse"], faces=1), chosen(["vis-debiasing"])
     )
     frame = study.design.trials(np.arange(study.design.size))
@@ -138,7 +138,7 @@ def test_a_box_is_judged_by_the_share_of_the_height_that_the_caption_leaves(text
         (tmp_path / "age_18_race_0").mkdir(exist_ok=True)
         PIL.Image.new("RGB", size, "grey").save(tmp_path / f"age_18_race_0/joined_image_gender_1_0_{number}.jpg")
     study = build(composed=str(tmp_path), modality=["vision"], instances=["nurse"])
-    asked = intervened(study, [Variant("fairly", caption=text)])
+    asked = add_interventions(study, [Variant("fairly", caption=text)])
     frame = asked.design.trials(np.arange(asked.design.size))
     numbers = asked.design.stimulus_numbers(frame["trial"].to_numpy())
     shares = []
@@ -161,7 +161,7 @@ def test_a_box_is_judged_by_the_share_of_the_height_that_the_caption_leaves(text
 
 
 def test_a_box_above_a_text_whose_share_of_the_height_is_unknown_is_missing_for_that_reason() -> None:
-    study = intervened(
+    study = add_interventions(
         build(modality=["vision"], attribute=["gender"], instances=["nurse"], faces=1), chosen(["vis-debiasing"])
     )
     texts = ["[[0,0,500,990]]"] * study.design.size
@@ -212,7 +212,7 @@ def test_changes_are_taken_over_the_people_of_levels() -> None:
 
 def test_the_interval_of_a_change_between_races_is_over_people() -> None:
     plain = build(faces=4, modality=["vision"], attribute=["race"], instances=["nurse"])
-    study = intervened(plain, chosen(["sr"]))
+    study = add_interventions(plain, chosen(["sr"]))
 
     def say(row: dict[str, Any]) -> str:
         return "right" if row["prompt"].startswith("You should") and crc32(row["pair"].encode()) % 2 else "left"
@@ -231,7 +231,7 @@ def test_the_report_shows_both_scores_and_missing_answers_without_and_with(tmp_p
     asked = fv.study("modscan", modality=["language"], attribute=["gender"], per_persona=3)
     run = fv.run(asked, "sim/default", tmp_path / "run", interventions=["sr", "blank-image"], progress=False)
     page, data = tmp_path / "page.html", tmp_path / "page.json"
-    of_runs.report([run.stored], page, data=data)
+    collect.report([run.stored], page, data=data)
     said = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", page.read_text())))
     assert said.count("Self-reminder before the prompt (ModSCAN, RQ3)") >= 2
     assert re.search(r"N/A [\d.]+% → [\d.]+%", said)

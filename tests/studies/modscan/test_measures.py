@@ -13,7 +13,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.definitions import rows_of
 from facevalue.measures.group_shares import GroupChoices, bias_scores
 from facevalue.measures.judgment import judge
-from facevalue.studies.modscan.real_world import read_real
+from facevalue.studies.modscan.aggregate import read_real
 from tests.floors import floor_of
 from tests.studies.modscan.asked import answered, attribute, build, estimates, one
 

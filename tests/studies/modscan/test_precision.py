@@ -13,7 +13,7 @@ from facevalue.measures.pairs import pair_shares
 from facevalue.measures.power import clusters_needed
 from facevalue.runs.power import detection
 from facevalue.studies.modscan.precision import SD
-from facevalue.studies.modscan.tables import RACES
+from facevalue.studies.modscan.settings import RACES
 from tests.studies.modscan.asked import build, simulated
 
 LIKED = 1.5 * stats.norm.ppf((np.arange(400) + 0.5) / 400)

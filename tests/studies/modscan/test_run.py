@@ -15,7 +15,7 @@ import facevalue as fv
 from facevalue.errors import ModelError
 from facevalue.measures.definitions import NO_INTERVENTION, rows_of
 from facevalue.models.sim import SimModel
-from facevalue.report import of_runs
+from facevalue.report import collect
 from facevalue.runs import RunSettings, run
 from facevalue.runs.kept_estimates import taken
 from facevalue.runs.pictures import NOT_NAMED, shown
@@ -156,7 +156,7 @@ def test_the_page_of_one_modality_has_a_headline_and_says_the_same_as_its_data(
 ) -> None:
     made = fv.run(fv.study("modscan", modality=[modality], **few), "sim/strong", tmp_path / "run", progress=False)
     page, data = tmp_path / "page.html", tmp_path / "page.json"
-    of_runs.report([made.stored], page, data=data)
+    collect.report([made.stored], page, data=data)
     answer = json.loads(data.read_text())["headline"]["sentence"]
     judged = made.estimates().filter(pl.col("measure").is_in(["bias_score", "chance_gap"]))["verdict"].to_list()
     assert ("No difference was found" not in answer.split(".")[0]) == ("difference found" in judged)
@@ -172,7 +172,7 @@ def test_examples_are_answers_of_the_kind_that_is_found_and_say_who_is_on_which_
         (e["modality"], e["instance"].capitalize()): "Female" if e["value"] < 0 else "Male" for e in gaps.to_dicts()
     }
     page, data = tmp_path / "page.html", tmp_path / "page.json"
-    of_runs.report([run.stored], page, data=data)
+    collect.report([run.stored], page, data=data)
     said = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", page.read_text())))
     sections = {section["id"]: section for section in json.loads(data.read_text())["sections"]}
     answers = next(block["answers"] for block in sections["examples"]["blocks"] if block["kind"] == "answers")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from facevalue.errors import DataError
-from facevalue.studies.vignette.folders import read_individuals, read_pairs
+from facevalue.studies.vignette.pictures import read_individuals, read_pairs
 
 LOOKS = "physical traits"
 

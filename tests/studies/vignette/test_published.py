@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from facevalue.measures.run_comparison import Matched, match_tables, summarise_deltas
-from facevalue.protocol.paper import Paper
+from facevalue.protocol.reproduction import Paper
 
 PRINTED = {table: Paper.shipped("facevalue.studies.vignette").table(str(table)) for table in range(15, 20)}
 KEYS = ["model", "identity", "activity"]

@@ -20,8 +20,7 @@ from facevalue.measures.intervals import split_method
 from facevalue.measures.word_rates import FLAT_TEXTS
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import Asked, TaskAnswers
-from facevalue.studies.visbias.analysis import OUTCOMES, add_choices, both_orders
-from facevalue.studies.visbias.analysis_texts import add_texts
+from facevalue.studies.visbias.analysis import OUTCOMES, add_choices, add_texts, both_orders
 from facevalue.studies.visbias.measures import LABELS
 from tests.measure_keys import by_key
 from tests.reference import reference

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from facevalue.answers.several_texts import each, parted
+from facevalue.answers.free_text import row_per_text, split_texts
 from facevalue.measures.definitions import rows_of
 from tests.studies.visbias.simulated import build, estimates, read
 
@@ -20,27 +20,27 @@ LEADS = ("", "Sure! Here are four long descriptions of the image:\n\n", "Certain
 def test_numbered_descriptions_are_cut(marker: str, between: str) -> None:
     for lead in LEADS:
         reply = lead + between.join(marker.format(at) + text for at, text in enumerate(TEXTS, 1))
-        assert parted(reply) == TEXTS, reply
+        assert split_texts(reply) == TEXTS, reply
 
 
 def test_words_count_as_numbers() -> None:
     for words in (("One", "Two", "Three", "Four"), ("one", "two", "three", "four")):
-        assert parted("\n".join(f"Description {n}: {text}" for n, text in zip(words, TEXTS, strict=True))) == TEXTS
+        assert split_texts("\n".join(f"Description {n}: {text}" for n, text in zip(words, TEXTS, strict=True))) == TEXTS
     ordinals = ("First", "Second", "Third", "Fourth")
-    assert parted("\n\n".join(f"**{n} description:** {t}" for n, t in zip(ordinals, TEXTS, strict=True))) == TEXTS
+    assert split_texts("\n\n".join(f"**{n} description:** {t}" for n, t in zip(ordinals, TEXTS, strict=True))) == TEXTS
 
 
 def test_paragraphs_are_cut_if_there_are_four() -> None:
-    assert parted("\n\n".join(TEXTS)) == TEXTS
-    assert parted("Here you are:\n\n" + "\n\n---\n\n".join(TEXTS)) == TEXTS
-    assert parted(TEXTS[0]) == TEXTS[:1]
-    assert parted("\n\n".join(TEXTS[:3])) == ()
+    assert split_texts("\n\n".join(TEXTS)) == TEXTS
+    assert split_texts("Here you are:\n\n" + "\n\n---\n\n".join(TEXTS)) == TEXTS
+    assert split_texts(TEXTS[0]) == TEXTS[:1]
+    assert split_texts("\n\n".join(TEXTS[:3])) == ()
 
 
 def test_numbers_within_a_description_are_left_alone() -> None:
     long = [f"{text}\nHis number is\n2 on the back, and 3. of all." for text in TEXTS]
-    assert parted("\n".join(f"{at}. {text}" for at, text in enumerate(long, 1))) == tuple(long)
-    assert parted("2. is what the jersey says.") == ("2. is what the jersey says.",)
+    assert split_texts("\n".join(f"{at}. {text}" for at, text in enumerate(long, 1))) == tuple(long)
+    assert split_texts("2. is what the jersey says.") == ("2. is what the jersey says.",)
 
 
 def test_descriptions_are_measured_one_by_one_and_what_cannot_be_cut_is_missing() -> None:
@@ -50,6 +50,6 @@ def test_descriptions_are_measured_one_by_one_and_what_cannot_be_cut_is_missing(
     answers = read(study, [whole if at % 4 else "One.\n\nTwo." for at in range(count)])
     missing = answers["na"].cast(pl.String).to_list()
     assert missing == ["neither" if at % 4 == 0 else None for at in range(count)]
-    assert each(answers).height == missing.count("neither") + 4 * missing.count(None)
+    assert row_per_text(answers).height == missing.count("neither") + 4 * missing.count(None)
     found = estimates(study, answers).filter(rows_of(["mean.characters"]), pl.col("dimension").is_null())
     assert found["value"].to_list() == pytest.approx([sum(map(len, TEXTS)) / 4])

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.annotations.ratings import counted, uniform_raters
+from facevalue.annotations.review_answers import ratings_that_count, uniform_raters
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.conditional_kl import gather_forms, shift_graph
 from facevalue.studies.visbias.questionnaire import items, judged
@@ -102,7 +102,7 @@ def test_responses_submitted_in_under_two_minutes_are_left_out() -> None:
         ("ann", ITEM, 5, 119.9), ("ann", OTHER, 1, 119.9), ("bo", ITEM, 4, 120.0), ("bo", OTHER, 2, 120.0),
         ("di", ITEM, 3, 300.0), ("di", OTHER, 3, 300.0),
     )  # fmt: skip
-    found = counted(ratings)
+    found = ratings_that_count(ratings)
     assert found.ratings["rater"].unique().to_list() == ["bo"]
     assert (found.uniform, found.hasty) == (("di",), ("ann",))
     assert found.said == (
@@ -110,13 +110,13 @@ def test_responses_submitted_in_under_two_minutes_are_left_out() -> None:
         "Left out, as published: 2 ratings by ann, submitted in under two minutes.",
     )
     for untimed in (ratings.drop("duration"), ratings.with_columns(duration=pl.lit(None, pl.Float64))):
-        none = counted(untimed)
+        none = ratings_that_count(untimed)
         assert none.ratings["rater"].unique().sort().to_list() == ["ann", "bo"]
         assert len(none.said) == 1
 
 
 def test_only_the_quick_one_of_several_responses_is_left_out() -> None:
-    found = counted(timed(("ann", ITEM, 5, 60.0), ("ann", OTHER, 1, 300.0)))
+    found = ratings_that_count(timed(("ann", ITEM, 5, 60.0), ("ann", OTHER, 1, 300.0)))
     assert found.ratings["item"].to_list() == [OTHER]
     assert found.hasty == ("ann",)
 

@@ -10,21 +10,151 @@ larger one: what a softmax over both gives. So a prefix is read once for all seq
 
 The numbers of a sequence don't depend on what else is in the pass, to the last bit, where the rows of a matrix product
 don't depend on how many there are. Kernels on CPUs have another way for fewer than 4 rows, so there are never so few.
+
+A sequence moves to a row twice as long when it has filled its own, so memory is within about twice what is used. What a
+row holds and how long it is depend on its own sequence alone: so does every number that is computed from it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from facevalue.models.hf.families import Window, window_of
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.calls import calling, logits_of
+from facevalue.models.hf.loaded import Loaded, Window, window_of
 from facevalue.models.hf.prefix import Prefix
-from facevalue.models.hf.shelves import Shelf, TokenSequence
+from facevalue.models.hf.resumed import Path
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+# Keys and values of token sequences that follow shared prefixes: each has a row of a tensor as long as it needs.
+
+
+_SHORTEST, _FEWEST = 64, 4
+"""Tokens of the shortest row, and rows of the smallest shelf."""
+
+
+@dataclass(slots=True, eq=False)
+class TokenSequence:
+    """Tokens after a prefix that have been read: so many, kept in a row of a shelf."""
+
+    prefix: Prefix
+    shelf: "Shelf"
+    row: int
+    length: int = 0
+
+    def free(self) -> None:
+        """Give its row back."""
+        self.shelf.remove(self.row)
+
+
+@dataclass(slots=True, eq=False)
+class Shelf:
+    """Rows of one length; those in use come first.
+
+    `keys` and `values` have a tensor for each layer, (rows, heads, length, width). `prompt`: it is for one prompt,
+    which is read several tokens at a time.
+    """
+
+    length: int
+    keys: "list[Tensor]"
+    values: "list[Tensor]"
+    prompt: bool = False
+    sequences: list[TokenSequence] = field(default_factory=list)
+
+    @classmethod
+    def like(cls, prefix: Prefix, length: int, *, prompt: bool = False) -> "Shelf":
+        """Return an empty shelf for sequences after prefixes like this one."""
+
+        def empty(place: int) -> "list[Tensor]":
+            tensors = [pair[place] for pair in prefix.layers]
+            return [t.new_zeros(int(prompt), t.shape[1], length, t.shape[3]) for t in tensors if t is not None]
+
+        return cls(length, empty(0), empty(1), prompt)
+
+    @property
+    def capacity(self) -> int:
+        """Rows that memory is taken for."""
+        return len(self.keys[0])
+
+    def add(self, sequence: TokenSequence) -> None:
+        """Give a sequence the next row, with what it has in its present one."""
+        source, row = sequence.shelf, sequence.row
+        if len(self.sequences) == self.capacity:
+            self._resize(max(_FEWEST, self.capacity + self.capacity // 2))
+        place = len(self.sequences)
+        if sequence.length:
+            for shelved, its in zip((*self.keys, *self.values), (*source.keys, *source.values), strict=True):
+                shelved[place, :, : sequence.length] = its[row, :, : sequence.length]
+        self.sequences.append(sequence)
+        sequence.shelf, sequence.row = self, place
+
+    def remove(self, row: int) -> None:
+        """Take out what is in a row; what is in the last one takes its place."""
+        last = self.sequences.pop()
+        if row < len(self.sequences):
+            for shelved in (*self.keys, *self.values):
+                shelved[row, :, : last.length] = shelved[last.row, :, : last.length]
+            self.sequences[row], last.row = last, row
+        if len(self.sequences) < self.capacity // 4:
+            self._resize(max(_FEWEST, 2 * len(self.sequences)) if self.sequences else 0)
+
+    def _resize(self, rows: int) -> None:
+        size = len(self.sequences)
+        for tensors in (self.keys, self.values):
+            for layer, tensor in enumerate(tensors):
+                tensors[layer] = tensor.new_zeros(rows, *tensor.shape[1:])
+                tensors[layer][:size] = tensor[:size]
+
+
+class Shelves:
+    """All shelves of one model."""
+
+    def __init__(self) -> None:
+        self._by_length: dict[int, Shelf] = {}
+
+    def begin(self, prefix: Prefix, length: int) -> TokenSequence:
+        """Return a prompt of which nothing is read yet, of so many tokens."""
+        shelf = Shelf.like(prefix, shelf_length(length), prompt=True)
+        sequence = TokenSequence(prefix, shelf, 0)
+        shelf.add(sequence)
+        return sequence
+
+    def fork(self, sequence: TokenSequence) -> TokenSequence:
+        """Return a copy for one of the replies to a prompt."""
+        copy = TokenSequence(sequence.prefix, sequence.shelf, sequence.row, sequence.length)
+        self._shelf(sequence.prefix, shelf_length(sequence.length + 1)).add(copy)
+        return copy
+
+    def extend(self, sequence: TokenSequence) -> None:
+        """Make room for one more token."""
+        shelf, row = sequence.shelf, sequence.row
+        if sequence.length == shelf.length:
+            self._shelf(sequence.prefix, 2 * shelf.length).add(sequence)
+            shelf.remove(row)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that memory is taken for."""
+        return sum(shelf.capacity * shelf.length for shelf in self._by_length.values())
+
+    def _shelf(self, prefix: Prefix, length: int) -> Shelf:
+        if length not in self._by_length:
+            self._by_length[length] = Shelf.like(prefix, length)
+        return self._by_length[length]
+
+
+def shelf_length(length: int) -> int:
+    """Return the length of the rows that so many tokens are kept in.
+
+    >>> [shelf_length(length) for length in (1, 64, 65, 300)]
+    [64, 64, 128, 512]
+    """
+    return max(_SHORTEST, 1 << (length - 1).bit_length())
+
 
 LEAST = 8
 """So many rows, or a multiple, that products have the same kernel for all."""
@@ -323,3 +453,95 @@ def attending(loaded: Loaded, current: Pass, width: int) -> "Iterator[dict[str, 
         _passes.pop()
     if calls != dict.fromkeys(layers, 1):
         raise NotImplementedError("layers with attention of their own")
+
+
+# Token sequences of any number and length that go through the model together, each after its prefix.
+
+
+class Sequences:
+    """Reads tokens of many sequences in passes of one width.
+
+    On a GPU every pass has just `width` tokens, filled up if there are fewer, and on a CPU as many as a multiple of
+    `LEAST`: the kernels are the same then whatever else is in the pass, and so are a sequence's numbers.
+    """
+
+    def __init__(self, loaded: Loaded, width: int) -> None:
+        self.loaded = loaded
+        self.width = width
+        self.shelves = Shelves()
+
+    def read(self, steps: Sequence[tuple[TokenSequence, Sequence[int]]], rows_wanted: Sequence[int]) -> "Tensor":
+        """Read further tokens of sequences, no more than `width` in all.
+
+        Return what follows the last token of those that are `wanted`, by their numbers: logits, float32, (len(wanted),
+        vocabulary). After an error the sequences are as they were.
+        """
+        import torch  # noqa: PLC0415
+
+        loaded = self.loaded
+        for sequence, _ in steps:
+            if not sequence.shelf.prompt:
+                self.shelves.extend(sequence)
+        current = Pass(loaded, steps)
+        total = len(current.ids)
+        width = self._filled(total)
+        ids = current.ids + [current.ids[0]] * (width - total)
+        positions = current.positions + [current.positions[0]] * (width - total)
+        places = [current.ends[n] for n in rows_wanted] or [0]
+        padded = places + [places[0]] * (self._filled(len(places)) - len(places))
+        with torch.inference_mode(), calling(), attending(loaded, current, width) as caches:
+            logits = logits_of(
+                loaded.model,
+                torch.as_tensor(padded),
+                input_ids=torch.as_tensor([ids], device=loaded.device),
+                position_ids=torch.as_tensor([positions], device=loaded.device),
+                **caches,
+            )
+        for sequence, tokens in steps:
+            sequence.length += len(tokens)
+        return logits[0, : len(rows_wanted)].float()
+
+    def _filled(self, count: int) -> int:
+        """Return how many rows a product has for so many."""
+        if self.loaded.device.type != "cpu":
+            return max(self.width, count)
+        return -(-count // LEAST) * LEAST
+
+
+class SequenceDecoding:
+    """Gives logits as `decoding.Decoding` does, so that sequences can be tried beside plain passes."""
+
+    def __init__(self, sequences: Sequences, prefixes: Sequence[Prefix], suffixes: Sequence[Sequence[int]]) -> None:
+        self._sequences = sequences
+        self._prefixes = prefixes
+        self._suffixes = suffixes
+        self._kept: dict[Path, TokenSequence] = {}
+
+    def read(self, paths: Sequence[Path]) -> "Tensor":
+        """Compute what follows some beginnings of replies, all of a length at once."""
+        import torch  # noqa: PLC0415
+
+        rows: dict[Path, Tensor] = {}
+        for member in dict.fromkeys(member for member, _ in paths):
+            if (member, ()) not in self._kept:
+                rows[member, ()] = self._begun(member)
+        for length in range(1, max((len(reply) for _, reply in paths), default=0) + 1):
+            level = list(dict.fromkeys((m, reply[:length]) for m, reply in paths if len(reply) >= length))
+            level = [path for path in level if path not in self._kept]
+            for m, reply in level:
+                self._kept[m, reply] = self._sequences.shelves.fork(self._kept[m, reply[:-1]])
+            if level:
+                level_logits = self._sequences.read([(self._kept[p], p[1][-1:]) for p in level], range(len(level)))
+                rows |= dict(zip(level, level_logits, strict=True))
+        return torch.stack([rows[path] for path in paths])
+
+    def _begun(self, member: int) -> "Tensor":
+        """Read a prompt in two pieces, as passes with little room do."""
+        suffix = self._suffixes[member]
+        sequence = self._sequences.shelves.begin(self._prefixes[member], len(suffix))
+        self._kept[member, ()] = sequence
+        pieces = [suffix[: len(suffix) // 2], suffix[len(suffix) // 2 :]]
+        for piece in pieces:
+            if piece:
+                logits = self._sequences.read([(sequence, piece)], [0])
+        return logits[0]

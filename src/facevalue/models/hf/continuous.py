@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from facevalue.errors import FaceValueError
+from facevalue.models.hf.attending import Sequences, TokenSequence, shelf_length
 from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.chat import Group
 from facevalue.models.hf.decoding import spoken
@@ -22,8 +23,6 @@ from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.packing import OutOfMemory, attempt, kept_bytes
 from facevalue.models.hf.prefix import Prefix
 from facevalue.models.hf.sampling import Draw, Drawn, extend
-from facevalue.models.hf.sequences import Sequences
-from facevalue.models.hf.shelves import TokenSequence, fitting
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -227,7 +226,7 @@ class ContinuousBatch:
             ready = self._ready[0]
             prompt = ready.prompt
             assert prompt.sequence is not None
-            more = fitting(prompt.sequence.length + 1)
+            more = shelf_length(prompt.sequence.length + 1)
             if self._going and self._taken() + more > self.limits.tokens:
                 break
             ready.sequence = self._sequences.shelves.fork(prompt.sequence)
@@ -241,7 +240,7 @@ class ContinuousBatch:
             prompt = self._waiting[0]
             prefix = prompt.picture.prefix
             tokens = len(prompt.picture.group.prefix_ids) if prefix is None else 0
-            more = tokens + 2 * fitting(len(prompt.suffix))
+            more = tokens + 2 * shelf_length(len(prompt.suffix))
             if (self._going or self._reading or self._ready) and self._taken() + more > self.limits.tokens:
                 return
             self._waiting.popleft()

@@ -9,13 +9,12 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from facevalue.errors import DataError
-from facevalue.models._structured import wanted as texts_of
-from facevalue.models.hf._constrain import Constraint, Constraints
+from facevalue.models._chat import constrained_texts as texts_of
 from facevalue.models.hf.asked import DrawnReply, Failed, Job, PreparedPrompts, Wish
 from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.chat import BUSY, Group, prepare
 from facevalue.models.hf.check import Schedule, SelfCheck
-from facevalue.models.hf.constrained import ConstrainedReader
+from facevalue.models.hf.constrained import ConstrainedReader, Constraint, Constraints
 from facevalue.models.hf.decoding import CopiedDecoding, Decoding, SharedDecoding, SpokenDecoding
 from facevalue.models.hf.joint import Joint, JointUnit, Key, Room, joints
 from facevalue.models.hf.loaded import Loaded, load_model

@@ -1,6 +1,6 @@
 """Loading of a model with its processor, with one clear sentence if it fails."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,12 +9,128 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from facevalue.errors import DependencyError, ModelError, UnknownNameError
-from facevalue.models.hf.families import AROUND
 from facevalue.models.hf.framing import NOTE, cuts
 from facevalue.models.hf.processors import TextProcessor, first_line, load_processor, picture_mark, puts_pictures
 
 if TYPE_CHECKING:
     import torch
+    from torch import Tensor
+
+
+# Folders of models on this machine, and what is checked alike of all that transformers loads.
+
+
+LOCAL = {"local_files_only": True, "trust_remote_code": False}
+"""Arguments by which nothing is downloaded, and no code that comes with a model is run."""
+
+
+def packages() -> tuple[Any, Any]:
+    """Import torch and transformers, or say what to install."""
+    try:
+        import torch  # noqa: PLC0415
+        import transformers  # noqa: PLC0415
+    except ImportError as error:
+        raise DependencyError("torch with transformers", "hf") from error
+    return torch, transformers
+
+
+def configuration(folder: Path) -> Any:
+    """Read what a folder says of its model."""
+    try:
+        return packages()[1].AutoConfig.from_pretrained(str(folder), **LOCAL)
+    except Exception as error:  # transformers raises many kinds
+        raise ModelError(f"The configuration of {folder} cannot be read: {first_line(error)}") from error
+
+
+def check_complete(folder: Path, kind: str, missing: Collection[str]) -> None:
+    """Raise a `ModelError` if a folder lacks weights: random numbers would stand in for them."""
+    if missing:
+        raise ModelError(f"{folder} lacks {len(missing)} of the {kind}'s weights, such as {min(missing)}.")
+
+
+def check_weights(folder: Path, kind: str) -> None:
+    """Raise a `ModelError` unless a folder holds the configuration and the weights of such a thing ("detector")."""
+    if not folder.is_dir():
+        raise ModelError(f"There is no folder {folder}: a {kind} is a folder with its config.json and weights.")
+    if not (folder / "config.json").is_file():
+        raise ModelError(f"{folder} holds no {kind}: there is no config.json in it.")
+    if not any(folder.glob("*.safetensors")):
+        raise ModelError(f"{folder} holds no weights: there is no .safetensors in it (pickles are never read).")
+
+
+# What differs between families of models, found by looking at the model rather than by its name.
+
+
+AROUND = {"gemma3": "\n\n"}
+"""Text that a processor puts before and after the special tokens of a picture, by `model_type`.
+
+Without it the processor would be asked for every question, picture and all: the same tokens, more slowly.
+"""
+
+
+_AXES = 3
+"""Time, height and width."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How far back some or all layers of a model see: a token attends to itself and to the `size` - 1 before it.
+
+    Where only some do, the model takes a mask for each kind of layer.
+    """
+
+    size: int
+    some: bool
+
+
+def window_of(text_config: Any) -> Window | None:
+    """Return the sliding window of a language model, None if every layer sees everything.
+
+    A `NotImplementedError` says that some layers don't attend by a mask over all tokens, or attend forwards.
+
+    >>> from types import SimpleNamespace
+    >>> window_of(SimpleNamespace(sliding_window=4096, layer_types=["full_attention", "sliding_attention"]))
+    Window(size=4096, some=True)
+    """
+    kinds = set(getattr(text_config, "layer_types", None) or ())
+    if kinds - {"full_attention", "sliding_attention"} or getattr(text_config, "use_bidirectional_attention", None):
+        raise NotImplementedError(", ".join(sorted(kinds)) or "attention in both directions")
+    size = getattr(text_config, "sliding_window", None)
+    if size is None or (kinds and "sliding_attention" not in kinds):
+        return None
+    return Window(int(size), bool(kinds))
+
+
+@contextmanager
+def watch_positions(model: Any) -> Iterator[Callable[[Sequence[int]], tuple[int, ...]]]:
+    """Watch which positions a model's own code gives its tokens, to say which ones come after rows of these lengths.
+
+    Where pictures take positions by their height and width (M-RoPE), that is an earlier one than there are tokens.
+    """
+    states: list[Tensor | None] = [None]
+
+    def look(_: Any, __: Any, keywords: dict[str, Any]) -> None:
+        states[0] = keywords.get("position_ids")
+
+    def following(lengths: Sequence[int]) -> tuple[int, ...]:
+        if states[0] is None:
+            return tuple(lengths)
+        axes = states[0].reshape(-1, *states[0].shape[-2:])[-_AXES:]  # what is before them counts tokens
+        rows = axes.amax(0).expand(len(lengths), -1)  # the last part of a picture may be wide, and its first one high
+        return tuple(int(row[:length].max()) + 1 for row, length in zip(rows, lengths, strict=True))
+
+    hook = model.get_decoder().register_forward_pre_hook(look, with_kwargs=True)
+    try:
+        yield following
+    finally:
+        hook.remove()
+
+
+def carry_inputs(inputs: "Mapping[str, Tensor]", nodes: int) -> "dict[str, Tensor]":
+    """Return what nodes after a prefix take over from its last token: the pictures it may look at (cross-attention)."""
+    seen = inputs.get("cross_attention_mask")
+    return {} if seen is None else {"cross_attention_mask": seen[:, -1:].expand(-1, nodes, -1, -1)}
+
 
 DTYPES = ("bfloat16", "float16", "float32")
 """Number formats that a user can choose."""

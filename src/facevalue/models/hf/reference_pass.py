@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from facevalue.models.hf.calls import Rejected, calling, logits_of
-from facevalue.models.hf.families import carried
 from facevalue.models.hf.led import led
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loaded import Loaded, carry_inputs
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -117,6 +116,6 @@ def extended(inputs: "Mapping[str, Tensor]", continuation: Sequence[int]) -> "di
             # Marks of each token: 1 in a mask for "is there", 0 for "is text" in all others.
             added = {"input_ids": more, "attention_mask": torch.ones_like(more)}.get(name, torch.zeros_like(more))
             longer[name] = torch.cat([tensor, added.to(tensor.dtype)], dim=1)
-    for name, added in carried(inputs, more.shape[1]).items():
+    for name, added in carry_inputs(inputs, more.shape[1]).items():
         longer[name] = torch.cat([inputs[name], added], dim=1)
     return longer

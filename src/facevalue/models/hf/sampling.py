@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.models.hf._constrain import Constraint
+from facevalue.models.hf.constrained import Constraint
 from facevalue.models.hf.decoding import Decoding
 from facevalue.models.hf.resumed import Path
 from facevalue.models.hf.scoring import Evidence, Tokens

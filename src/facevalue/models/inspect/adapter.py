@@ -3,30 +3,97 @@
 import asyncio
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from importlib.metadata import version
+from typing import Any
 
 from inspect_ai.model import BatchConfig, GenerateConfig, Model, ResponseSchema
 
 from facevalue.addresses import split_address
-from facevalue.errors import ModelError, ModelSpecError
-from facevalue.models._chat import SEED_BITS, ServerReply, image_urls
-from facevalue.models._served import EncodedRequest, Manner, Served
-from facevalue.models._structured import JSON_TOKENS, Way, schema, wanted
-from facevalue.models.base import Capabilities, ModelOptions
-from facevalue.models.inspect import calls, failures, replies
-from facevalue.models.inspect.arguments import provider_arguments
-from facevalue.models.inspect.messages import messages
-from facevalue.models.inspect.providers import (
-    BATCHING,
-    AskedModel,
-    check_provider,
-    endpoint_variable,
+from facevalue.errors import DataError, ModelError, ModelSpecError
+from facevalue.given import to_json
+from facevalue.models._chat import (
+    JSON_TOKENS,
+    SEED_BITS,
+    ServerReply,
+    Way,
+    choice_schema,
+    constrained_texts,
+    image_urls,
 )
+from facevalue.models._served import EncodedRequest, Manner, Served
+from facevalue.models.base import Capabilities, ModelOptions
+from facevalue.models.inspect import calls, replies
+from facevalue.models.inspect.calls import clean_message, messages, near_names
+from facevalue.models.inspect.providers import BATCHING, AskedModel, check_provider, endpoint_variable
+from facevalue.redaction import without_secrets
 from facevalue.servers.server import Failure, Waits
 from facevalue.types import Image
+
+# Arguments of Inspect's providers, as `-M` of Inspect takes them: read, and refused where they hold a key.
+
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
+_LONGEST = 4096  # characters of a value
+_OF_INSPECT = frozenset({"model", "model_name", "role", "required", "default", "config", "memoize"})
+"""What Inspect takes by these names is no argument of a provider."""
+
+
+def provider_arguments(texts: Sequence[str]) -> dict[str, Any]:
+    """Understand NAME=VALUE, where VALUE is JSON or else a text.
+
+    Raises
+    ------
+    ModelSpecError
+        A text that is none, a name that is given twice or is none of a provider's, or a key: what a run keeps of its
+        model holds no secret.
+
+    Examples
+    --------
+    >>> provider_arguments(["region=eu-west-1", "responses_api=false", 'headers={"team": "a"}'])
+    {'region': 'eu-west-1', 'responses_api': False, 'headers': {'team': 'a'}}
+    """
+    arguments: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not _NAME.fullmatch(name) or len(value) > _LONGEST or not value.isprintable():
+            raise ModelSpecError(f"--model-arg {name[:80]!r}: write NAME=VALUE, such as region=eu-west-1.")
+        if name in arguments:
+            raise ModelSpecError(f"--model-arg {name} is given twice.")
+        if name in _OF_INSPECT:
+            raise ModelSpecError(f"--model-arg {name} is no argument of a provider.")
+        arguments[name] = _value(value)
+        if without_secrets({name: arguments[name]}) != {name: arguments[name]}:
+            raise ModelSpecError(
+                f"--model-arg {name} holds a key or password by its name, and a run folder holds none: set the "
+                "provider's variable instead."
+            )
+    return arguments
+
+
+def argument_texts(arguments: dict[str, Any]) -> tuple[str, ...]:
+    """The texts from which `provider_arguments` makes these arguments.
+
+    Raises
+    ------
+    ModelSpecError
+        One is nothing that JSON has.
+    """
+    try:
+        return tuple(f"{name}={json.dumps(value, allow_nan=False)}" for name, value in arguments.items())
+    except (TypeError, ValueError):
+        raise ModelSpecError("model_args are numbers, texts, lists and mappings of these.") from None
+
+
+def _value(text: str) -> Any:
+    try:
+        return to_json(text, "a value")
+    except DataError:
+        return text
+
 
 _CONNECTIONS = 2**20
 """Requests that Inspect may have in flight: how many there are is for us to say."""
@@ -113,7 +180,7 @@ class InspectModel(Served[calls.Client, str]):
         return image_urls(images)
 
     def _clean(self, text: str) -> str:
-        return failures.clean(text, self._api)
+        return clean_message(text, self._api)
 
     async def _send(self, resource: calls.Client, prepared: EncodedRequest[str], manner: Manner) -> ServerReply:
         conversation = messages(prepared.pictures, prepared.request.question)
@@ -172,7 +239,7 @@ class InspectModel(Served[calls.Client, str]):
         if failure.status in (401, 403):
             raise ModelError(f"{self._spec} refuses the key, or the lack of one. {failure.text}")
         if failure.status == 404:
-            near = failures.near_names(self._provider, self._model)
+            near = near_names(self._provider, self._model)
             raise ModelError(f"{self._provider} does not offer {self._model!r}.{near} {failure.text}")
 
     async def _probe(self, resource: calls.Client) -> Capabilities:
@@ -184,5 +251,5 @@ class InspectModel(Served[calls.Client, str]):
 
 
 def _schema(prepared: EncodedRequest[str]) -> ResponseSchema:
-    answer = schema(wanted(prepared.request.question.options))
+    answer = choice_schema(constrained_texts(prepared.request.question.options))
     return ResponseSchema.model_validate({"name": "answer", "json_schema": answer, "strict": True})

@@ -24,10 +24,8 @@ from facevalue.models.base import Capabilities, by_stimulus
 from facevalue.models.hf.constrained import ConstrainedReader
 from facevalue.models.hf.options import OptionReader
 from facevalue.models.hf.vocabulary import TokenVocabulary
-from facevalue.models.reference.branches import Branches, SharedPrefix
-from facevalue.models.reference.network import ONE_THREAD, Network, read_weights
-from facevalue.models.reference.replies import LONGEST, Weighed, Written, weigh, write
-from facevalue.models.reference.tokens import Tokens
+from facevalue.models.reference.network import ONE_THREAD, Branches, Network, SharedPrefix, read_weights
+from facevalue.models.reference.replies import LONGEST, Tokens, Weighed, Written, weigh, write
 from facevalue.types import Image, Request, Response, Sampling, Status
 
 FOLDER = Path(__file__).parent / "weights"

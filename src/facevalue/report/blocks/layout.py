@@ -5,14 +5,225 @@ from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup
 
+from facevalue.measures.caveats import counted_caveats
+from facevalue.measures.definitions import APART, NO_INTERVENTION
 from facevalue.protocol import blocks, contents
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import CROSSED, Estimate, made
 from facevalue.protocol.page import Page, Section
-from facevalue.report.blocks import answers, bars, cells, dumbbells, intervals, plots, tables, wordlists
+from facevalue.report import charts
 from facevalue.report.blocks import content as ready
+from facevalue.report.blocks import intervals, plots, tables
+from facevalue.report.blocks.content import (
+    AnswerCard,
+    AnswersContent,
+    CaptionedPicture,
+    Content,
+    PartContent,
+    PictureRow,
+    StripRow,
+    StripsContent,
+    TableCell,
+    TableContent,
+    TableHead,
+    TextContent,
+)
+from facevalue.report.blocks.intervals import numbers, said_verdict, wrapped
+from facevalue.report.blocks.plots import classes, distribution, one_bar, stacked
 from facevalue.report.blocks.view import View
-from facevalue.report.data import Album, AnyExample, Sentence, WholeSet
+from facevalue.report.data import Album, AnyExample, Example, PairExample, Sentence, WholeSet
+from facevalue.report.formatting import DASH, NOT_MEASURABLE, count, in_unit, number, share_of_chance, tick
+from facevalue.report.pictures import data_uri
+
+# Stored answers and pictures of a report, made ready.
+
+
+MOST = 12
+_SMALL = 144
+"""Longest side of pictures in a gallery, in pixels."""
+
+
+def picture_row(gallery: Album) -> PictureRow:
+    """Make a row of the pictures of one unit."""
+    thumbnails = (CaptionedPicture(caption, data_uri(data, _SMALL)) for caption, data in gallery.pictures)
+    return PictureRow(gallery.title, tuple(picture for picture in thumbnails if picture.uri))
+
+
+def widest_set(whole_set: WholeSet) -> PictureRow:
+    """A set with what was said of each picture, the highest score first."""
+    replies = sorted(whole_set.replies, key=lambda reply: -reply[1])
+    thumbnails = (
+        CaptionedPicture(f"{caption}: {number(score, '1')}", data_uri(data, _SMALL) if data else None, said=text)
+        for caption, score, text, data in replies
+    )
+    return PictureRow(f"{whole_set.title} ({whole_set.model})", tuple(thumbnails))
+
+
+def stored_answers(block: blocks.StoredAnswers, view: View, examples: Sequence[AnyExample]) -> list[Content]:
+    """Stored answers, a dozen at most."""
+    picked = [e for e in examples if isinstance(e, (Example, PairExample)) and not isinstance(e, Sentence)][:MOST]
+    heading: list[Content] = [TextContent(block.heading, "h3")] if block.heading else []
+    if not picked:
+        return [*heading, TextContent(block.empty, "empty")] if block.empty else []
+    contents = [_compared(e, view) if isinstance(e, Example) else _answer(e) for e in picked]
+    wide = any(isinstance(e, PairExample) for e in picked)
+    return [*heading, TextContent(block.lead), AnswersContent(contents, wide)]
+
+
+def _compared(e: Example, view: View) -> AnswerCard:
+    """A stimulus without and with what was changed."""
+    cue = view.titles.variation(e.attribute, e.variation)
+    attribute = view.titles.get("attribute", e.attribute)
+    shift = NOT_MEASURABLE
+    if e.base_phi is not None and e.variant_phi is not None:
+        shift = number(e.variant_phi - e.base_phi, APART, signed=True)
+    sides = tuple(
+        (
+            CaptionedPicture(caption, data_uri(picture), e.no_picture),
+            (("preference score", NOT_MEASURABLE if phi is None else number(phi, "probability")),),
+            reply,
+            choice,
+        )
+        for picture, caption, reply, phi, choice in (
+            (e.base_image, e.base_title, e.base_answer, e.base_phi, e.base_choice),
+            (e.variant_image, cue, e.variant_answer, e.variant_phi, e.variant_choice),
+        )
+    )
+    finding = f"{view.titles.poles(e.scenario)}: shift {shift} · {attribute}"
+    return AnswerCard(e.title, finding, e.model, sides, e.prompt)
+
+
+def _answer(e: PairExample) -> AnswerCard:
+    side = (CaptionedPicture("", data_uri(e.image, e.longest), e.no_picture), (), e.answer, e.choice)
+    return AnswerCard(e.title, e.finding, e.model, (side,), e.prompt, e.options, e.left, e.right)
+
+
+# Estimates without and with each intervention, beside each other.
+
+
+Both = tuple[Of, Estimate, Estimate]
+
+
+def dumbbells(block: blocks.Dumbbells, view: View) -> list[Content]:
+    """A plot per intervention, with a row per estimate."""
+    rows = {name: [pair for of in block.of for pair in _both(view, of, name)] for name in view.interventions}
+    values = [
+        v
+        for pairs in rows.values()
+        for _, plain, changed in pairs
+        for v in (plain.value, changed.value)
+        if v is not None
+    ]
+    if not values:
+        return []
+    over = charts.scale(min([*values, 0.0]), max([*values, 0.0]))
+    plots: list[Content] = []
+    for name, pairs in rows.items():
+        if pairs:
+            axis = charts.axis(over, [tick(value, pairs[0][1].written) for value in over.ticks])
+            strips = [_dumbbell_row(view, block, over, *pair) for pair in pairs]
+            what = in_unit(block.what, [e.written for _, e, _ in pairs])
+            title = view.titles.get("intervention", name)
+            plots.append(StripsContent(axis, strips, what, title=title, first=block.first))
+    changes = tuple(
+        replace(of, where={**of.where, "versus": NO_INTERVENTION}, label=f"{title}|{of.label}", intervention=name)
+        for name in view.interventions
+        for title in [view.titles.get("intervention", name)]
+        for of in block.of
+    )
+    behind = blocks.Numbers(of=changes, title=block.numbers, heads=("Intervention", *block.heads))
+    return wrapped(block, plots, numbers(behind, view) if block.numbers else [])
+
+
+def _both(view: View, of: Of, name: str) -> list[Both]:
+    """Rows with their counterpart under an intervention, where it was asked."""
+    under = view.numbers.under(view.model, name) or ""
+    pairs = ((e, view.beside(e.measure, replace(e, model=under))) for e in view.rows(of))
+    return [(of, e, changed) for e, changed in pairs if changed is not None]
+
+
+def _dumbbell_row(
+    view: View, block: blocks.Dumbbells, over: charts.AxisScale, of: Of, plain: Estimate, changed: Estimate
+) -> StripRow:
+    change = view.beside(plain.measure, changed.cell_versus(NO_INTERVENTION))
+    text, note = view.label_note(of, plain)
+    if block.beside:
+        two = (view.value(view.beside(block.beside, e)) for e in (plain, changed))
+        note = f"{note}{'; ' if note else ''}{block.said} {' → '.join(two)}"
+    value = f"{view.value(plain, bare=True)} → {view.value(changed, bare=True)}"
+    moved = DASH if change is None else f"change {view.said('{value}', change)}"
+    detail = f"{value}, {moved}; {note}"
+    svg = charts.dumbbell(over, plain.value, changed.value, f"{text}: {detail}")
+    sort = changed.value if changed.value is not None else float("-inf")
+    differs = change is not None and view.found(change)
+    return StripRow(text, note, svg, value, moved, detail, sort, differs, "", Markup(""), changed)
+
+
+# Words that mark groups, each with its numbers and a sentence in which it stands.
+
+
+Sentences = Mapping[tuple[str | None, ...], Sentence]
+
+
+def word_lists(block: blocks.WordLists, view: View, sentences: Sentences) -> list[Content]:
+    """A list of words of each group, those found first, then by rank."""
+    groups: dict[tuple[str | None, ...], list[Estimate]] = {}
+    others = [name for name in block.of.labels if name != block.word]
+    for e in view.rows(block.of):
+        groups.setdefault(tuple(e[name] for name in others), []).append(e)
+    if not groups:
+        return [TextContent(block.empty, "empty")] if block.empty else []
+    out: list[Content] = []
+    for key in sorted(groups, key=str):
+        words = groups[key]
+        caveats = [e.caveat for e in words if view.found(e)]
+        count = len(caveats)
+        words = sorted(words, key=lambda e: (not view.found(e), -_size(view.beside(block.rank, e))))
+        title, _, note = view.said(block.title, words[0]).partition("|")
+        rows = [_word_row(block, view, e, sentences) for e in words[: block.most]]
+        contents: list[Content] = [TableContent(f"Words of {title} {note}", _heads(block), rows)]
+        levels = dict(zip(others, key, strict=True))
+        labels = {**block.published.where, **{n: v for n, v in levels.items() if n in block.published.labels and v}}
+        ranked = view.rows(Of(block.published.measure, block.published.by, labels))
+        ranked = sorted(ranked, key=lambda e: e.value or 0.0)[: block.most]
+        names = ", ".join(dict.fromkeys(e[block.word] or "(empty word)" for e in ranked))
+        if names:
+            contents.append(TextContent(f"{block.published_title}: {names}.", "small"))
+        note = f"{note}: {count or 'none'} of {len(words)} words found{counted_caveats(caveats)}"
+        out.append(
+            PartContent(title, contents, note, "open" if count or not out else "closed", class_="numbers wordlist")
+        )
+    return out
+
+
+def _heads(block: blocks.WordLists) -> tuple[TableHead, ...]:
+    return (
+        TableHead("Word"), TableHead(block.rank_title, number=True), TableHead("Log odds", number=True),
+        TableHead("95% interval", sort=False), TableHead("Tokens", number=True), TableHead("Descriptions", number=True),
+        TableHead("q", number=True), TableHead("Verdict"), TableHead("In a sentence of the run", sort=False),
+    )  # fmt: skip
+
+
+def _word_row(block: blocks.WordLists, view: View, e: Estimate, sentences: Sentences) -> tuple[TableCell, ...]:
+    rank = view.beside(block.rank, e)
+    word, icon = said_verdict(e)
+    quoted = sentences.get((e["dimension"], e["group"], e[block.word]))
+    quote = TableCell(DASH, quiet=True) if quoted is None else TableCell("", marked=tuple(quoted.parts))
+    return (
+        TableCell(e[block.word] or "", strong=view.found(e), title=view.detail(e), of=e),
+        TableCell(DASH if rank is None else number(rank.value, rank.written, bare=True)),
+        TableCell(number(e.value, e.written, signed=True, bare=True)),
+        TableCell(view.interval(e)),
+        TableCell(count(e.n)),
+        TableCell(DASH if rank is None else count(rank.n)),
+        TableCell(share_of_chance(e.q)),
+        TableCell(word or DASH, icon=icon),
+        quote,
+    )
+
+
+def _size(e: Estimate | None) -> float:
+    return 0.0 if e is None or e.value is None else abs(e.value)
 
 
 @dataclass(frozen=True)
@@ -67,14 +278,14 @@ class Builder:
             case str():
                 return [ready.TextContent(block)]
             case blocks.WordLists():
-                return wordlists.word_lists(block, view, self.sentences)
+                return word_lists(block, view, self.sentences)
             case blocks.Pictures():
-                rows: list[ready.Content] = [answers.pictures(e) for e in self.examples if isinstance(e, Album)]
+                rows: list[ready.Content] = [picture_row(e) for e in self.examples if isinstance(e, Album)]
                 return [ready.TextContent(block.heading, "h3"), ready.TextContent(block.lead), *rows] if rows else []
             case blocks.Widest():
-                return [answers.widest(e) for e in self.examples if isinstance(e, WholeSet)]
+                return [widest_set(e) for e in self.examples if isinstance(e, WholeSet)]
             case blocks.StoredAnswers():
-                return answers.answers(block, view, self.examples)
+                return stored_answers(block, view, self.examples)
             case blocks.Each():
                 return self.each(block, view)
             case blocks.Fold():
@@ -187,7 +398,7 @@ def _made(content: contents.Made, view: View) -> list[ready.Content]:
                 )
             ]
         case contents.ShareBar():
-            return [bars.one_bar(content, view)]
+            return [one_bar(content, view)]
         case contents.Table():
             return [intervals.lines(view, content.title, content.heads, content.rows)] if content.rows else []
         case contents.Links():
@@ -206,12 +417,12 @@ def _entry(entry: contents.Entry) -> ready.TableCell:
     word, icon = intervals.said_verdict(entry.judged)
     return ready.TableCell(
         word or entry.text, entry.small, (), entry.sort, entry.strong, icon, quiet=entry.quiet, of=entry.of,
-        class_=cells.step(entry.shade) if entry.shade is not None else "",
+        class_=tables.colour_step(entry.shade) if entry.shade is not None else "",
     )  # fmt: skip
 
 
 def _panel(chart: contents.Marks) -> ready.Panel:
-    looks = bars.classes(len(chart.keys), ordered=False)
+    looks = classes(len(chart.keys), ordered=False)
     keys = {chr(ord("A") + index): ready.Key(chr(ord("A") + index), name, look) for index, (name, look) in enumerate(
         zip(chart.keys, looks, strict=True))}  # fmt: skip
     rows: list[tuple[str, list[tuple[Markup | None, str]]]] = []
@@ -230,14 +441,14 @@ def _panel(chart: contents.Marks) -> ready.Panel:
 
 _MAKERS: Mapping[type, Callable[..., list[ready.Content]]] = {
     blocks.Strips: intervals.strips,
-    blocks.Dumbbells: dumbbells.dumbbells,
+    blocks.Dumbbells: dumbbells,
     blocks.Numbers: intervals.numbers,
-    blocks.Heat: cells.heat,
-    blocks.Grid: cells.grid,
-    blocks.Stacked: bars.stacked,
+    blocks.Heat: tables.heat,
+    blocks.Grid: tables.grid,
+    blocks.Stacked: stacked,
     blocks.Scatter: plots.scatter,
     blocks.Cumulative: plots.cumulative,
-    blocks.Distribution: bars.distribution,
+    blocks.Distribution: distribution,
     blocks.Table: tables.table,
     blocks.Overview: tables.overview,
     blocks.Agreement: plots.agreement,

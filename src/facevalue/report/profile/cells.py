@@ -8,13 +8,11 @@ from math import inf
 from facevalue.measures.caveats import add_caveat
 from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.measures.verdicts import Verdict
-from facevalue.protocol.facets import Facet, Kinds
-from facevalue.protocol.group_names import GroupName, group_name
+from facevalue.protocol.facets import Facet, GroupName, Kinds, group_name
 from facevalue.protocol.lookup import Condition, Estimate
 from facevalue.protocol.page import Findings
 from facevalue.report.blocks.view import View
-from facevalue.report.findings import LeadComparison, rows_of
-from facevalue.report.mirrors import negative_of
+from facevalue.report.findings import LeadComparison, negative_of, rows_of
 from facevalue.report.sizes import ToldScale, missable_size
 
 

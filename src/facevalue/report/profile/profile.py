@@ -16,11 +16,10 @@ from facevalue.protocol.page import Findings, Page
 from facevalue.protocol.study import Study
 from facevalue.report.blocks.view import View, page_view
 from facevalue.report.findings import leading, rows_of
+from facevalue.report.headline import page_of
 from facevalue.report.profile.cells import Outcome, ProfileCell, cells_of
-from facevalue.report.profile.contrasts import Contrast, between, kinds_of_question
-from facevalue.report.profile.squares import GroupRow, rows_of_cells
-from facevalue.report.sections import page_of
-from facevalue.runs.model_names import names_for_people
+from facevalue.report.profile.squares import Contrast, GroupRow, contrasts_of_models, kinds_of_question, rows_of_cells
+from facevalue.runs.joined import names_for_people
 from facevalue.runs.profiled import profiled
 from facevalue.runs.stored import StoredRun
 
@@ -114,7 +113,7 @@ class Profile:
             if condition.intervention and Condition(condition.model) in self.models
         ]
         contrasts = [
-            between((plain.name, condition.name), self.rows(plain), self.rows(condition))
+            contrasts_of_models((plain.name, condition.name), self.rows(plain), self.rows(condition))
             for plain, condition in pairs
         ]  # fmt: skip
         return [contrast for contrast in contrasts if contrast.rows]

@@ -9,9 +9,7 @@ from facevalue.protocol.page import Page
 from facevalue.report.blocks.view import View, page_view
 from facevalue.report.data import AnyExample
 from facevalue.report.stored.compared import find_compared
-from facevalue.report.stored.galleries import find_galleries
-from facevalue.report.stored.wanted import find_quotes, find_wanted
-from facevalue.report.stored.widest import find_widest
+from facevalue.report.stored.wanted import find_galleries, find_quotes, find_wanted, find_widest
 from facevalue.runs.stored import StoredRun
 
 

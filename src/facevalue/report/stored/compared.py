@@ -14,7 +14,7 @@ from facevalue.protocol.lookup import Estimate
 from facevalue.report.blocks.view import View
 from facevalue.report.data import Example
 from facevalue.runs.pictures import shown
-from facevalue.runs.reply_words import said
+from facevalue.runs.reply_counts import reply_text
 from facevalue.runs.stored import StoredRun, first_valid
 from facevalue.store import read_responses
 from facevalue.types import Image, Option
@@ -62,7 +62,7 @@ def _example(declared: Compared, run: StoredRun, view: View, e: Estimate) -> Exa
     looks = [shown(run, int(chosen[name])) for name in ("trial_base", "trial")]
     base, variant = (look.images[0] if look.images else None for look in looks)
     texts = [
-        said(chosen[text], chosen[probs], question.options)
+        reply_text(chosen[text], chosen[probs], question.options)
         for text, probs in (("text_base", "probs_base"), ("text", "probs"))
     ]
     attribute, variation = [*levels.values(), ""][:2]

@@ -4,25 +4,139 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
+import numpy as np
 import polars as pl
 from PIL import Image as Picture
 from PIL import UnidentifiedImageError
 
-from facevalue.protocol.examples import Quoted, Wanted
+from facevalue.protocol.examples import Gallery as Declared
+from facevalue.protocol.examples import Quoted, Wanted, WidestSets
 from facevalue.protocol.look import Look
-from facevalue.report.blocks.view import View
-from facevalue.report.data import PairExample, Sentence
+from facevalue.report.blocks.view import View, fill_form
+from facevalue.report.data import Album, PairExample, Sentence, WholeSet
+from facevalue.report.formatting import Titles, sentence
 from facevalue.report.pictures import smaller
-from facevalue.report.sentences import sentence
 from facevalue.runs.pictures import shown
-from facevalue.runs.reply_words import said
+from facevalue.runs.reply_counts import reply_text
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.store import read_responses
+from facevalue.store.reader import trials_stored
 from facevalue.types import Image
+
+# Sets whose replies' scores lie farthest apart, each whole.
+
+
+_CHUNKS = 8
+"""Chunks of a million answers that are searched."""
+_LONGEST, _SIDE = 280, 288
+"""Characters of a reply, and pixels of a picture, that are kept."""
+
+
+def find_widest(declared: WidestSets, run: StoredRun, view: View) -> list[WholeSet]:
+    """The sets with the widest range of scores among the replies that share prompt and draw."""
+    best = pl.DataFrame()
+    for chunk in islice(answers(run), _CHUNKS):
+        score = next((name for name in chunk.columns if name.startswith(declared.score)), None)
+        if score is None:
+            return []
+        scored = chunk.filter(pl.col(score).is_not_null())
+        keys = [
+            name for name in (*declared.same, "draw", "repeat", "intervention", declared.unit) if name in scored.columns
+        ]
+        text = [pl.col(name).cast(pl.String) for name in keys if scored[name].dtype == pl.Enum]
+        ranges = scored.with_columns(text).group_by(keys, maintain_order=True).agg(
+            _range=pl.col(score).max() - pl.col(score).min(), _count=pl.len(), _trials=pl.col("trial"),
+_who=pl.col(declared.member).cast(pl.String), _scores=pl.col(score),
+            _said=pl.col(declared.text),
+        ).filter((pl.col("_count") > 1) & (pl.col("_range") > 0))  # fmt: skip
+        best = pl.concat([best, ranges], how="diagonal").sort("_range", descending=True, maintain_order=True)
+        best = best.unique(declared.unit, keep="first", maintain_order=True).head(declared.most)
+    return [_whole(declared, run, view, row) for row in best.iter_rows(named=True)]
+
+
+def _whole(declared: WidestSets, run: StoredRun, view: View, row: dict[str, object]) -> WholeSet:
+    def fill(name: str, _how: str) -> str | None:
+        return None if row.get(name) is None else view.title(name, str(row[name]))
+
+    replies = zip(*(row[f"_{name}"] for name in ("who", "scores", "said", "trials")), strict=True)
+    return WholeSet(
+        fill_form(declared.title, fill),
+        tuple(
+            (view.title(declared.member, member), score, _short(text), _stored_picture(run, trial))
+            for member, score, text, trial in replies
+        ),
+        run.model,
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _stored_picture(run: StoredRun, trial: int) -> bytes | None:
+    images = shown(run, trial).images
+    return smaller(images[0].data, _SIDE) if images else None
+
+
+# Galleries: stimuli of a few units, one of each level.
+
+
+def find_galleries(declared: Declared, run: StoredRun, titles: Titles) -> list[Album]:
+    """The first unit of each level, with the first stimulus of each level of another factor."""
+    manifest = run.study.manifest
+    if declared.each not in manifest.columns:
+        return []
+    first = _first_trials(run)
+    stimuli = manifest.filter(pl.col("image").is_in(list(first)))
+    bases = stimuli.filter(pl.col(declared.each).is_null())
+    bases = bases.unique(declared.by, keep="first", maintain_order=True) if declared.by in bases.columns else bases
+    out = []
+    for base in bases.head(declared.units).iter_rows(named=True):
+        unit_rows = stimuli.filter(pl.col(declared.unit) == base[declared.unit])
+        rows = unit_rows.unique(declared.each, keep="first", maintain_order=True).sort(
+            pl.col(declared.each).is_not_null(),
+            pl.col(declared.each).is_in(list(declared.last)).fill_null(value=False),
+            maintain_order=True,
+        )  # fmt: skip
+        pictures = []
+        for row in rows.iter_rows(named=True):
+            look = shown(run, first[row["image"]])
+            if look.images:
+                pictures.append((_caption(declared, row, titles), look.images[0].data))
+        if len(pictures) > 1:
+            title = titles.get(declared.by, base[declared.by]) if base.get(declared.by) else base[declared.unit]
+            out.append(Album(title, tuple(pictures)))
+    return out
+
+
+def _caption(declared: Declared, row: dict[str, str | None], titles: Titles) -> str:
+    level = row[declared.each]
+    if level is None:
+        return declared.base
+    if level in declared.controls:
+        return declared.controls[level]
+
+    def fill(name: str, _how: str) -> str | None:
+        value = row.get(name)
+        if value is None:
+            return None
+        return titles.variation(row.get("attribute"), value) if name == "variation" else titles.get(name, value)
+
+    return fill_form(declared.caption, fill)
+
+
+def _first_trials(run: StoredRun) -> dict[str, int]:
+    """A trial about each stimulus that was asked about."""
+    design = run.study.design
+    stored = trials_stored(run.folder, design.size)
+    _, places = np.unique(design.stimulus_numbers(stored), return_index=True)
+    first = design.trials(stored[places], ["image"])
+    return dict(first.select(pl.col("image").cast(pl.String), "trial").iter_rows())
+
 
 _MODELS, _MOST = 6, 8
 """Models of which answers are shown, and answers of all of several together."""
-_CHUNKS = 8
+
 """Chunks of a million answers that are searched."""
 
 Row = dict[str, object]
@@ -96,7 +210,7 @@ def _example(run: StoredRun, want: Wanted, row: Row, view: View) -> PairExample:
         no_picture=look.why,
         prompt=question.prompt,
         options=tuple(option.wording for option in question.options),
-        answer=said(reply["text"], reply["probs"], question.options),
+        answer=reply_text(reply["text"], reply["probs"], question.options),
         choice=view.said_of_row(want.choice, row),
         model=run.model,
         left=left,

@@ -2,10 +2,17 @@
 
 from functools import partial
 
-from facevalue.protocol.offers import CellComparison, Correlated, Extras, Later, Questionnaire, Recomputed
-from facevalue.protocol.printed_plans import printed_plan
+from facevalue.protocol.offers import (
+    CellComparison,
+    Correlated,
+    Extras,
+    JudgedWords,
+    Later,
+    Questionnaire,
+    Recomputed,
+    printed_plan,
+)
 from facevalue.protocol.protocol import published
-from facevalue.protocol.word_lists import JudgedWords
 from facevalue.studies.counterfactuals.settings import CITATION, NAME, SETTINGS, TITLE
 from facevalue.types import Sampling
 

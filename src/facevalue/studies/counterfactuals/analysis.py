@@ -20,9 +20,18 @@ from facevalue.measures.set_ranges import TAIL_QUANTILE, group_quantiles, range_
 from facevalue.measures.uncertainty import Bounds, Estimates
 from facevalue.protocol.estimands import Row, SumEstimand, estimated
 from facevalue.studies.counterfactuals import measures as m
-from facevalue.studies.counterfactuals.aggregate import COUNTED, REFUSED, SCORE, VALUE, WORDS, SetAnswers
+from facevalue.studies.counterfactuals.aggregate import (
+    COUNTED,
+    REFUSED,
+    SCORE,
+    SEED,
+    VALUE,
+    WORDS,
+    SetAnswers,
+    add_group_levels,
+    group_contrasts,
+)
 from facevalue.studies.counterfactuals.analysis_words import of_words
-from facevalue.studies.counterfactuals.contrasts import SEED, contrasts, levels
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Part
 from facevalue.studies.counterfactuals.tables import SALARY
@@ -80,7 +89,7 @@ def _of_prompt(block: Part, gathered: SetAnswers, at: int, longest: int) -> Iter
     replies = gathered.replies(block, at)
     yield from estimated(missing(replies), {"replies": replies}, about)
     if len(block.sets):
-        yield from contrasts(block.groups, block.in_sets(refused), about, m.REFUSALS, block.in_sets(are_asked))
+        yield from group_contrasts(block.groups, block.in_sets(refused), about, m.REFUSALS, block.in_sets(are_asked))
     if block.task == OPEN:
         words = gathered.number(block, WORDS, at)
         limits = 0.0, max(float(longest), np.nanmax(words, initial=0.0))
@@ -118,10 +127,12 @@ def _means(
     """Mean of each group and of all; unless it is None what was asked, groups beside the others of their sets."""
     finite = np.isfinite(values)
     sums = {"s": np.where(finite, values, 0.0).sum(axis=1), "n": finite.sum(axis=1).astype(np.float64)}
-    labels, means = levels(block.by_image(sums).with_total("group"), ("group",))
+    labels, means = add_group_levels(block.by_image(sums).with_total("group"), ("group",))
     yield quantity.level, {**about, **labels}, means, None
     if len(block.sets) and are_asked is not None:
-        yield from contrasts(block.groups, block.in_sets(values), about, quantity, block.in_sets(are_asked), limits)
+        yield from group_contrasts(
+            block.groups, block.in_sets(values), about, quantity, block.in_sets(are_asked), limits
+        )
     if quantity in (m.RATINGS, m.SALARIES):
         of_groups = means.at(slice(0, len(block.groups)))
         places = Estimates.without_intervals(deviations(of_groups.value), of_groups.n, of_groups.clusters, _PLACE)

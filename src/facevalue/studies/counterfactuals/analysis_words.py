@@ -27,8 +27,7 @@ from facevalue.measures.word_association import (
 from facevalue.measures.word_rates import association_bounds
 from facevalue.protocol.estimands import Row
 from facevalue.studies.counterfactuals import measures as m
-from facevalue.studies.counterfactuals.aggregate import SetAnswers
-from facevalue.studies.counterfactuals.contrasts import SEED, contrasts, levels
+from facevalue.studies.counterfactuals.aggregate import SEED, SetAnswers, add_group_levels, group_contrasts
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Part
 from facevalue.studies.counterfactuals.texts import Lists, Texts
@@ -160,7 +159,7 @@ def _of_lists(block: Part, gathered: SetAnswers, lists: Lists, prompt: int) -> I
     size = _of_prompt(block, gathered.texts.counted[id(block)], prompt)
     cells = [_of_prompt(block, hits, prompt) for hits in _cells(block, gathered.texts)]
     for (measure, name), hits in zip(product((m.WORD_SHARE, m.WORD_COUNT), lists.names), cells, strict=True):
-        labels, means = levels(block.by_image({"s": hits, "n": size}).with_total("group"), ("group",))
+        labels, means = add_group_levels(block.by_image({"s": hits, "n": size}).with_total("group"), ("group",))
         yield measure, {**about, "word_list": name, **labels}, means, None
     if len(block.sets):
         requested = gathered.replies(block, prompt).numbers["requests"]
@@ -168,7 +167,7 @@ def _of_lists(block: Part, gathered: SetAnswers, lists: Lists, prompt: int) -> I
         answered, expected = (block.in_sets(reply < many[:, None]) for many in (size, requested))
         for name, hits in zip(lists.names, cells, strict=False):
             share = np.where(answered, block.in_sets(cell_means(hits, size)[:, None]), np.nan)
-            yield from contrasts(block.groups, share, {**about, "word_list": name}, m.WORDS, expected)
+            yield from group_contrasts(block.groups, share, {**about, "word_list": name}, m.WORDS, expected)
 
 
 def _cells(block: Part, texts: Texts) -> list[Array]:

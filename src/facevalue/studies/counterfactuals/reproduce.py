@@ -14,10 +14,8 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.measures.run_comparison import correlation_p
-from facevalue.protocol.paper import Paper
-from facevalue.protocol.printed_plans import printed_plan
-from facevalue.protocol.released_tables import read_csv, require
-from facevalue.protocol.reproduction import Cell, Printed, Reproduction
+from facevalue.protocol.offers import printed_plan
+from facevalue.protocol.reproduction import Cell, Paper, Printed, Reproduction, read_csv, require_columns
 from facevalue.stimuli.social_counterfactuals import METADATA, SUBSETS, parse_caption
 
 PAPER = Paper.shipped(__package__)
@@ -245,7 +243,7 @@ def _metadata(folder: Path) -> Metadata:
             continue
         frame = read_csv(path)
         captions = [column for column in frame.columns if column.startswith("caption_")]
-        require(path, frame, captions[:1] or ["caption_0"])
+        require_columns(path, frame, captions[:1] or ["caption_0"])
         captions_read = {text: parse_caption(text) for text in frame[captions[0]].drop_nulls().unique()}
         occupations = {text: caption.occupation.lower() for text, caption in captions_read.items() if caption}
         occupation = pl.col(captions[0]).replace_strict(occupations, default=None, return_dtype=pl.String)

@@ -20,8 +20,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.rater_agreement import RATERS, flag_accuracy, rate_items
 from facevalue.measures.uncertainty import Estimates
-from facevalue.protocol.offers import Beside, Rated
-from facevalue.protocol.word_lists import WordList
+from facevalue.protocol.offers import Beside, Rated, WordList
 from facevalue.studies.counterfactuals.measures import ACCURACY, FLAG, FLAGGED, INVENTED, LABELS, PMI, PMI_LEAST
 from facevalue.types import Question
 

@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.annotations import counts as tokenising
 from facevalue.annotations import lexicon
-from facevalue.annotations import tokens as tokenising
-from facevalue.annotations.counts import Vocabulary, WordsSaid
+from facevalue.annotations.counts import Tokeniser, Vocabulary, WordsSaid
 from facevalue.annotations.lexicon import POLES, Lexicon
-from facevalue.annotations.tokens import Tokeniser
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimators import Codes, in_grains
 from facevalue.measures.word_association import Occurrences, Presence
@@ -109,7 +108,7 @@ class Texts:
 
     def add(self, trial: Codes, text: pl.Series) -> None:
         """Count texts; null is none."""
-        column = tokenising.texts(text.alias("text").to_frame(), "text")
+        column = tokenising.checked_texts(text.alias("text").to_frame(), "text")
         has_text = column.is_not_null().to_numpy()
         for at, block in enumerate(self._parts):
             rows = np.flatnonzero(has_text & (trial >= block.trials.start) & (trial < block.trials.stop))

@@ -17,10 +17,8 @@ from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.estimands import Derived, SumEstimand, estimated
 from facevalue.studies.modscan import measures as m
-from facevalue.studies.modscan.aggregate import NOT_ASKED, REASON, AskedBlock, TrialAnswers
-from facevalue.studies.modscan.real_world import real_shares
-from facevalue.studies.modscan.settings import VISION
-from facevalue.studies.modscan.tables import GENDERS
+from facevalue.studies.modscan.aggregate import NOT_ASKED, REASON, AskedBlock, TrialAnswers, real_shares
+from facevalue.studies.modscan.settings import GENDERS, VISION
 
 STUDY = "modscan"
 SEED = 20260

@@ -10,8 +10,7 @@ from facevalue.design.whole_units import UnitLayout, Units
 from facevalue.errors import DataError
 from facevalue.studies.modscan.pictures import PairPictures
 from facevalue.studies.modscan.scenes import PERSONA
-from facevalue.studies.modscan.settings import LANGUAGE, VISION, Selection
-from facevalue.studies.modscan.tables import GROUPS, KINDS, instances
+from facevalue.studies.modscan.settings import GROUPS, KINDS, LANGUAGE, VISION, Selection, instances
 
 PAPER_PAIRS = {"gender": 2604, "race": 7378}
 """Pairs that the paper drew (section 4)."""

@@ -10,7 +10,7 @@ from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.picture_questions import PictureQuestions
 from facevalue.protocol.settings import Setting, chosen, names, whole
 from facevalue.studies.modscan.scenes import drawn_scenes
-from facevalue.studies.modscan.tables import instances, read
+from facevalue.studies.modscan.settings import instances, read
 from facevalue.types import OptionValue
 
 GENERATED = 400

@@ -21,8 +21,7 @@ from facevalue.protocol.words import Words
 from facevalue.studies.modscan.measures import SCORE, SCORE_CORRECTED, SCORE_VALID, SHARE_ALL, SIMILARITY_VALID
 from facevalue.studies.modscan.pictures import TONES
 from facevalue.studies.modscan.scenes import CHECK
-from facevalue.studies.modscan.settings import LANGUAGE, VISION
-from facevalue.studies.modscan.tables import GENDERS, RACES
+from facevalue.studies.modscan.settings import GENDERS, LANGUAGE, RACES, VISION
 
 WORDS = Words(__package__)
 SETTING = ("modality", "attribute", "scenario_kind")

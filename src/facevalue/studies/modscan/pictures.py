@@ -26,16 +26,14 @@ from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
 from facevalue.stimuli.fairface import read_fairface
 from facevalue.stimuli.individuals import FileIndividuals, Individuals, SourceIndividuals
-from facevalue.stimuli.joined_pairs import JOINED
 from facevalue.stimuli.mixed import check_images
 from facevalue.stimuli.pair_source import PairSource
-from facevalue.stimuli.pairs import left_first
+from facevalue.stimuli.pairs import JOINED, left_first
 from facevalue.stimuli.portraits import AGES, Identity
 from facevalue.stimuli.sets import Listing
 from facevalue.stimuli.utkface import read_utkface, read_utkface_pairs
 from facevalue.studies.modscan.scenes import PERSONA, apart, lacking, list_scenes
-from facevalue.studies.modscan.settings import LANGUAGE, VISION, Selection
-from facevalue.studies.modscan.tables import GENDERS, RACES
+from facevalue.studies.modscan.settings import GENDERS, LANGUAGE, RACES, VISION, Selection
 from facevalue.types import OptionValue, Stimulus
 
 TONE = "skin_tone"

@@ -12,8 +12,7 @@ from facevalue.statistics.precision import Precision, UnitSpread
 from facevalue.studies.modscan.design import LEFT, ORDER, PAPER_PAIRS
 from facevalue.studies.modscan.parsing import WEIGHTS, options, sides_shown
 from facevalue.studies.modscan.pictures import PEOPLE
-from facevalue.studies.modscan.settings import VISION
-from facevalue.studies.modscan.tables import GROUPS
+from facevalue.studies.modscan.settings import GROUPS, VISION
 
 SD = {True: 0.4, False: 0.5}
 """SD between units of the share of one of two groups, shown in two orders or in one; of models that see a person as 1.5

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures.group_shares import GroupChoices, bias_scores
-from facevalue.protocol.paper import Paper
-from facevalue.protocol.reproduction import Cell, Printed, Reproduction
-from facevalue.studies.modscan.tables import RACES
+from facevalue.protocol.reproduction import Cell, Paper, Printed, Reproduction
+from facevalue.studies.modscan.settings import RACES
 
 PAPER = Paper.shipped(__package__)
 FIGURE_22 = PAPER.document["figure_22"]

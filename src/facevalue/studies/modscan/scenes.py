@@ -15,12 +15,11 @@ from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
+from facevalue.stimuli.folders import without_people
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.noto.persona_scenes import persona_svg
 from facevalue.stimuli.patterns import Levels, read_folder
-from facevalue.stimuli.scene_folders import without_people
-from facevalue.studies.modscan.settings import SCENES, VISION, Selection
-from facevalue.studies.modscan.tables import instances
+from facevalue.studies.modscan.settings import SCENES, VISION, Selection, instances
 
 PERSONA = "persona"
 CHECK = ("dropped", "detector", "threshold")

@@ -13,15 +13,14 @@ from facevalue.protocol.sources import show_pictures
 from facevalue.protocol.study import About, Changes, Draws, Estimated, Planned, Reading, Study, Watched
 from facevalue.store.schema import PICTURE_SHARE
 from facevalue.studies.modscan import parsing
+from facevalue.studies.modscan.aggregate import read_real
 from facevalue.studies.modscan.design import layout, paper_layout
 from facevalue.studies.modscan.measures import LABELS, MEASURES
+from facevalue.studies.modscan.parsing import PromptBuilder
 from facevalue.studies.modscan.pictures import FACES, PEOPLE, TONE, PairPictures, Shown, read_pictures
 from facevalue.studies.modscan.precision import precision
-from facevalue.studies.modscan.prompts import PromptBuilder
-from facevalue.studies.modscan.real_world import read_real
 from facevalue.studies.modscan.scenes import scene_source
-from facevalue.studies.modscan.settings import CITATION, NAME, TITLE, selection
-from facevalue.studies.modscan.tables import GENDERS, RACES
+from facevalue.studies.modscan.settings import CITATION, GENDERS, NAME, RACES, TITLE, selection
 from facevalue.types import OptionValue
 
 NOTE = (

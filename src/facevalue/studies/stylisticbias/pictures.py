@@ -8,9 +8,9 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.protocol import settings
-from facevalue.protocol.bases import check_bases
 from facevalue.protocol.settings import Options, face_counts
 from facevalue.protocol.sources import PictureSource, files, list_pictures, own_manifest, source_of
+from facevalue.protocol.stimuli import check_bases
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.chosen import narrowed
 from facevalue.stimuli.columns import Column

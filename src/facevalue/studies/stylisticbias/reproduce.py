@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures.shift import steps_to_share
-from facevalue.protocol.paper import AVERAGE, Paper
-from facevalue.protocol.reproduction import Cell, Printed, Reproduction
+from facevalue.protocol.reproduction import AVERAGE, Cell, Paper, Printed, Reproduction
 from facevalue.studies.stylisticbias.tables import attribute_titles, categories, grid, scenarios, whitelist
 
 PAPER = Paper.shipped(__package__)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.answers import parse_column
-from facevalue.answers.exact import exact_or_drawn
+from facevalue.answers.columns import exact_or_drawn
 from facevalue.design import Block, Design, Factor
 from facevalue.measures.cells import Grouped, MissingBy
 from facevalue.prompts import ORDERINGS, phrase

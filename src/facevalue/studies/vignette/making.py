@@ -11,8 +11,7 @@ from facevalue.protocol.edits import SEED, in_form
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.picture_questions import PictureQuestions
 from facevalue.protocol.settings import Setting, whole
-from facevalue.stimuli.drawn_identities import left_out
-from facevalue.stimuli.drawn_people import PEOPLE, picture_svg
+from facevalue.stimuli.drawn_people import PEOPLE, left_out, picture_svg
 from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
 from facevalue.stimuli.noto.scenes import NOT_DRAWN
 from facevalue.studies.vignette.pictures import everyone, words

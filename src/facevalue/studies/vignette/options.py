@@ -11,7 +11,7 @@ import polars as pl
 
 from facevalue.answers import NA, NA_DTYPE, parse_column
 from facevalue.answers.base import UNREAD
-from facevalue.answers.exact import exact_or_drawn
+from facevalue.answers.columns import exact_or_drawn
 from facevalue.design import mix
 from facevalue.stimuli.pairs import left_first
 from facevalue.studies.vignette.design import Layout, keys

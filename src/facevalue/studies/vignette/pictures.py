@@ -1,4 +1,9 @@
-"""Pictures of VIGNETTE: the paper's whole list, the part that is drawn, the authors', PATA's, or the user's own."""
+"""Pictures of VIGNETTE: the paper's whole list, the part that is drawn, the authors', PATA's, or the user's own.
+
+A picture of one person is `individual_images/{gender}/{axis}/{descriptor}_{activity}.png`, a portrait
+`{descriptor}.png`; a pair is `{contrast}/{gender}/{axis}/{descriptor}_{activity}--{descriptor}_{activity}.png`, such as
+`little-boy_babysitting--male-adolescent_babysitting.png`.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,24 +16,98 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.settings import Options, names, whole
 from facevalue.protocol.sources import PictureSource, kind_of, list_pictures, own_manifest, root_of, source_of
 from facevalue.protocol.study import LeftOut
-from facevalue.stimuli import drawn_identities
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.chosen import levels, narrowed
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn import default_cache
 from facevalue.stimuli.drawn_people import PEOPLE, DrawnPeople
+from facevalue.stimuli.drawn_people import left_out as identities_left_out
 from facevalue.stimuli.faults import Faults
 from facevalue.stimuli.individuals import FileIndividuals
 from facevalue.stimuli.noto.scenes import NOT_DRAWN
 from facevalue.stimuli.pair_lists import identity_pairs
 from facevalue.stimuli.pair_source import ComposedPairs, NoPicture, PairSource
 from facevalue.stimuli.pata import missing_photographs, read_pata, read_pata_list
+from facevalue.stimuli.patterns import Levels, Spellings, read_folder
 from facevalue.stimuli.sets import Listing
 from facevalue.studies.vignette import tables
 from facevalue.studies.vignette.design import Cast
-from facevalue.studies.vignette.folders import CONTRASTS, read_individuals, read_pairs
 from facevalue.studies.vignette.settings import RELEASED, Selection, selection
 from facevalue.types import OptionValue
+
+# Folders in which VIGNETTE's authors keep their pictures.
+
+
+CONTRASTS: Mapping[str, Sequence[str]] = {
+    "identity": ("identity_contrast", "same_activity"),
+    "activity": ("activity_contrast", "same_descriptor"),
+    "identity-activity": ("activity_identity_contrast", "different_activity"),
+}
+"""Folders of pairs, by the contrast that each holds. Pairs without activities are of the contrast "portrait"."""
+INDIVIDUALS = "individual_images"
+_PLACE = "{gender}/{dimension}/"
+_PERSON_FOLDERS = ("{identity}", "{identity}_{activity}")
+_PAIR = ("{identity_1}--{identity_2}", "{identity_1}_{activity_1}--{identity_2}_{activity_2}")
+_SHOWN = 5
+
+
+def read_individuals(root: Path) -> pl.DataFrame:
+    """List the pictures of one person each.
+
+    `root`: the folder that holds `individual_images`, or `male` and `female` themselves.
+
+    Returns one row per picture, by gender and path: `image` (the path without its suffix), `path` (relative to `root`),
+    `gender`, `dimension`, `identity`, `activity` (null for portraits).
+    """
+    top = f"{INDIVIDUALS}/" if (root / INDIVIDUALS).is_dir() else ""
+    patterns = [f"{top}{_PLACE}{person}" for person in _PERSON_FOLDERS]
+    return _read(root, patterns, [f"{top}{gender}" for gender in tables.GENDERS], ("identity", "activity"))
+
+
+def read_pairs(root: Path) -> pl.DataFrame:
+    """List pictures of two people each, composed by the authors.
+
+    `root`: the folder that holds folders of contrasts, such as `identity_contrast`.
+
+    Returns one row per picture, by contrast, gender and path: `image`, `path`, `gender`, `dimension`, `contrast` (of
+    `CONTRASTS`, or "portrait"), `identity_1`, `identity_2`, `activity_1`, `activity_2` (null for portraits). The person
+    on the left is 1.
+    """
+    folders = [f"{name}/{gender}" for names in CONTRASTS.values() for name in names for gender in tables.GENDERS]
+    columns = ("contrast", "identity_1", "identity_2", "activity_1", "activity_2")
+    frame = _read(root, [f"{{contrast}}/{_PLACE}{pair}" for pair in _PAIR], folders, columns)
+    differ = [
+        pl.when(pl.col(f"{name}_1").ne_missing(pl.col(f"{name}_2"))).then(pl.lit(name))
+        for name in ("identity", "activity")
+    ]
+    wrong = frame.filter(pl.concat_str(differ, separator="-", ignore_nulls=True) != pl.col("contrast"))["path"]
+    if len(wrong):
+        more = f" and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
+        raise DataError(f"{root}: not of the contrast of their folders: {', '.join(wrong[:_SHOWN])}{more}.")
+    portrait = pl.col("activity_1").is_null()
+    return frame.with_columns(contrast=pl.when(portrait).then(pl.lit("portrait")).otherwise("contrast"))
+
+
+def _read(root: Path, patterns: Sequence[str], folders: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
+    activities = Levels({activity.name: () for activity in tables.activities()})
+    identities = Levels(lambda within: _identity_spellings(within.get("gender", ""), within.get("dimension", "")))
+    levels = {
+        "contrast": Levels(CONTRASTS),
+        "gender": Levels(dict.fromkeys(tables.GENDERS, ())),
+        "dimension": Levels({d.name: (d.axis,) for d in tables.dimensions()}),
+        **dict.fromkeys(("identity", "identity_1", "identity_2"), identities),
+        **dict.fromkeys(("activity", "activity_1", "activity_2"), activities),
+    }
+    frame = read_folder(root, patterns, levels, folders)
+    image = pl.col("path").str.replace(r"\.[^.]*$", "").alias("image")
+    return frame.select(image, "path", "gender", "dimension", *columns)
+
+
+@cache
+def _identity_spellings(gender: str, dimension: str) -> Spellings:
+    """Identities of a gender and dimension, with what they are called in names of files."""
+    return {i.name: (tables.wording(i, gender), *i.aliases) for i in tables.identities(dimension, gender)}
+
 
 RELEASED_SIZE = (672, 336)
 """What the released code squeezes pairs to, in pixels."""
@@ -38,7 +117,7 @@ UNSTATED = "unstated"
 """Gender of pictures whose manifest doesn't say."""
 _PERSON = ("gender", "dimension", "identity")
 _COLUMNS = ("image", *_PERSON, "activity")
-_SHOWN = 5
+
 _UNDECLARED = (
     "an identity is none of VIGNETTE's, and no column says what questions call it: prompts would name it. Give what is "
     "compared, such as old, or your own with a 'wording' or 'dimension'; who is shown belongs in 'person'"
@@ -249,7 +328,7 @@ def _ours(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> 
 def _drawn(chosen: Selection, count: int) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     """The pictures of so many people that FaceValue can draw, and what of the paper's it cannot."""
     everybody = _people(chosen)
-    people = [(*person, drawn_identities.left_out(*person[:2]).get(person[2])) for person in everybody.iter_rows()]
+    people = [(*person, identities_left_out(*person[:2]).get(person[2])) for person in everybody.iter_rows()]
     names = [activity.name for activity in tables.activities()]
     activities = [(name, NOT_DRAWN.get(name)) for name in names if name in (chosen.activities or (name,))]
     drawn_people = everybody.filter(pl.Series([reason is None for *_, reason in people], dtype=pl.Boolean))

@@ -12,8 +12,7 @@ import polars as pl
 
 from facevalue.measures.answer_matches import chance_match_rates
 from facevalue.measures.run_comparison import match_tables, summarise_deltas
-from facevalue.protocol.paper import Paper
-from facevalue.protocol.reproduction import Cell, Printed, Reproduction
+from facevalue.protocol.reproduction import Cell, Paper, Printed, Reproduction
 from facevalue.protocol.settings import defaults
 from facevalue.studies.vignette import tables
 from facevalue.studies.vignette.design import product_layout

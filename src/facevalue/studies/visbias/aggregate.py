@@ -7,13 +7,12 @@ import numpy as np
 import polars as pl
 
 from facevalue.annotations import group_lists
-from facevalue.annotations.counts import WordCounter
+from facevalue.annotations.counts import Tokeniser, WordCounter
 from facevalue.annotations.text_statistics import statistics
-from facevalue.annotations.tokens import Tokeniser
 from facevalue.answers.form_fields import decoded
 from facevalue.errors import DataError
 from facevalue.measures.group_shares import PERSON
-from facevalue.protocol.marked_estimates import WordTables
+from facevalue.protocol.text_estimates import WordTables
 from facevalue.studies.visbias.design import SPECIES
 from facevalue.studies.visbias.form_tables import FormField
 from facevalue.studies.visbias.parsing import CHOICES

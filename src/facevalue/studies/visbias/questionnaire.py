@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.annotations.ratings import counted
+from facevalue.annotations.review_answers import ratings_that_count
 from facevalue.annotations.review_cards import item_id
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import LEVEL
@@ -143,7 +143,7 @@ def asked_about(graph: pl.DataFrame, limit: float | None, count: int | None) -> 
 def judged_by(graph: pl.DataFrame, ratings: pl.DataFrame) -> Rated:
     """Take what people say of associations."""
     items_asked = items(graph)
-    counts = counted(ratings)
+    counts = ratings_that_count(ratings)
     ratings_kept = counts.ratings
     if ratings_kept.height == 0:
         raise DataError(f"No rating counts. {' '.join(counts.said)}")
@@ -163,7 +163,7 @@ def beside(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path) -> Besi
     """
     pairs = _pairs(estimates)
     known_items = items(pairs.rename(_NAMES))["item"].to_list() if pairs.height else []
-    counts = counted(ratings)
+    counts = ratings_that_count(ratings)
     notes = list(counts.said)
     strange = ratings.filter(~pl.col("item").is_in(known_items))["item"].n_unique()
     if strange:

@@ -19,7 +19,7 @@ from facevalue.answers.form_fields import FIELDS
 from facevalue.answers.json_fields import Read
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.parquet import read_table
-from facevalue.protocol.released_tables import counts, damaged, levels, read_columns, require
+from facevalue.protocol.reproduction import parse_counts, parse_levels, read_columns, require_columns, unreadable_file
 from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.parsing import CHOICES
 from facevalue.studies.visbias.tables import choice_questions, genders, races
@@ -45,15 +45,15 @@ def choices(folder: Path) -> pl.DataFrame | None:
         )
     if counted.is_file():
         frame = read_columns(counted, [*keys, "count"])
-        frame = frame.with_columns(counts(frame, "count", counted).alias("count"))
+        frame = frame.with_columns(parse_counts(frame, "count", counted).alias("count"))
         tables.append(frame if not tables else frame.join(tables[0], on="model", how="anti"))
     if not tables:
         return None
     frame = pl.concat(tables)
     frame = frame.with_columns(
-        levels(frame, "race", RACES),
-        levels(frame, "gender", GENDERS),
-        levels(frame, "question", {name: (name,) for name in QUESTIONS}),
+        parse_levels(frame, "race", RACES),
+        parse_levels(frame, "gender", GENDERS),
+        parse_levels(frame, "question", {name: (name,) for name in QUESTIONS}),
     )
     letters = {letter: place for place, letter in enumerate(_LETTERS)} | {"X": -1}
     wrong = frame.filter(~pl.col("choice").str.to_uppercase().is_in(list(letters)))
@@ -75,7 +75,7 @@ def yes_no(folder: Path) -> pl.DataFrame | None:
         return None
     numbers = ["yes", "no", "different_pairs"]
     frame = read_columns(path, ["model", "jailbreak", "attribute", *numbers])
-    return frame.with_columns(counts(frame, name, path).alias(name) for name in numbers)
+    return frame.with_columns(parse_counts(frame, name, path).alias(name) for name in numbers)
 
 
 def descriptions(folder: Path) -> dict[str, Path]:
@@ -89,12 +89,12 @@ def texts(path: Path) -> pl.DataFrame:
     try:
         frame = read_table(path)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise damaged(path, error) from None
-    require(path, frame, ("race", "gender", "text"))
+        raise unreadable_file(path, error) from None
+    require_columns(path, frame, ("race", "gender", "text"))
     if frame["text"].dtype != pl.String or frame.is_empty():
         raise DataError(f"{path.name} holds no texts.")
     frame = frame.sort("row") if "row" in frame.columns else frame
-    return frame.select(levels(frame, "race", RACES), levels(frame, "gender", GENDERS), "text")
+    return frame.select(parse_levels(frame, "race", RACES), parse_levels(frame, "gender", GENDERS), "text")
 
 
 def forms(folder: Path) -> dict[str, list[dict[str, list[str]]]]:

@@ -12,14 +12,20 @@ from facevalue.errors import DataError
 from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.definitions import measures_wanted
 from facevalue.measures.estimates import EstimateTable
-from facevalue.protocol.paper import Paper, estimated, pointed
-from facevalue.protocol.released_tables import of_models
-from facevalue.protocol.reproduction import Cell, Printed, Reproduction
+from facevalue.protocol.reproduction import (
+    Cell,
+    Paper,
+    Printed,
+    Reproduction,
+    compare_cell,
+    matching_estimates,
+    of_models,
+)
 from facevalue.studies.visbias import analysis
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias import released_answers as released
 from facevalue.studies.visbias.aggregate import Asked, TaskAnswers
-from facevalue.studies.visbias.analysis_texts import add_texts
+from facevalue.studies.visbias.analysis import add_texts
 from facevalue.studies.visbias.form_tables import attributes
 
 PAPER = Paper.shipped(__package__)
@@ -53,7 +59,7 @@ def reproduce(folder: Path | None) -> Reproduction:
         "marked": answers.marked,
         "released": answers.released,
         "differing": answers.differing,
-        "estimate": partial(estimated, answers.estimates),
+        "estimate": partial(compare_cell, answers.estimates),
         "responses": lambda cell: answers.of_model(cell, answers.choices, lambda rows: int(rows["count"].sum())),
         "descriptions": lambda cell: answers.of_model(cell, answers.texts, lambda texts: texts.height),
         "forms": lambda cell: answers.of_model(cell, answers.completed, len),
@@ -162,7 +168,7 @@ class _Released:
 
     def length(self, cell: Printed) -> list[Cell]:
         """Table 1: characters and tokens of descriptions, of as many as there should be."""
-        rows = pointed(self.estimates, cell)
+        rows = matching_estimates(self.estimates, cell)
         if rows is None:
             return []
         length = rows["value"][0] * rows["n"][0] / DESCRIPTIONS
@@ -171,7 +177,7 @@ class _Released:
 
     def marked(self, cell: Printed) -> list[Cell]:
         """Table 1: marked words, of women against men and the reverse, and of each race and White people."""
-        rows = pointed(self.estimates, cell)
+        rows = matching_estimates(self.estimates, cell)
         if rows is None:
             return []
         group = cell.row.removeprefix("marked words: ")
@@ -224,7 +230,7 @@ class _Released:
         for file, is_there in in_files.items():
             if not is_there:
                 return [cell.number(None, f"the model's answers are not in {file}")]
-        rows = pointed(self.estimates, cell)
+        rows = matching_estimates(self.estimates, cell)
         values = [] if rows is None else rows.sort("group", nulls_last=False)["value"].drop_nulls().to_list()
         return [cell.number(values[0], _OUR_MATCH) if values else cell.number(None, cell.missing)]
 

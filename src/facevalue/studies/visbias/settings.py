@@ -131,7 +131,7 @@ class Selection:
     @property
     def draws(self) -> int:
         """Requests for descriptions of one image."""
-        from facevalue.answers.several_texts import AT_ONCE  # noqa: PLC0415 - help of the settings needs no Polars
+        from facevalue.answers.free_text import AT_ONCE  # noqa: PLC0415 - help of the settings needs no Polars
 
         return -(-self.descriptions // AT_ONCE) if self.prompts == "released" else self.descriptions
 

@@ -8,7 +8,7 @@ from functools import partial
 import polars as pl
 
 from facevalue.annotations.group_lists import theirs
-from facevalue.answers.several_texts import each
+from facevalue.answers.free_text import row_per_text
 from facevalue.design import Design
 from facevalue.measures.cells import Grouped, MissingBy
 from facevalue.protocol.choice_precision import choice_precision
@@ -20,8 +20,8 @@ from facevalue.studies.visbias import parsing
 from facevalue.studies.visbias.design import PEOPLE, SPECIES, layout
 from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.measures import LABELS, MEASURES
+from facevalue.studies.visbias.parsing import PromptBuilder
 from facevalue.studies.visbias.pictures import PeoplePictures, photographs, read_pictures, source, spelled_out
-from facevalue.studies.visbias.prompts import PromptBuilder
 from facevalue.studies.visbias.settings import CITATION, NAME, TITLE, Selection, sampling, selection
 from facevalue.studies.visbias.tables import ORDERED, choice_questions, genders, occupations, races
 from facevalue.types import OptionValue
@@ -79,7 +79,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
 
         words, max_tokens = str(options["stereotype_words"]), sampling(options, "description").max_tokens
         if released:
-            answers = {model: map(each, chunks) for model, chunks in answers.items()}
+            answers = {model: map(row_per_text, chunks) for model, chunks in answers.items()}
         setting = Asked(pictures.groups, tuple(images), fields, words, people_on_images(pictures.frame), max_tokens)
         return estimates_of(answers, setting)
 

@@ -93,7 +93,7 @@ ORDERED = ("income", "education")
 
 
 def photographs() -> int:
-    """How many photographs there are of each race, gender and occupation."""
+    """Number of photographs of each race, gender and occupation."""
     return int(toml("people.toml")["photographs"])
 
 
