@@ -56,16 +56,18 @@ def test_every_measure_has_a_value_somewhere() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="an older processor is played by leaving out what is newer")
-def test_an_older_processor_gives_the_same_estimates(runs: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["counterfactuals", "stylisticbias-list"])
+def test_an_older_processor_gives_the_same_estimates(runs: Path, tmp_path: Path, name: str) -> None:
     script = "from pathlib import Path; from tests.golden.cases import estimated; import sys; "
-    script += "estimated(Path(sys.argv[1]), 'counterfactuals').write_parquet(sys.argv[2])"
+    script += "estimated(Path(sys.argv[1]), sys.argv[2]).write_parquet(sys.argv[3])"
     older = {
         "NPY_DISABLE_CPU_FEATURES": "X86_V3",
         "OPENBLAS_CORETYPE": "Sandybridge",
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
-    subprocess.run([sys.executable, "-c", script, runs, tmp_path / "older.parquet"], env=os.environ | older, check=True)
-    assert_same(pl.read_parquet(GOLDEN / "counterfactuals.parquet"), pl.read_parquet(tmp_path / "older.parquet"))
+    command = [sys.executable, "-c", script, runs, name, tmp_path / "older.parquet"]
+    subprocess.run(command, env=os.environ | older, check=True)
+    assert_same(pl.read_parquet(GOLDEN / f"{name}.parquet"), pl.read_parquet(tmp_path / "older.parquet"))
 
 
 def keyed(table: pl.DataFrame) -> pl.DataFrame:
