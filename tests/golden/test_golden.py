@@ -65,9 +65,9 @@ def test_an_older_processor_gives_the_same_estimates(runs: Path, tmp_path: Path,
         "OPENBLAS_CORETYPE": "Sandybridge",
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
-    command = [sys.executable, "-c", script, runs, name, tmp_path / "older.parquet"]
-    subprocess.run(command, env=os.environ | older, check=True)
-    assert_same(pl.read_parquet(GOLDEN / f"{name}.parquet"), pl.read_parquet(tmp_path / "older.parquet"))
+    out = tmp_path / "older.parquet"
+    subprocess.run([sys.executable, "-c", script, runs, name, out], env=os.environ | older, check=True)
+    assert_same(pl.read_parquet(GOLDEN / f"{name}.parquet"), pl.read_parquet(out))
 
 
 def keyed(table: pl.DataFrame) -> pl.DataFrame:

@@ -208,8 +208,8 @@ def line_chart(history: StudyTrend, points: Sequence[Mapping[str, Any]], unit: s
     for point in points:
         x = across(point["at"])
         if point["low"] is not None and point["high"] is not None:
-            ends = {"x1": f"{x}%", "x2": f"{x}%", "y1": up(point["low"]), "y2": up(point["high"])}
-            shapes.append(html_element("line", **ends, class_="ci", stroke="currentColor"))
+            corners = {"x1": f"{x}%", "x2": f"{x}%", "y1": up(point["low"]), "y2": up(point["high"])}
+            shapes.append(html_element("line", **corners, class_="ci", stroke="currentColor"))
         title = f"{history.names[point['at']]}, {history.dates[point['at']]:%Y-%m-%d}: {number(point['value'], unit)}"
         dot = charts.mark(x, up(point["value"]))
         shapes.append(html_element("g", html_element("title", title), dot))
