@@ -129,7 +129,7 @@ def test_a_study_says_what_it_is() -> None:
     )
     assert study.settings["temperature"] == 0.2
     assert study.pictures.height == 6
-    assert study.measures["name"].is_unique().all()
+    assert study.measures.select("name", "score").is_unique().all()
     plan = study.plan(interventions=["no-image"], price_in=1, price_out=1)
     assert (plan.asked, study.plan().asked) == (2400, 1200)
     assert plan.cost is not None

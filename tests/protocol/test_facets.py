@@ -95,7 +95,7 @@ def test_no_name_stands_for_two_groups() -> None:
 
     from facevalue.protocol.facets import _plain
 
-    table = tomllib.loads(files("facevalue.protocol").joinpath("toml").read_text("utf-8"))
+    table = tomllib.loads(files("facevalue.protocol").joinpath("group_names.toml").read_text("utf-8"))
     for names in (table["dimensions"], *table["groups"].values()):
         spellings = [_plain(name) for key, aliases in names.items() for name in (key, *aliases)]
         assert len(spellings) == len(set(spellings))

@@ -8,7 +8,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import DataError
-from facevalue.measures.definitions import FIRST_RUN, NO_INTERVENTION, change_of
+from facevalue.measures.definitions import FIRST_RUN, NO_INTERVENTION, change_of, definition_of
 from facevalue.report.blocks.view import page_view
 from facevalue.report.collect import report
 from facevalue.report.headline import page_of
@@ -64,9 +64,10 @@ def test_a_change_is_the_level_with_less_the_level_without(estimates: pl.DataFra
 
 
 def test_every_measure_has_one_unit_and_its_changes_one(run: fv.Run, estimates: pl.DataFrame) -> None:
-    definitions = {measure.name: measure for measure in run.stored.measures}
-    for measure, versus, unit in estimates.select("measure", "versus", "unit").unique().iter_rows():
-        definition = definitions[measure]
+    definitions = {measure.key: measure for measure in run.stored.measures}
+    for measure, score, versus, unit in estimates.select("measure", "score", "versus", "unit").unique().iter_rows():
+        definition = definition_of(definitions, measure, score)
+        assert definition is not None
         assert unit == (change_of(definition) if versus else definition).unit
 
 

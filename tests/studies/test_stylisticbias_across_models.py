@@ -7,6 +7,7 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
+from facevalue.measures.definitions import WITHOUT_NOISE, key_of
 from facevalue.measures.estimates import EstimateTable
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias import across_models
@@ -72,7 +73,7 @@ def audits(
         else:  # what is slow and not looked at is left out
             across_models._agreement(table, ("m0", "m1"), (models["m0"], models["m1"]), once=True)
         rows = table.frame().filter((pl.col("model") == "m0") & pl.col("category").is_null())
-        yield {row["measure"]: row for row in rows.to_dicts()}, np.array(truth)
+        yield {key_of(row["measure"], row["score"] or ""): row for row in rows.to_dicts()}, np.array(truth)
 
 
 def expected_shift(effects: Array, level: float) -> Array:
@@ -90,7 +91,7 @@ def leaves_out_zero(row: dict[str, object]) -> bool:
     return low is not None and high is not None and (float(low) > 0 or float(high) < 0)  # type: ignore[arg-type]
 
 
-CORRECTED = ("model_correlation_corrected", "model_slope_corrected")
+CORRECTED = tuple(key_of(name, WITHOUT_NOISE) for name in ("model_correlation", "model_slope"))
 
 
 @pytest.mark.parametrize(("share", "level"), [(0.0, 0.0), (0.9, 0.0), (0.9, -3.0)])
@@ -133,7 +134,7 @@ def test_the_floor_of_a_correlation_is_that_of_faces_without_effects() -> None:
 
 def test_attenuation_is_that_of_the_sizes_by_category() -> None:
     ((said, _),) = audits(1, 40, 0.5, (0.6, 1.8), rho=1.0, whole=True)
-    published, corrected = said["attenuation"], said["attenuation_corrected"]
+    published, corrected = said["attenuation"], said[key_of("attenuation", WITHOUT_NOISE)]
     assert published["low"] is None
     assert 0.3 < float(published["value"]) < 0.75  # type: ignore[arg-type]
     assert float(corrected["low"]) < float(corrected["value"]) < float(corrected["high"])  # type: ignore[arg-type]

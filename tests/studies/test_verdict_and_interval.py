@@ -24,7 +24,7 @@ SMALL: dict[str, dict[str, OptionValue]] = {
 HARD = ("null", "strong", "mumbler")
 """Nothing planted; strong effects; one who says nothing in half of the answers."""
 SLACK = 1e-9
-ABOUT_MISSING = ("missing_gap", "na_spread")
+ABOUT_MISSING = ("missing_gap", "spread.no valid answer")
 """Tests of whether answers are missing: of these none is."""
 
 

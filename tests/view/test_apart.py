@@ -109,7 +109,7 @@ def test_pages_are_the_same_however_they_are_made(
 
 def test_sums_are_kept_for_the_next_viewer(run: StoredRun, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = sums_of(run)
-    monkeypatch.setattr(unit_sums, "apart", _never)
+    monkeypatch.setattr(unit_sums, "run_apart", _never)
     assert sums_of(StoredRun.open(run.folder)) == kept
 
 
