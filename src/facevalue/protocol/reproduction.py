@@ -378,9 +378,10 @@ class Paper:
 
 
 def matching_estimates(estimates: pl.DataFrame, printed: Printed) -> pl.DataFrame | None:
-    """Estimates that have a cell's labels; None where there are none of this measure for its model."""
+    """Estimates that have a cell's labels; None where there are none of this measure, and score, for its model."""
     labels = dict(printed.labels)
     of_model = estimates.filter(pl.col("versus").is_null(), measure=labels.pop("measure"), model=labels.pop("model"))
+    of_model = of_model.filter(pl.col("score") == labels["score"]) if labels.get("score") else of_model
     levels = (pl.col(name).eq_missing(pl.lit(level or None, pl.String)) for name, level in labels.items())
     return of_model.filter(*levels) if of_model.height else None
 

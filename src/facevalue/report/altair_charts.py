@@ -94,6 +94,7 @@ def _selected(view: View, measure: str, by: Sequence[str], where: Mapping[str, s
         raise UnknownNameError("measure", measure, kinds)
     scores = [definition.score for definition in view.measures.values() if definition.name == measure]
     score_names = [score for score in scores if score]
+    where = {"score": scores[0], **where} if len(score_names) == len(scores) == 1 else where
     if "score" not in where and "" not in scores:  # of several, that without a name is of the answers themselves
         names = ", ".join(score_names)
         raise DataError(f"{measure} is of several scores: say which, as where={{'score': ...}}: {names}.")
