@@ -76,7 +76,7 @@ def test_a_comparison_of_nothing_is_left_out(tmp_path: Path, monkeypatch: pytest
     def refused(*_: object) -> None:
         raise NothingComparedError("There is nothing to compare.")
 
-    monkeypatch.setattr(repetitions, "compared", refused)
+    monkeypatch.setattr(repetitions, "compare_audits", refused)
     tables = calibrated([written(tmp_path, FACES, '[[estimand]]\nstatistic = "mean"\n')], 1, Workshop(quiet), (1,))
     assert tables.frames["-comparisons"].is_empty()
     assert tables.frames["-comparisons"].columns[:4] == ["study", "size", "repetitions", "pair"]

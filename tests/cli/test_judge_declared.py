@@ -42,7 +42,7 @@ def test_a_judge_and_people_sort_texts(run: Command, tmp_path: Path) -> None:
     assert run("report", RUN).status == 0
     page = (tmp_path / RUN / "report.html").read_text()
     assert "people alpha tone" in page
-    explained = run("measure", RUN, "--explain", "judge_alpha").out
+    explained = run("measure", RUN, "--explain", "judge_alpha.tone").out
     assert "Krippendorff" in explained
 
 

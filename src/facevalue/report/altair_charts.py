@@ -85,22 +85,21 @@ def chart(
 
 
 def _selected(view: View, measure: str, by: Sequence[str], where: Mapping[str, str]) -> Of:
-    """The selection of a measure's estimates, checked against the breakdowns that there are."""
-    kinds: dict[str, list[tuple[str, ...]]] = {}
-    for model in view.models:
-        for name, labels in view.numbers.kinds(model):
-            kinds.setdefault(name, []).append(labels)
+    """The selection of a measure's estimates, checked against the scores and breakdowns that there are."""
+    kinds = [name for model in view.models for name, _ in view.numbers.kinds(model)]
     if measure not in kinds:
         raise UnknownNameError("measure", measure, kinds)
-    scores = [definition.score for definition in view.measures.values() if definition.name == measure]
-    score_names = [score for score in scores if score]
-    where = {"score": scores[0], **where} if len(score_names) == len(scores) == 1 else where
-    if "score" not in where and "" not in scores:  # of several, that without a name is of the answers themselves
-        names = ", ".join(score_names)
-        raise DataError(f"{measure} is of several scores: say which, as where={{'score': ...}}: {names}.")
-    if score_names and where.get("score", "") not in scores:
-        raise UnknownNameError(f"score of {measure}", where["score"], score_names)
-    breakdowns = list(dict.fromkeys(kinds[measure]))
+    rows = view.numbers.frame.filter(pl.col("model").is_in(view.models), measure=measure)
+    scores = rows["score"].unique(maintain_order=True).to_list()
+    if "score" not in where and None not in scores:  # of several, that without a name is of the answers themselves
+        if len(scores) > 1:
+            listed = ", ".join(scores)
+            raise DataError(f"{measure} is of several scores: say which, as where={{'score': ...}}: {listed}.")
+        where = {"score": scores[0], **where}
+    if "score" in where and where["score"] not in scores:
+        raise UnknownNameError(f"score of {measure}", where["score"], [score for score in scores if score])
+    rows = rows.filter(pl.col("score").eq_missing(where.get("score")))
+    breakdowns = _breakdowns(rows, view.numbers.labels)
     factors = {factor for breakdown in breakdowns for factor in breakdown}
     for name in (*by, *where):
         if name not in factors:
@@ -109,9 +108,8 @@ def _selected(view: View, measure: str, by: Sequence[str], where: Mapping[str, s
         if level not in view.numbers.levels(name):
             raise UnknownNameError(name, level, view.numbers.levels(name))
     if not by and {*where} <= {"score", "versus"}:
-        of_kind = [
-            names for names in breakdowns if all((label in names) == (label in where) for label in ("score", "versus"))
-        ] or breakdowns
+        measured = _breakdowns(rows.drop_nulls("value"), view.numbers.labels) or breakdowns
+        of_kind = [names for names in measured if ("versus" in names) == ("versus" in where)] or measured
         free = [tuple(name for name in names if name not in where) for names in of_kind]
         by = next((names for names in free if 1 <= len(names) <= 2), free[0])
     if len(by) > 2:
@@ -120,6 +118,12 @@ def _selected(view: View, measure: str, by: Sequence[str], where: Mapping[str, s
         alternatives = "; ".join(", ".join(breakdown) or "everything together" for breakdown in breakdowns)
         raise DataError(f"{measure} is not estimated {_by((*by, *where))}. It is estimated by: {alternatives}.")
     return Of(measure, tuple(by), dict(where), order="given")
+
+
+def _breakdowns(rows: pl.DataFrame, labels: Sequence[str]) -> list[tuple[str, ...]]:
+    """Sets of labels that estimates are broken down by, in the order in which they come."""
+    flags = rows.select(pl.col(labels).is_not_null()).unique(maintain_order=True).iter_rows()
+    return [tuple(name for name, has_level in zip(labels, row, strict=True) if has_level) for row in flags]
 
 
 def _by(names: Sequence[str]) -> str:
