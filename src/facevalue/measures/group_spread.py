@@ -269,13 +269,17 @@ def _steps(draws: int, cost: int) -> Iterator[int]:
 
 
 def _deviations(scores: Array, labels: npt.NDArray[np.integer], groups: int) -> Array:
-    """Deviations of the groups' means from their centre for each row of labels, shape (rows, groups, scenarios)."""
+    """Deviations of the groups' means from their centre, shape (rows, groups, scenarios).
+
+    `labels`: shape (rows, clusters), each row the same labels in another order.
+    """
     has_score, size = np.isfinite(scores), scores.shape[1]
     alike = (has_score == has_score[:, :1]).all()  # all scenarios have the same clusters, so that they are counted once
     summed = np.concatenate([np.nan_to_num(scores), has_score[:, : 1 if alike else None]], axis=1)
-    totals = np.empty((len(labels), groups, summed.shape[1]))
-    for group in range(groups):
-        np.matmul((labels == group).astype(np.float64), summed, out=totals[:, group])
+    clusters = np.argsort(labels, axis=1, kind="stable").ravel()  # those of each group, row by row
+    starts = np.concatenate([[0], np.cumsum(np.tile(np.bincount(labels[0], minlength=groups), len(labels)))])
+    member = scipy.sparse.csr_array((np.ones(clusters.size), clusters, starts), shape=(starts.size - 1, len(scores)))
+    totals = (member @ summed).reshape(len(labels), groups, -1)
     return _centred(cell_means(totals[..., :size], totals[..., size:]))
 
 
