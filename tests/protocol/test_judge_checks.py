@@ -67,12 +67,13 @@ def test_labels_of_people_stand_beside_the_judge(folder: Path) -> None:
     _keep(folder, ann=0, bo=2, cy=0)
     rows = _estimates(folder)
     names = ("judge_alpha", "judge_agreement", "people_alpha", "people_agreement")
-    value = {name: rows.filter(measure=f"{name}_tone")["value"].item() for name in names}
+    value = {name: rows.filter(measure=f"{name}.tone")["value"].item() for name in names}
     assert value["judge_alpha"] == pytest.approx(1.0)
     assert value["judge_agreement"] == pytest.approx(58 / 60)
     assert value["people_agreement"] == pytest.approx(1 - 2 * 2 / 60)
     assert 0.5 < value["people_alpha"] < 1.0
-    checks = rows.filter(pl.col("measure").is_in(["people_alpha", "judge_agreement"]))
+    checks = rows.filter(pl.col("measure").is_in(["people_alpha.tone", "judge_agreement.tone"]))
+    assert checks.height == 2
     assert checks.select(pl.col("low", "high").is_not_null().all()).row(0) == (True, True)
     alone = rows.filter(pl.col("judged_by").is_not_null(), pl.col("measure") == "mean.tone_warm")
     by = {who: alone.filter(judged_by=who).sort("place")["value"].to_list() for who in alone["judged_by"].unique()}
@@ -128,10 +129,10 @@ def test_what_group_words_alone_move_stands_beside_asking_again(read: Reader, tm
     folder = tmp_path / "run"
     fv.run(tmp_path / "small.toml", reply, folder)
     _judged(folder, Judging(_judge))
-    rows = _estimates(folder).filter(pl.col("measure").is_in(["judge_swapped", "judge_without"]))
+    rows = _estimates(folder).filter(pl.col("measure").is_in(["judge_swapped.tone", "judge_without.tone"]))
     assert rows.height == 2
     assert rows["floor"].to_list() == [0.0, 0.0]
-    assert (rows.filter(measure="judge_swapped")["value"] > 0).all()
+    assert (rows.filter(measure="judge_swapped.tone")["value"] > 0).all()
     assert rows.select(pl.col("value", "low", "high", "n").is_not_null().all()).row(0) == (True,) * 4
     again = Judging(_judge)
     _judged(folder, again)

@@ -154,7 +154,7 @@ def test_an_invented_category_is_never_an_answer_and_its_share_is_shown(folder: 
     report([StoredRun.open(folder)], folder / "report.html")
     page = (folder / "report.html").read_text()
     assert "Texts that are not sorted or scored" in page
-    assert "invented tone" in page
+    assert "Texts for which the judge invents a category (tone)" in page
     assert "Purple" not in page
     assert "Texts for which the judge invents a category (tone)" in page
     assert "They count in no score, so that estimates are of the others alone." in page  # its card warns
