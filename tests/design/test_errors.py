@@ -39,7 +39,7 @@ def test_blocks_and_designs() -> None:
     with pytest.raises(DataError, match="same name"):
         Design((Block("all", (FACE,)), Block("all", (FACE,))))
     wide = tuple(map(str, range(2**16)))
-    with pytest.raises(DataError, match=r"2\^62 trials or more"):
+    with pytest.raises(DataError, match=r"2\^54 trials or more"):
         Design((Block("all", tuple(Factor(name, wide) for name in "abcd")),))
 
 

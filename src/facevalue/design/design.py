@@ -112,8 +112,8 @@ class Design:
             raise DataError("The design has no blocks: nothing is left to ask.")
         if len(set(names)) != len(names):
             raise DataError("Two blocks of the design have the same name.")
-        if self.size >= 2**62:
-            raise DataError("The design has 2^62 trials or more.")
+        if self.size >= 2**54:  # requests are sorted by a number of 64 bits, of which others say the repeat
+            raise DataError("The design has 2^54 trials or more.")
 
     @cached_property
     def size(self) -> int:

@@ -18,6 +18,7 @@ from facevalue.store.schema import RESPONSES, TIMED
 from facevalue.store.shards import UNREADABLE, checked, damaged, inspect, shard_paths
 
 Numbers = npt.NDArray[np.int64]
+_ORDER = "(order)"
 _ATTEMPTS = 40
 _PAUSE = 0.05  # seconds
 
@@ -154,10 +155,15 @@ def odd_replies(folder: Path) -> tuple[int, str]:
 
 
 def distinct(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Sort by request, and keep the one row of each that counts."""
-    failed = pl.col("status") == "error"
-    ordered = rows.sort("trial", "repeat", failed, maintain_order=True)
-    return ordered.unique(["trial", "repeat"], keep="first", maintain_order=True)
+    """Sort by request, and keep the one row of each that counts: the first that did not fail, else the first."""
+    # One number for trial, repeat (below 2^8) and failure: sorting by it is several times as fast as by three columns.
+    # No design has 2^54 trials.
+    trial, repeat = pl.col("trial").clip(upper_bound=2**54), pl.col("repeat").cast(pl.UInt64)
+    failed = (pl.col("status") == "error").cast(pl.UInt64)
+    order = (trial * 2**9 + repeat * 2 + failed).alias(_ORDER)
+    ordered = rows.with_columns(order).sort(_ORDER, maintain_order=True)
+    request = pl.col(_ORDER) // 2
+    return ordered.filter(request.ne_missing(request.shift())).drop(_ORDER)
 
 
 def _marks(paths: Iterable[Path]) -> dict[Path, tuple[int, int, int] | None]:
