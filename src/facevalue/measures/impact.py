@@ -297,7 +297,10 @@ def identity_sets(
         renamed = places.rename({"identity": column, "place": name})
         couples = couples.join(renamed, on=[*family, column], nulls_equal=True, maintain_order="left")
     rows = rows.filter((pl.col("n") > 0) & pl.col("unit").is_not_null())
-    rows = rows.join(places, on=[*family, "identity"], nulls_equal=True, maintain_order="left")
+    rows = rows.join(places, on=[*family, "identity"], nulls_equal=True, maintain_order="left").select(
+        *family, "place", "n", "s", scene=pl.struct("stratum", "unit").rank("dense"),
+        stratum=pl.col("stratum").fill_null("").rank("dense"), activity=pl.col("activity").fill_null("").rank("dense"),
+    )  # fmt: skip
     cells, shared, lines = (
         frame.partition_by(family, as_dict=True) for frame in (measured, couples.sort(*family, "first", "second"), rows)
     )
@@ -316,15 +319,11 @@ def _codes(frame: pl.DataFrame, name: str) -> Codes:
 
 def _scenes(rows: pl.DataFrame, identities: int) -> Scenes:
     """Answers about pictures that are paired within scenes alone."""
-    rows = rows.with_columns(
-        _scene=pl.struct("stratum", "unit").rank("dense").cast(pl.Int64) - 1,
-        _stratum=pl.col("stratum").fill_null("").rank("dense").cast(pl.Int64) - 1,
-        _activity=pl.col("activity").fill_null("").rank("dense").cast(pl.Int64) - 1,
+    scene, stratum, activity = (
+        np.unique(_codes(rows, name), return_inverse=True)[1] for name in ("scene", "stratum", "activity")
     )
-    line = pl.struct("_activity", "_scene").rank("dense").cast(pl.Int64) - 1
-    rows = rows.with_columns(_line=line).sort("_line", "place")
-    n, s = np.zeros((2, int(rows["_line"].max()) + 1, identities))  # type: ignore[arg-type]
-    at = _codes(rows, "_line"), _codes(rows, "place")
+    _, first, line = np.unique(activity * (scene.max() + 1) + scene, return_index=True, return_inverse=True)
+    n, s = np.zeros((2, first.size, identities))
+    at = line, _codes(rows, "place")
     n[at], s[at] = to_array(rows["n"]), to_array(rows["s"])
-    lines = rows.unique("_line", maintain_order=True)
-    return Scenes(n, s, *(_codes(lines, name) for name in ("_scene", "_stratum", "_activity")))
+    return Scenes(n, s, scene[first], stratum[first], activity[first])
