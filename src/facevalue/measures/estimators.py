@@ -61,9 +61,9 @@ class SumTable:
 
     def add(self, rows: pl.DataFrame) -> None:
         """Add rows that have the keys and the sums; several may be of one cell."""
-        texts = pl.selectors.by_name(self._keys) & (pl.selectors.enum() | pl.selectors.string())
         sums = ((pl.col(name).cast(pl.Float64) / GRAIN).round() * GRAIN for name in self._sums)
-        self._pile.append(rows.select(*self._keys, *sums).with_columns(texts.cast(pl.Categorical)))
+        cells = rows.select(*self._keys, *sums).group_by(self._keys, maintain_order=True).agg(pl.col(self._sums).sum())
+        self._pile.append(cells.with_columns((pl.selectors.enum() | pl.selectors.string()).cast(pl.Categorical)))
         if sum(chunk.height for chunk in self._pile) > self._limit:
             self._limit = max(PILE_ROWS, 2 * self.frame().height)
 
