@@ -103,8 +103,8 @@ class Variants:
 
     def _add(self, rows: pl.DataFrame) -> None:
         """Add up answers by kind and picture, on either side, and moments of pairs of two different pictures."""
-        pairs = rows.group_by(*_KIND, "cluster", *_UNITS, maintain_order=True)
-        sums = pairs.agg(pl.col("n", "s").sum(), requests=pl.len().cast(pl.Float64))
+        pairs = rows.group_by(*_KIND, "cluster", maintain_order=True)  # each cluster is of one pair of units
+        sums = pairs.agg(pl.col(_UNITS).first(), pl.col("n", "s").sum(), requests=pl.len().cast(pl.Float64))
         units, moments = pair_sides(sums.with_columns(pair=pl.col("unit_1") != pl.col("unit_2")), _KIND)
         self._units.add(units)
         self._pairs.add(moments)
