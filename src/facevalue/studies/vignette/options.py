@@ -13,6 +13,7 @@ from facevalue.answers import NA, NA_DTYPE, parse_column
 from facevalue.answers.base import UNREAD
 from facevalue.answers.columns import exact_or_drawn
 from facevalue.design import mix
+from facevalue.measures.estimators import Codes, code_levels
 from facevalue.stimuli.pairs import left_first
 from facevalue.studies.vignette.design import Layout, keys
 from facevalue.studies.vignette.settings import RELEASED, TWO
@@ -26,6 +27,7 @@ _ORDERS = np.array(list(permutations(range(4))), dtype=np.int8)
 _DISTRACTORS = 3
 _LEFT, _RIGHT, _NOBODY = r"(?i)\bleft\b", r"(?i)\bright\b", r"(?i)\b(?:none|neither|nobody|no one)\b"
 _ROLES = tuple(f"role_{code}" for code in range(4))
+_PERSON, _ACTIVITIES = ("gender", "dimension", "identity"), ("activity", "activity_1", "activity_2")
 
 
 class OptionForm(IntEnum):
@@ -69,16 +71,22 @@ _WEIGHTS: Mapping[str, tuple[int, tuple[OptionForm, ...]]] = {
 class Offered:
     """The options of each row of a trial frame."""
 
-    frame: pl.DataFrame
-    """The rows: what is shown and asked, with all columns there are."""
     form: npt.NDArray[np.int8]
     """Their `OptionForm`."""
-    texts: pl.DataFrame
-    """Wording of each role, four columns `role_0` ... `role_3`; null where there are but two."""
+    wordings: tuple[str, ...]
+    """All wordings of options that there are."""
+    texts: Codes
+    """Shape (rows, 4): the number of each role's wording; -1 where there are but two."""
     place: npt.NDArray[np.int8]
     """Shape (rows, 4): where each role stands in the list; -1 for none."""
     left_first: npt.NDArray[np.bool_]
     """Whether identity 1 or activity 1 is the left half of the picture."""
+
+    def worded(self, rows: Codes) -> pl.DataFrame:
+        """Wordings of some rows, in the columns `role_0` ... `role_3`; null where there are but two."""
+        wordings = pl.Series(self.wordings)
+        numbers = (pl.Series(name, self.texts[rows, role]) for role, name in enumerate(_ROLES))
+        return pl.DataFrame([wordings.gather(x.replace(-1, None)).alias(x.name) for x in numbers])
 
 
 _COLUMNS = (
@@ -106,7 +114,7 @@ class Offers:
         self._released = prompts == RELEASED
         self._people = OptionForm.PEOPLE if prompts in (TWO, RELEASED) else OptionForm.FOUR
         names = list(dict.fromkeys(p for b in layout.design.blocks for p in b.prompt[0].columns()[0].values))
-        self._prompts = {name: code for code, name in enumerate(names)}
+        self._prompts = {str(name): code for code, name in enumerate(names)}
         self._activities = [activity.name for activity in activities()]
         code = {name: i for i, name in enumerate(self._activities)}
         self._similar = np.eye(len(code), dtype=bool)
@@ -116,27 +124,19 @@ class Offers:
 
     def of(self, frame: pl.DataFrame) -> Offered:
         """Work out the options of each row of a trial frame."""
-        rows = self._complete(frame)
         numbers = frame["trial"].to_numpy().astype(np.int64)
         pairs = self._layout.pair_numbers(numbers)
-        prompt = rows["prompt"].replace_strict(self._prompts, return_dtype=pl.Int64).to_numpy()
-        key = keys(pairs, prompt, self._seed)
+        key = keys(pairs, _numbers(frame, "prompt", self._prompts), self._seed)
         left = left_first(pairs, self._seed) if self._composed else np.ones(numbers.size, dtype=bool)
-        form = self._forms(rows)
+        form = self._forms(frame)
         place = np.full((numbers.size, 4), -1, dtype=np.int8)
         four = form >= OptionForm.WHO
         place[four] = _ORDERS[(key[four] % np.uint64(len(_ORDERS))).astype(np.int64)]
         second = (key[~four] >> np.uint64(7)) & np.uint64(1)
         place[~four, 0], place[~four, 1] = second, 1 - second
-        doing = np.flatnonzero(form == OptionForm.DOING)
-        wrong = np.full((numbers.size, _DISTRACTORS), None, dtype=object)
-        if doing.size:
-            wrong[doing] = (self._listed_wrong if self._released else self._wrong)(rows[doing], key[doing])
-        columns = [pl.Series(f"wrong_{i}", wrong[:, i].tolist(), pl.String) for i in range(_DISTRACTORS)]
-        texts = self._texts(rows.with_columns(*columns, form=pl.Series(form), left=pl.Series(left)))
-        return Offered(rows, form, texts, place, left)
+        return Offered(form, *self._texts(frame, form, left, key), place, left)
 
-    def _complete(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def complete(self, frame: pl.DataFrame) -> pl.DataFrame:
         """All columns, as text, with the people and activities of each half, and those that are asked about."""
         have = [pl.col(c).cast(pl.String) if c in frame.columns else pl.lit(None, pl.String).alias(c) for c in _COLUMNS]
         rows = frame.select(have).with_columns(
@@ -152,60 +152,96 @@ class Offers:
             rows = rows.join(words, on=["gender", "dimension", column], how="left", maintain_order="left")
         return rows
 
-    def _forms(self, rows: pl.DataFrame) -> npt.NDArray[np.int8]:
-        question = pl.col("question")
-        form = (
-            pl.when(question == "doing").then(int(OptionForm.DOING)).when(question == "who").then(int(OptionForm.WHO))
-            .when(pl.col("contrast") == "activity").then(int(OptionForm.ACTIVITIES)).otherwise(int(self._people))
-        )  # fmt: skip
-        return rows.select(form.cast(pl.Int8)).to_series().to_numpy()
+    def _forms(self, frame: pl.DataFrame) -> npt.NDArray[np.int8]:
+        form = np.full(frame.height, self._people, dtype=np.int8)
+        form[_is_level(frame, "contrast", "activity")] = OptionForm.ACTIVITIES
+        form[_is_level(frame, "question", "who")] = OptionForm.WHO
+        form[_is_level(frame, "question", "doing")] = OptionForm.DOING
+        return form
 
-    def _texts(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Wording of each role, of rows with their form, wrong activities, and whether identity 1 is on the left."""
-        by_position, second = (pl.col("reference") == "position").fill_null(value=False), pl.col("about") == "2"
-        left, right_half = map(pl.lit, POSITIONS)
-        sides = [pl.when(pl.col("left") == first).then(left).otherwise(right_half) for first in (True, False)]
-        person_1, person_2 = (pl.when(by_position).then(sides[i]).otherwise(pl.col(f"word_{i + 1}")) for i in (0, 1))
-        right, swapped = (pl.when(second).then(a).otherwise(b) for a, b in ((person_2, person_1), (person_1, person_2)))
-        more = [pl.lit(text.capitalize() if self._released else text) for text in (BOTH, NONE)]
-        roles: dict[OptionForm, tuple[str | pl.Expr, ...]] = {
-            OptionForm.PEOPLE: (person_1, person_2),
-            OptionForm.ACTIVITIES: ("activity_1", "activity_2"),
-            OptionForm.WHO: (right, swapped, *more),
-            OptionForm.DOING: ("asked_activity", "wrong_0", "wrong_1", "wrong_2"),
-            OptionForm.FOUR: (person_1, person_2, *more),
-        }
-        return rows.select(
-            pl.coalesce(
-                pl.when(pl.col("form") == int(form)).then(texts[i]) for form, texts in roles.items() if i < len(texts)
-            ).alias(name)
-            for i, name in enumerate(_ROLES)
+    def _texts(
+        self, frame: pl.DataFrame, form: npt.NDArray[np.int8], left: npt.NDArray[np.bool_], key: npt.NDArray[np.uint64]
+    ) -> tuple[tuple[str, ...], Codes]:
+        """All wordings, and the number of each role's wording."""
+        more = [text.capitalize() if self._released else text for text in (BOTH, NONE)]
+        listed = [text.capitalize() for text in self._activities] if self._released else []
+        shown = [level for name in _ACTIVITIES if name in frame.columns for level in code_levels(frame[name])[0]]
+        wordings = tuple(dict.fromkeys([*POSITIONS, *more, *self._activities, *listed, *shown, *self._words["word"]]))
+        number = {text: at for at, text in enumerate(wordings)}
+        second, positions = _is_level(frame, "about", "2"), np.array([number[text] for text in POSITIONS])
+        people = self._named(frame, number)
+        by_position = _is_level(frame, "reference", "position")[:, None]
+        people = np.where(by_position, np.where(left[:, None], positions, positions[::-1]), people)
+        both_activities = _both(frame, "activity", number)
+        texts = np.full((frame.height, 4), -1)
+        texts[:, 2:] = np.where(np.isin(form, _PLUS)[:, None], [number[text] for text in more], -1)
+        texts[:, :2] = np.where((form == OptionForm.ACTIVITIES)[:, None], both_activities, people)
+        who = (form == OptionForm.WHO) & second
+        texts[who, :2] = texts[who, 1::-1]
+        doing = np.flatnonzero(form == OptionForm.DOING)
+        right = both_activities[doing, second[doing].astype(np.int64)]
+        wrong = self._listed_wrong if self._released else self._wrong
+        texts[doing, 0], texts[doing, 1:] = right, wrong(right, both_activities[doing], key[doing], number)
+        return wordings, texts
+
+    def _named(self, frame: pl.DataFrame, number: Mapping[str, int]) -> Codes:
+        """What the two people are called, shape (rows, 2)."""
+        levels = [{name: at for at, name in enumerate(self._words[column].unique())} for column in _PERSON]
+        called = np.full([len(of_column) + 1 for of_column in levels], -1)
+        for *person, word in self._words.select(*_PERSON, "word").iter_rows():
+            called[tuple(of_column[name] for of_column, name in zip(levels, person, strict=True))] = number[word]
+        gender, dimension = (
+            _numbers(frame, name, of_column) for name, of_column in zip(_PERSON[:2], levels, strict=False)
         )
+        return called[gender[:, None], dimension[:, None], _both(frame, "identity", levels[-1])]
 
-    def _listed_wrong(self, rows: pl.DataFrame, _: npt.NDArray[np.uint64]) -> npt.NDArray[np.object_]:
+    def _listed_wrong(
+        self, right: Codes, shown: Codes, _: npt.NDArray[np.uint64], number: Mapping[str, int]
+    ) -> Codes:  # fmt: skip
         """Three wrong activities as the authors' code takes them: the other person's, then the first of its list.
 
         The code means to draw them and does not. It writes those of the list with a capital.
         """
+        listed = [(number[name], number[name.capitalize()]) for name in self._activities[: _DISTRACTORS + 2]]
+        cases, case = np.unique(np.column_stack([right, shown]), axis=0, return_inverse=True)
         wrong = []
-        for right, *both_activities in rows.select("asked_activity", "activity_1", "activity_2").iter_rows():
-            decoys = [name for name in both_activities if name != right]
-            listed = [name.capitalize() for name in self._activities[: _DISTRACTORS + 2] if name not in both_activities]
-            wrong.append((decoys + listed)[:_DISTRACTORS])
-        return np.array(wrong, dtype=object)
+        for correct, *both_activities in cases.tolist():
+            decoys = [one for one in both_activities if one != correct]
+            wrong.append((decoys + [capital for one, capital in listed if one not in both_activities])[:_DISTRACTORS])
+        return np.array(wrong, dtype=np.int64).reshape(-1, _DISTRACTORS)[case.ravel()]
 
-    def _wrong(self, rows: pl.DataFrame, key: npt.NDArray[np.uint64]) -> npt.NDArray[np.object_]:
+    def _wrong(self, _: Codes, shown: Codes, key: npt.NDArray[np.uint64], number: Mapping[str, int]) -> Codes:
         """Three activities that nobody in the picture does, nor anything like them, at random (A.3)."""
         size = len(self._activities)
-        places = {name: i for i, name in enumerate(self._activities)}
+        numbers = np.array([number[name] for name in self._activities])
+        code = np.full(len(number) + 1, -1)
+        code[numbers] = np.arange(size)
         with np.errstate(over="ignore"):
             draws = mix(np.add.outer(key, np.arange(1, size + 1, dtype=np.uint64))) >> np.uint64(1)
-        for column in ("activity_1", "activity_2"):
-            code = rows[column].replace_strict(places, default=-1, return_dtype=pl.Int64).to_numpy()
-            draws[code >= 0] |= self._similar[code[code >= 0]].astype(np.uint64) << np.uint64(63)
+        for place in code[shown].T:
+            draws[place >= 0] |= self._similar[place[place >= 0]].astype(np.uint64) << np.uint64(63)
         chosen = np.argpartition(draws, _DISTRACTORS, axis=1)[:, :_DISTRACTORS]
         ranked = np.take_along_axis(chosen, np.argsort(np.take_along_axis(draws, chosen, 1), axis=1), 1)
-        return np.array(self._activities, dtype=object)[ranked]
+        return numbers[ranked]
+
+
+def _is_level(frame: pl.DataFrame, name: str, level: str) -> npt.NDArray[np.bool_]:
+    """Flag the rows that have a level of a column."""
+    return _numbers(frame, name, {level: 1}) == 1
+
+
+def _numbers(frame: pl.DataFrame, name: str, numbers: Mapping[str, int]) -> Codes:
+    """The number of each row's level; -1 for others, and where there is no such column."""
+    if name not in frame.columns:
+        return np.full(frame.height, -1)
+    levels, codes = code_levels(frame[name])
+    return np.array([*(numbers.get(level, -1) for level in levels), -1])[codes]
+
+
+def _both(frame: pl.DataFrame, name: str, numbers: Mapping[str, int]) -> Codes:
+    """Numbers of what both halves of a picture show of an identity or activity, shape (rows, 2)."""
+    alike, *sides = (_numbers(frame, column, numbers) for column in (name, f"{name}_1", f"{name}_2"))
+    return np.stack([np.where(side < 0, alike, side) for side in sides], axis=1)
 
 
 def answer(frame: pl.DataFrame, offered: Offered) -> pl.DataFrame:
@@ -248,21 +284,29 @@ def answer(frame: pl.DataFrame, offered: Offered) -> pl.DataFrame:
     )
 
 
-def _roles(frame: pl.DataFrame, offered: Offered) -> tuple[npt.NDArray[np.int64], pl.Series]:
+def _roles(frame: pl.DataFrame, offered: Offered) -> tuple[Codes, pl.Series]:
     """Which role each reply names, -1 for none, and why there is none.
 
-    Most replies are an option and nothing else, as the protocol constrains them: those are compared as columns. What is
-    left is parsed once for each distinct reply to the same people or activities, in whatever order they were listed.
+    Most replies are an option and nothing else, as the protocol constrains them: those are compared by their number.
+    What is left is parsed once for each distinct reply to the same people or activities, in whatever order they were
+    listed.
     """
-    texts = frame.select("status", pl.col("text").cast(pl.String), *offered.texts, form=pl.Series(offered.form))
-    is_read = pl.col("text").is_not_null() & ~pl.col("status").cast(pl.String).is_in(UNREAD)
-    plain = pl.col("text").str.to_lowercase().str.strip_chars(" \t\r\n.\"'*`")
-    same = (pl.when(is_read & (plain == pl.col(name).str.to_lowercase())).then(int(name[-1])) for name in _ROLES[::-1])
-    role = texts.select(pl.coalesce(*same, -1)).to_series().to_numpy().astype(np.int64)
+    said = frame.select(pl.col("text").cast(pl.String), status=pl.col("status").cast(pl.String))
+    small = pl.Series(offered.wordings).str.to_lowercase().to_list()
+    folded = {text: at for at, text in enumerate(small)}
+    fold = np.array([*(folded[text] for text in small), -1])
+    distinct = said.select(pl.col("text").unique()).drop_nulls()
+    plain = pl.col("text").str.to_lowercase().str.strip_chars(" \t\r\n.\"'*`").replace_strict(folded, default=-2)
+    number = said.join(distinct.with_columns(number=plain), on="text", how="left", maintain_order="left")
+    is_read = pl.col("text").is_not_null() & ~pl.col("status").is_in(UNREAD)
+    reply = number.select(pl.when(is_read).then("number").otherwise(-2)).to_series().to_numpy()
+    names_role = fold[offered.texts] == reply[:, None]
+    role = np.where(names_role.any(axis=1), 3 - names_role[:, ::-1].argmax(axis=1), -1)
     reasons = pl.Series("na", [None] * frame.height, NA_DTYPE)
     rows = np.flatnonzero(role < 0)
     if rows.size:
-        parsed = _parsed(texts[rows])
+        replies = pl.concat([said[rows], offered.worded(rows)], how="horizontal")
+        parsed = _parsed(replies.with_columns(form=pl.Series(offered.form[rows])))
         role[rows], reasons = parsed["role"], reasons.scatter(rows, parsed["na"])
     return role, reasons
 

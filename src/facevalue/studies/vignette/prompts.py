@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.given import read_text, to_json
@@ -153,7 +154,7 @@ def irrelevant(activity: str, k: int, *, seed: int = 0, table: Mapping[str, Role
 
 
 class _QuestionRow(NamedTuple):
-    """What a question depends on: a row of the columns of `Offered.frame`."""
+    """What a question depends on: a row of the columns of `Offers.complete`."""
 
     contrast: str
     shown: str | None
@@ -197,11 +198,11 @@ class RoleQuestions:
         }
         self._question = lru_cache(maxsize=2**16)(self._make)
 
-    def questions(self, offered: Offered) -> list[Question]:
-        """The question of each row; equal ones are the same object."""
-        rows = offered.frame.select(_QuestionRow._fields).iter_rows()
+    def questions(self, frame: pl.DataFrame, offered: Offered) -> list[Question]:
+        """The question of each row of a complete frame (`Offers.complete`); equal ones are the same object."""
+        rows = frame.select(_QuestionRow._fields).iter_rows()
         marks = zip(offered.form.tolist(), offered.left_first.tolist(), strict=True)
-        texts, places = offered.texts.iter_rows(), map(tuple, offered.place.tolist())
+        texts, places = offered.worded(np.arange(frame.height)).iter_rows(), map(tuple, offered.place.tolist())
         return [
             self._question(_QuestionRow(*row), form, left, text, place)
             for row, (form, left), text, place in zip(rows, marks, texts, places, strict=True)

@@ -93,7 +93,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
             constrain=True,
         ),
         source=source(pictures, options, shuffle),
-        ask=lambda frame: builder.questions(options_shown.of(frame)),
+        ask=lambda frame: builder.questions(options_shown.complete(frame), options_shown.of(frame)),
         changes=Changes(sampled=(sampled(1), sampled(2))),
         sample=layout.sample,
         answer=lambda frame: answer(frame, options_shown.of(frame)),
