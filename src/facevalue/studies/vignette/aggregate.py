@@ -121,25 +121,19 @@ class RoleAnswers:
         main = self._main(chunk)
         rows = weighed(main.with_columns(_labels(main))).select(*dict.fromkeys([*_ROW, *_TERMS]), *_ALL)
         self._terms = [pl.concat([*self._terms, rows.select(_TERMS).unique()]).unique()]
-        is_kept = pl.col("contrast").cast(pl.String).is_in(KEPT)
-        self._pairs.append(add_sums(rows.filter(is_kept), _ROW, NUMBERS))
-        self._reduce(add_sums(rows.filter(~is_kept), _ROW, _ALL))
+        sums = add_sums(rows, _ROW, _ALL)
+        self._pairs.append(sums.filter(pl.col("contrast").cast(pl.String).is_in(KEPT)).select(*_ROW, *NUMBERS))
+        for name, counted in _reduced(sums):
+            self._sums[name].add(counted)
 
     def tables(self) -> Tables:
         """Everything that came in. Nothing may be added afterwards."""
         empty = pl.DataFrame(schema=dict.fromkeys((*_ROW, *_TERMS), pl.String()) | dict.fromkeys(NUMBERS, pl.Float64()))
-        blocks = pl.concat(self._pairs).partition_by(BLOCK) if self._pairs else []
-        self._pairs = []
-        for number, block in enumerate(blocks):  # one at a time
-            blocks[number] = add_sums(block, _ROW, NUMBERS)
-            self._reduce(blocks[number])
         terms = pl.concat(self._terms or [empty.select(_TERMS)]).select(pl.all().cast(pl.String)).unique().sort(_TERMS)
-        reduced = {name: _complete(self._sums.pop(name).frame(), name) for name in _KEYS}
-        return Tables(pl.concat(blocks or [empty.select(*_ROW, *NUMBERS)]), terms, **reduced)
-
-    def _reduce(self, rows: pl.DataFrame) -> None:
-        for name, counted in _reduced(rows, self._four):
-            self._sums[name].add(counted)
+        sums = {name: self._sums.pop(name).frame() for name in _KEYS}
+        sums |= {} if self._four else dict.fromkeys(("neither", "neither_pairs"), pl.DataFrame())
+        reduced = {name: _complete(frame, name) for name, frame in sums.items()}
+        return Tables(pl.concat(self._pairs or [empty.select(*_ROW, *NUMBERS)]), terms, **reduced)
 
 
 def collect(chunks: Iterable[pl.DataFrame]) -> Tables:
@@ -266,7 +260,7 @@ def sided(pairs: pl.DataFrame, of: str = "identity") -> Iterator[pl.DataFrame]:
         yield pairs.with_columns(unit(side), **levels, stratum="gender", s=chosen, t=left)
 
 
-def _reduced(sums: pl.DataFrame, four: bool) -> Iterator[tuple[str, pl.DataFrame]]:
+def _reduced(sums: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
     """What these pairs add to all tables, by the table's name: all rows of a pair must be there."""
     contrast, paradigm = pl.col("contrast").cast(pl.String), pl.col("paradigm").cast(pl.String)
     one_person, two = sums.filter(contrast == "activity"), sums.filter(contrast != "activity")
@@ -278,7 +272,7 @@ def _reduced(sums: pl.DataFrame, four: bool) -> Iterator[tuple[str, pl.DataFrame
         yield from (("selected", side.with_columns(unit=person)) for side in sided(one_person, "activity"))
     decisions = choices.filter(paradigm == "decision")
     if choices.height:
-        yield from _choices(_over_questions(choices), four)
+        yield from _choices(_over_questions(choices))
     if decisions.height:
         totals = _pair_totals(decisions)
         yield from (("released", side) for side in sided(totals))
@@ -329,17 +323,15 @@ def _asked_activity() -> pl.Expr:
     return pl.coalesce("activity", pl.when(second).then("activity_2").otherwise("activity_1")).alias("activity")
 
 
-def _choices(rows: pl.DataFrame, four: bool) -> Iterator[tuple[str, pl.DataFrame]]:
+def _choices(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
     apart = pl.col("contrast").cast(pl.String) == "identity-activity"
     for side in sided(rows):
         yield "own", side.filter(apart)
         yield "selected", side.with_columns(_asked_activity(), unit=pl.when(~apart).then("unit"))
     sums = add_sums(rows, (*STIMULUS, *ASKED), NUMBERS) if rows["about"].drop_nulls().len() else rows
-    pairs = _couples(sums)
-    yield "pairs", pairs
-    yield "preferred_pairs", _couples(balance_choices(sums)) if four else pairs
-    if four:
-        yield from _neither(sums)
+    yield "pairs", _couples(sums)
+    yield "preferred_pairs", _couples(balance_choices(sums))
+    yield from _neither(sums)
 
 
 def _couples(sums: pl.DataFrame) -> pl.DataFrame:
