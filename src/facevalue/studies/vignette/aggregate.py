@@ -361,8 +361,8 @@ def _missing(rows: pl.DataFrame) -> pl.DataFrame:
     half with each.
     """
     missing = pl.col("requests") - pl.col("n")
-    pairs = add_sums(rows, (*STIMULUS, "paradigm")).with_columns(n=pl.col("requests"), s=missing, t=missing)
-    replies = pl.concat(sided(pairs))
+    counted = rows.with_columns(n="requests", s=missing, t=missing)
+    replies = pl.concat(add_sums(side, (*BLOCK, "paradigm", "identity", "unit")) for side in sided(counted))
     halves = replies.with_columns(pl.col(SHARE_SUMS) / 2)
     twice = pl.col("contrast").cast(pl.String) == "activity"
     everyone = halves.with_columns(identity=pl.lit(None, replies.schema["identity"]))
