@@ -1,11 +1,14 @@
 """A small whole VIGNETTE: all contrasts and prompts, with answers that are drawn or given."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
 import polars as pl
+
+from facevalue.protocol.streams import whole_stimuli
+from facevalue.studies.vignette.aggregate import SHOWN_AS, RoleAnswers, Tables
 
 PERCEPTION = ("struggle", "capability", "enjoyment", "dislike")
 DECISION = ("ability", "sociability", "morality", "agency", "status", "appearance")
@@ -116,3 +119,11 @@ def chunks(frame: pl.DataFrame, size: int) -> Iterator[pl.DataFrame]:
     """The frame in pieces."""
     for start in range(0, frame.height, size):
         yield frame[start : start + size]
+
+
+def collect(chunks: Iterable[pl.DataFrame]) -> Tables:
+    """Add up all chunks, which come in the order of trials."""
+    out = RoleAnswers()
+    for chunk in whole_stimuli(chunks, SHOWN_AS):
+        out.add(chunk)
+    return out.tables()

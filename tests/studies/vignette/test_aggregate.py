@@ -13,8 +13,8 @@ from polars.testing import assert_frame_equal
 
 from facevalue.errors import DataError
 from facevalue.measures.pairs import SHARE_SUMS
-from facevalue.studies.vignette.aggregate import Tables, collect, core_variant
-from tests.studies.vignette.framed import answers, chunks
+from facevalue.studies.vignette.aggregate import Tables, core_variant
+from tests.studies.vignette.framed import answers, chunks, collect
 
 FRAME = answers(repeats=2, exact=True)
 

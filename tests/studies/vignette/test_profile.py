@@ -12,9 +12,10 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.intervals import split_method
 from facevalue.measures.profiles import CONFLICTING, LOW, profile_pattern
 from facevalue.protocol.streams import whole_stimuli
-from facevalue.studies.vignette.aggregate import SHOWN_AS, collect
+from facevalue.studies.vignette.aggregate import SHOWN_AS
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.profile import BY_CONSTRUCTION, add_profiles, compare, normalised
+from tests.studies.vignette.framed import collect
 from tests.studies.vignette.simulated import (
     DECISION,
     DOING,

@@ -1,6 +1,6 @@
 """Answers reduced to what the measures need, chunk by chunk, in bounded memory."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -8,7 +8,6 @@ import polars as pl
 from facevalue.errors import DataError
 from facevalue.measures.estimators import SumTable
 from facevalue.measures.pairs import MOMENT_COLUMNS, SHARE_SUMS, add_sums, balance_choices, pair_sides, sum_moments
-from facevalue.protocol.streams import whole_stimuli
 
 BLOCK = ("gender", "dimension", "contrast")
 STIMULUS = (
@@ -32,12 +31,11 @@ SIDED = ("n", "s", "t", "requests")
 """Sums over a picture's answers: t is what chose the other one."""
 VARIANT = {"shown": "picture", "reference": None, "wording": "1"}
 """Columns of variants, and the level that the measures are taken on; None is the first there is."""
-KEPT = ("identity", "portrait")
-"""Contrasts whose pairs are kept one by one; the others have too many."""
 _MARGIN = (*BLOCK, *ASKED)
 _KEYS: dict[str, tuple[str, ...]] = {
     "selected": (*_MARGIN, "identity", "activity", "unit"),
     "own": (*_MARGIN, "identity", "unit"),
+    "beside": (*_MARGIN, "identity", "other_identity", "unit"),
     "pairs": (*_MARGIN, "identity", "other_identity", "crossed"),
     "released": (*_MARGIN, "identity", "unit"),
     "released_pairs": (*_MARGIN, "identity", "other_identity", "crossed"),
@@ -60,15 +58,11 @@ _ALL = (*NUMBERS, *(name for name in OUTCOMES if name not in NUMBERS))
 class Tables:
     """One model's answers, reduced.
 
-    All but the first two hold sums (`pairs.SHARE_SUMS`) by what was sampled (`stratum`: gender; `unit`: a picture or
+    All but the first hold sums (`pairs.SHARE_SUMS`) by what was sampled (`stratum`: gender; `unit`: a picture or
     person, see `unit`), or moments of pairs. In them, `question` null is over all questions of the paradigm; decision
     and factuality alone have such rows.
     """
 
-    stimuli: pl.DataFrame
-    """Contrasts identity and portrait, a row per pair and question (and, in factuality, `about`): gender, dimension,
-    contrast, identity_1, identity_2, activity, paradigm, question, about, n, s (of option 1, or right), t (of option 2;
-    with "both" and "none" among the options, s + t may be less than n), both, requests."""
     terms: pl.DataFrame
     """Of each question: paradigm, question, trait, pair, valence; null where it has none."""
     selected: pl.DataFrame
@@ -77,6 +71,9 @@ class Tables:
     asked about. No unit where that is not what the picture shows: see `own`."""
     own: pl.DataFrame
     """The same of pairs with two activities, over all activities, by the identity's own picture."""
+    beside: pl.DataFrame
+    """The same of pairs in one activity, by the identity beside it, over all activities: each question of perception,
+    and decisions over all questions."""
     released: pl.DataFrame
     released_pairs: pl.DataFrame
     """What the authors' code adds up otherwise, as `selected` and `pairs` are: decisions over all prompts, those with a
@@ -100,14 +97,11 @@ class Tables:
 class RoleAnswers:
     """Adds up one model's answers: give it chunks of whole pairs.
 
-    Memory does not grow with repeats or with the 31 million pairs of the contrasts activity and identity-activity,
-    which are reduced to sums per picture at once: at most some 600,000. Identity contrasts and portraits keep two
-    numbers per pair and question; all of VIGNETTE's 413,060 pairs of that kind make 5.2 million rows.
+    Memory does not grow with repeats or with the pairs: they are reduced at once to sums per picture and identity.
     """
 
     def __init__(self) -> None:
         self._main = Main()
-        self._pairs: list[pl.DataFrame] = []
         self._terms: list[pl.DataFrame] = []
         self._four = False
         self._sums = {name: SumTable(keys, _ADDED[name]) for name, keys in _KEYS.items()}
@@ -118,30 +112,19 @@ class RoleAnswers:
             if name not in chunk.columns:
                 raise DataError(f"These are not answers of VIGNETTE: the column {name!r} is missing.")
         self._four = self._four or offers_four(chunk)
-        main = self._main(chunk)
-        rows = weighed(main.with_columns(_labels(main))).select(*dict.fromkeys([*_ROW, *_TERMS]), *_ALL)
+        rows = labelled(self._main(chunk))
         self._terms = [pl.concat([*self._terms, rows.select(_TERMS).unique()]).unique()]
-        sums = add_sums(rows, _ROW, _ALL)
-        self._pairs.append(sums.filter(pl.col("contrast").cast(pl.String).is_in(KEPT)).select(*_ROW, *NUMBERS))
-        for name, counted in _reduced(sums):
+        for name, counted in _reduced(add_sums(rows, _ROW, _ALL)):
             self._sums[name].add(counted)
 
     def tables(self) -> Tables:
         """Everything that came in. Nothing may be added afterwards."""
-        empty = pl.DataFrame(schema=dict.fromkeys((*_ROW, *_TERMS), pl.String()) | dict.fromkeys(NUMBERS, pl.Float64()))
-        terms = pl.concat(self._terms or [empty.select(_TERMS)]).select(pl.all().cast(pl.String)).unique().sort(_TERMS)
+        empty = pl.DataFrame(schema=dict.fromkeys(_TERMS, pl.String()))
+        terms = pl.concat(self._terms or [empty]).select(pl.all().cast(pl.String)).unique().sort(_TERMS)
         sums = {name: self._sums.pop(name).frame() for name in _KEYS}
         sums |= {} if self._four else dict.fromkeys(("neither", "neither_pairs"), pl.DataFrame())
         reduced = {name: _complete(frame, name) for name, frame in sums.items()}
-        return Tables(pl.concat(self._pairs or [empty.select(*_ROW, *NUMBERS)]), terms, **reduced)
-
-
-def collect(chunks: Iterable[pl.DataFrame]) -> Tables:
-    """Add up all chunks, which come in the order of trials."""
-    out = RoleAnswers()
-    for chunk in whole_stimuli(chunks, SHOWN_AS):
-        out.add(chunk)
-    return out.tables()
+        return Tables(terms, **reduced)
 
 
 def core_variant(chunk: pl.DataFrame) -> dict[str, str]:
@@ -195,6 +178,11 @@ def weighed(chunk: pl.DataFrame) -> pl.DataFrame:
     chosen = {name: (pl.col(of).cast(pl.Float64) * mass).fill_null(0.0) for name, of in shares.items()}
     absent = {name: pl.lit(0.0) for name in OUTCOMES if name not in chunk.columns}
     return chunk.with_columns(n=mass, requests=pl.lit(1.0), **chosen, **absent)
+
+
+def labelled(main: pl.DataFrame) -> pl.DataFrame:
+    """Answers with what tells pairs and questions apart, and how much of each chose what (`weighed`)."""
+    return weighed(main.with_columns(_labels(main))).select(*dict.fromkeys([*_ROW, *_TERMS]), *_ALL)
 
 
 def complete(frame: pl.DataFrame) -> pl.DataFrame:
@@ -324,9 +312,12 @@ def _asked_activity() -> pl.Expr:
 
 
 def _choices(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    apart = pl.col("contrast").cast(pl.String) == "identity-activity"
+    contrast, paradigm = pl.col("contrast").cast(pl.String), pl.col("paradigm").cast(pl.String)
+    apart = contrast == "identity-activity"
+    together = (paradigm == "perception") | ((paradigm == "decision") & pl.col("question").is_null())
     for side in sided(rows):
         yield "own", side.filter(apart)
+        yield "beside", side.filter((contrast == "identity") & together)
         yield "selected", side.with_columns(_asked_activity(), unit=pl.when(~apart).then("unit"))
     sums = add_sums(rows, (*STIMULUS, *ASKED), NUMBERS) if rows["about"].drop_nulls().len() else rows
     yield "pairs", _couples(sums)

@@ -33,7 +33,7 @@ from facevalue.measures.proportions import PAIRED_T, Shares, fisher_exact, score
 from facevalue.protocol.estimands import SumEstimand
 from facevalue.protocol.streams import whole_stimuli
 from facevalue.studies.vignette import measures as m
-from facevalue.studies.vignette.aggregate import CONTROL, SHOWN_AS, SUMMED, RoleAnswers, Tables, sided
+from facevalue.studies.vignette.aggregate import SHOWN_AS, SUMMED, RoleAnswers, Tables
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.profile import add_profiles, compare
 from facevalue.studies.vignette.variants import Variants
@@ -50,6 +50,8 @@ _FAMILY = ["contrast", "paradigm", "question", "dimension"]
 _BOUNDS = ("bound_low", "bound_high", "bound_se")
 _HALF_NORMAL = float(np.sqrt(2 / np.pi))
 _PART = ("paradigm", "contrast", "dimension")
+_ONE_ACTIVITY = ("identity", "portrait")
+"""Contrasts of two people who do the same, or nothing."""
 _CELL = ("dimension", "contrast", "paradigm", "question", "identity", "activity")
 _QUESTION, _ACTIVITIES = pl.col("question").is_not_null(), pl.col("contrast") == "activity"
 _HEATMAP = ~_ACTIVITIES & pl.col("activity").is_not_null() & (pl.col("paradigm").is_in(SUMMED) == ~_QUESTION)
@@ -303,17 +305,9 @@ def _wider(tables: Tables, cells: pl.DataFrame) -> Array:
 @takes(m.PAIRCOMP)
 def add_paircomp(table: EstimateTable, tables: Tables) -> None:
     """Add PairComp of decisions, over all questions, and of each question of perception."""
-    paradigm, question = pl.col("paradigm").cast(pl.String), pl.col("question").cast(pl.String)
-    decided = (paradigm == "decision") & ~question.str.starts_with(CONTROL)
-    answers = tables.stimuli.filter(pl.col("contrast").cast(pl.String) == "identity")
-    answers = answers.filter((paradigm == "perception") | decided)
-    if not answers.height:
+    if not tables.beside.height:
         return
-    keys = [*_FAMILY, "identity", "other_identity"]
-    single = pl.when(paradigm != "decision").then(question).alias("question")
-    sides = (add_sums(side, [*keys, *UNIT_COLUMNS]) for side in sided(answers.with_columns(single)))
-    sums = pl.concat(side.with_columns(pl.col(pl.Enum).cast(pl.Categorical)) for side in sides)
-    comparisons = paircomp(sums, _FAMILY, _excess(tables)).sort(keys)
+    comparisons = paircomp(tables.beside, _FAMILY, _excess(tables)).sort(*_FAMILY, "identity", "other_identity")
     record(table, m.PAIRCOMP, comparisons, PAIRED_T, family="pairs of identities")
 
 
@@ -333,12 +327,11 @@ def _excess(tables: Tables) -> pl.DataFrame | None:
 def add_polarity(table: EstimateTable, tables: Tables) -> None:
     """Add polarity by term pair, by trait, and over all term pairs with a valence."""
     terms = tables.terms.filter(pl.col("valence").is_not_null()).select("question", "trait", "pair", "valence")
-    answers = tables.stimuli.filter(pl.col("paradigm").cast(pl.String) == "stereotype")
+    answers = tables.selected.filter((pl.col("paradigm") == "stereotype") & pl.col("contrast").is_in(_ONE_ACTIVITY))
     if not answers.height or not terms.height:
         return
     key = ["paradigm", "contrast", "dimension", "identity"]
-    sides = pl.concat(sided(answers)).with_columns(pl.col(*key, "question").cast(pl.String))
-    with_terms = sides.join(terms, on="question", maintain_order="left")
+    with_terms = answers.join(terms, on="question", maintain_order="left")
     sums = add_sums(with_terms, [*key, "trait", "pair", "valence", *UNIT_COLUMNS])
     sums = sums.with_columns(pl.struct(UNIT_COLUMNS).rank("dense").alias("cluster"), question="pair")
     for by, family in ((["trait", "question"], "polarity"), (["trait"], "polarity, traits"), ([], "polarity")):

@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.design import Design
 from facevalue.measures.pairs import balance_choices
 from facevalue.statistics.precision import Precision, UnitSpread
-from facevalue.studies.vignette.aggregate import CONTROL, STIMULUS, collect, complete, sided
+from facevalue.studies.vignette.aggregate import CONTROL, STIMULUS, Main, complete, labelled, sided
 from facevalue.studies.vignette.design import paradigms
 
 LEADING = ("decision", "perception")
@@ -97,10 +97,13 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
 
     Questions of perception are taken one by one; `source` says where the run is.
     """
-    rows = _of(balance_choices(collect(chunks).stimuli), paradigm)
-    rows = rows.filter((pl.col("n") > 0) & ~pl.col("question").cast(pl.String).str.starts_with(CONTROL))
-    if not rows.height:
+    main = Main()
+    question = pl.col("question").cast(pl.String)
+    answers = [labelled(_of(main(chunk), paradigm)) for chunk in chunks]
+    answers = [rows.filter((pl.col("n") > 0) & ~question.str.starts_with(CONTROL)) for rows in answers if rows.height]
+    if not any(rows.height for rows in answers):
         return UnitSpread(np.nan, np.nan, 0, source)
+    rows = balance_choices(pl.concat(answers))
     single = pl.when(pl.col("paradigm") == "perception").then("question")
     identity = ["dimension", "identity", "single", "stratum"]
     picture = [*identity, "unit"]
