@@ -10,6 +10,7 @@ hides in the mean of all others or of all prompts.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -325,8 +326,8 @@ class _Excess:
         row, of_row = groups(unit, group)
         excess, pair = np.zeros((2, of_row.size, len(prompts)))
         excess[row, column], pair[row, column] = shortfall, np.where(block > 0, products, 0.0)
-        weight = np.zeros((len(names), len(prompts)))
-        np.add.at(weight, (group[first], column[first]), products[first])
+        size = len(names), len(prompts)
+        weight = np.bincount(group[first] * size[1] + column[first], products[first], prod(size)).reshape(size)
         requests = np.bincount(column, replies, len(prompts))[None]
         lacks = np.flatnonzero(np.bincount(column, missing, len(prompts)) > 0)
         together = [] if lacks.size < 2 else [None]  # prompts that lack nothing count in all together alone

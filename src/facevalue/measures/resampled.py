@@ -192,10 +192,10 @@ def count_labelings(labels: npt.NDArray[np.int64], stratum: npt.NDArray[np.int64
     >>> count_labelings(np.array([0, 0, 1, 1, 0, 1]), np.array([0, 0, 0, 0, 1, 1]))
     12.0
     """
-    total = 0.0
-    for at in np.unique(stratum):
-        sizes = np.unique(labels[stratum == at], return_counts=True)[1]
-        total += scipy.special.gammaln(sizes.sum() + 1) - scipy.special.gammaln(sizes + 1).sum()
+    of_stratum, of_label = (
+        np.unique(codes, return_counts=True)[1] for codes in (stratum, stratum * (labels.max(initial=0) + 1) + labels)
+    )
+    total = scipy.special.gammaln(of_stratum + 1).sum() - scipy.special.gammaln(of_label + 1).sum()
     return float(np.rint(np.exp(total))) if total < _COUNTABLE else float("inf")
 
 
@@ -237,13 +237,18 @@ class Deals:
         element = np.where(crossed, people + items, unit)
         _, first, self._of_item = np.unique(element, return_index=True, return_inverse=True)
         block = np.where(crossed, int(stratum.max(initial=0)) + 1 + unit, stratum)[first]
-        self._label, self._block = label[first], np.unique(block, return_inverse=True)[1].astype(np.float64)
-        self._places = np.argsort(self._block, kind="stable")
-        self.distinct = count_labelings(self._label, self._block.astype(np.int64))
+        self._label, block = label[first], np.unique(block, return_inverse=True)[1]
+        order = np.argsort(block, kind="stable")
+        size = np.bincount(block)[block[order]]
+        self._places = {int(of_block): order[size == of_block] for of_block in np.unique(size)}
+        """Elements of all blocks of one size, block by block."""
+        self.distinct = count_labelings(self._label, block)
 
     def drawn(self, size: int, rng: np.random.Generator) -> Codes:
         """So many deals, shape (size, items)."""
-        order = np.argsort(self._block + rng.random((size, self._label.size)), axis=1)
-        out = np.empty((size, self._label.size), dtype=np.int64)
-        out[:, self._places] = self._label[order]
-        return out[:, self._of_item]
+        draws, out = rng.random((size, self._label.size)), np.empty((size, self._label.size), dtype=np.int64)
+        for of_block, places in self._places.items():
+            order = draws.take(places, axis=1).reshape(size, -1, of_block).argsort(axis=2)
+            order += np.arange(0, places.size, of_block)[:, None]
+            out[:, places] = self._label[places].take(order.reshape(size, -1))
+        return out.take(self._of_item, axis=1)
