@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facevalue.measures.cells import Grouped, MissingBy
-from facevalue.measures.estimators import UnitTable
+from facevalue.measures.estimators import UnitTable, in_grains
 from facevalue.measures.instrument import AT_ONCE, Course
 from facevalue.measures.missing_answers import MissingAnswers
 from facevalue.measures.pairs import pair_cells, pair_sides, selection_frequencies
@@ -108,7 +108,8 @@ def test_which_units_are_left_out_of_a_table_of_too_many_does_not_depend_on_chun
             patch.setattr("facevalue.measures.estimators.MOST_ROWS", most)
             sums = UnitTable(["question"], ["n"])
             for chunk in chunks:
-                sums.add(chunk)
+                amounts = in_grains(chunk["n"].to_numpy())[None]
+                sums.add(chunk, np.arange(chunk.height), chunk["unit"].to_numpy(), amounts)
             return sums.frame(), sums.one_of
 
     whole, parts = table([rows]), table(chunked(rows, rng))

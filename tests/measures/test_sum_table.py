@@ -1,5 +1,6 @@
 """Sums of answers that stream by."""
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -11,6 +12,10 @@ def rows(start: int) -> pl.DataFrame:
     levels = pl.Enum(["no", "yes"]) if start % 2 else pl.Enum(["yes", "no"])
     answers = pl.Series(["yes" if unit % 2 else "no" for unit in units], dtype=levels)
     return pl.DataFrame({"answer": answers, "unit": pl.Series(units, dtype=pl.UInt64), "n": [1.0] * 20})
+
+
+def add_units(table: UnitTable, chunk: pl.DataFrame) -> None:
+    table.add(chunk, np.arange(chunk.height), chunk["unit"].to_numpy(), chunk["n"].to_numpy()[None])
 
 
 def expected() -> pl.DataFrame:
@@ -35,7 +40,7 @@ def test_units_are_left_out_where_there_are_too_many(
     monkeypatch.setattr("facevalue.measures.estimators.MOST_ROWS", most)
     table = UnitTable(["answer"], ["n"])
     for start in order:
-        table.add(rows(start))
+        add_units(table, rows(start))
     frame = table.frame().with_columns(pl.col("answer").cast(pl.String))
     assert table.one_of == one_of
     assert frame.equals(expected().filter(pl.col("unit") % one_of == 0))
@@ -44,7 +49,7 @@ def test_units_are_left_out_where_there_are_too_many(
 
 def test_units_of_null_labels_come_last() -> None:
     table = UnitTable(["answer"], ["n"])
-    table.add(rows(0).with_columns(answer=pl.lit(None, pl.String)))
-    table.add(rows(0))
+    add_units(table, rows(0).with_columns(answer=pl.lit(None, pl.String)))
+    add_units(table, rows(0))
     assert table.frame()["answer"].unique(maintain_order=True).to_list() == ["no", "yes", None]
     assert UnitTable(["answer"], ["n"]).frame().is_empty()

@@ -24,6 +24,7 @@ from facevalue.measures.proportions import WILSON_OVER_UNITS, Shares, groups, le
 from facevalue.measures.terms import Terms, mean_share_term, name_units, term_record, terms_of
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor
 
+Codes = npt.NDArray[np.int64]
 PILE_ROWS = 250_000
 """Rows that pile up before they are added together, or as many as there are sums, if these are more."""
 MOST_ROWS = 2_000_000
@@ -31,6 +32,7 @@ MOST_ROWS = 2_000_000
 GRAIN = 2.0**-32
 """What is added up is of multiples of it, finer than the single precision that probabilities have: so sums are exact,
 up to two million, whatever the order."""
+_LABEL = "(label)"
 PART_BY_HASH = "of a part drawn by hash"
 """How the detail of the method of an estimate ends for which some units were left out, as there are too many."""
 
@@ -89,30 +91,35 @@ class UnitTable:
     Examples
     --------
     >>> table = UnitTable(["question"], ["n"])
-    >>> for question in ("b", "a", "b"):
-    ...     table.add(pl.DataFrame({"question": [question], "unit": pl.Series([7], dtype=pl.UInt64), "n": [1.0]}))
+    >>> questions = pl.DataFrame({"question": ["b", "a"]})
+    >>> table.add(questions, np.array([0, 1, 0]), np.array([7, 7, 7], dtype=np.uint64), np.ones((1, 3)))
     >>> table.frame().rows()
     [('a', 7, 1.0), ('b', 7, 2.0)]
     """
 
     def __init__(self, labels: Sequence[str], sums: Sequence[str]) -> None:
-        self._names, self._sums = list(labels), list(sums)
+        self._names, self._columns = list(labels), ["unit", *sums]
         self._labels: dict[tuple[str | None, ...], int] = {}
-        self._pile: list[tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64], Array]] = []
-        """Numbers of labels, units, and sums of shape (sums, rows); what was added up comes first."""
+        self._pile: list[pl.DataFrame] = []
+        """Numbers of labels, units and sums; what was added up comes first."""
         self._limit = MOST_ROWS
         self.one_of = 1
         """One in how many units is kept."""
 
-    def add(self, rows: pl.DataFrame) -> None:
-        """Add rows that have the labels, the sums and `unit`, a number drawn by hash; several may be of one cell."""
-        label, first = groups(*(level_codes(rows[name]) for name in self._names))
-        texts = rows.select(self._names)[first].cast(pl.String).iter_rows()
-        numbers = [self._labels.setdefault(labels, len(self._labels)) for labels in texts]
-        sums = in_grains(np.stack([rows[name].to_numpy() for name in self._sums]))
-        self._pile.append((np.array(numbers, dtype=np.uint32)[label], rows["unit"].to_numpy(), sums))
-        if sum(unit.size for _, unit, _ in self._pile) > self._limit:
-            self._add_up(np.arange(len(self._labels), dtype=np.uint32))
+    def add(self, labels: pl.DataFrame, label: Codes, unit: npt.NDArray[np.uint64], sums: Array) -> None:
+        """Add rows; several may be of one cell.
+
+        `labels`: labels, and `label`: which row of them each row has. `unit`: a number drawn by hash. `sums`: multiples
+        of `GRAIN`, shape (sums, rows).
+        """
+        used = np.flatnonzero(np.bincount(label))
+        numbers = np.zeros(labels.height, dtype=np.uint32)
+        texts = labels.select(self._names)[used].cast(pl.String).iter_rows()
+        numbers[used] = [self._labels.setdefault(levels, len(self._labels)) for levels in texts]
+        rows = pl.DataFrame([numbers[label], unit, *sums.astype(np.float64, copy=False)], [_LABEL, *self._columns])
+        self._pile.append(rows if self.one_of == 1 else rows.filter(self._is_kept))
+        if sum(piece.height for piece in self._pile) > self._limit:
+            self._add_up(np.arange(len(self._labels)))
 
     def frame(self) -> pl.DataFrame:
         """What was added up, in the order of labels and units; without columns where nothing was."""
@@ -120,31 +127,32 @@ class UnitTable:
             return pl.DataFrame()
         names = pl.DataFrame(list(self._labels), dict.fromkeys(self._names, pl.String()), orient="row")
         order = names.with_row_index("(number)").sort(self._names, nulls_last=True)["(number)"].to_numpy()
-        self._add_up(np.argsort(order).astype(np.uint32))
-        label, unit, sums = self._pile[0]
+        self._add_up(np.argsort(order))
         self._labels = {labels: number for number, labels in enumerate(names[order].iter_rows())}
         levels = {column.name: pl.Enum(column.drop_nulls().unique().sort()) for column in names}
-        columns = names[order].cast(levels)[label]  # type: ignore[arg-type]
-        return columns.with_columns(pl.Series("unit", unit), *map(pl.Series, self._sums, sums))
+        rows = self._pile[0]
+        labels = names[order].cast(levels)[rows[_LABEL]]  # type: ignore[arg-type]
+        return labels.hstack(rows.drop(_LABEL))
 
-    def _add_up(self, place: npt.NDArray[np.uint32]) -> None:
+    @property
+    def _is_kept(self) -> pl.Expr:
+        return pl.col("unit") % self.one_of == 0
+
+    def _add_up(self, place: Codes) -> None:
         """Add the pile to the sums, and leave units out where there are too many; labels get these numbers."""
-        label, unit, sums = (np.concatenate(pieces, axis=-1) for pieces in zip(*self._pile, strict=True))
-        label, self._pile = place[label].astype(np.min_scalar_type(len(self._labels))), []
-        order = np.argsort(unit)
+        rows, self._pile = pl.concat(self._pile, rechunk=True), []
+        label = place[rows[_LABEL].to_numpy()].astype(np.min_scalar_type(len(self._labels)))
+        order = rows["unit"].arg_sort().to_numpy()
         order = order[np.argsort(label[order], kind="stable")]  # of small numbers by radix
-        label, unit = label[order], unit[order]
-        is_first = np.ones(label.size, dtype=np.bool_)
+        label, rows = label[order], rows[order]
+        unit, is_first = rows["unit"].to_numpy(), np.ones(label.size, dtype=np.bool_)
         is_first[1:] = (label[1:] != label[:-1]) | (unit[1:] != unit[:-1])
         start = np.flatnonzero(is_first)
-        label, unit = label[start], unit[start]
-        sums = np.stack([np.add.reduceat(column[order], start) for column in sums])
-        while (some := unit % np.uint64(self.one_of) == 0).sum() > MOST_ROWS:
+        sums = (np.add.reduceat(rows[name].to_numpy(), start) for name in self._columns[1:])
+        rows = pl.DataFrame([label[start].astype(np.uint32), unit[start], *sums], [_LABEL, *self._columns])
+        while (kept := rows.filter(self._is_kept)).height > MOST_ROWS:
             self.one_of *= 2
-        self._pile, self._limit = (
-            [(label[some], unit[some], sums[:, some])],
-            max(MOST_ROWS, int(some.sum()) + MOST_ROWS // 4),
-        )
+        self._pile, self._limit = [kept], max(MOST_ROWS, kept.height + MOST_ROWS // 4)
 
 
 def in_grains(values: Array) -> Array:
@@ -196,7 +204,6 @@ NO_ANSWER = name_unmeasured("no valid answer")
 UNIT_KEY = ("unit",)
 PEOPLE_KEYS = ("unit", "person_1", "person_2")
 """Columns that say what was sampled; of pairs, who is on either side."""
-Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -375,10 +375,14 @@ class Course:
 
     def take(self, answers: pl.DataFrame, unit: pl.Series, run_number: int = 0) -> None:
         """Take a chunk of answers with the column `at`, and the unit of each, of one of several parts of a run."""
-        timed = answers.with_columns(unit.alias("(unit)"), pl.col("at").cast(pl.Int64).cast(pl.Float64))
-        code = pl.col("(unit)").hash(2 * run_number)
-        timed = timed.filter(pl.col("at").is_not_null() & (code % self._cells.one_of == 0))
         question = [name for name in self._question if name in answers.columns]
+        timed = answers.select(
+            *question, unit.alias("(unit)"), pl.col("at").cast(pl.Int64).cast(pl.Float64),
+            pl.col("mass").cast(pl.Float64), *(y.cast(pl.Float64).alias(f"({name})") for name, y in self._outcomes.items()),
+        ).drop_nulls("at")  # fmt: skip
+        code = (pl.col("(unit)") if unit.dtype.is_numeric() else pl.col("(unit)").cast(pl.String)).hash(2 * run_number)
+        if self._cells.one_of > 1:
+            timed = timed.filter(code % self._cells.one_of == 0)
         question_of, first_rows = groups(
             np.zeros(timed.height, np.int64), *(level_codes(timed[name]) for name in question)
         )
@@ -386,17 +390,18 @@ class Course:
         question_key = pl.struct(
             *(pl.col(name).cast(pl.String) for name in question), pl.lit(run_number).alias("(part)")
         )
-        names = timed[first_rows].select(question_key.hash(1).cast(pl.String).cast(pl.Categorical)).to_series()
-        cells = timed[first].select(code.alias("unit"), names[question_of[first]].alias("question"))
-        for name, outcome in self._outcomes.items():
-            mass = pl.lit(1.0) if name == UNANSWERED else pl.col("mass").cast(pl.Float64)
-            rows = timed.select(outcome.cast(pl.Float64).alias("y"), mass.alias("m"), "at")
-            y, m, at = (rows[column].to_numpy() for column in ("y", "m", "at"))
+        labels = timed[first_rows].select(question=question_key.hash(1).cast(pl.String))
+        hashes, at = timed["(unit)"][first].to_frame().select(code).to_series().to_numpy(), timed["at"].to_numpy()
+        for name in self._outcomes:
+            y = timed[f"({name})"].to_numpy()
+            m = np.ones(y.size) if name == UNANSWERED else timed["mass"].to_numpy()
             valid = np.isfinite(y) & (m > 0)
             y, m = np.where(valid, y, 0.0), np.where(valid, m, 0.0)
-            sums = dict(zip(_SUMS, (valid, m, m * y, valid * at), strict=True))
-            columns = {column: pl.Series(np.bincount(cell, in_grains(x))) for column, x in sums.items()}
-            self._cells.add(cells.with_columns(outcome=pl.lit(name), **columns).filter(pl.col("n") > 0))
+            columns = (valid, in_grains(m), in_grains(m * y), valid * at)
+            sums = np.stack([np.bincount(cell, column) for column in columns])
+            some = sums[0] > 0
+            of_outcome = labels.with_columns(outcome=pl.lit(name))
+            self._cells.add(of_outcome, question_of[first[some]], hashes[some], sums[:, some])
 
     def estimates(self, study: str, model: str) -> pl.DataFrame:
         """Drift and wavering of each outcome and of missing answers."""

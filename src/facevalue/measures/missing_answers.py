@@ -173,41 +173,32 @@ class MissingAnswers:
 
     def take(self, answers: pl.DataFrame, unit: pl.Series) -> None:
         """Take a chunk of answers, and the unit of each that is asked together, over which totals are."""
-        mass = pl.col("mass").cast(pl.Float64).fill_null(1.0) if "mass" in answers.columns else pl.lit(1.0)
-        rows = answers.with_columns(
-            pl.lit(1.0).alias("(replies)"),
-            pl.when(pl.col("na").is_null()).then((1.0 - mass).clip(0.0, 1.0)).otherwise(1.0).alias("(missing)"),
-            *(
-                (pl.col("na").cast(pl.String) == reason).fill_null(value=False).cast(pl.Float64).alias(f"({name})")
-                for reason, name in _REASONS
-                if reason
-            ),
-            unit.alias("(unit)"),
-        )
-        if term_record() is not None:
-            called = unit.cast(pl.String).str.replace(r"^[^\x1f]*\x1f", "")  # without the name of the column
-            self._call(unit.hash(), "stimulus " + called if unit.dtype.is_numeric() else called)
-        nobody = pl.lit(None, pl.String)
-        people = [person for grouped in self.by.groups for person in grouped.columns(answers.columns)]
-        intervention = pl.col("intervention").cast(pl.String) if "intervention" in rows.columns else pl.lit(PLAIN)
-        columns = {"prompt": self.by.question_name(rows.columns), "intervention": intervention}
-        codes: dict[str, npt.NDArray[np.int64]] = {}
-        amounts = {name: in_grains(rows[f"({name})"].to_numpy()) for name in _SUMS}
-        for dimension, group, whose in [(nobody, nobody, pl.col("(unit)")), *people]:
-            labels, code = {**columns, "dimension": dimension, "group": group}, whose.hash(int(group is not nobody))
-            used = dict.fromkeys(name for e in (*labels.values(), whose) for name in e.meta.root_names())
-            codes |= {name: level_codes(rows[name]) for name in used if name not in codes}
-            cell, first = groups(*(codes[name] for name in used))
-            sums = {name: pl.Series(np.bincount(cell, amount)) for name, amount in amounts.items()}
-            cells = rows[first].select(**labels, unit=code, name=whose, **sums)
-            cells = cells if group is nobody else cells.drop_nulls("group")
-            self._cells.add(cells)
-            if term_record() is not None and group is not nobody:
-                self._call(cells["unit"], cells["name"])
-
-    def _call(self, codes: pl.Series, names: pl.Series) -> None:
-        """Note what units are called."""
-        self._names |= dict(pl.DataFrame({"code": codes, "name": names}).unique().iter_rows())
+        nobody, columns = pl.lit(None, pl.String), answers.columns
+        people = [person for grouped in self.by.groups for person in grouped.columns(columns)]
+        intervention = pl.col("intervention").cast(pl.String) if "intervention" in columns else pl.lit(PLAIN)
+        asked = {"prompt": self.by.question_name(columns), "intervention": intervention}
+        of_unit = pl.col("(unit)") if unit.dtype.is_numeric() else pl.col("(unit)").cast(pl.String)
+        everyone = [(nobody, nobody, of_unit), *people]
+        used = dict.fromkeys(n for of in (*everyone, asked.values()) for e in of for n in e.meta.root_names())
+        rows = answers.with_columns(unit.alias("(unit)")).select(*used)
+        is_new = pl.any_horizontal(pl.int_range(pl.len()) == 0, pl.all().ne_missing(pl.all().shift()))
+        start = np.flatnonzero(rows.select(is_new).to_series())  # of rows in which all that counts is the same
+        rows, sums = rows[start], [np.add.reduceat(in_grains(amount), start) for amount in _amounts(answers)]
+        codes = {name: level_codes(rows[name]) for name in used}
+        for dimension, group, whose in everyone:
+            labels, label = _levels(rows, codes, **asked, dimension=dimension, group=group)
+            names, name = _levels(rows, codes, name=whose)
+            cell, first = groups(name, label)
+            some = slice(None) if group is nobody else labels["group"].is_not_null().to_numpy()[label[first]]
+            first, hashes = first[some], names["name"].hash(int(group is not nobody))
+            totals = np.stack([np.bincount(cell, amount) for amount in sums])[:, some]
+            self._cells.add(labels, label[first], hashes.to_numpy()[name[first]], totals)
+            if term_record() is not None:
+                called = names["name"].cast(pl.String)
+                if group is nobody:  # without the name of the column
+                    numbered = unit.dtype.is_numeric()
+                    called = "stimulus " + called if numbered else called.str.replace(r"^[^\x1f]*\x1f", "")
+                self._names |= dict(zip(hashes, called, strict=True))
 
     def estimates(self, study: str, model: str) -> pl.DataFrame:
         """Shares and gaps of everything that was asked, and with each intervention."""
@@ -221,6 +212,25 @@ class MissingAnswers:
                 _add_estimates(table, of_intervention, self._cells.one_of > 1, self._names)
             tables.append(table.frame())
         return pl.concat(tables)
+
+
+def _amounts(answers: pl.DataFrame) -> tuple[Array, ...]:
+    """What is added up of each answer: `_SUMS`."""
+    mass = pl.col("mass").cast(pl.Float64).fill_null(1.0) if "mass" in answers.columns else pl.lit(1.0)
+    reason = pl.col("na").cast(pl.String)
+    missing = pl.when(reason.is_null()).then((1.0 - mass).clip(0.0, 1.0)).otherwise(1.0)
+    of_reasons = (reason.eq_missing(pl.lit(of)).cast(pl.Float64).alias(name) for of, name in _REASONS if of)
+    columns = answers.select(missing.alias("missing"), *of_reasons)
+    return np.ones(answers.height), *(column.to_numpy() for column in columns)
+
+
+def _levels(
+    rows: pl.DataFrame, codes: Mapping[str, npt.NDArray[np.int64]], **expressions: pl.Expr
+) -> tuple[pl.DataFrame, npt.NDArray[np.int64]]:
+    """What expressions say of rows, once for rows that are alike in their columns, and which of these each row has."""
+    names = dict.fromkeys(name for e in expressions.values() for name in e.meta.root_names())
+    level, first = groups(np.zeros(rows.height, np.int64), *(codes[name] for name in names))
+    return rows[first].select(**expressions), level
 
 
 def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool, names: Mapping[int, str]) -> None:

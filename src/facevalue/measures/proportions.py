@@ -451,11 +451,15 @@ def unit_variance(
     weight = 1 / (np.bincount(level, n)[level] * levels[cell])
     row, first = groups(cell, stratum, unit)
     w, added = np.bincount(row, n * weight), [np.bincount(row, s[order] * weight) for s in sums]
-    spans = np.bincount(row, (np.diff(inner, prepend=-2) != 0) | (np.diff(row, prepend=-1) != 0)) > 1
-    cell, stratum, inner = cell[first], stratum[first], inner[first]
-    coarse, alone = (_has_lonely(cell, cells, *codes) for codes in ((stratum,), (stratum, inner)))
-    alone |= np.bincount(cell, spans, cells) > 0
-    layer, first = groups(cell, np.where(coarse[cell], 0, stratum), np.where(alone[cell], 0, inner))
+    layers = (cell[first],)
+    if stratum.any() or inner.any():
+        spans = np.bincount(row, (np.diff(inner, prepend=-2) != 0) | (np.diff(row, prepend=-1) != 0)) > 1
+        cell, stratum, inner = cell[first], stratum[first], inner[first]
+        coarse, alone = (_has_lonely(cell, cells, *codes) for codes in ((stratum,), (stratum, inner)))
+        alone |= np.bincount(cell, spans, cells) > 0
+        layers = (cell, np.where(coarse[cell], 0, stratum), np.where(alone[cell], 0, inner))
+    cell = layers[0]
+    layer, first = groups(*layers)
     owner, size = cell[first], first.size
     units, w1, w2, w4 = (np.bincount(layer, x, size) for x in (None, w, w**2, (w * w) ** 2))
     variances = []
