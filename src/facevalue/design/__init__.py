@@ -3,10 +3,10 @@
 from facevalue.design.axes import Axis, AxisColumn, Factor, Pairs
 from facevalue.design.block import Block
 from facevalue.design.design import Design
-from facevalue.design.order import Order, units
+from facevalue.design.order import Order, find_changes, units
 from facevalue.design.sampling import Permutation, mix, mix_one, sample
 
 __all__ = [
-    "Axis", "AxisColumn", "Block", "Design", "Factor", "Order", "Pairs", "Permutation", "mix", "mix_one", "sample",
-    "units",
+    "Axis", "AxisColumn", "Block", "Design", "Factor", "Order", "Pairs", "Permutation", "find_changes", "mix",
+    "mix_one", "sample", "units",
 ]  # fmt: skip

@@ -149,9 +149,24 @@ def units(design: Design, together: Sequence[str], trials: Index) -> pl.Series:
         block = np.searchsorted(design.stimulus_offsets, stimuli, side="right") - 1
         return pl.Series(starts[np.array(first)[block]] + stimuli - design.stimulus_offsets[block])
     columns = [name for name in together if name in design.columns]
-    frame = design.trials(trials, columns).with_columns(pl.Series("stimulus", stimuli))
+    frame = design.trials(trials, columns).select(*columns, pl.Series("stimulus", stimuli))
+    start = find_changes(frame)
     levels = (pl.concat_str(pl.lit(f"{c}\x1f"), pl.col(c).cast(pl.String)) for c in (*columns, "stimulus"))
-    return frame.select(pl.coalesce(levels)).to_series()
+    names = frame[start].select(pl.coalesce(levels)).to_series()
+    return names[np.repeat(np.arange(start.size), np.diff(start, append=frame.height))]
+
+
+def find_changes(frame: pl.DataFrame) -> Index:
+    """Rows that differ from the row before them, the very first among them.
+
+    Examples
+    --------
+    >>> find_changes(pl.DataFrame({"unit": ["a", "a", "b", None, None], "question": [1, 1, 1, 1, 2]})).tolist()
+    [0, 2, 3, 4]
+    """
+    is_first = pl.int_range(pl.len()) == 0
+    changes = frame.select(pl.any_horizontal(is_first, pl.all().ne_missing(pl.all().shift())))
+    return np.flatnonzero(changes.to_series())
 
 
 def _ranges(start: Index, stop: Index) -> Index:

@@ -20,7 +20,7 @@ from facevalue.measures.estimates import EstimateTable, Level
 from facevalue.measures.intervals import name_unmeasured
 from facevalue.measures.missing_data_bounds import Replies, fill_missing, phi_bounds
 from facevalue.measures.pairs import DYADIC_WILSON, frequency_methods, pair_shares, to_array
-from facevalue.measures.proportions import WILSON_OVER_UNITS, Shares, groups, level_codes, score_p, unit_shares
+from facevalue.measures.proportions import WILSON_OVER_UNITS, Shares, score_p, unit_shares
 from facevalue.measures.terms import Terms, mean_share_term, name_units, term_record, terms_of
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor
 
@@ -106,7 +106,7 @@ class UnitTable:
         self.one_of = 1
         """One in how many units is kept."""
 
-    def add(self, labels: pl.DataFrame, label: Codes, unit: npt.NDArray[np.uint64], sums: Array) -> None:
+    def add(self, labels: pl.DataFrame, label: Codes, unit: npt.NDArray[np.uint64], sums: npt.NDArray[Any]) -> None:
         """Add rows; several may be of one cell.
 
         `labels`: labels, and `label`: which row of them each row has. `unit`: a number drawn by hash. `sums`: multiples
@@ -150,9 +150,10 @@ class UnitTable:
         start = np.flatnonzero(is_first)
         sums = (np.add.reduceat(rows[name].to_numpy(), start) for name in self._columns[1:])
         rows = pl.DataFrame([label[start].astype(np.uint32), unit[start], *sums], [_LABEL, *self._columns])
-        while (kept := rows.filter(self._is_kept)).height > MOST_ROWS:
+        while rows.height > MOST_ROWS:
             self.one_of *= 2
-        self._pile, self._limit = [kept], max(MOST_ROWS, kept.height + MOST_ROWS // 4)
+            rows = rows.filter(self._is_kept)
+        self._pile, self._limit = [rows], max(MOST_ROWS, rows.height + MOST_ROWS // 4)
 
 
 def in_grains(values: Array) -> Array:

@@ -16,10 +16,11 @@ import numpy.typing as npt
 import polars as pl
 import scipy
 
+from facevalue.design import find_changes
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.definitions import UNANSWERED, Measure
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import PART_BY_HASH, UnitTable, in_grains
+from facevalue.measures.estimators import PART_BY_HASH, UnitTable, in_grains, level_ranks
 from facevalue.measures.intervals import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.proportions import groups, level_codes
 from facevalue.measures.uncertainty import Estimates
@@ -378,30 +379,33 @@ class Course:
         question = [name for name in self._question if name in answers.columns]
         timed = answers.select(
             *question, unit.alias("(unit)"), pl.col("at").cast(pl.Int64).cast(pl.Float64),
-            pl.col("mass").cast(pl.Float64), *(y.cast(pl.Float64).alias(f"({name})") for name, y in self._outcomes.items()),
-        ).drop_nulls("at")  # fmt: skip
-        code = (pl.col("(unit)") if unit.dtype.is_numeric() else pl.col("(unit)").cast(pl.String)).hash(2 * run_number)
+            pl.col("mass").cast(pl.Float64),
+            *(outcome.cast(pl.Float64).alias(f"({name})") for name, outcome in self._outcomes.items()),
+        )  # fmt: skip
+        code = pl.col("(unit)").hash(2 * run_number)
         if self._cells.one_of > 1:
             timed = timed.filter(code % self._cells.one_of == 0)
-        question_of, first_rows = groups(
-            np.zeros(timed.height, np.int64), *(level_codes(timed[name]) for name in question)
-        )
-        cell, first = groups(level_codes(timed["(unit)"]), question_of)
+        rows = timed.select("(unit)", *question)
+        start = find_changes(rows)
+        rows = rows[start]
+        asked, first_rows = groups(np.zeros(rows.height, np.int64), *(level_codes(rows[name]) for name in question))
+        cell, first = groups(level_codes(rows["(unit)"]), asked)
         question_key = pl.struct(
             *(pl.col(name).cast(pl.String) for name in question), pl.lit(run_number).alias("(part)")
         )
-        labels = timed[first_rows].select(question=question_key.hash(1).cast(pl.String))
-        hashes, at = timed["(unit)"][first].to_frame().select(code).to_series().to_numpy(), timed["at"].to_numpy()
+        labels = rows[first_rows].select(question=question_key.hash(1).cast(pl.String))
+        hashes, at = rows[first].select(code).to_series().to_numpy(), timed["at"].to_numpy()
+        cell = np.repeat(cell, np.diff(start, append=timed.height))
         for name in self._outcomes:
             y = timed[f"({name})"].to_numpy()
             m = np.ones(y.size) if name == UNANSWERED else timed["mass"].to_numpy()
-            valid = np.isfinite(y) & (m > 0)
+            valid = np.isfinite(y) & (m > 0) & np.isfinite(at)
             y, m = np.where(valid, y, 0.0), np.where(valid, m, 0.0)
-            columns = (valid, in_grains(m), in_grains(m * y), valid * at)
+            columns = (valid, in_grains(m), in_grains(m * y), np.where(valid, at, 0.0))
             sums = np.stack([np.bincount(cell, column) for column in columns])
             some = sums[0] > 0
             of_outcome = labels.with_columns(outcome=pl.lit(name))
-            self._cells.add(of_outcome, question_of[first[some]], hashes[some], sums[:, some])
+            self._cells.add(of_outcome, asked[first[some]], hashes[some], sums[:, some])
 
     def estimates(self, study: str, model: str) -> pl.DataFrame:
         """Drift and wavering of each outcome and of missing answers."""
@@ -443,12 +447,12 @@ def _by_unit(cells: pl.DataFrame) -> _Units | str:
     questions take up (for units that were all asked the same questions, one).
     """
     n, mass = cells["n"].to_numpy(), cells["mass"].to_numpy()
-    when, at = np.unique(cells["time"].to_numpy() / n, return_inverse=True)
-    if when.size < 2:
-        return AT_ONCE
+    at = level_ranks(cells["time"] / cells["n"])
     come = np.bincount(at, n)
+    if come.size < 2:
+        return AT_ONCE
     clock = ((np.cumsum(come) - come / 2) / come.sum())[at]
-    unit = level_codes(cells["unit"].rank("dense")) - 1
+    unit = level_ranks(cells["unit"])
     question = level_codes(cells["question"])
     share, weight = (mass / _sums(by, mass)[by] for by in (question, unit))
 

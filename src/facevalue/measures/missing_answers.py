@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ import polars as pl
 import scipy
 
 from facevalue.answers import NA
+from facevalue.design import find_changes
 from facevalue.measures.cells import MissingBy
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, only_values
 from facevalue.measures.definitions import Measure
@@ -177,12 +179,10 @@ class MissingAnswers:
         people = [person for grouped in self.by.groups for person in grouped.columns(columns)]
         intervention = pl.col("intervention").cast(pl.String) if "intervention" in columns else pl.lit(PLAIN)
         asked = {"prompt": self.by.question_name(columns), "intervention": intervention}
-        of_unit = pl.col("(unit)") if unit.dtype.is_numeric() else pl.col("(unit)").cast(pl.String)
-        everyone = [(nobody, nobody, of_unit), *people]
+        everyone = [(nobody, nobody, pl.col("(unit)")), *people]
         used = dict.fromkeys(n for of in (*everyone, asked.values()) for e in of for n in e.meta.root_names())
         rows = answers.with_columns(unit.alias("(unit)")).select(*used)
-        is_new = pl.any_horizontal(pl.int_range(pl.len()) == 0, pl.all().ne_missing(pl.all().shift()))
-        start = np.flatnonzero(rows.select(is_new).to_series())  # of rows in which all that counts is the same
+        start = find_changes(rows)
         rows, sums = rows[start], [np.add.reduceat(in_grains(amount), start) for amount in _amounts(answers)]
         codes = {name: level_codes(rows[name]) for name in used}
         for dimension, group, whose in everyone:
@@ -195,9 +195,9 @@ class MissingAnswers:
             self._cells.add(labels, label[first], hashes.to_numpy()[name[first]], totals)
             if term_record() is not None:
                 called = names["name"].cast(pl.String)
-                if group is nobody:  # without the name of the column
-                    numbered = unit.dtype.is_numeric()
-                    called = "stimulus " + called if numbered else called.str.replace(r"^[^\x1f]*\x1f", "")
+                if group is nobody:
+                    without_column = called.str.replace(r"^[^\x1f]*\x1f", "")
+                    called = "stimulus " + called if unit.dtype.is_numeric() else without_column
                 self._names |= dict(zip(hashes, called, strict=True))
 
     def estimates(self, study: str, model: str) -> pl.DataFrame:
@@ -214,14 +214,16 @@ class MissingAnswers:
         return pl.concat(tables)
 
 
-def _amounts(answers: pl.DataFrame) -> tuple[Array, ...]:
+def _amounts(answers: pl.DataFrame) -> tuple[npt.NDArray[Any], ...]:
     """What is added up of each answer: `_SUMS`."""
-    mass = pl.col("mass").cast(pl.Float64).fill_null(1.0) if "mass" in answers.columns else pl.lit(1.0)
-    reason = pl.col("na").cast(pl.String)
-    missing = pl.when(reason.is_null()).then((1.0 - mass).clip(0.0, 1.0)).otherwise(1.0)
-    of_reasons = (reason.eq_missing(pl.lit(of)).cast(pl.Float64).alias(name) for of, name in _REASONS if of)
-    columns = answers.select(missing.alias("missing"), *of_reasons)
-    return np.ones(answers.height), *(column.to_numpy() for column in columns)
+    ones = np.ones(answers.height)
+    mass = answers["mass"].cast(pl.Float64).fill_null(1.0).to_numpy() if "mass" in answers.columns else ones
+    is_missing = answers["na"].is_not_null()
+    reasons = answers["na"].filter(is_missing).cast(pl.String)
+    rows, missing = np.flatnonzero(is_missing), np.clip(1.0 - mass, 0.0, 1.0)
+    missing[rows] = 1.0
+    of_reasons = (np.bincount(rows[reasons == reason], minlength=ones.size) for reason, _ in _REASONS if reason)
+    return ones, missing, *of_reasons
 
 
 def _levels(
@@ -398,8 +400,10 @@ class _Excess:
         on = self.label[shared]
         apart = self.excess[shared] - value[on] * self.pair[shared]
         units = _by(on, (self.pair[shared] > 0).astype(np.float64), size)
-        out = units / np.maximum(units - 1, 1) * _by(on, apart**2, size)
-        square, cube, variance = _by(on, apart**2, size), _by(on, apart**3, size), out**2 / np.maximum(units - 1, 1)
+        squares = apart**2
+        square, cube = _by(on, squares, size), _by(on, squares * apart, size)
+        out = units / np.maximum(units - 1, 1) * square
+        variance = out**2 / np.maximum(units - 1, 1)
         alone, label = self.excess[~shared], self.label[~shared]
         if label.size:
             n = np.bincount(label, minlength=size)[:, None]

@@ -447,20 +447,20 @@ def unit_variance(
     cell, unit, stratum, inner = (code[order] for code in (cell, unit, stratum, inner))
     n = n[order]
     level, first = groups(cell, inner)
-    levels = np.bincount(cell[first], minlength=cells)
+    owner = cell[first]
+    levels = np.bincount(owner, minlength=cells)
     weight = 1 / (np.bincount(level, n)[level] * levels[cell])
     row, first = groups(cell, stratum, unit)
     w, added = np.bincount(row, n * weight), [np.bincount(row, s[order] * weight) for s in sums]
-    layers = (cell[first],)
+    layer = level[first]
     if stratum.any() or inner.any():
         spans = np.bincount(row, (np.diff(inner, prepend=-2) != 0) | (np.diff(row, prepend=-1) != 0)) > 1
         cell, stratum, inner = cell[first], stratum[first], inner[first]
         coarse, alone = (_has_lonely(cell, cells, *codes) for codes in ((stratum,), (stratum, inner)))
         alone |= np.bincount(cell, spans, cells) > 0
-        layers = (cell, np.where(coarse[cell], 0, stratum), np.where(alone[cell], 0, inner))
-    cell = layers[0]
-    layer, first = groups(*layers)
-    owner, size = cell[first], first.size
+        layer, first = groups(cell, np.where(coarse[cell], 0, stratum), np.where(alone[cell], 0, inner))
+        owner = cell[first]
+    size = owner.size
     units, w1, w2, w4 = (np.bincount(layer, x, size) for x in (None, w, w**2, (w * w) ** 2))
     variances = []
     with np.errstate(invalid="ignore", divide="ignore"):
