@@ -117,7 +117,7 @@ class UnitTable:
         texts = labels.select(self._names)[used].cast(pl.String).iter_rows()
         numbers[used] = [self._labels.setdefault(levels, len(self._labels)) for levels in texts]
         rows = pl.DataFrame([numbers[label], unit, *sums.astype(np.float64, copy=False)], [_LABEL, *self._columns])
-        self._pile.append(rows if self.one_of == 1 else rows.filter(self._is_kept))
+        self._pile.append(rows if self.one_of == 1 else rows.filter(pl.col("unit") % self.one_of == 0))
         if sum(piece.height for piece in self._pile) > self._limit:
             self._add_up(np.arange(len(self._labels)))
 
@@ -134,25 +134,21 @@ class UnitTable:
         labels = names[order].cast(levels)[rows[_LABEL]]  # type: ignore[arg-type]
         return labels.hstack(rows.drop(_LABEL))
 
-    @property
-    def _is_kept(self) -> pl.Expr:
-        return pl.col("unit") % self.one_of == 0
-
     def _add_up(self, place: Codes) -> None:
         """Add the pile to the sums, and leave units out where there are too many; labels get these numbers."""
         rows, self._pile = pl.concat(self._pile, rechunk=True), []
         label = place[rows[_LABEL].to_numpy()].astype(np.min_scalar_type(len(self._labels)))
         order = rows["unit"].arg_sort().to_numpy()
         order = order[np.argsort(label[order], kind="stable")]  # of small numbers by radix
-        label, rows = label[order], rows[order]
-        unit, is_first = rows["unit"].to_numpy(), np.ones(label.size, dtype=np.bool_)
+        label, unit = label[order], rows["unit"].gather(order).to_numpy()
+        is_first = np.ones(label.size, dtype=np.bool_)
         is_first[1:] = (label[1:] != label[:-1]) | (unit[1:] != unit[:-1])
         start = np.flatnonzero(is_first)
-        sums = (np.add.reduceat(rows[name].to_numpy(), start) for name in self._columns[1:])
+        sums = (np.add.reduceat(rows[name].gather(order).to_numpy(), start) for name in self._columns[1:])
         rows = pl.DataFrame([label[start].astype(np.uint32), unit[start], *sums], [_LABEL, *self._columns])
         while rows.height > MOST_ROWS:
             self.one_of *= 2
-            rows = rows.filter(self._is_kept)
+            rows = rows.filter(pl.col("unit") % self.one_of == 0)
         self._pile, self._limit = [rows], max(MOST_ROWS, rows.height + MOST_ROWS // 4)
 
 

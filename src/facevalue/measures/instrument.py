@@ -385,11 +385,11 @@ class Course:
         code = pl.col("(unit)").hash(2 * run_number)
         if self._cells.one_of > 1:
             timed = timed.filter(code % self._cells.one_of == 0)
-        rows = timed.select("(unit)", *question)
-        start = find_changes(rows)
-        rows = rows[start]
-        asked, first_rows = groups(np.zeros(rows.height, np.int64), *(level_codes(rows[name]) for name in question))
-        cell, first = groups(level_codes(rows["(unit)"]), asked)
+        start = find_changes(timed.select("(unit)", *question))
+        rows = timed.select("(unit)", *question)[start]
+        codes = (level_codes(rows[name]) for name in question)
+        question_of, first_rows = groups(np.zeros(rows.height, np.int64), *codes)
+        cell, first = groups(level_codes(rows["(unit)"]), question_of)
         question_key = pl.struct(
             *(pl.col(name).cast(pl.String) for name in question), pl.lit(run_number).alias("(part)")
         )
@@ -405,7 +405,7 @@ class Course:
             sums = np.stack([np.bincount(cell, column) for column in columns])
             some = sums[0] > 0
             of_outcome = labels.with_columns(outcome=pl.lit(name))
-            self._cells.add(of_outcome, asked[first[some]], hashes[some], sums[:, some])
+            self._cells.add(of_outcome, question_of[first[some]], hashes[some], sums[:, some])
 
     def estimates(self, study: str, model: str) -> pl.DataFrame:
         """Drift and wavering of each outcome and of missing answers."""

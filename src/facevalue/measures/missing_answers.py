@@ -178,15 +178,15 @@ class MissingAnswers:
         nobody, columns = pl.lit(None, pl.String), answers.columns
         people = [person for grouped in self.by.groups for person in grouped.columns(columns)]
         intervention = pl.col("intervention").cast(pl.String) if "intervention" in columns else pl.lit(PLAIN)
-        asked = {"prompt": self.by.question_name(columns), "intervention": intervention}
+        shared = {"prompt": self.by.question_name(columns), "intervention": intervention}
         everyone = [(nobody, nobody, pl.col("(unit)")), *people]
-        used = dict.fromkeys(n for of in (*everyone, asked.values()) for e in of for n in e.meta.root_names())
+        used = dict.fromkeys(n for of in (*everyone, shared.values()) for e in of for n in e.meta.root_names())
         rows = answers.with_columns(unit.alias("(unit)")).select(*used)
         start = find_changes(rows)
         rows, sums = rows[start], [np.add.reduceat(in_grains(amount), start) for amount in _amounts(answers)]
         codes = {name: level_codes(rows[name]) for name in used}
         for dimension, group, whose in everyone:
-            labels, label = _levels(rows, codes, **asked, dimension=dimension, group=group)
+            labels, label = _levels(rows, codes, **shared, dimension=dimension, group=group)
             names, name = _levels(rows, codes, name=whose)
             cell, first = groups(name, label)
             some = slice(None) if group is nobody else labels["group"].is_not_null().to_numpy()[label[first]]
