@@ -123,3 +123,15 @@ def test_a_score_is_chosen_where_others_stand_beside_the_answers_themselves(run:
         assert len(_records(run.plot("drift", where=where))) == rows.filter(score).height > 0
     with pytest.raises(UnknownNameError, match=r"Unknown score of drift 'no answer'\. Did you mean 'no valid answer'"):
         run.plot("drift", where={"score": "no answer"})
+
+
+def test_a_score_that_has_no_definition_of_its_own_is_drawn(tmp_path: Path) -> None:
+    study = fv.study("counterfactuals", prompt=["characteristics"], sets=6)
+    scored = fv.annotate(fv.run(study, "sim/strong@3", tmp_path / "run", progress=False))
+    assert "hostility" not in {measure.score for measure in scored.stored.measures}
+    where = {"score": "hostility", "scorer": "lexical", "prompt": "characteristics", "subset": "physical-gender"}
+    rows = scored.estimates().filter(measure="mean", **where).drop_nulls("group")
+    records = _records(scored.plot("mean", by="group", where=where))
+    assert sorted(record["value"] for record in records) == rows["value"].sort().to_list() != []
+    with pytest.raises(UnknownNameError, match=r"Unknown score of mean 'hostilty'\. Did you mean 'hostility'"):
+        scored.plot("mean", where={**where, "score": "hostilty"})

@@ -328,6 +328,6 @@ def test_so_many_whole_sets_of_each_occupation_are_drawn_and_always_the_same() -
 
 def test_runs_whose_texts_nobody_scored_are_compared_by_their_ratings(tmp_path: Path) -> None:
     first, second = (ran(tmp_path / name, f"sim/default@{name}", scored=False, sample=600) for name in ("1", "2"))
-    assert "gap_from_alike.rating" in {
-        measure.key for measure in compare_all((first, second)).pairs[0].agreement.measures
-    }
+    pair = compare_all((first, second)).pairs[0]
+    assert "gap_from_alike.rating" in {measure.key for measure in pair.agreement.measures}
+    assert "gap_from_alike.rating" in {agreement.measure for agreement in pair.ranks}
