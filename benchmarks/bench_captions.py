@@ -31,7 +31,7 @@ def rate(width: int, height: int) -> tuple[float, float]:
         files.append(buffer.getvalue())
 
     def write(some: Sequence[bytes]) -> int:
-        return sum(len(encode_png(caption.written(data))) for data in some)
+        return sum(len(encode_png(caption.write_below(data))) for data in some)
 
     with ThreadPoolExecutor(CORES) as pool:
         parts = [files * (BATCH // len(files) // CORES)] * CORES

@@ -166,7 +166,7 @@ def scored(count: int) -> tuple[float, float, float]:
         took = perf_counter() - start - 2 * making
         start = perf_counter()
         (kept,) = scores.read(Path(folder))
-        assert sum(kept.of(texts).drop_nulls().height for texts in _texts(count)) == count
+        assert sum(kept.scores_of_texts(texts).drop_nulls().height for texts in _texts(count)) == count
         return count / took, count / (perf_counter() - start - making), peak_mb()
 
 

@@ -31,14 +31,14 @@ def simulate(name: str, folder: str) -> float:
     from facevalue import studies
     from facevalue.models import load
     from facevalue.runs import RunSettings, run
-    from facevalue.runs.kept_estimates import taken
+    from facevalue.runs.kept_estimates import take_estimates
     from facevalue.runs.stored import StoredRun
 
     options, sample = STUDIES[name]
     for model in ("default", "null"):
         settings = RunSettings(check=False, sample=sample)
         asked = run(studies.build(name, options), load(f"sim/{model}"), Path(folder, model), settings).asked
-    taken([StoredRun.open(Path(folder, "default"))])
+    take_estimates([StoredRun.open(Path(folder, "default"))])
     return float(asked)
 
 

@@ -13,7 +13,7 @@ import polars as pl
 from benchmarks._harness import Result, at_most, finish, fresh, peak_mb
 from facevalue import studies
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import chosen
+from facevalue.protocol.variant_files import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.plan import plan
 from facevalue.studies.modscan.parsing import boxes
@@ -36,7 +36,7 @@ SAID = (
 def planned() -> tuple[float, float]:
     """Seconds and MB of the paper's plan with all conditions."""
     start = perf_counter()
-    made = plan(add_interventions(studies.build("modscan", {"paper": True}), chosen(PLANNED)))
+    made = plan(add_interventions(studies.build("modscan", {"paper": True}), find_variants(PLANNED)))
     took = perf_counter() - start
     assert made.trials == 2_417_716
     return took, peak_mb()
@@ -54,7 +54,7 @@ def parsed() -> float:
 def measured() -> tuple[float, float, int]:
     """Seconds, GB and answers: pairs and scenes about as many as the paper's, with seven interventions."""
     own: dict[str, OptionValue] = {"faces": 205, "pairs": 205, "per_persona": 200, "order": "random"}
-    study = add_interventions(studies.build("modscan", own), chosen((*PLANNED[:3], *ROLES)))
+    study = add_interventions(studies.build("modscan", own), find_variants((*PLANNED[:3], *ROLES)))
     start = perf_counter()
     study.analyse({"rule": _answers(study)})
     took = perf_counter() - start

@@ -20,7 +20,7 @@ from obstore.store import MemoryStore
 from benchmarks._harness import Result, at_least, at_most, finish, fresh, peak_mb
 from benchmarks.bench_run import _Instant, study
 from facevalue.models.base import Capabilities
-from facevalue.runs.mirror import mirrored
+from facevalue.runs.mirror import mirror_run
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.remote_run import drive
 from facevalue.runs.settings import RunSettings
@@ -67,7 +67,7 @@ class _Fleet:
         self._done.clear()
         return done
 
-    def answered(self) -> int:
+    def answer_count(self) -> int:
         return 0
 
     def alive(self) -> Mapping[str, int]:
@@ -84,7 +84,7 @@ def planned() -> float:
     """Requests a second that are cut into units of the usual size, with the hash of all that each asks."""
     plan = UnitPlan(study(LARGE * 200), RunSettings(), "run", 1, LARGE)
     start = process_time()
-    units = [plan.whole(piece) for piece in islice(plan.pieces(), 50)]
+    units = [plan.plain_unit(piece) for piece in islice(plan.pieces(), 50)]
     return sum(unit.trials.size for unit in units) / (process_time() - start)
 
 
@@ -116,7 +116,7 @@ def brought() -> tuple[float, float]:
 
         drive(asked, RunSettings(unit=LARGE), objects, alone, SilentProgress())
         before, start = peak_mb(), process_time()
-        mirrored(objects.url)
+        mirror_run(objects.url)
         return 1_000_000 / (process_time() - start), peak_mb() - before
 
 

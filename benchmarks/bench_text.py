@@ -88,7 +88,7 @@ def full_size() -> list[tuple[str, float]]:
     took("sentiment by sentence", start)
     start = perf_counter()
     for column in ("race", "gender"):
-        sentiment.concatenated(frame, "text", column)
+        sentiment.concatenated_sentiment(frame, "text", column)
     took("sentiment as published", start)
     start = perf_counter()
     published, strict = (WordCounter(IMAGES, way) for way in (Tokeniser.MARKED, Tokeniser.WORDS))

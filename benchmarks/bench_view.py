@@ -26,13 +26,13 @@ def simulate(folder: str, faces: str) -> float:
     from facevalue import studies
     from facevalue.models import load
     from facevalue.runs import RunSettings, run
-    from facevalue.runs.kept_estimates import taken
+    from facevalue.runs.kept_estimates import take_estimates
     from facevalue.runs.stored import StoredRun
 
     place = Path(folder) / "run"
     if not place.exists():
         run(studies.build("stylisticbias", {"faces": faces}), load("sim/default"), place, RunSettings(check=False))
-    _, tallies = taken([StoredRun.open(place)])
+    _, tallies = take_estimates([StoredRun.open(place)])
     return float(tallies[str(place)].asked)
 
 

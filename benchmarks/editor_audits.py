@@ -37,7 +37,7 @@ from facevalue.stimuli.drawn import draw_identities
 from facevalue.stimuli.portraits import Identity
 from facevalue.stimuli.portraits.compose import svg
 from facevalue.stimuli.portraits.raster import png
-from facevalue.studies.registry import published
+from facevalue.studies.registry import find_protocol
 from facevalue.types import Image, Request, Response, Status
 
 SIZE, FACES, POOL, SEEDS = 160, 24, 60, 4
@@ -176,7 +176,7 @@ def audited(audit: Audit, inspector: Model) -> pl.DataFrame:
     """One audit from pictures to verdicts: its estimates, and p of the simple test of each (`p_simple`)."""
     with TemporaryDirectory() as place:
         folder = Path(place)
-        study = published("editor").study({"manifest": str(pictures(audit, folder)), "kind": "illustrated"})
+        study = find_protocol("editor").study({"manifest": str(pictures(audit, folder)), "kind": "illustrated"})
         run(study, inspector, folder / "run", RunSettings(check=False), SilentProgress())
         stored = StoredRun.open(folder / "run")
         estimates = estimate([stored])[0]

@@ -20,7 +20,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 import numpy as np
 
 from facevalue.models.hf.chat import prepare
-from facevalue.models.hf.decoding import spoken
+from facevalue.models.hf.decoding import mask_picture_tokens
 from facevalue.models.hf.engine import Engine
 from facevalue.models.hf.loaded import Loaded, load_model
 from facevalue.models.hf.reference_pass import plain_logits
@@ -61,7 +61,7 @@ def plain(loaded: Loaded, shown: Shown, wanted: Values) -> Values:
             for number in group.members:
                 inputs = group.full(number)
                 for reply in {key[2] for key in wanted if key[:2] == (at, number)}:
-                    logits, _ = spoken(loaded, plain_logits(loaded, inputs, reply, [len(reply)]))
+                    logits, _ = mask_picture_tokens(loaded, plain_logits(loaded, inputs, reply, [len(reply)]))
                     logs = logits.double().log_softmax(1)[0].tolist()
                     values |= {key: logs[key[3]] for key in wanted if key[:3] == (at, number, reply)}
     return values

@@ -35,10 +35,10 @@ def _counted(items: Iterable[T], label: str, total: int | None = None) -> Iterab
 
 def _flips(runner: Runner, condition: PlantedCondition) -> pl.DataFrame:
     """How often intervals of flips beyond chance hold zero where pictures are alike."""
-    rows = runner.repeated(1, condition, runner.truth(ALIKE)).filter(pl.col("measure").is_in(WITHIN))
+    rows = runner.repeat_audits(1, condition, runner.truth(ALIKE)).filter(pl.col("measure").is_in(WITHIN))
     covered = share(rows.with_columns(covers=pl.lit(0.0).is_between("low", "high")), "covers")
     facts = {"study": runner.name, "repetitions": rows["audit"].n_unique(), "condition": condition.name}
-    return pl.DataFrame([{**facts, "measure": "flip", "value": rows["value"].mean(), **covered.named("coverage")}])
+    return pl.DataFrame([{**facts, "measure": "flip", "value": rows["value"].mean(), **covered.to_columns("coverage")}])
 
 
 def main() -> None:

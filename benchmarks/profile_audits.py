@@ -59,20 +59,20 @@ class PlantedStudy:
         return (MODEL,)
 
     @property
-    def unmeasured(self) -> tuple[str, ...]:
+    def unmeasured_models(self) -> tuple[str, ...]:
         """All answers are planted."""
         return ()
 
     @property
-    def unanswered(self) -> dict[str, str]:
+    def unanswered_models(self) -> dict[str, str]:
         """All answers are planted."""
         return {}
 
-    def stacked(self) -> pl.DataFrame:
+    def stack_estimates(self) -> pl.DataFrame:
         """The estimates."""
         return self.estimates
 
-    def judged(self, shares: pl.DataFrame) -> pl.DataFrame:
+    def judge_estimates(self, shares: pl.DataFrame) -> pl.DataFrame:
         """The same at the level of an audit."""
         declare = self.study.estimates.declared
         return judge(self.estimates, self.measures, None if declare is None else declare(), shares=shares)

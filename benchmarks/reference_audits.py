@@ -103,7 +103,7 @@ class Population:
     @cached_property
     def pictures(self) -> list[Codes]:
         """Each person's pictures, the base first."""
-        varied, identity = self.sets.varied, self.sets.identity[self.sets.varied]
+        varied, identity = self.sets.variation_rows, self.sets.identity[self.sets.variation_rows]
         return [np.concatenate([[base], varied[identity == number]]) for number, base in enumerate(self.sets.base)]
 
     def shifts(self, scores: Array) -> Array:

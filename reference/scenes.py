@@ -14,7 +14,7 @@ import polars as pl
 from facevalue.stimuli.drawn_people import GENDERS, LOOKS, PEOPLE, drawable, picture_svg
 from facevalue.stimuli.drawn_signs import SIGNS
 from facevalue.stimuli.noto.artwork import document as scene_document
-from facevalue.stimuli.noto.artwork import nested
+from facevalue.stimuli.noto.artwork import nest_document
 from facevalue.stimuli.noto.people import person_svg
 from facevalue.stimuli.noto.persona_scenes import persona_svg
 from facevalue.stimuli.noto.scenes import ACTIVITIES, scene_svg
@@ -80,7 +80,7 @@ def svg(shown: Shown) -> str:
     if shown.activity:
         return scene_svg(shown.activity, drawn)
     white = '<rect x="0" y="0" width="512" height="512" fill="#ffffff"/>'
-    return scene_document(white + nested(drawn, 0, 0, 512, "p-"), 512)
+    return scene_document(white + nest_document(drawn, 0, 0, 512, "p-"), 512)
 
 
 def pictures(held_out: bool) -> Iterator[Shown]:

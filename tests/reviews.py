@@ -8,9 +8,9 @@ import polars as pl
 
 from facevalue.annotations.review_answers import read_answers, saved_document
 from facevalue.annotations.review_cards import Packet, is_check, right_answer
-from facevalue.annotations.review_page import ordered
+from facevalue.annotations.review_page import order_cards
 from facevalue.runs.review_desk import kept_keys, kept_packet
-from facevalue.runs.review_outcomes import ReviewKey, counted
+from facevalue.runs.review_outcomes import ReviewKey, count_answers
 
 Row = dict[str, str]
 
@@ -28,7 +28,7 @@ def rows_of(packet: Packet) -> list[Row]:
             "read": "\n".join(f"{heading}: {text}" for heading, text in card.texts),
             "question": f"{question.text} {thing}".strip(), "answers": "; ".join(question.choices),
         }
-        for card in ordered(packet, "r1")
+        for card in order_cards(packet, "r1")
         for question in card.questions
         for item, thing in question.items
         if not is_check(item)
@@ -51,4 +51,4 @@ def filled(packet: Packet, folder: Path, rater: str, answer: Callable[[Row], obj
 def answers_in(files: Sequence[Path], packet: Packet) -> pl.DataFrame:
     """Answers to a packet that count."""
     choices = ReviewKey.of_packet(packet).choices()
-    return counted(read_answers(files, packet.name, choices), choices).answers
+    return count_answers(read_answers(files, packet.name, choices), choices).answers

@@ -52,17 +52,17 @@ def api_abilities() -> Iterator[str]:
 
 
 def key_abilities() -> Iterator[str]:
-    """Keys of TOML files: what readers of tables call known, and the parameters of statistics."""
+    """Keys of TOML files: what readers of tables check, and the parameters of statistics."""
     for kind, statistic in registered_statistics().items():
         yield f"statistic {kind}"
         yield from (f"key     {key}" for key in parameters_of(statistic))
     for path in sorted(PACKAGE.rglob("*.py")):
         text = path.read_text()
-        if ".known(" not in text or "TomlTable" not in text:
+        if ".check_keys(" not in text or "TomlTable" not in text:
             continue
         home = importlib.import_module(".".join(("facevalue", *path.relative_to(PACKAGE).with_suffix("").parts)))
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "known":
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "check_keys":
                 yield from (f"key     {key}" for argument in node.args for key in _keys(argument, home))
 
 

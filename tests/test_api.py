@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.protocol.settings import Setting, typed
+from facevalue.protocol.settings import Setting, to_setting_type
 from facevalue.runs import notebook_progress
 from facevalue.runs.progress import SilentProgress, Snapshot
 from tests.runs.tiny import TinyModel, mixed, say, tiny_study
@@ -158,7 +158,7 @@ def test_settings_may_be_lists_texts_numbers_and_paths(tmp_path: Path) -> None:
     one = fv.study("stylisticbias", faces=4, attributes="eyewear, tattoos", temperature=0)
     two = fv.study("stylisticbias", faces="4", attributes=("eyewear", "tattoos"), temperature=0.0)
     assert one.settings == two.settings
-    assert typed(Setting("root", "Where pictures lie.", ""), tmp_path) == str(tmp_path)
+    assert to_setting_type(Setting("root", "Where pictures lie.", ""), tmp_path) == str(tmp_path)
 
 
 def test_an_unknown_study_or_model_is_said_with_the_nearest() -> None:
@@ -269,7 +269,7 @@ def test_preregistered_margins_are_kept(tmp_path: Path) -> None:
     run = fv.run(
         study, "sim/default", tmp_path / "run", sample=100, preregister=tmp_path / "declared.toml", progress=False
     )
-    assert run.stored.declared() is not None
+    assert run.stored.read_declaration() is not None
 
 
 # -- models of one's own -----------------------------------------------------------------------------------------------

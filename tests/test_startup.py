@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import facevalue as fv
-from facevalue.runs.kept_estimates import taken
+from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.stored import StoredRun
 from facevalue.studies.registry import PUBLISHED
 from tests.test_layers import HEAVY
@@ -80,7 +80,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("measured")
     study = fv.study("stylisticbias", faces="4", attributes="eyewear", scenarios=["wealthy"], seeds=["1"])
     fv.run(study, "sim/default", folder / "run", progress=False)
-    taken([StoredRun.open(folder / "run")])
+    take_estimates([StoredRun.open(folder / "run")])
     (folder / "limits.toml").write_text('[[limit]]\nmeasure = "shift"\nby = ["variation"]\nabsolute = 0.9\n')
     return folder
 

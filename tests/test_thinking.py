@@ -6,7 +6,14 @@ import polars as pl
 import pytest
 
 from facevalue.answers.forced_choice import parse
-from facevalue.thinking import after_notes, after_thinking, endless_thought, marks_thinking, spoken, unsaid_tokens
+from facevalue.thinking import (
+    after_notes,
+    after_thinking,
+    endless_thought,
+    marks_thinking,
+    remove_thinking,
+    unsaid_tokens,
+)
 from facevalue.types import Option
 
 OPTIONS = ("wealthy", "poor")
@@ -116,7 +123,7 @@ def test_marks_are_told_from_other_tokens_of_a_vocabulary() -> None:
 )
 def test_what_follows_the_thinking(text: str, said: str) -> None:
     assert after_thinking(text) == said
-    assert pl.select(spoken(pl.lit(text))).item() == said
+    assert pl.select(remove_thinking(pl.lit(text))).item() == said
 
 
 @pytest.mark.parametrize(
@@ -144,7 +151,7 @@ def test_marks_that_hold_an_answer_or_form_stay(text: str) -> None:
 
 
 def test_no_text_stays_none() -> None:
-    assert pl.select(spoken(pl.lit(None, pl.String))).item() is None
+    assert pl.select(remove_thinking(pl.lit(None, pl.String))).item() is None
 
 
 def test_marks_of_thinking_among_special_tokens_stay_in_the_text() -> None:

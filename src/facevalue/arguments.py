@@ -12,7 +12,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from facevalue.errors import SettingError
 from facevalue.forks import check_process
-from facevalue.printable import quoted
+from facevalue.printable import quote
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,7 +38,7 @@ _KINDS = {
 _NOT = object()
 
 
-def checked(function: Callable[P, R]) -> Callable[P, R]:
+def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
     """Raise `SettingError` where an argument is not what its annotation says, or beyond its bounds."""
     signature = inspect.signature(function)
 
@@ -48,7 +48,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise SettingError(f"{function.__name__}: {error}. It is {function.__name__}{_shown(signature)}.") from None
+            raise SettingError(
+                f"{function.__name__}: {error}. It is {function.__name__}{_show_signature(signature)}."
+            ) from None
         hints = _hints(function)
         for name, value in bound.arguments.items():
             if name not in hints:
@@ -78,10 +80,10 @@ def check_fields(instance: object) -> None:
 
 def argument(function: str, name: str, value: Any, hint: Any, *, as_text: bool = False) -> Any:
     """An argument as its annotation has it: NumPy's numbers become Python's. `as_text`: its texts may hold anything."""
-    fitted = _fitted(value, hint)
+    fitted = _fit_value(value, hint)
     if fitted is _NOT or not (as_text or _holdable(fitted)):
         finite = "finite, " if isinstance(value, float) and not math.isfinite(value) else ""
-        raise SettingError(f"{function}: {name} is {finite}{_named(hint)}, not {quoted(value)}.")
+        raise SettingError(f"{function}: {name} is {finite}{_name_type(hint)}, not {quote(value)}.")
     for item in fitted.values() if isinstance(fitted, Mapping) else (fitted,):
         _check_bounds(function, name, item)
     return fitted
@@ -96,7 +98,7 @@ def checked_path(path_like: str | PathLike[str]) -> Path:
         path.exists()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise SettingError(f"{quoted(str(path))} cannot be a path: {reason}.") from None
+        raise SettingError(f"{quote(str(path))} cannot be a path: {reason}.") from None
     return path
 
 
@@ -108,14 +110,14 @@ def _check_bounds(function: str, name: str, value: Any) -> None:
         return
     lower = f"above {low:,}" if name in _ABOVE else f"at least {low:,}"
     upper = f" and at most {high:,}" if high <= 2**31 else ""
-    raise SettingError(f"{function}: {name} is {lower}{upper}, not {quoted(value)}.")
+    raise SettingError(f"{function}: {name} is {lower}{upper}, not {quote(value)}.")
 
 
-def _fitted(value: Any, hint: Any) -> Any:
+def _fit_value(value: Any, hint: Any) -> Any:
     """The value, if it is what a hint says; else `_NOT`."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        fits = (_fitted(value, member) for member in sorted(inner, key=lambda member: member is float))
+        fits = (_fit_value(value, member) for member in sorted(inner, key=lambda member: member is float))
         return next((member for member in fits if member is not _NOT), _NOT)
     if origin is Literal:
         return value if isinstance(value, str) and value in inner else _NOT
@@ -135,25 +137,25 @@ def _fitted(value: Any, hint: Any) -> Any:
     if kind is PathLike:
         return value if isinstance(value, PathLike) and isinstance(fspath(value), str) else _NOT
     if kind in _MANY:
-        return _many(value, kind, inner)
+        return _fit_members(value, kind, inner)
     return value if isinstance(value, kind) else _NOT
 
 
 _MANY: tuple[Any, ...] = (Iterable, Sequence, Mapping, tuple, list)
 
 
-def _many(value: Any, kind: Any, inner: tuple[Any, ...]) -> Any:
+def _fit_members(value: Any, kind: Any, inner: tuple[Any, ...]) -> Any:
     if kind is Mapping:
         if not isinstance(value, Mapping):
             return _NOT
-        pairs = [(_fitted(key, inner[0]), _fitted(inner_value, inner[1])) for key, inner_value in value.items()]
+        pairs = [(_fit_value(key, inner[0]), _fit_value(inner_value, inner[1])) for key, inner_value in value.items()]
         return _NOT if any(_NOT in (key, inner_value) for key, inner_value in pairs) else dict(pairs)
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, kind):
         return _NOT
     if not inner:
         return value
     kind_inside = inner[0]
-    items = [_fitted(member, kind_inside) for member in value]
+    items = [_fit_value(member, kind_inside) for member in value]
     if any(member is _NOT for member in items):
         return _NOT
     return tuple(items) if kind is tuple else items
@@ -169,10 +171,10 @@ def _holdable(value: Any) -> bool:
     return "\0" not in text and len(text) <= _LONGEST and not any("\ud800" <= c <= "\udfff" for c in text)
 
 
-def _named(hint: Any) -> str:
+def _name_type(hint: Any) -> str:
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        names = list(dict.fromkeys(_named(member) for member in inner))
+        names = list(dict.fromkeys(_name_type(member) for member in inner))
         return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
     if origin is Literal:
         return " or ".join(repr(member) for member in inner)
@@ -185,7 +187,7 @@ def _named(hint: Any) -> str:
     return f"a {name}"
 
 
-def _shown(signature: inspect.Signature) -> str:
+def _show_signature(signature: inspect.Signature) -> str:
     return f"({', '.join(name for name in signature.parameters if name != 'self')})"
 
 

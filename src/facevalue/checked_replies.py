@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from facevalue.errors import FaceValueError, ModelError, ReplyError
-from facevalue.printable import first_line, quoted, short
+from facevalue.printable import first_line, quote, short
 from facevalue.thinking import CUT_THINKING, ENDLESS_THINKING, endless_thought
 from facevalue.types import Request, Response, Status
 
@@ -94,7 +94,7 @@ class ReplyCheck:
             try:
                 responses = self._model.respond(stream)
                 for response in responses:
-                    if (checked := self._checked(response)) is not None:
+                    if (checked := self._check_response(response)) is not None:
                         yield checked
                     self._check_hope()
                 break
@@ -107,20 +107,20 @@ class ReplyCheck:
                     raise ModelError(f"{message}. {_AGAIN}") from error
                 self._refuse(f"{message}.")
                 while self._open:
-                    yield _failed(self._open.popitem()[1], message)
+                    yield _failed_response(self._open.popitem()[1], message)
                 self._check_hope()
             finally:
                 if callable(close := getattr(responses, "close", None)):
                     with suppress(Exception):  # what ends the asking says more, and is on its way already
                         close()
 
-    def _checked(self, response: object) -> Response | None:
+    def _check_response(self, response: object) -> Response | None:
         """The response to its request; None if it is to nothing that is open."""
         request = self._open.pop(_key(response), None)
         if request is None and not isinstance(response, Response) and len(self._open) == 1:
             _, request = self._open.popitem()  # it can be about nothing else
         if request is None:
-            described = quoted(response)
+            described = quote(response)
             if isinstance(response, Response):
                 described = f"repeat {short(response.repeat)} of trial {short(response.trial)}"
             self._refuse(
@@ -134,7 +134,7 @@ class ReplyCheck:
                 f"Trial {request.trial}, repeat {request.repeat}: {error}. It counts as a failed request, and the same "
                 "command asks it again."
             )
-            return _failed(request, str(error))
+            return _failed_response(request, str(error))
         if checked.status is not Status.ERROR:
             self._in_a_row, self._limit = 0, _LATER
         return checked
@@ -183,7 +183,7 @@ def checked_response(response: object, request: Request) -> Response:
         What is wrong with it.
     """
     if not isinstance(response, Response) or len(response) != len(Response._fields):
-        raise ReplyError(f"it is {quoted(response)}, not a Response")
+        raise ReplyError(f"it is {quote(response)}, not a Response")
     _, _, status, text, probs, prompt, completion, latency, error = response
     status, text = _checked_status(status), checked_text(text)
     probs = None if probs is None else checked_probabilities(probs, len(request.question.options))
@@ -212,14 +212,14 @@ def checked_text(text: object) -> str | None:
     if text is None:
         return None
     if not isinstance(text, str):
-        raise ReplyError(f"its text is {quoted(text)}")
+        raise ReplyError(f"its text is {quote(text)}")
     if len(text) > LONGEST:
         raise ReplyError(f"its text has {len(text):,} characters, and at most {LONGEST:,} are taken")
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise ReplyError(f"its text holds half of a character (a lone surrogate): {quoted(text)}") from None
+            raise ReplyError(f"its text holds half of a character (a lone surrogate): {quote(text)}") from None
     return text if type(text) is str else str.__str__(text)
 
 
@@ -229,14 +229,14 @@ def checked_probabilities(probs: Any, options: int | None) -> tuple[float, ...]:
     if plain and min(probs) >= 0.0 and math.fsum(probs) <= 1.0:  # not so with a NaN, wherever it is
         return probs
     if isinstance(probs, str | bytes | Mapping) or not isinstance(probs, Iterable):
-        raise ReplyError(f"its probs are {quoted(probs)}")
+        raise ReplyError(f"its probs are {quote(probs)}")
     limit = LONGEST if options is None else options
     values = tuple(_probability(value, probs) for value in islice(probs, limit + 1))
     if len(values) > limit or (options is not None and len(values) != options):
         more = "more than " if len(values) > limit else ""
         raise ReplyError(f"it has {more}{min(len(values), limit)} probabilities, and its question {limit} options")
     if math.fsum(values) > 1 + EXCESS:
-        raise ReplyError(f"its probs {quoted(values)} sum to {math.fsum(values):.4g}")
+        raise ReplyError(f"its probs {quote(values)} sum to {math.fsum(values):.4g}")
     return values
 
 
@@ -246,7 +246,7 @@ def _probability(value: Any, probs: object) -> float:
     except Exception:  # whatever a stranger's object raises
         number = math.nan
     if not -_ROUNDING <= number <= 1 + _ROUNDING:
-        raise ReplyError(f"its probs {quoted(probs)} are no probabilities")
+        raise ReplyError(f"its probs {quote(probs)} are no probabilities")
     return min(max(number, 0.0), 1.0)
 
 
@@ -254,16 +254,16 @@ def _checked_status(status: object) -> Status:
     if type(status) is Status:
         return status
     if not isinstance(status, str) or status not in _STATUSES:
-        raise ReplyError(f"its status is {quoted(status)}, not one of {', '.join(Status)}")
+        raise ReplyError(f"its status is {quote(status)}, not one of {', '.join(Status)}")
     return Status(status)
 
 
 def _checked_count(count: Any, name: str) -> int | None:
     if count is None or (type(count) is int and 0 <= count <= _MOST_TOKENS):
         return count
-    number = _whole(count)
+    number = _to_whole_number(count)
     if number is None or not 0 <= number <= _MOST_TOKENS:
-        raise ReplyError(f"its {name} are {quoted(count)}, not a whole number from 0")
+        raise ReplyError(f"its {name} are {quote(count)}, not a whole number from 0")
     return number
 
 
@@ -275,11 +275,11 @@ def _checked_latency(latency: Any) -> float:
     except Exception:  # whatever a stranger's object raises
         number = math.nan
     if not 0 <= number <= _SLOWEST:
-        raise ReplyError(f"its latency_ms is {quoted(latency)}, not a number from 0")
+        raise ReplyError(f"its latency_ms is {quote(latency)}, not a number from 0")
     return number
 
 
-def _whole(value: Any) -> int | None:
+def _to_whole_number(value: Any) -> int | None:
     if type(value) is int:
         return value
     try:
@@ -291,18 +291,18 @@ def _whole(value: Any) -> int | None:
 def _key(response: object) -> _Key:
     """Trial and repeat that a response says it is to; that of no request if it doesn't."""
     if isinstance(response, Response) and len(response) == len(Response._fields):
-        trial, repeat = _whole(response[0]), _whole(response[1])
+        trial, repeat = _to_whole_number(response[0]), _to_whole_number(response[1])
         if trial is not None and repeat is not None:
             return trial, repeat
     return _NO_KEY
 
 
-def _failed(request: Request, message: str) -> Response:
+def _failed_response(request: Request, message: str) -> Response:
     return Response(request.trial, request.repeat, Status.ERROR, error=f"{ODD[0]}{message}")
 
 
 def _reason(error: object) -> str:
-    text = error if isinstance(error, str) else quoted(error)
+    text = error if isinstance(error, str) else quote(error)
     return text[:_REASON].encode(errors="replace").decode()
 
 

@@ -13,10 +13,10 @@ class FaceValueError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the message and attributes alone: the arguments it was made of may not go with it."""
-        return _unpickled, (type(self), self.args), self.__dict__
+        return _unpickle_error, (type(self), self.args), self.__dict__
 
 
-def _unpickled(kind: type[FaceValueError], args: tuple[object, ...]) -> FaceValueError:
+def _unpickle_error(kind: type[FaceValueError], args: tuple[object, ...]) -> FaceValueError:
     error = kind.__new__(kind, *args)
     error.args = args
     return error
@@ -117,7 +117,7 @@ class PluginError(FaceValueError):
 
 
 @contextmanager
-def placed(place: str) -> Iterator[None]:
+def error_place(place: str) -> Iterator[None]:
     """Say the place in a file of errors that are raised inside."""
     try:
         yield

@@ -30,7 +30,7 @@ def check_file(path: Path, noun: str) -> int:
     except FileNotFoundError:
         raise DataError(f"There is no file {path} ({noun}).{nearest(path)}") from None
     except (OSError, ValueError) as error:
-        raise DataError(f"{path} ({noun}) cannot be read: {_why(error)}.") from None
+        raise DataError(f"{path} ({noun}) cannot be read: {_error_reason(error)}.") from None
     if not stat.S_ISREG(status.st_mode):
         kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe or device"
         raise DataError(f"{path} ({noun}) is {kind}, not a file.")
@@ -54,7 +54,7 @@ def read_file(path: Path, limit: int, noun: str) -> bytes:
             with path.open("rb") as file:
                 data = file.read(limit + 1)
         except OSError as error:
-            raise DataError(f"{path} ({noun}) cannot be read: {_why(error)}.") from None
+            raise DataError(f"{path} ({noun}) cannot be read: {_error_reason(error)}.") from None
         if len(data) <= limit:
             return data
     raise _too_large(f"{path} ({noun})", limit)
@@ -106,7 +106,7 @@ def to_toml(data: bytes, name: str, limit: int | None = None) -> dict[str, Any]:
     except RecursionError:
         raise DataError(f"{name} is not valid TOML that is read: its tables are nested too deeply.") from None
     except ValueError as error:
-        raise DataError(f"{name} is not valid TOML: {_why(error)}.{_written_number(data, error)}") from None
+        raise DataError(f"{name} is not valid TOML: {_error_reason(error)}.{_written_number(data, error)}") from None
 
 
 def _written_number(data: bytes, error: ValueError) -> str:
@@ -127,7 +127,7 @@ def to_json(text: str | bytes, name: str, **decoding: Any) -> Any:
     except UnicodeEncodeError:
         raise DataError(f"{name} holds half of a character (a lone surrogate), which no file can hold.") from None
     except ValueError as error:
-        raise DataError(f"{name} is not valid JSON: {_why(error)}.") from None
+        raise DataError(f"{name} is not valid JSON: {_error_reason(error)}.") from None
     return value
 
 
@@ -136,7 +136,7 @@ def _too_large(name: str, limit: int) -> DataError:
     return DataError(f"{name} is larger than {size}, the most that is read of one.")
 
 
-def _why(error: Exception) -> str:
+def _error_reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

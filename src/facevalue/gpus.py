@@ -42,15 +42,15 @@ def gpus() -> tuple[Gpu, ...]:
         answer = subprocess.run(query, capture_output=True, text=True, timeout=_SECONDS, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
         return ()
-    return tuple(parsed(answer.stdout)) if answer.returncode == 0 else ()
+    return tuple(parse_gpus(answer.stdout)) if answer.returncode == 0 else ()
 
 
-def parsed(text: str) -> Iterator[Gpu]:
+def parse_gpus(text: str) -> Iterator[Gpu]:
     """GPUs of what the driver lists; lines that cannot be read are none.
 
     Examples
     --------
-    >>> (gpu,) = parsed("NVIDIA H100 80GB HBM3, 81559, 81008, 9.0, 550.54")
+    >>> (gpu,) = parse_gpus("NVIDIA H100 80GB HBM3, 81559, 81008, 9.0, 550.54")
     >>> gpu.dtype, gpu.memory_gb, gpu.largest_model
     ('bfloat16', 85.5, 34.0)
     """

@@ -30,7 +30,7 @@ def question_hash(question: Question) -> int:
     turns = [f"{_hash(('turns', *texts)):016x}"] if texts else []  # one part after pairs: no option can stand for it
     sampling = question.sampling
     draws = (
-        [f"draw {question.draw} {_hash(_sampled(sampling)) if sampling else 0:016x}"]
+        [f"draw {question.draw} {_hash(_sampling_texts(sampling)) if sampling else 0:016x}"]
         if sampling or question.draw
         else []
     )
@@ -48,7 +48,7 @@ def conditions_hash(sampling: Sampling, seed: int, exact: bool, constrain: bool 
     A reply that isn't constrained keeps the hash that it had before replies could be; likewise one of a run that began
     before the model that is asked (`asked_of`, a `model_hash`) had a part in it.
     """
-    values = (*_sampled(sampling), repr(int(seed)), repr(bool(exact)))
+    values = (*_sampling_texts(sampling), repr(int(seed)), repr(bool(exact)))
     of = [f"of {asked_of:016x}"] if asked_of else []
     return _hash(("conditions", *values, *(["constrained"] if constrain else []), *of))
 
@@ -58,7 +58,7 @@ def model_hash(name: str, settings: Mapping[str, str | int | float | bool]) -> i
     return _hash(("model", name, *(piece for key in sorted(settings) for piece in (key, repr(settings[key])))))
 
 
-def _sampled(sampling: Sampling) -> tuple[str, str, str]:
+def _sampling_texts(sampling: Sampling) -> tuple[str, str, str]:
     return repr(float(sampling.temperature)), repr(float(sampling.top_p)), repr(int(sampling.max_tokens))
 
 

@@ -53,7 +53,7 @@ class Extra:
     """Command that brings what is missing; empty if nothing is."""
 
 
-def needed() -> tuple[Package, ...]:
+def required_packages() -> tuple[Package, ...]:
     """Packages without which FaceValue does not work."""
     return tuple(_packages(""))
 

@@ -23,7 +23,7 @@ def printable(text: str) -> str:
     >>> printable("old\x1b[2Jnew"), printable("two\nlines")
     ('old\\x1b[2Jnew', 'two\nlines')
     """
-    return _CONTROL.sub(_spelled, text)
+    return _CONTROL.sub(_escape_character, text)
 
 
 def first_line(error: BaseException) -> str:
@@ -41,12 +41,12 @@ def first_line(error: BaseException) -> str:
     return printable(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
-def quoted(value: object) -> str:
+def quote(value: object) -> str:
     """Something unexpected for people: a line of some tens of characters, and its type.
 
     Examples
     --------
-    >>> quoted(-1), quoted("x" * 10**6)
+    >>> quote(-1), quote("x" * 10**6)
     ('-1 (int)', "'xxxxxxxxxxxx...xxxxxxxxxxxxx' (str)")
     """
     return "None" if value is None else f"{short(value)} ({type(value).__name__:.40})"
@@ -61,7 +61,7 @@ def short(value: object) -> str:
     return " ".join(printable(text).split())
 
 
-def _spelled(match: re.Match[str]) -> str:
+def _escape_character(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 

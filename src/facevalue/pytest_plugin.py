@@ -36,7 +36,7 @@ def facevalue_limits(request: pytest.FixtureRequest) -> "Callable[..., Gate]":
     def check(runs: Any, limits: Any = None, *, baseline: Any = None, allow_incomplete: bool | None = None) -> "Gate":
         __tracebackhide__ = True
         import facevalue as fv  # noqa: PLC0415 - costs nothing to tests that use none of it
-        from facevalue.limits.wording import explained  # noqa: PLC0415
+        from facevalue.limits.wording import explain_gate  # noqa: PLC0415
 
         if limits is None and (limits := marker_limits) is None:
             raise pytest.UsageError(f"Which limits? @pytest.mark.{_MARKER}('limits.toml'), or {_MARKER}(run, limits)")
@@ -49,7 +49,7 @@ def facevalue_limits(request: pytest.FixtureRequest) -> "Callable[..., Gate]":
             allow_incomplete=marker_allows if allow_incomplete is None else allow_incomplete,
         )
         if not gate.within:
-            pytest.fail(explained(gate), pytrace=False)
+            pytest.fail(explain_gate(gate), pytrace=False)
         return gate
 
     return check

@@ -209,7 +209,7 @@ def ends_thinking(text: str) -> bool:
     )
 
 
-def spoken(text: pl.Expr) -> pl.Expr:
+def remove_thinking(text: pl.Expr) -> pl.Expr:
     """Return a column of replies without what was thought besides."""
     return text.map_batches(_column, return_dtype=pl.String)
 

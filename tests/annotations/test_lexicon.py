@@ -109,16 +109,16 @@ def test_the_digest_follows_the_words_and_not_their_order() -> None:
 
 
 def test_what_is_shipped_is_lower_case_and_found_by_name() -> None:
-    words = [word for entries in lexicon.shipped("group_words").lists.values() for word in entries]
+    words = [word for entries in lexicon.shipped_lexicon("group_words").lists.values() for word in entries]
     assert words == [word.lower() for word in words]
     assert {"hijab", "she", "asian"} & set(words) == {"she", "asian"}  # clothes are findings, not names of groups
     with pytest.raises(UnknownNameError, match="Did you mean 'group_words'"):
-        lexicon.shipped("group_word")
+        lexicon.shipped_lexicon("group_word")
 
 
 def test_unknown_lists_cannot_be_merged() -> None:
     with pytest.raises(UnknownNameError, match="woman"):
-        Lexicon("a", "1", "", {"woman": ("x",)}).merged({"g": ["womann"]})
+        Lexicon("a", "1", "", {"woman": ("x",)}).merge_lists({"g": ["womann"]})
 
 
 LISTS = Lexicon("l", "1", "", {"one": ("hat", "dark-skinned"), "two": ("hat",), "none": ("xyz",)})
@@ -150,7 +150,7 @@ def test_stereotype_rates_of_the_released_descriptions_are_those_published() -> 
     races = {"asian": "Asian", "black": "Black", "latino": "Latino", "ME": "Middle-Eastern", "white": "White"}
     lists = {race: [f"{kind}/{name}" for kind in ("person", "man", "woman")] for race, name in races.items()}
     lists |= {g: [n for n in given.lists if n.startswith(f"{k}/")] for g, k in (("female", "woman"), ("male", "man"))}
-    found = frame.hstack(lexicon.count(frame, "text", given.merged(lists), Tokeniser.STEREOTYPE))
+    found = frame.hstack(lexicon.count(frame, "text", given.merge_lists(lists), Tokeniser.STEREOTYPE))
     assert len(expected) == 7
     for cell in expected:
         group = cell["column"]

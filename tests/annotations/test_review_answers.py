@@ -9,9 +9,9 @@ import pytest
 
 from facevalue.annotations.review_answers import failed_checks, packet_of, read_answers, seal_of
 from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, checks_of, is_check, right_answer
-from facevalue.annotations.review_page import ordered
+from facevalue.annotations.review_page import order_cards
 from facevalue.errors import DataError
-from facevalue.runs.review_outcomes import ReviewKey, counted
+from facevalue.runs.review_outcomes import ReviewKey, count_answers
 
 CHOICES = ("(a) kind", "(b) cruel", "Cannot be told")
 PACKET = Packet(
@@ -52,7 +52,7 @@ def test_answers_of_several_raters_are_read_whole_or_in_part(tmp_path: Path) -> 
         (f"{PACKET.name}-r1", ITEMS[0], 2, 90.0), (f"{PACKET.name}-r1", ITEMS[1], 3, 90.0),
         (f"{PACKET.name}-r2", ITEMS[0], 1, 90.0),
     ]  # fmt: skip
-    notes = list(counted(read_answers(files, PACKET.name, KEY), KEY).notes)
+    notes = list(count_answers(read_answers(files, PACKET.name, KEY), KEY).notes)
     assert notes == ["r1 answered 2 of 30 questions.", "r2 answered 1 of 30 questions."]
 
 
@@ -133,13 +133,13 @@ def test_raters_who_do_not_read_are_left_out(tmp_path: Path) -> None:
     ]
     answers = read_answers(files, PACKET.name, KEY)
     assert failed_checks(answers, KEY).select("checks", "failed").rows() == [(2, 0), (2, 2), (2, 1), (0, 0)]
-    counts = counted(answers, KEY)
+    counts = count_answers(answers, KEY)
     assert counts.raters["counts"].to_list() == [True, False, False, True]
     assert counts.answers["item"].unique().to_list() == [ITEMS[0]]
     assert any("who got 2 of 2 checks of attention wrong" in note for note in counts.notes)
 
 
 def test_each_rater_has_an_order_of_their_own_and_the_same_again() -> None:
-    one, again, two = (ordered(PACKET, rater) for rater in ("r1", "r1", "r2"))
+    one, again, two = (order_cards(PACKET, rater) for rater in ("r1", "r1", "r2"))
     assert one == again != two
     assert sorted(card.items for card in one) == sorted(card.items for card in two)

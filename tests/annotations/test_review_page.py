@@ -14,7 +14,7 @@ import pytest
 
 from facevalue.annotations.review_answers import read_answers
 from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, is_check, view
-from facevalue.annotations.review_page import ordered, write_page
+from facevalue.annotations.review_page import order_cards, write_page
 from facevalue.runs.review_outcomes import ReviewKey
 from tests.browser import CHROMIUM, Browser, chromium
 
@@ -94,7 +94,7 @@ def test_a_review_is_paused_resumed_and_read_back(browser: Browser, tmp_path: Pa
     assert browser.run("getComputedStyle(document.querySelector('.card')).display") == "none"  # the note comes first
     assert browser.axe() == []
     browser.run("document.getElementById('begin').click()")
-    cards = ordered(packet, "r1")
+    cards = order_cards(packet, "r1")
     expected = {}
     for card in cards[:3]:
         press(browser, "2")

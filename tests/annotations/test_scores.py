@@ -35,7 +35,14 @@ def test_scores_are_found_by_text_in_any_order_and_null_where_there_is_none(tmp_
     add(stored(tmp_path), {"": (0.5, 0.0, None)}, cut=True)
     (found,) = scores.read(tmp_path)
     texts = pl.Series(["b", "unknown", None, "a", "a", ""])
-    assert found.of(texts).rows() == [(None, None), (None, None), (None, None), (0.1, 0.2), (0.1, 0.2), (0.5, 0.0)]
+    assert found.scores_of_texts(texts).rows() == [
+        (None, None),
+        (None, None),
+        (None, None),
+        (0.1, 0.2),
+        (0.1, 0.2),
+        (0.5, 0.0),
+    ]
     assert (found.scored, found.failed, found.cut, found.reasons) == (2, 1, 1, {"NaN": 1})
     assert scores.columns([found], texts).columns[0] == "score: tox/toxicity"
     assert scores.columns([], texts).shape == (0, 0)
@@ -43,7 +50,7 @@ def test_scores_are_found_by_text_in_any_order_and_null_where_there_is_none(tmp_
 
 def test_scores_without_any_text_are_scores_of_none(tmp_path: Path) -> None:
     found = stored(tmp_path)
-    assert found.of(pl.Series(["a", None], dtype=pl.String)).rows() == [(None, None), (None, None)]
+    assert found.scores_of_texts(pl.Series(["a", None], dtype=pl.String)).rows() == [(None, None), (None, None)]
     assert (found.scored, found.failed, found.cut) == (0, 0, 0)
 
 
@@ -66,7 +73,7 @@ def test_a_flipped_bit_is_found_and_the_file_named(tmp_path: Path) -> None:
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
     with pytest.raises(RunError, match=f"{path.name} cannot be used: its content is not what was written"):
-        scores.read(tmp_path)[0].of(pl.Series(["a"]))
+        scores.read(tmp_path)[0].scores_of_texts(pl.Series(["a"]))
 
 
 def test_a_file_of_another_scorer_passes_for_none_of_this(tmp_path: Path) -> None:
@@ -74,14 +81,14 @@ def test_a_file_of_another_scorer_passes_for_none_of_this(tmp_path: Path) -> Non
     mine = stored(tmp_path)
     theirs.rename(mine.folder / theirs.name)
     with pytest.raises(RunError, match="it is of another scorer"):
-        scores.read(tmp_path)[0].of(pl.Series(["a"]))
+        scores.read(tmp_path)[0].scores_of_texts(pl.Series(["a"]))
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_what_is_no_number_is_no_score(tmp_path: Path, value: float) -> None:
     add(stored(tmp_path), {"a": (value, 0.2, None)})
     with pytest.raises(RunError, match="holds what no scorer gives"):
-        scores.read(tmp_path)[0].of(pl.Series(["a"]))
+        scores.read(tmp_path)[0].scores_of_texts(pl.Series(["a"]))
 
 
 def test_a_header_that_was_edited_is_refused(tmp_path: Path) -> None:
@@ -115,4 +122,4 @@ def test_a_text_that_was_stored_twice_counts_once(tmp_path: Path) -> None:
     add(kept, {"a": (0.1, 0.2, None), "b": (0.3, 0.4, None)})
     (found,) = scores.read(tmp_path)
     assert found.scored == 2
-    assert found.of(pl.Series(["a", "b"])).rows() == [(0.1, 0.2), (0.3, 0.4)]
+    assert found.scores_of_texts(pl.Series(["a", "b"])).rows() == [(0.1, 0.2), (0.3, 0.4)]

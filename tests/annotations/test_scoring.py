@@ -65,7 +65,7 @@ def pieces(texts: Sequence[str], size: int = 2) -> Callable[[], list[pl.Series]]
 def table(folder: Path, texts: Sequence[str] = TEXTS) -> list[tuple[float | None, ...]]:
     """Scores of texts by the only scorer."""
     (kept,) = scores.read(folder)
-    return kept.of(pl.Series(texts, dtype=pl.String)).rows()
+    return kept.scores_of_texts(pl.Series(texts, dtype=pl.String)).rows()
 
 
 def test_each_distinct_text_is_scored_once_and_known_ones_are_taken_from_before(tmp_path: Path) -> None:

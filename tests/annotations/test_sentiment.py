@@ -75,7 +75,7 @@ def test_missing_texts_have_no_sentiment() -> None:
 def test_no_texts_give_no_rows() -> None:
     nothing = pl.DataFrame({"said": [], "group": []}, schema={"said": pl.String, "group": pl.String})
     assert sentiment.score(nothing, "said").schema == sentiment.score(pl.DataFrame({"said": ["a"]}), "said").schema
-    assert sentiment.concatenated(nothing, "said", "group").height == 0
+    assert sentiment.concatenated_sentiment(nothing, "said", "group").height == 0
 
 
 @settings(max_examples=30)
@@ -104,15 +104,15 @@ def test_joined_texts_take_a_word_in_its_first_context() -> None:
     """The artefact of the published figures: "good" is negated throughout, because it was so at first."""
     said = ["It is not good.", "A good hat.", "A good tie."]
     frame = pl.DataFrame({"said": said, "group": "x"})
-    forwards = sentiment.concatenated(frame, "said", "group")
-    backwards = sentiment.concatenated(frame.reverse(), "said", "group")
+    forwards = sentiment.concatenated_sentiment(frame, "said", "group")
+    backwards = sentiment.concatenated_sentiment(frame.reverse(), "said", "group")
     assert forwards["pos"][0] == 0 < forwards["neg"][0]
     assert backwards["neg"][0] == 0 < backwards["pos"][0]
 
 
 def test_an_unknown_group_column_is_named() -> None:
     with pytest.raises(UnknownNameError, match="rase"):
-        sentiment.concatenated(pl.DataFrame({"said": ["a"], "race": ["b"]}), "said", "rase")
+        sentiment.concatenated_sentiment(pl.DataFrame({"said": ["a"], "race": ["b"]}), "said", "rase")
 
 
 def test_sentiment_of_the_released_descriptions_is_that_published() -> None:
@@ -121,7 +121,7 @@ def test_sentiment_of_the_released_descriptions_is_that_published() -> None:
     expected = [e for e in json.loads(reference("visbias", "expected.json").read_text()) if e["table"] == "7"]
     found = {}
     for column in ("gender", "race"):
-        for row in sentiment.concatenated(frame, "text", column).iter_rows(named=True):
+        for row in sentiment.concatenated_sentiment(frame, "text", column).iter_rows(named=True):
             found[row[column]] = row
     assert len(expected) == 11
     for cell in expected:

@@ -13,7 +13,7 @@ from facevalue.calibration.families import (
     NOT_TESTED,
     by_family,
     compared_alike,
-    detected,
+    detection_share,
     page,
 )
 from facevalue.calibration.planted import PlantedCondition
@@ -141,7 +141,7 @@ def test_columns_are_those_that_the_code_makes(tables: Tables) -> None:
     compared = pl.DataFrame({"audit": [1], "p": [0.5], "holds": [True], "any": [False], "mean": [False]})
     assert families.columns == [*FACTS, *by_family(rows, rows).columns]
     assert conditions.columns == [*FACTS, *page(rows, PlantedCondition("")).keys()]
-    assert detectable.columns == [*FACTS, *detected("", "", 1.0, None, rows).keys()]
+    assert detectable.columns == [*FACTS, *detection_share("", "", 1.0, None, rows).keys()]
     assert comparisons.columns == [*FACTS, *compared_alike("", compared).keys()]
 
 

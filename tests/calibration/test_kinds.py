@@ -13,7 +13,7 @@ from facevalue.calibration.families import NOT_TESTED, by_size
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.repetitions import Audit, Workshop
 from facevalue.calibration.runner import ALIKE, EFFECTS, HARD, NOTHING
-from facevalue.calibration.tables import calibrated
+from facevalue.calibration.tables import calibrate_studies
 from facevalue.errors import NothingComparedError
 from facevalue.protocol.protocol import Protocol
 from tests.calibration.test_runner import quiet
@@ -57,7 +57,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_a_study_of_ranges_alone_is_calibrated(tmp_path: Path) -> None:
-    tables = calibrated([written(tmp_path, SETS, RANGE)], 2, Workshop(quiet), (1,))
+    tables = calibrate_studies([written(tmp_path, SETS, RANGE)], 2, Workshop(quiet), (1,))
     families = {row["measure"]: row for row in tables.frames[""].iter_rows(named=True)}
     assert families["range"]["repetitions"] == 5
     assert families["range"]["false"] is not None
@@ -77,7 +77,9 @@ def test_a_comparison_of_nothing_is_left_out(tmp_path: Path, monkeypatch: pytest
         raise NothingComparedError("There is nothing to compare.")
 
     monkeypatch.setattr(repetitions, "compare_audits", refused)
-    tables = calibrated([written(tmp_path, FACES, '[[estimand]]\nstatistic = "mean"\n')], 1, Workshop(quiet), (1,))
+    tables = calibrate_studies(
+        [written(tmp_path, FACES, '[[estimand]]\nstatistic = "mean"\n')], 1, Workshop(quiet), (1,)
+    )
     assert tables.frames["-comparisons"].is_empty()
     assert tables.frames["-comparisons"].columns[:4] == ["study", "size", "repetitions", "pair"]
     captions = {table.title: table.caption for table in tables.tables}

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from facevalue import studies
-from facevalue.calibration.audits import Audits, copied
+from facevalue.calibration.audits import Audits, copy_pictures
 from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.planted import DrawnAudit, PlantedCondition
 from facevalue.calibration.runner import HARD, NOTHING
@@ -74,7 +74,7 @@ def test_an_audit_is_the_same_each_time_and_another_one_is_not(audits: Audits) -
 
 def test_copies_are_other_people_with_the_same_levels() -> None:
     manifest = pl.DataFrame({"image": ["a", "b"], "identity": ["x", "y"], "gender": ["f", "m"]})
-    three = copied(manifest, ("image", "identity", "set"), 3)
+    three = copy_pictures(manifest, ("image", "identity", "set"), 3)
     assert three["image"].n_unique() == three["identity"].n_unique() == 6
     assert three["gender"].to_list() == ["f", "m"] * 3
 
@@ -118,7 +118,7 @@ def test_all_published_studies_read_planted_answers(name: str) -> None:
 @pytest.mark.slow
 def test_sets_of_which_replies_are_withheld_are_analysed() -> None:
     audits = Audits(studies.protocol("counterfactuals"), calibration_of(studies.protocol("counterfactuals")), 1)
-    estimates = audits.judged(audits.answers(PlantedCondition("withheld", missing=0.4), 1, 1))
+    estimates = audits.judge_answers(audits.answers(PlantedCondition("withheld", missing=0.4), 1, 1))
     assert estimates.filter(rows_of(["gap_from_alike"]))["p"].count() > 0
 
 
@@ -143,8 +143,8 @@ def test_forms_say_what_choices_say_where_nothing_is_planted(condition: PlantedC
     audits = [DrawnAudit(trials, condition, 1, np.random.default_rng(seed)) for seed in range(100)]
     for title, meant in calibration.same.items():
         options = tuple(dict.fromkeys(meant.values()))
-        chance = np.mean([audit.chosen(asked[options])[1].mean(axis=0) for audit in audits], axis=0)
-        codes = audits[0].associated(rows, title, fields[title], {}, fields)
+        chance = np.mean([audit.draw_choices(asked[options])[1].mean(axis=0) for audit in audits], axis=0)
+        codes = audits[0].draw_associated(rows, title, fields[title], {}, fields)
         answers = pl.Series(fields[title]).gather(codes).replace_strict(meant, default=None).drop_nulls()
         share = [(answers == option).mean() for option in options]
         if condition.certain:

@@ -10,7 +10,7 @@ from facevalue import studies
 from facevalue.calibration import runner
 from facevalue.calibration.audits import PAIRS
 from facevalue.calibration.declared import calibration_of
-from facevalue.calibration.families import by_family, compared_alike, covers, detected, page
+from facevalue.calibration.families import by_family, compared_alike, covers, detection_share, page
 from facevalue.calibration.repetitions import Workshop
 from facevalue.calibration.runner import HARD, NOTHING, CalibrationSummary, Runner, level_audits
 from facevalue.calibration.tables import promises
@@ -123,7 +123,7 @@ def test_a_finding_that_missing_answers_may_explain_is_no_sure_one() -> None:
     ],
 )
 def test_effects_that_are_said_to_be_found_are_so_in_three_quarters_and_more(verdicts: list[str], marked: str) -> None:
-    assert detected("plan", "gap", 0.1, 0.1, rows(40, verdict=verdicts))["defect"] == marked
+    assert detection_share("plan", "gap", 0.1, 0.1, rows(40, verdict=verdicts))["defect"] == marked
 
 
 def compared_cells(audits: int) -> pl.DataFrame:
@@ -168,7 +168,7 @@ def test_a_study_of_ones_own_is_calibrated_in_all_conditions(lab_file: str, monk
 
 def at_middle(study: str, audits: int, size: int) -> dict[str, Any]:
     one = Runner(study, (size,), audits, Workshop(quiet))
-    return page(one.repeated(size, NOTHING, one.truth(NOTHING), audits), NOTHING)
+    return page(one.repeat_audits(size, NOTHING, one.truth(NOTHING), audits), NOTHING)
 
 
 @pytest.mark.slow
@@ -204,7 +204,8 @@ def test_tables_begin_with_the_promises_that_are_broken() -> None:
     frames = (
         by_family(false, rows(40)),
         *(pl.DataFrame([one]) for one in (
-            page(false, NOTHING), detected("plan", "gap", 0.1, 0.1, rows(40)), compared_alike("two", compared_cells(40))
+            page(false, NOTHING), detection_share("plan", "gap", 0.1, 0.1, rows(40)),
+            compared_alike("two", compared_cells(40))
         )),
     )  # fmt: skip
     summary = CalibrationSummary(*(one.with_columns(**facts) for one in frames))

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from facevalue.cli import main
 from facevalue.cli.schema import printing_commands, schema
-from facevalue.runs.kept_estimates import taken
+from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.stored import StoredRun
 
 
@@ -87,7 +87,7 @@ def ran(
             outcome = facevalue("run", *args)
             assert outcome.status == 0, outcome.err
             for folder in Path("runs").iterdir() if measured else ():
-                taken([StoredRun.open(folder)])
+                take_estimates([StoredRun.open(folder)])
             finished_runs[args] = tmp_path_factory.mktemp("ran") / "runs"
             shutil.copytree("runs", finished_runs[args])
         else:

@@ -11,7 +11,7 @@ import pytest
 from facevalue import gpus, installed
 from facevalue.cli import doctor as command
 from facevalue.cli.exits import Exit
-from facevalue.gpus import parsed
+from facevalue.gpus import parse_gpus
 from tests.cli.conftest import Command
 from tests.test_layers import HEAVY
 from tests.test_startup import COMPUTES, imported_by_command, packages
@@ -85,7 +85,7 @@ def test_a_gpu_says_what_fits_and_a_pytorch_without_it_is_warned_about(
     facevalue: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_packages(monkeypatch, click="9", numpy="3", torch="2.13.0+cpu")
-    monkeypatch.setattr(command, "gpus", lambda: tuple(parsed(f"{H100}\nTesla T4, 15360, 100, 7.5, 550.54")))
+    monkeypatch.setattr(command, "gpus", lambda: tuple(parse_gpus(f"{H100}\nTesla T4, 15360, 100, 7.5, 550.54")))
     shown = facevalue("doctor")
     assert "84.9 of 85.5 GB free; models of up to about 34 billion weights in bfloat16" in shown.out
     assert "6 billion weights in float16" in shown.out
@@ -100,7 +100,7 @@ def test_a_gpu_says_what_fits_and_a_pytorch_without_it_is_warned_about(
     "text", ["", "NVIDIA-SMI has failed", "H100, [N/A], [N/A], 9.0, 550.54", "a, b, c", f"{H100}, more"]
 )
 def test_what_the_driver_says_may_be_anything(text: str) -> None:
-    assert list(parsed(text)) == []
+    assert list(parse_gpus(text)) == []
 
 
 @pytest.mark.parametrize("ends", ["exit 1", "sleep 60"])

@@ -13,7 +13,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.cli.exits import Exit
-from facevalue.runs.kept_estimates import taken
+from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.stored import StoredRun
 from facevalue.store.manifest import read_manifest, write_manifest
 from tests.cli.conftest import Command, Outcome
@@ -46,7 +46,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     fv.run(study, "sim/null", folder / "pairs", progress=False)
     fv.run("counterfactuals", "sim/default", folder / "apart", sample=20, progress=False)
     for name in ("null", "few", "refused", "pairs", "apart"):  # taken once; of the others each gate takes them itself
-        taken([StoredRun.open(folder / name)])
+        take_estimates([StoredRun.open(folder / name)])
     return folder
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.runs.failures import failures, quoted
+from facevalue.runs.failures import failures, quote_line
 from facevalue.runs.stored import ReplyTally, StoredRun, answers
 from facevalue.store import scan_responses
 from tests.cli.conftest import Command
@@ -93,7 +93,7 @@ def test_the_tally_counts_failures_as_missing_answers(facevalue: Command, server
         run(facevalue, server.spec)
     stored, tally = StoredRun.open(Path("run")), ReplyTally()
     replies = pl.concat(answers(stored, tally))
-    assert (tally.asked, tally.failed, tally.valid, tally.na) == (24, 12, 12, {"error": 12})
+    assert (tally.asked, tally.failed_requests, tally.valid, tally.na) == (24, 12, 12, {"error": 12})
     assert replies["na"].cast(pl.String).value_counts().sort("na").rows() == [(None, 12), ("error", 12)]
     assert facevalue("export", "run", "--out", "all.csv").status == 0
     assert pl.read_csv("all.csv")["error"].drop_nulls().len() == 12
@@ -137,6 +137,6 @@ def test_mostly_failures_end_the_run_too(facevalue: Command, server: Misbehaving
 
 
 def test_an_error_is_quoted_on_one_short_line() -> None:
-    assert quoted("a\n\tb\x1b") == r"“a b\x1b”"
-    assert len(quoted("x" * 1000)) == 302
+    assert quote_line("a\n\tb\x1b") == r"“a b\x1b”"
+    assert len(quote_line("x" * 1000)) == 302
     assert failures(1, 2, "") == "1 of 2 requests failed (50.0%). `facevalue run` asks them again."

@@ -132,7 +132,7 @@ def test_what_a_study_leaves_out_for_want_of_a_column_is_said(facevalue: Command
 
 def test_the_trials_themselves_say_which_pictures_are_shown(tmp_path: Path) -> None:
     rows = "path,age,gender,race\na.png,25,female,White\nb.png,25,male,White\n"
-    file, protocol = tmp_path / "m.csv", studies.published("modscan")
+    file, protocol = tmp_path / "m.csv", studies.find_protocol("modscan")
     file.write_text(rows)
     study = study_of(protocol, file)
     file.write_text(rows.replace("a.png", "x.png").replace("b.png", "y.png"))
@@ -152,7 +152,7 @@ def test_levels_that_a_study_does_not_know_are_named_with_the_nearest_one(faceva
 def test_no_picture_is_opened_to_find_out_what_would_be_shown(tmp_path: Path) -> None:
     file = tmp_path / "m.csv"
     file.write_text("path,age,gender,race\nno.png,25,female,White\nneither.png,25,male,White\n")
-    result = check_manifest(file, studies.published("modscan"), pictures=False)
+    result = check_manifest(file, studies.find_protocol("modscan"), pictures=False)
     assert (result.faults, result.use.used if result.use else 0) == ([], 2)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from facevalue.studies.visbias.questionnaire import chosen
+from facevalue.studies.visbias.questionnaire import choose_pairs
 from tests.cli.conftest import Command
 from tests.reviews import Row, filled, packet_of, rows_of
 
@@ -153,14 +153,14 @@ GRAPH = pl.DataFrame(
 
 
 def test_the_published_rule_is_above_one_and_asks_about_a_pair_once() -> None:
-    rows, passed = chosen(GRAPH)
+    rows, passed = choose_pairs(GRAPH)
     assert passed
     assert rows["choice"].to_list() == ["70+"]
 
 
 def test_without_passing_pairs_only_those_above_their_floor_count_the_furthest_first() -> None:
-    rows, passed = chosen(GRAPH, threshold=2.0)
+    rows, passed = choose_pairs(GRAPH, threshold=2.0)
     assert not passed
     assert rows["choice"].to_list() == ["70+", "0-17"]
     assert rows["task"].to_list() == ["text-form", "form"]
-    assert chosen(GRAPH, threshold=2.0, count=1)[0].height == 1
+    assert choose_pairs(GRAPH, threshold=2.0, count=1)[0].height == 1

@@ -84,7 +84,7 @@ class FakeFleet:
         self.open[call] = worker, what, given
         return call
 
-    def ended(self, calls: Sequence[Any], seconds: float) -> list[Any]:
+    def ended_calls(self, calls: Sequence[Any], seconds: float) -> list[Any]:
         """Calls that return or raise; if none does, time passes."""
         done = []
         for call in calls:

@@ -75,7 +75,7 @@ def check_whole(place: Place, name: str) -> None:
 def first_trial() -> int:
     """A trial of the run that is asked early."""
     study = fv.study("stylisticbias", faces="20").compiled
-    return int(run_numbers(study, REQUESTS, 0, False).at(0, 1)[0])
+    return int(run_numbers(study, REQUESTS, 0, False).numbers_at(0, 1)[0])
 
 
 def troubled(kind: str, once: Path | None, config: str = "workers = 2") -> str:

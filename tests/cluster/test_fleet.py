@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from facevalue.cluster.fleet import RayFleet, connected
+from facevalue.cluster.fleet import RayFleet, connect_cluster
 from facevalue.cluster.settings import ClusterSettings
 from facevalue.cluster.workers import WorkerDied
 from facevalue.errors import DependencyError, FaceValueError, ModelError, RunError
@@ -45,19 +45,19 @@ def test_a_cluster_of_other_versions_is_said(monkeypatch: pytest.MonkeyPatch) ->
     )
     monkeypatch.setattr(ray, "init", refused(RuntimeError(page)))
     with pytest.raises(RunError, match=f"auto has Ray 2.9.1, Python 3.10.2, this machine Ray {ray.__version__}"):
-        connected("auto")
+        connect_cluster("auto")
 
 
 def test_no_cluster_and_no_client_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray, "init", refused(ConnectionError("Could not find any running Ray instance.")))
     with pytest.raises(RunError, match=r"No Ray cluster answers at this machine \('auto'\): start one"):
-        connected("auto")
+        connect_cluster("auto")
     monkeypatch.setattr(ray, "init", refused(ValueError("Ray Client requires pip package `ray[client]`.")))
     with pytest.raises(DependencyError, match=r"pip install '.\[cluster\]"):
-        connected("local")
+        connect_cluster("local")
     monkeypatch.setattr(ray, "init", refused(RuntimeError("It burns.\nAt great length.")))
     with pytest.raises(RunError, match=r"The cluster at auto cannot be used: It burns\.$"):
-        connected("auto")
+        connect_cluster("auto")
 
 
 def test_as_many_workers_as_gpus_hold_or_one_per_node() -> None:
@@ -104,5 +104,5 @@ def test_a_cluster_that_is_gone_is_one_sentence() -> None:
 
     gone._ray.wait = wait
     with pytest.raises(RunError, match=r"^The cluster answers no more \(.*GCS is down.*\)\. Everything stored") as told:
-        gone.ended(["a call"], 1.0)
+        gone.ended_calls(["a call"], 1.0)
     assert "\n" not in str(told.value)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from facevalue.cluster.fleet import connected
+from facevalue.cluster.fleet import connect_cluster
 from facevalue.cluster.settings import ClusterSettings, read_settings
 from facevalue.errors import DependencyError, FaceValueError, RunError
 
@@ -53,7 +53,7 @@ def test_a_cluster_without_ray_names_the_extra(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(DependencyError, match=r"pip install '.\[cluster\]"):
-        connected("auto")
+        connect_cluster("auto")
 
 
 def test_a_cluster_that_does_not_answer_is_named_at_once() -> None:
@@ -62,6 +62,6 @@ def test_a_cluster_that_does_not_answer_is_named_at_once() -> None:
         one.bind(("127.0.0.1", 0))
         for address in (f"ray://127.0.0.1:{one.getsockname()[1]}", f"127.0.0.1:{one.getsockname()[1]}"):
             with pytest.raises(RunError, match=f"No Ray cluster answers at {address}"):
-                connected(address)
+                connect_cluster(address)
     with pytest.raises(RunError, match="'nonsense' is no address of a cluster"):
-        connected("nonsense")
+        connect_cluster("nonsense")

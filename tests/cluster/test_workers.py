@@ -194,7 +194,7 @@ def test_a_worker_whose_model_answers_nothing_more_is_replaced_and_a_slow_one_is
         found = made.wait(100.0)
     assert [one.node for one in found] == ["hung"]
     assert "came no further for 1800 s" in found[0].why
-    assert made.answered() > 0
+    assert made.answer_count() > 0
 
 
 def test_a_node_that_cannot_load_the_model_is_used_no_more() -> None:

@@ -61,19 +61,19 @@ def test_unknown_names_come_with_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match=r"Unknown factor 'quesiton'\. Did you mean 'question'"):
         DESIGN.trials([0], ["quesiton"])
     with pytest.raises(UnknownNameError, match=r"Unknown factor 'agee'\. Did you mean 'age'"):
-        DESIGN.where({"agee": ["young"]})
+        DESIGN.select_levels({"agee": ["young"]})
     with pytest.raises(UnknownNameError, match=r"Unknown age 'elderley'\. Did you mean 'elderly'"):
-        DESIGN.where({"age": ["young", "elderley"]})
+        DESIGN.select_levels({"age": ["young", "elderley"]})
     with pytest.raises(UnknownNameError, match=r"Unknown setting 'alnoe'\. Did you mean 'alone'"):
-        DESIGN.where({"setting": ["alnoe"]})
+        DESIGN.select_levels({"setting": ["alnoe"]})
 
 
 def test_members_of_a_pair_are_selected_together() -> None:
     with pytest.raises(UnknownNameError, match=r"Unknown factor 'identity_1'\. Did you mean 'identity'"):
-        DESIGN.where({"identity_1": ["man"]})
-    assert DESIGN.where({"identity": ["man", "woman"], "setting": ["pair"]}).size == 1
+        DESIGN.select_levels({"identity_1": ["man"]})
+    assert DESIGN.select_levels({"identity": ["man", "woman"], "setting": ["pair"]}).size == 1
     with pytest.raises(DataError, match="nothing is left to ask"):
-        DESIGN.where({"identity": ["man"], "setting": ["pair"]})
+        DESIGN.select_levels({"identity": ["man"], "setting": ["pair"]})
 
 
 def test_rows_that_are_no_trial() -> None:

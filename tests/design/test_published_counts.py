@@ -53,7 +53,9 @@ def test_all_images_of_a_gender_are_one_design(gender: str, first: int) -> None:
     identities = {row[0]: int(row[first]) for row in ROWS if int(row[first])}
     design = Design(tuple(block for name, n in identities.items() for block in dimension(name, n)))
     kinds = ("individual", "identity contrast", "activity contrast", "identity-activity contrast")
-    assert [sum(identities.values()), *(design.where({"kind": [kind]}).size for kind in kinds)] == TOTALS[gender]
+    assert [sum(identities.values()), *(design.select_levels({"kind": [kind]}).size for kind in kinds)] == TOTALS[
+        gender
+    ]
     assert design.size == sum(TOTALS[gender][1:])
     last = design.trials([design.size - 1])
     assert design.numbers(last).tolist() == [design.size - 1]

@@ -43,9 +43,9 @@ def test_where_equals_filtering_the_decoded_design(design: Design, data: st.Data
     expected = filtered(design, selection)
     if expected.height == 0:
         with pytest.raises(DataError, match="nothing is left to ask"):
-            design.where(selection)
+            design.select_levels(selection)
         return
-    found = design.where(selection)
+    found = design.select_levels(selection)
     assert found.size == expected.height
     assert rows(whole(found)) == rows(expected)
     np.testing.assert_array_equal(np.sort(design.numbers(whole(found))), expected["trial"].to_numpy())
@@ -55,14 +55,14 @@ def test_a_block_that_lacks_one_of_the_levels_keeps_the_others() -> None:
     design = Design(
         (Block("one", (Factor("race", ("Black", "White")),)), Block("two", (Factor("race", ("Asian", "Black")),)))
     )
-    assert whole(design.where({"race": ["White", "Black"]}))["race"].to_list() == ["Black", "White", "Black"]
+    assert whole(design.select_levels({"race": ["White", "Black"]}))["race"].to_list() == ["Black", "White", "Black"]
 
 
 def test_a_selection_from_billions_is_arithmetic() -> None:
     identity = Factor("identity", tuple(f"i{i}" for i in range(8000)), {"age": ("old", "young") * 4000})
     prompts = Factor("prompt", tuple(f"p{i}" for i in range(300)))
     design = Design((Block("all", (Pairs(identity),), (prompts,)),))
-    found = design.where({"age": ["old"], "prompt": ["p7", "p9"]})
+    found = design.select_levels({"age": ["old"], "prompt": ["p7", "p9"]})
     assert found.size == 4000 * 3999 // 2 * 2
     last = found.trials([found.size - 1]).row(0, named=True)
     assert (last["identity_1"], last["age_2"], last["prompt"]) == ("i7996", "old", "p9")

@@ -103,7 +103,7 @@ def annotate(folder: Path, log: Log, delay: float = 0.0, texts: Sequence[str] = 
 
 def scored(folder: Path) -> pl.DataFrame:
     (kept,) = scores.read(folder)
-    return kept.of(pl.Series(TEXTS))
+    return kept.scores_of_texts(pl.Series(TEXTS))
 
 
 def rate(folder: Path, log: Log) -> None:

@@ -231,14 +231,14 @@ def test_each_request_of_a_call_that_fails_at_its_end_is_answered_once(
     folder: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     generator = fresh(folder("sd"), batch=2, size=(32, 32))
-    encoded, left = adapter._encoded, [True, False]
+    encoded, left = adapter._encode_image, [True, False]
 
     def encode(image: Any) -> Image:
         if left and not left.pop(0):
             raise ValueError("no room")
         return encoded(image)
 
-    monkeypatch.setattr(adapter, "_encoded", encode)
+    monkeypatch.setattr(adapter, "_encode_image", encode)
     results = draw(generator, request(0), request(1))
     assert [result.facts["batch"] for result in results] == [1, 1]
 

@@ -14,7 +14,7 @@ from inspect_ai.model import ChatMessageUser, ContentImage, GenerateConfig, get_
 
 from facevalue.errors import DataError
 from facevalue.inspect_tasks import registry
-from facevalue.inspect_tasks.parts import _estimated
+from facevalue.inspect_tasks.parts import _estimate_answers
 from facevalue.inspect_tasks.tasks import task_of
 from facevalue.inspect_tasks.trials import content_shown, trials_of
 from facevalue.models import load
@@ -105,7 +105,7 @@ def test_pictures_are_not_in_the_dataset_and_come_with_the_request() -> None:
 def test_every_published_study_is_asked_scored_and_estimated(name: str) -> None:
     trials = trials_of(document(task_of(name, {"sample": 60, **(SMALL if name == "stylisticbias" else {})})))
     requests = [trials.request(int(sample.id or 0), 0) for sample in trials.samples()]
-    counts = _estimated(trials, list(load("sim/default").respond(requests)))
+    counts = _estimate_answers(trials, list(load("sim/default").respond(requests)))
     assert counts.pop("replies") == len(requests)
     assert 0 < (counts.pop("valid") or 0) <= len(requests)
     assert all(value is None or isinstance(value, float) for value in counts.values())

@@ -28,7 +28,7 @@ def inspector() -> Inspector:
 
 @cache
 def views() -> list[PictureView]:
-    return [PictureView.of(encoded(portrait(person)), "it") for person in PEOPLE]
+    return [PictureView.decode_image(encoded(portrait(person)), "it") for person in PEOPLE]
 
 
 @cache
@@ -52,9 +52,9 @@ def table() -> pl.DataFrame:
 
 def test_the_same_face_is_near_and_moves_with_the_frame(inspector: Inspector) -> None:
     source = portrait(PEOPLE[0])
-    same = inspector.inspected(encoded(recompressed(source)), encoded(source))
-    moved = inspector.inspected(encoded(shifted(source, 20)), encoded(source))
-    larger = inspector.inspected(encoded(zoomed(source, 26)), encoded(source))
+    same = inspector.inspect_picture(encoded(recompressed(source)), encoded(source))
+    moved = inspector.inspect_picture(encoded(shifted(source, 20)), encoded(source))
+    larger = inspector.inspect_picture(encoded(zoomed(source, 26)), encoded(source))
     assert same["faces"] == 1
     assert (same["identity_distance"] or 0) < 0.2
     assert moved["face_shift"] == pytest.approx(100 * 20 / 512, abs=0.7)
@@ -66,7 +66,9 @@ def test_a_rank_counts_other_people_of_the_group_who_are_nearer(inspector: Inspe
     table().write_parquet(tmp_path / "peers.parquet")
     aid = IdentityAid("dlib", Peers.read(tmp_path / "peers.parquet"))
     first, second, third, _ = views()
-    same = aid.quantities(PictureView.of(encoded(recompressed(portrait(PEOPLE[0]))), "it"), first, Expectation())
+    same = aid.quantities(
+        PictureView.decode_image(encoded(recompressed(portrait(PEOPLE[0]))), "it"), first, Expectation()
+    )
     other = aid.quantities(second, first, Expectation())
     another = aid.quantities(third, first, Expectation())
     assert same["identity_rank"] == 0
@@ -83,12 +85,12 @@ def test_a_rank_counts_other_people_of_the_group_who_are_nearer(inspector: Inspe
     assert anew is not None
     assert face_numbers(known) == face_numbers(anew)
     with pytest.raises(ModelError, match="embedded by another"):
-        IdentityAid("dlib", Peers.of(table().with_columns(model=pl.lit("another"))))
+        IdentityAid("dlib", Peers.from_table(table().with_columns(model=pl.lit("another"))))
 
 
 def test_where_no_face_is_seen_identity_is_missing(inspector: Inspector) -> None:
     blank = portrait(PEOPLE[0]).point(lambda _: 200)
-    numbers = inspector.inspected(encoded(blank), encoded(portrait(PEOPLE[0])))
+    numbers = inspector.inspect_picture(encoded(blank), encoded(portrait(PEOPLE[0])))
     assert numbers["faces"] == 0
     assert "identity_distance" not in numbers
     assert "face_size" not in numbers

@@ -69,8 +69,10 @@ def test_a_picture_that_is_not_there_is_an_error_of_its_request() -> None:
 
 def test_what_is_looked_for_goes_through_a_prompt_and_back() -> None:
     expectation = Expectation(text="An old man\nwith a cap", attribute="a cap", person="f1", group="man, elderly")
-    assert Expectation.of(expectation.prompt()) == Expectation("An old man with a cap", "a cap", "f1", "man, elderly")
-    assert Expectation.of("Is this person kind?\nnote: hello\ntext:") == Expectation()
+    assert Expectation.from_prompt(expectation.prompt()) == Expectation(
+        "An old man with a cap", "a cap", "f1", "man, elderly"
+    )
+    assert Expectation.from_prompt("Is this person kind?\nnote: hello\ntext:") == Expectation()
 
 
 @pytest.mark.parametrize(

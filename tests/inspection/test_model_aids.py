@@ -63,8 +63,8 @@ def write_clip(folder: Path, tokens: int = 8) -> Path:
 
 def test_a_classifier_of_ages_gives_years_and_their_change(tmp_path: Path) -> None:
     folder = write_classifier(tmp_path / "age", ["0-9", "20-29", "more than 70"])
-    numbers = Inspector(f"inspect/age={folder}").inspected(GLASSES, SOURCE)
-    alone = Inspector(f"inspect/age={folder}").inspected(SOURCE)
+    numbers = Inspector(f"inspect/age={folder}").inspect_picture(GLASSES, SOURCE)
+    alone = Inspector(f"inspect/age={folder}").inspect_picture(SOURCE)
     assert 5 <= (numbers["perceived_age"] or 0) <= 75
     assert numbers["perceived_age_change"] == pytest.approx(
         (numbers["perceived_age"] or 0) - (alone["perceived_age"] or 0), abs=1e-9
@@ -75,30 +75,30 @@ def test_a_classifier_of_ages_gives_years_and_their_change(tmp_path: Path) -> No
 def test_perceived_gender_and_group_change_by_half_the_difference(tmp_path: Path) -> None:
     folder = write_classifier(tmp_path / "c", ["Female", "Male"])
     inspector = Inspector(f"inspect/gender={folder},group={folder}")
-    numbers = inspector.inspected(GLASSES, SOURCE)
+    numbers = inspector.inspect_picture(GLASSES, SOURCE)
     assert 0 < (numbers["perceived_gender_change"] or 0) < 1
     assert numbers["perceived_gender_change"] == numbers["perceived_group_change"]
-    assert inspector.inspected(SOURCE, SOURCE)["perceived_gender_change"] == 0
+    assert inspector.inspect_picture(SOURCE, SOURCE)["perceived_gender_change"] == 0
     assert inspector.settings()["gender"] == "c"
 
 
 def test_an_expression_changes_by_half_the_difference_and_towards_a_happy_one(tmp_path: Path) -> None:
     folder = write_classifier(tmp_path / "c", ["neutral", "Happiness", "sad"])
     inspector = Inspector(f"inspect/expression={folder}")
-    numbers = inspector.inspected(GLASSES, SOURCE)
+    numbers = inspector.inspect_picture(GLASSES, SOURCE)
     assert 0 < (numbers["expression_change"] or 0) < 1
     assert abs(numbers["happiness_change"] or 0) <= (numbers["expression_change"] or 0) + 1e-9
-    assert inspector.inspected(SOURCE, SOURCE)["expression_change"] == 0
-    assert "expression_change" not in inspector.inspected(SOURCE)
+    assert inspector.inspect_picture(SOURCE, SOURCE)["expression_change"] == 0
+    assert "expression_change" not in inspector.inspect_picture(SOURCE)
     unhappy = write_classifier(tmp_path / "u", ["neutral", "sad"])
-    numbers = Inspector(f"inspect/expression={unhappy}").inspected(GLASSES, SOURCE)
+    numbers = Inspector(f"inspect/expression={unhappy}").inspect_picture(GLASSES, SOURCE)
     assert numbers["happiness_change"] is None
     assert numbers["expression_change"] is not None
 
 
 def test_an_expression_is_chosen_from_texts_where_a_model_reads_them(tmp_path: Path) -> None:
     inspector = Inspector(f"inspect/expression={write_clip(tmp_path, 16)}")
-    numbers = inspector.inspected(GLASSES, SOURCE)
+    numbers = inspector.inspect_picture(GLASSES, SOURCE)
     assert 0 < (numbers["expression_change"] or 0) < 1
     assert abs(numbers["happiness_change"] or 1) < 1
     assert "neutral, happy" in str(inspector.settings()["expression_texts"])
@@ -108,21 +108,21 @@ def test_an_expression_is_chosen_from_texts_where_a_model_reads_them(tmp_path: P
 
 def test_what_is_unsafe_is_every_label_that_is_not_safe(tmp_path: Path) -> None:
     folder = write_classifier(tmp_path / "n", ["normal", "nsfw", "hentai"])
-    chances = Inspector(f"inspect/unsafe={folder}").inspected(SOURCE)["unsafe"]
+    chances = Inspector(f"inspect/unsafe={folder}").inspect_picture(SOURCE)["unsafe"]
     assert 0 < (chances or 0) < 1
 
 
 def test_structure_of_a_copy_is_1_and_of_an_edit_below(tmp_path: Path) -> None:
     inspector = Inspector(f"inspect/structure={write_encoder(tmp_path)}")
-    assert inspector.inspected(SOURCE, SOURCE)["deep_structure"] == pytest.approx(1)
-    assert (inspector.inspected(GLASSES, SOURCE)["deep_structure"] or 2) < 0.99999
-    assert "deep_structure" not in inspector.inspected(SOURCE)
+    assert inspector.inspect_picture(SOURCE, SOURCE)["deep_structure"] == pytest.approx(1)
+    assert (inspector.inspect_picture(GLASSES, SOURCE)["deep_structure"] or 2) < 0.99999
+    assert "deep_structure" not in inspector.inspect_picture(SOURCE)
 
 
 def test_an_attribute_is_compared_with_a_picture_without_it(tmp_path: Path) -> None:
     folder = write_clip(tmp_path)
     inspector = Inspector(f"inspect/agreement={folder}")
-    numbers = inspector.inspected(GLASSES, SOURCE, Expectation(text="a person", attribute="sunglasses").prompt())
+    numbers = inspector.inspect_picture(GLASSES, SOURCE, Expectation(text="a person", attribute="sunglasses").prompt())
     assert 0 < (numbers["shows_attribute"] or 0) < 1
     assert numbers["realised"] != 0
     assert -1 <= (numbers["text_agreement"] or -2) <= 1
@@ -143,14 +143,14 @@ def test_an_attribute_is_compared_with_a_picture_without_it(tmp_path: Path) -> N
 
 def test_a_text_that_the_model_would_cut_is_missing(tmp_path: Path) -> None:
     inspector = Inspector(f"inspect/agreement={write_clip(tmp_path)}")
-    numbers = inspector.inspected(SOURCE, None, Expectation(text="a person " * 20, attribute="glasses").prompt())
+    numbers = inspector.inspect_picture(SOURCE, None, Expectation(text="a person " * 20, attribute="glasses").prompt())
     assert "text_agreement" not in numbers
     assert numbers["shows_attribute"] is not None
 
 
 def test_people_are_counted(tmp_path: Path) -> None:
     inspector = Inspector(f"inspect/objects={write_detector(tmp_path, leaning=30)}")
-    assert inspector.inspected(SOURCE)["persons"] == 4
+    assert inspector.inspect_picture(SOURCE)["persons"] == 4
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def inspector() -> Inspector:
 def test_each_quantity_finds_its_change_and_is_flat_under_the_others(inspector: Inspector, person: Identity) -> None:
     source = portrait(person)
     for change, make in CHANGES.items():
-        numbers = inspector.inspected(encoded(make(source)), encoded(source))
+        numbers = inspector.inspect_picture(encoded(make(source)), encoded(source))
         for name, slack in SLACK.items():
             value, same = numbers[name], BY_NAME[name].same
             assert value is not None
@@ -73,7 +73,7 @@ def test_each_quantity_finds_its_change_and_is_flat_under_the_others(inspector: 
 
 @pytest.mark.parametrize("person", PEOPLE, ids=lambda person: person.skin_tone)
 def test_a_cue_is_a_change_in_one_place_and_leaves_the_skin_as_it_is(inspector: Inspector, person: Identity) -> None:
-    numbers = inspector.inspected(encoded(portrait(person, ("eyewear", "sunglasses"))), encoded(portrait(person)))
+    numbers = inspector.inspect_picture(encoded(portrait(person, ("eyewear", "sunglasses"))), encoded(portrait(person)))
     assert (numbers["greatest_change"] or 0) > 15
     assert 0 < (numbers["changed_share"] or 0) < 0.1
     assert numbers["structure"] == pytest.approx(1, abs=0.005)
@@ -83,7 +83,7 @@ def test_a_cue_is_a_change_in_one_place_and_leaves_the_skin_as_it_is(inspector: 
 
 def test_a_copy_changes_nothing_to_the_letter(inspector: Inspector) -> None:
     picture = encoded(portrait(PEOPLE[0]))
-    numbers = inspector.inspected(picture, picture)
+    numbers = inspector.inspect_picture(picture, picture)
     for quantity in QUANTITIES:
         if quantity.same is not None and quantity.need is Need.NOTHING:
             assert numbers[quantity.name] == quantity.same
@@ -94,7 +94,9 @@ def test_a_copy_changes_nothing_to_the_letter(inspector: Inspector) -> None:
 def test_a_shift_of_noise_is_found_in_pixels(inspector: Inspector, across: int, down: int) -> None:
     picture = noise(7)
     moved = shifted(picture, across, down)
-    numbers = inspector.inspected(encoded(moved.crop((60, 60, 480, 480))), encoded(picture.crop((60, 60, 480, 480))))
+    numbers = inspector.inspect_picture(
+        encoded(moved.crop((60, 60, 480, 480))), encoded(picture.crop((60, 60, 480, 480)))
+    )
     assert numbers["shift"] == pytest.approx(100 * np.hypot(across, down) / 420, abs=0.05)
     assert numbers["zoom"] == pytest.approx(0, abs=0.05)
 
@@ -103,19 +105,19 @@ def test_lighter_skin_is_found_on_every_tone_of_skin(inspector: Inspector) -> No
     for tone in range(1, 11):
         source = portrait(Identity("t", 40 + tone, "female", "young", f"monk-{tone:02}", "normal"))
         change = 6 if tone > 2 else -6
-        numbers = inspector.inspected(encoded(lightened(source, change)), encoded(source))
+        numbers = inspector.inspect_picture(encoded(lightened(source, change)), encoded(source))
         assert numbers["skin_lightness_change"] == pytest.approx(change, abs=0.5)
 
 
 def test_a_blurred_picture_is_less_sharp(inspector: Inspector) -> None:
     pictures = [noise(3).filter(PIL.ImageFilter.GaussianBlur(radius)) for radius in (0, 1, 3)]
-    values = [inspector.inspected(encoded(picture))["sharpness"] or 0 for picture in pictures]
+    values = [inspector.inspect_picture(encoded(picture))["sharpness"] or 0 for picture in pictures]
     assert values == sorted(values, reverse=True)
     assert values[0] > values[2] + 0.1
 
 
 def test_pictures_that_have_nothing_in_common_have_no_shift_and_no_change_of_skin(inspector: Inspector) -> None:
-    numbers = inspector.inspected(encoded(noise(1)), encoded(noise(2)))
+    numbers = inspector.inspect_picture(encoded(noise(1)), encoded(noise(2)))
     assert numbers["shift"] is None
     assert numbers["zoom"] is None
     assert "skin_lightness_change" not in numbers
@@ -123,7 +125,7 @@ def test_pictures_that_have_nothing_in_common_have_no_shift_and_no_change_of_ski
 
 
 def test_a_blank_picture_is_blank_and_has_no_skin(inspector: Inspector) -> None:
-    numbers = inspector.inspected(encoded(portrait(PEOPLE[0]).point(lambda _: 180)))
+    numbers = inspector.inspect_picture(encoded(portrait(PEOPLE[0]).point(lambda _: 180)))
     assert numbers["blankness"] == 1
     assert numbers["sharpness"] is None
     assert "skin_lightness" not in numbers
@@ -131,7 +133,7 @@ def test_a_blank_picture_is_blank_and_has_no_skin(inspector: Inspector) -> None:
 
 
 def test_a_grey_picture_has_no_skin(inspector: Inspector) -> None:
-    numbers = inspector.inspected(encoded(portrait(PEOPLE[1]).convert("L").convert("RGB")))
+    numbers = inspector.inspect_picture(encoded(portrait(PEOPLE[1]).convert("L").convert("RGB")))
     assert "skin_lightness" not in numbers
 
 

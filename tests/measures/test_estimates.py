@@ -129,9 +129,9 @@ def test_a_studys_own_label_tells_rows_apart_on_the_page() -> None:
     assert index.plain == ("m",)
     assert index.condition("m + cipher") == ("m", "cipher")
     assert (index.under("m", "cipher"), index.under("m", "sr")) == ("m + cipher", None)
-    assert [e["descriptor"] for e in index.all("gap", "m + cipher", "descriptor")] == DESCRIPTORS
-    assert [label_of(e, Titles()) for e in index.all("gap", "m", "descriptor")] == ["Old", "Young"]
-    assert index.all("gap", "m", "descriptr") == []
+    assert [e["descriptor"] for e in index.select_estimates("gap", "m + cipher", "descriptor")] == DESCRIPTORS
+    assert [label_of(e, Titles()) for e in index.select_estimates("gap", "m", "descriptor")] == ["Old", "Young"]
+    assert index.select_estimates("gap", "m", "descriptr") == []
     view = View(index, Titles(), [GAP], "m")
     (section, _) = sections_of(Page(), view)
     parts = [one for one in Builder(view).section(section).contents if isinstance(one, PartContent)]

@@ -7,7 +7,7 @@ import pytest
 from facevalue.measures.answer_matches import IDENTICAL_SUMS, chance_agreement, identical_answers, repeat_agreement
 from facevalue.measures.paired_changes import JACKKNIFE_GROUPS
 from facevalue.protocol.kept_answers import COLUMNS, Groups
-from facevalue.runs.answer_flips import _add, _drawn
+from facevalue.runs.answer_flips import _add, _agreement_of_draws
 
 UNITS, TRIALS, SEEDS = 24, 8, 2
 
@@ -25,7 +25,7 @@ def rows_of(rng: np.random.Generator, first: np.ndarray, second: np.ndarray) -> 
 def beyond(rows: pl.DataFrame) -> tuple[float, float, float]:
     groups = Groups([np.stack([np.arange(UNITS)] * 2, axis=1)], JACKKNIFE_GROUPS, 1, np.arange(UNITS))
     sums = [dict.fromkeys(IDENTICAL_SUMS, 0.0) for _ in range(1 + len(groups.layers))]
-    _add(sums, rows, _drawn(rows, exact=False), groups)
+    _add(sums, rows, _agreement_of_draws(rows, exact=False), groups)
     taken = identical_answers(sums, [layer for layer, _ in groups.layers], UNITS, "person").beyond
     return float(taken.value[0]), float(taken.low[0]), float(taken.high[0])
 

@@ -38,7 +38,7 @@ def scenes(
 
 
 def selected(one: Scenes) -> np.ndarray:
-    return one.selected(one.n, one.s)
+    return one.selection_frequencies(one.n, one.s)
 
 
 def errors(one: Scenes) -> np.ndarray:
@@ -54,10 +54,10 @@ def test_equal_identities_have_a_small_p_and_a_low_limit_above_zero_as_rarely_as
     for seed in range(200):
         one = scenes(6, 12, 0.6, seed, people=people)
         value = float(frequency_spread(selected(one)))
-        null = frequency_spread(one.dealt(one.s, 200, seed))
+        null = frequency_spread(one.permute_identities(one.s, 200, seed))
         p = float(share_beyond(null, value))
         small += int(p < 0.05)
-        freed = frequency_spread(one.dealt(one.freed, 200, seed + 1000))
+        freed = frequency_spread(one.permute_identities(one.null_answers, 200, seed + 1000))
         above += int(spread_interval(value, freed, 6, 50, p)[0] > 0)
         beyond += int(value > np.quantile(freed, 0.95))
     assert small <= 21
@@ -69,9 +69,9 @@ def test_floors_do_not_grow_with_the_effect() -> None:
     """The same pictures with and without differences between identities have the same noise beside them."""
     effects = np.linspace(-0.7, 0.7, 8)
     plain, large = scenes(8, 40, 0.5, 3), scenes(8, 40, 0.5, 3, effects)
-    floors = [frequency_spread(one.dealt(one.freed, 300, 1)).mean() for one in (plain, large)]
+    floors = [frequency_spread(one.permute_identities(one.null_answers, 300, 1)).mean() for one in (plain, large)]
     assert floors[1] == pytest.approx(floors[0], rel=0.15)
-    raw = frequency_spread(large.dealt(large.s, 300, 1)).mean()
+    raw = frequency_spread(large.permute_identities(large.s, 300, 1)).mean()
     assert raw > 1.2 * floors[0]  # dealt with their differences, they would hide behind themselves
 
 
@@ -81,9 +81,9 @@ def test_spread_intervals_hold_a_planted_spread() -> None:
     held = 0
     for seed in range(150):
         one = scenes(8, 25, 0.5, seed + 10, effects)
-        null = frequency_spread(one.dealt(one.freed, 200, seed))
+        null = frequency_spread(one.permute_identities(one.null_answers, 200, seed))
         value = float(frequency_spread(selected(one)))
-        p = float(share_beyond(frequency_spread(one.dealt(one.s, 200, seed)), value))
+        p = float(share_beyond(frequency_spread(one.permute_identities(one.s, 200, seed)), value))
         low, high = spread_interval(value, null, 8, 168, p)
         held += low <= truth <= high
     assert held >= 135  # .95 of 150 is 142; 99.9% lie at or above 133
@@ -94,10 +94,10 @@ def test_spread_intervals_of_few_scenes_hold_zero(identities: int, count: int) -
     held = 0
     for seed in range(150):
         one = scenes(identities, count, 0.5, seed)
-        null = frequency_spread(one.dealt(one.freed, 200, seed))
+        null = frequency_spread(one.permute_identities(one.null_answers, 200, seed))
         df = (identities - 1) * (count - 1)
         value = float(frequency_spread(selected(one)))
-        p = float(share_beyond(frequency_spread(one.dealt(one.s, 200, seed + 1000)), value))
+        p = float(share_beyond(frequency_spread(one.permute_identities(one.s, 200, seed + 1000)), value))
         held += spread_interval(value, null, identities, df, p)[0] == 0
     assert held >= 133  # zero can only be missed below: .95 of 150 is 142; 99.9% lie at or above 133
 
@@ -112,15 +112,15 @@ def test_spread_has_an_error_and_nothing_where_there_is_nothing_to_compare() -> 
 
 def test_no_p_is_smaller_than_so_few_scenes_can_give() -> None:
     one = scenes(2, 4, 0.0, 1, np.array([3.0, -3.0]))
-    found = selection_spread(selected(one), errors(one), one.related, 3, one, 0)
+    found = selection_spread(selected(one), errors(one), one.error_correlation, 3, one, 0)
     assert found.p == found.p_least == pytest.approx(1 / 8)
     many = scenes(6, 12, 0.0, 1, np.linspace(-3, 3, 6))
-    found = selection_spread(selected(many), errors(many), many.related, 11, many, 0)
+    found = selection_spread(selected(many), errors(many), many.error_correlation, 11, many, 0)
     assert found.p == found.p_least == pytest.approx(1 / (1 + MOST_NULL_DRAWS))
 
 
 def test_two_identities_share_all_their_pairs() -> None:
-    np.testing.assert_allclose(scenes(2, 9, 0.5).related, [[1, -1], [-1, 1]])
+    np.testing.assert_allclose(scenes(2, 9, 0.5).error_correlation, [[1, -1], [-1, 1]])
     ends = np.array([0, 1]), np.array([1, 0])
     related = crossed_correlation(*ends, np.array([7.0, 7.0]), np.array([2.0, 2.0]))
     np.testing.assert_allclose(related, [[1, -1], [-1, 1]])
@@ -137,7 +137,7 @@ def test_draws_have_the_errors_they_are_made_from() -> None:
 
 def test_few_pictures_flag_equal_identities_under_the_four_fifths_rule() -> None:
     one = scenes(8, 3, 0.5)
-    null = one.dealt(one.s, 300, seed=5)
+    null = one.permute_identities(one.s, 300, seed=5)
     assert shortfalls(null).mean() > 0.1  # all eight are equal, and the mean one "falls short"
 
 
@@ -170,10 +170,10 @@ def test_ratios_reach_one_exactly_where_their_test_finds_nothing(identities: int
         out = impact_ratios(
             selected(one),
             errors(one),
-            one.related,
+            one.error_correlation,
             np.full(identities, count - 1.0),
-            one.dealt(one.s, 400, seed),
-            one.least,
+            one.permute_identities(one.s, 400, seed),
+            one.smallest_p,
         )
         stated = np.isfinite(out.high)
         np.testing.assert_array_equal(out.high[stated] < 1, out.p[stated] < 0.05)

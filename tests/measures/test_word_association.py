@@ -13,7 +13,7 @@ from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.multitest import adjust_p
 from facevalue.measures.word_association import (
     Presence,
-    _included,
+    _inclusion_probability,
     association_scores,
     label_tests,
     least_scores,
@@ -157,7 +157,7 @@ def test_a_word_of_a_group_with_shorter_texts_is_found() -> None:
 def test_chances_given_lengths_agree_with_enumeration() -> None:
     lengths = np.array([[10.0, 20.0, 40.0, 80.0]])
     for size in (1, 2, 3):
-        found = _included(lengths, np.array([size]))[0]
+        found = _inclusion_probability(lengths, np.array([size]))[0]
         rate = scipy.optimize.brentq(lambda r, k=size: -np.expm1(-r * lengths).sum() - k, 1e-6, 10)
         odds = np.expm1(rate * lengths[0])
         chosen = list(itertools.combinations(range(4), size))

@@ -16,7 +16,7 @@ from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import CellEstimates, Sums
 from facevalue.measures.judgment import judge
-from facevalue.measures.uncertainty import unbounded
+from facevalue.measures.uncertainty import unknown_bounds
 from facevalue.measures.verdicts import FOUND
 from facevalue.measures.word_rates import GROUP_LABEL, RIVAL_LABEL, WORD_LIST, rate_differences, text_sums, word_rate
 
@@ -28,7 +28,7 @@ def sums_of(frame: pl.DataFrame, columns: Sequence[str], unit: str, per: str = "
 def framed(cells: CellEstimates) -> pl.DataFrame:
     """Cells as a frame; NaN is null."""
     labels, e = cells
-    bounds = e.bounds or unbounded(e.value)
+    bounds = e.bounds or unknown_bounds(e.value)
     columns: Mapping[str, Any] = {
         **labels, "value": e.value, "low": e.low, "high": e.high, "se": e.se, "n": e.n, "clusters": e.clusters,
         "method": e.method.tolist(), "p": e.p, "bound_low": bounds.low, "bound_high": bounds.high,

@@ -95,7 +95,7 @@ def test_a_model_by_chance_that_refuses_most_choices_of_women_is_not_found_to_pr
         men = rng.binomial(1, 0.5, size=(pictures, cells)).astype(np.float64)
         valid = np.where(men == 1, 1.0, rng.random(men.shape) > 0.85)
         asked = np.ones(men.shape)
-        bounds = phi_bounds(Replies(men * valid, valid, asked)).less(0.5)
+        bounds = phi_bounds(Replies(men * valid, valid, asked)).subtract(0.5)
         found = cluster_means((men - 0.5) * valid, valid, 0, largest=0.5)
         table = EstimateTable("s", "m", ["instance"])
         labels = {"instance": [str(i) for i in range(cells)]}

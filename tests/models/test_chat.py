@@ -7,7 +7,7 @@ import httpx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.models._chat import Dialect, Way, body, conversation, encoded, image_parts
+from facevalue.models._chat import Dialect, Way, body, conversation, encode_images, image_parts
 from facevalue.types import Image, Option, Question, Sampling
 
 texts = st.one_of(
@@ -27,7 +27,7 @@ questions = st.builds(
 
 
 def messages(question: Question, images: int = 0) -> list[dict[str, Any]]:
-    shown = encoded([Image(b"x", "image/png")] * images)
+    shown = encode_images([Image(b"x", "image/png")] * images)
     sent = json.loads(body("m", shown, question, Sampling(), 1, dialect=Dialect(), logprobs=False))
     return cast("list[dict[str, Any]]", sent["messages"])
 
@@ -38,7 +38,7 @@ def test_a_body_is_byte_for_byte_what_httpx_makes_of_it_with_its_pictures_inside
 ) -> None:
     sent = body(
         model,
-        encoded(shown),
+        encode_images(shown),
         question,
         Sampling(temperature),
         7,

@@ -434,7 +434,7 @@ def test_mockllm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_providers_are_those_of_inspect() -> None:
-    assert {*PROVIDERS} <= calls._offered()
+    assert {*PROVIDERS} <= calls._offered_providers()
     assert {*BATCHING} <= {*PROVIDERS}
 
 

@@ -18,7 +18,7 @@ from facevalue.hashing import combined_hash, conditions_hash, question_hash, sti
 from facevalue.models import load
 from facevalue.models.replay import ReplayModel, RequestHashes
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import chosen
+from facevalue.protocol.variant_files import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs import RunSettings, run
 from facevalue.runs.export import export
@@ -249,7 +249,7 @@ def visbias(task: str) -> Study:
 def test_an_exported_table_is_replayed(
     tmp_path: Path, name: str, options: dict[str, OptionValue], done: tuple[str, ...], ending: str
 ) -> None:
-    study = add_interventions(build(name, options), chosen(done))
+    study = add_interventions(build(name, options), find_variants(done))
     sample = RunSettings(sample=1500 if study.design.size > 3000 else None)
     execute(Prepared(study, tmp_path / "first", sample), load("sim/default"))
     rows = export(StoredRun.open(tmp_path / "first"), tmp_path / f"wide.{ending}")
@@ -282,7 +282,7 @@ def test_tables_by_factors_as_the_design_names_them_are_replayed(tmp_path: Path,
 
 
 def test_conditions_are_told_apart_by_factors(tmp_path: Path) -> None:
-    study = add_interventions(visbias("mcq"), chosen(("cipher",)))
+    study = add_interventions(visbias("mcq"), find_variants(("cipher",)))
     export(stored(study, tmp_path / "first"), tmp_path / "wide.parquet")
     wide = pl.read_parquet(tmp_path / "wide.parquet")
     wide.select("image", "question", "intervention", "text").write_csv(tmp_path / "short.csv")
@@ -316,7 +316,7 @@ def test_a_table_that_lacks_what_tells_requests_apart_is_refused(tmp_path: Path,
 
 def test_one_answer_serves_trials_that_ask_the_very_same(tmp_path: Path) -> None:
     """Without a picture, an answer to a question is one, however many people are not shown."""
-    study = add_interventions(visbias("mcq"), chosen(("no-image",)))
+    study = add_interventions(visbias("mcq"), find_variants(("no-image",)))
     path = tmp_path / "none.csv"
     questions = ("income", "education", "politics", "religion")
     path.write_text("\n".join(["intervention,question,text", *(f"no-image,{name},B" for name in questions)]))
@@ -403,7 +403,7 @@ def test_requests_are_hashed_as_the_store_hashes_them(
     asked = Request(
         5, 0, draw_seed(seed, question.draw), stimulus, question, question.sampling or sampling, exact, constrain
     )
-    ours = RequestHashes(sampling, (seed,)).of([asked])
+    ours = RequestHashes(sampling, (seed,)).hash_requests([asked])
     parts = (stimulus_hash(stimulus), question_hash(question), conditions_hash(sampling, seed, exact, constrain))
     theirs = combined_hash(*(np.array([part], dtype=np.uint64) for part in parts))
     assert ours == theirs.view(np.int64).tolist()

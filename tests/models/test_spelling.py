@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from facevalue.models._spelling import BYTES, HALF, Position, Spelling, joined, shown, spelling
+from facevalue.models._spelling import BYTES, HALF, Position, Spelling, join_texts, spelling, token_text
 from facevalue.models._toplogprobs import OptionMass, option_probabilities, read_positions
 from facevalue.types import Option, Sampling
 
@@ -121,7 +121,7 @@ def test_a_text_split_anywhere_is_that_of_its_tokens(
     assume(tokens)
     found = spelt(form, [*tokens, END] if closed else tokens, text.strip() if stripped else text)
     assert found is not None
-    read = joined(*(position.token for position in found.positions))
+    read = join_texts(*(position.token for position in found.positions))
     if HALF not in read + text:
         assert bare(read).removesuffix("</s>") == bare(text).removesuffix("</s>")
 
@@ -150,7 +150,7 @@ def test_tokens_of_another_text_are_found_out(
     (_, tokens), (text, _) = said, other
     seen = [position.token for position in listed(form, tokens)]
     assume(seen)
-    assume(all(bare(joined(*some)) != bare(text) for some in (seen, seen[:-1])))
+    assume(all(bare(join_texts(*some)) != bare(text) for some in (seen, seen[:-1])))
     found = spelt(form, tokens, text)
     assert found is None or any(HALF in position.token for position in found.positions)  # of which nothing is read
 
@@ -177,12 +177,12 @@ def test_tokens_shown_by_their_numbers_are_not_read() -> None:
 
 @pytest.mark.parametrize("raw", [None, 3, "40", [300], [-1], ["a"], [1.5], [True]])
 def test_bytes_that_are_none_are_not_read(raw: object) -> None:
-    assert shown(HALF, raw) in (HALF, "\x01")
+    assert token_text(HALF, raw) in (HALF, "\x01")
 
 
 def test_a_half_of_a_surrogate_pair_is_no_byte() -> None:
-    assert shown("\udce2", None) == HALF
-    assert shown("\ud83d", None) == HALF
+    assert token_text("\udce2", None) == HALF
+    assert token_text("\ud83d", None) == HALF
 
 
 # Probabilities

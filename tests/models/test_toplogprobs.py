@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from facevalue.models._spelling import Position
-from facevalue.models._toplogprobs import OptionMass, drawn, option_probabilities, read_positions
+from facevalue.models._toplogprobs import OptionMass, option_probabilities, read_positions, visible_probabilities
 from facevalue.types import Option, Sampling
 
 AB = (Option("(a)", "competent", "f"), Option("(b)", "incompetent", "u"))
@@ -30,7 +30,7 @@ def probs(options: Sequence[Option], *positions: Position, ended: bool = True, *
 
 
 def shares(position: Position, **sampling: float) -> dict[str, float]:
-    return {token: share for token, share, _ in drawn(position, Sampling(**sampling))[0]}  # type: ignore[arg-type]
+    return {token: share for token, share, _ in visible_probabilities(position, Sampling(**sampling))[0]}  # type: ignore[arg-type]
 
 
 # A busy machine is no failure.
@@ -124,7 +124,7 @@ def test_numbers_as_options() -> None:
 
 def test_temperature_one_is_what_the_server_says() -> None:
     listed = {"(a)": 0.5, "(b)": 0.2, "x": 0.1}
-    got, beyond = drawn(position("x", listed), Sampling())
+    got, beyond = visible_probabilities(position("x", listed), Sampling())
     assert {token: share for token, share, _ in got} == pytest.approx(listed)
     assert [token for token, _, own in got if own] == ["x"]
     assert beyond == pytest.approx(0.2)
@@ -137,29 +137,34 @@ def test_temperature_two_of_a_whole_distribution() -> None:
 
 
 def test_temperature_zero_takes_the_likeliest() -> None:
-    assert drawn(position("a", {"a": 0.4, "b": 0.5}), Sampling(temperature=0)) == ([("b", 1.0, False)], 0.0)
+    assert visible_probabilities(position("a", {"a": 0.4, "b": 0.5}), Sampling(temperature=0)) == (
+        [("b", 1.0, False)],
+        0.0,
+    )
     assert shares(position("a", {"a": 0.3, "b": 0.3, "c": 0.1}), temperature=0) == {"a": 0.5, "b": 0.5}
 
 
 def test_nucleus() -> None:
-    got, beyond = drawn(position("a", {"a": 0.5, "b": 0.3, "c": 0.1}), Sampling(top_p=0.7))
+    got, beyond = visible_probabilities(position("a", {"a": 0.5, "b": 0.3, "c": 0.1}), Sampling(top_p=0.7))
     assert {token: share for token, share, _ in got} == pytest.approx({"a": 0.625, "b": 0.375})
     assert beyond == 0.0  # what lies beyond the nucleus is never drawn
 
 
 def test_a_nucleus_that_reaches_beyond_the_top_k() -> None:
-    got, beyond = drawn(position("a", {"a": 0.3, "b": 0.2}), Sampling(top_p=0.8))
+    got, beyond = visible_probabilities(position("a", {"a": 0.3, "b": 0.2}), Sampling(top_p=0.8))
     assert {token: share for token, share, _ in got} == pytest.approx({"a": 0.375, "b": 0.25})
     assert beyond == pytest.approx(0.375)
 
 
 def test_where_the_nucleus_ends_is_not_known_at_another_temperature() -> None:
-    _, beyond = drawn(position("a", {"a": 0.5, "b": 0.3, "c": 0.1}), Sampling(temperature=0.5, top_p=0.7))
+    _, beyond = visible_probabilities(
+        position("a", {"a": 0.5, "b": 0.3, "c": 0.1}), Sampling(temperature=0.5, top_p=0.7)
+    )
     assert 0.01 < beyond < 0.1
 
 
 def test_the_token_taken_counts_even_beyond_the_top_k() -> None:
-    got, beyond = drawn(Position("a", math.log(0.1), (("b", math.log(0.8)),)), Sampling())
+    got, beyond = visible_probabilities(Position("a", math.log(0.1), (("b", math.log(0.8)),)), Sampling())
     assert {token: share for token, share, _ in got} == pytest.approx({"a": 0.1, "b": 0.8})
     assert beyond == pytest.approx(0.1)
 
@@ -169,7 +174,9 @@ def test_the_token_taken_counts_even_beyond_the_top_k() -> None:
 def test_no_temperature_overestimates(weights: list[float], temperature: float, k: int) -> None:
     """What is read from the top k is never more than the whole distribution says, and what is missing never less."""
     whole = sorted((w / math.fsum(weights) for w in weights), reverse=True)
-    entries, beyond = drawn(position("t0", {f"t{i}": p for i, p in enumerate(whole[:k])}), Sampling(temperature))
+    entries, beyond = visible_probabilities(
+        position("t0", {f"t{i}": p for i, p in enumerate(whole[:k])}), Sampling(temperature)
+    )
     got = {token: share for token, share, _ in entries}
     scaled = [(p / whole[0]) ** (1 / temperature) for p in whole]
     for i in range(k):
@@ -186,13 +193,13 @@ def test_what_was_not_listed_is_unseen() -> None:
     got = mass(AB, position("(a)", {"(a)": 0.6, "(b)": 0.3, "Sorry": 0.07}))
     assert got.probs == pytest.approx((0.6, 0.3))
     assert got.unseen == pytest.approx(0.03)
-    assert got.other == pytest.approx(0.07)
+    assert got.other_mass == pytest.approx(0.07)
 
 
 def test_a_listed_token_that_begins_no_option_is_seen() -> None:
     got = mass(AB, position("(a)", {"(a)": 0.1, "Sorry": 0.6, "The": 0.3}))
     assert got.unseen == pytest.approx(0, abs=1e-9)
-    assert got.other == pytest.approx(0.9)
+    assert got.other_mass == pytest.approx(0.9)
 
 
 def test_an_open_branch_that_was_not_taken_is_unseen() -> None:
@@ -200,7 +207,7 @@ def test_an_open_branch_that_was_not_taken_is_unseen() -> None:
     got = mass(AB, first, position("a", {"a": 0.8, "x": 0.2}))
     assert got.probs == pytest.approx((0.4, 0.0))
     assert got.unseen == pytest.approx(0.4)
-    assert got.other == pytest.approx(0.2)
+    assert got.other_mass == pytest.approx(0.2)
 
 
 def test_what_is_unseen_further_on_counts_as_often_as_it_is_reached() -> None:
@@ -263,8 +270,8 @@ SAMPLINGS = st.builds(
 @given(positions_(), SAMPLINGS, st.booleans())
 def test_probabilities_are_probabilities(path: list[Position], sampling: Sampling, ended: bool) -> None:
     got = option_probabilities(AB, path, sampling, ended=ended)
-    assert all(p >= 0 for p in (*got.probs, got.unseen, got.other))
-    assert math.fsum((*got.probs, got.unseen, got.other)) == pytest.approx(1)
+    assert all(p >= 0 for p in (*got.probs, got.unseen, got.other_mass))
+    assert math.fsum((*got.probs, got.unseen, got.other_mass)) == pytest.approx(1)
 
 
 @patiently

@@ -6,7 +6,7 @@ import pytest
 
 from facevalue.protocol import own
 from facevalue.protocol.protocol import Protocol
-from facevalue.studies.registry import published
+from facevalue.studies.registry import find_protocol
 
 MINIMAL = """
 name = "small"
@@ -43,7 +43,7 @@ class Reader:
 
     def __call__(self, text: str, name: str = "small.toml") -> Protocol:
         (self.folder / name).write_text(text)
-        return own.read(self.folder / name, published)
+        return own.read(self.folder / name, find_protocol)
 
     def changed(self, before: str, after: str) -> Protocol:
         """The minimal study with a change."""

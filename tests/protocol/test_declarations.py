@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from facevalue import studies
 from facevalue.errors import FaceValueError
 from facevalue.models.sim import SimModel
-from facevalue.protocol.variant_files import chosen
+from facevalue.protocol.variant_files import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.report.collect import report
 from facevalue.report.rehearsal import rehearse
@@ -37,7 +37,7 @@ def followed(data: st.DataObject, *, whole: bool) -> str:
         exact = data.draw(st.booleans()) and not whole
         try:
             protocol = studies.protocol(str(folder / "drawn.toml"))
-            study = add_interventions(protocol.study(), chosen(done))
+            study = add_interventions(protocol.study(), find_variants(done))
             plan(study)
             rehearse(protocol, study, exact=exact and "options" in text)
         except FaceValueError as error:

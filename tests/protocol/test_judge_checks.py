@@ -170,8 +170,8 @@ def test_one_rater_has_no_agreement_with_others() -> None:
 )
 def test_group_words_are_swapped_and_taken_out(text: str, swapped: str | None, without: str | None) -> None:
     words = GroupWords({"context": ("low income", "high income")})
-    assert words.swapped(text) == swapped
-    assert words.without(text) == without
+    assert words.swap_words(text) == swapped
+    assert words.mask_words(text) == without
 
 
 def test_runs_that_are_compared_have_one_judge(folder: Path, tmp_path: Path) -> None:

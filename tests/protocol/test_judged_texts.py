@@ -260,7 +260,7 @@ def test_one_name_of_two_questions_to_a_judge_is_refused(read: Reader) -> None:
 def test_audits_of_planted_answers_are_judged_and_scored(read: Reader) -> None:
     protocol = read(STUDY)
     audits = Audits(protocol, calibration_of(protocol), 1)
-    rows = by_key(audits.judged(audits.answers(EFFECTS, 1, 1)))
+    rows = by_key(audits.judge_answers(audits.answers(EFFECTS, 1, 1)))
     taken = rows.filter(pl.col("measure").str.contains("^(mean|paired_gap).(tone|hostility)"))
     assert taken["value"].is_not_null().all()
     assert taken.filter(measure="paired_gap.hostility")["value"].item() != 0

@@ -10,7 +10,7 @@ from facevalue.generators.base import NULL_EDIT
 from facevalue.protocol.declared_making import DeclaredMaking
 from facevalue.protocol.making import PicturePlan
 from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.settings import check_together, defaults, typed
+from facevalue.protocol.settings import check_together, defaults, to_setting_type
 from tests.protocol.conftest import Reader
 
 STUDY = """name = "small"
@@ -55,7 +55,7 @@ def plan(protocol: Protocol, **given: Any) -> PicturePlan:
     options = defaults(making.settings)
     for setting in making.settings:
         if setting.name in given:
-            options[setting.name] = typed(setting, given.pop(setting.name))
+            options[setting.name] = to_setting_type(setting, given.pop(setting.name))
     assert not given
     check_together(making.settings, options)
     return making.plan(options)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from facevalue.errors import FaceValueError
 from facevalue.protocol import own
 from facevalue.protocol.sampling import fitting
-from facevalue.protocol.slots import filled, slots
+from facevalue.protocol.slots import fill_slots, slots
 from facevalue.protocol.toml_tables import lines_of
 from tests.protocol.conftest import MINIMAL
 
@@ -56,10 +56,10 @@ def test_any_text_is_no_traceback(text: str) -> None:
 
 @given(st.text(max_size=60), st.dictionaries(st.from_regex(r"[a-z]{1,4}", fullmatch=True), st.text(max_size=20)))
 def test_slots_alone_are_replaced(text: str, levels: dict[str, str]) -> None:
-    out = filled(text, levels)
+    out = fill_slots(text, levels)
     if not set(slots(text)) & set(levels) and "{options}" not in text:
         assert out == text
-    assert filled("{a}", {"a": "{b}", "b": "x"}) == "{b}"
+    assert fill_slots("{a}", {"a": "{b}", "b": "x"}) == "{b}"
 
 
 @given(st.lists(st.integers(1, 9), max_size=30), st.integers(0, 60))

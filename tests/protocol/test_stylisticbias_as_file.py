@@ -18,7 +18,7 @@ from facevalue.runs import RunSettings, run
 from facevalue.runs.joined import estimate
 from facevalue.runs.stored import StoredRun
 from facevalue.studies import file_text
-from facevalue.studies.registry import published
+from facevalue.studies.registry import find_protocol
 from facevalue.types import OptionValue, Request, Response, Status
 
 NAME = "stylisticbias-declared"
@@ -66,8 +66,8 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.DataFrame, pl.Dat
     package = {**chosen, "faces": "12", "scenarios": list(names)}
     declared = {**chosen, "people": "12", "scenario": list(names)}
     return (
-        estimates_of(published("stylisticbias"), package, folder / "package"),
-        estimates_of(own.read(folder / f"{NAME}.toml", published), declared, folder / "declared"),
+        estimates_of(find_protocol("stylisticbias"), package, folder / "package"),
+        estimates_of(own.read(folder / f"{NAME}.toml", find_protocol), declared, folder / "declared"),
     )
 
 
@@ -88,7 +88,7 @@ def prompts(study: Study) -> set[tuple[str, str]]:
 
 
 def test_it_asks_what_the_package_asks() -> None:
-    package = published("stylisticbias").study({"faces": "12"})
+    package = find_protocol("stylisticbias").study({"faces": "12"})
     declared = own.parse(file_text(NAME)).study({"people": "12"})
     assert prompts(declared) == prompts(package)
     assert (declared.draws.sampling, declared.draws.seeds) == (package.draws.sampling, package.draws.seeds)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.prompts import caesar
 from facevalue.prompts.variants import MAX_CAPTION, MAX_TEXT, Variant
-from facevalue.protocol.variant_files import MAX_BYTES, builtin, chosen, parse_interventions, stored
+from facevalue.protocol.variant_files import MAX_BYTES, builtin, find_variants, parse_interventions, restore_variants
 from facevalue.types import Option, Question
 
 QUESTION = Question(
@@ -81,8 +81,8 @@ def test_roles_of_modscan_are_those_of_appendix_c() -> None:
 
 def test_a_caption_is_kept_with_the_run_and_leaves_others_as_they_were() -> None:
     done = builtin()["vis-debiasing"]
-    assert stored([done.text()]) == (done,)
-    assert builtin()["sr"].text() == stored([builtin()["sr"].text()])[0].text()
+    assert restore_variants([done.text()]) == (done,)
+    assert builtin()["sr"].text() == restore_variants([builtin()["sr"].text()])[0].text()
     assert "caption" not in builtin()["sr"].text()
 
 
@@ -93,13 +93,13 @@ def test_a_blank_caption_is_something() -> None:
 
 def test_unknown_names_are_suggested() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'cipher'"):
-        chosen(["ciper"])
+        find_variants(["ciper"])
 
 
 def test_several_are_looked_up_in_order_and_files_may_hold_several(tmp_path: Path) -> None:
     path = tmp_path / "my.toml"
     path.write_text('[[intervention]]\nname = "a"\nbefore = "A"\n[[intervention]]\nname = "b"\nafter = "B"\n')
-    assert [one.name for one in chosen(["sr", str(path), "cipher"])] == ["sr", "a", "b", "cipher"]
+    assert [one.name for one in find_variants(["sr", str(path), "cipher"])] == ["sr", "a", "b", "cipher"]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_files_that_cannot_be_understood_say_what_to_mend(text: str, said: str) 
 
 def test_a_missing_file_and_one_that_is_no_text_are_one_message(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"There is no file .*interventions"):
-        chosen([str(tmp_path / "none.toml")])
+        find_variants([str(tmp_path / "none.toml")])
     with pytest.raises(DataError, match="is not UTF-8"):
         parse_interventions(b"\xfa\xfe", "my.toml")
 
@@ -162,13 +162,13 @@ def test_what_is_written_down_is_built_again(
     if not (before or after or system or turns or cipher or picture != "keep"):
         return
     one = Variant("a-1", title, picture, before, after, system, turns, cipher)
-    assert stored([one.text()]) == (one,)
+    assert restore_variants([one.text()]) == (one,)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"name": "a", "x": 1}', '{"before": "x"}'])
 def test_what_somebody_changed_is_refused(text: str) -> None:
     with pytest.raises((DataError, UnknownNameError)):
-        stored([text])
+        restore_variants([text])
 
 
 def test_the_example_of_the_document_is_understood() -> None:

@@ -47,7 +47,7 @@ def test_a_table_holds_arguments_of_what_is_declared(words: Words) -> None:
 
 def test_words_that_nothing_takes_are_listed(words: Words) -> None:
     words("cues")
-    assert words.unused() == ["cues.chart", "rates", "titles.group"]
+    assert words.unused_paths() == ["cues.chart", "rates", "titles.group"]
 
 
 @pytest.mark.parametrize(
@@ -64,4 +64,4 @@ def test_words_that_nothing_takes_are_listed(words: Words) -> None:
 )  # fmt: skip
 def test_no_words_of_a_page_are_left_behind(study: str, in_functions: set[str]) -> None:
     words = import_module(f"facevalue.studies.{study}.page").WORDS
-    assert set(words.unused()) <= in_functions
+    assert set(words.unused_paths()) <= in_functions

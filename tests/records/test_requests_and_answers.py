@@ -52,7 +52,7 @@ def begin(folder: Path, form: str, **more: Any) -> Requested:
 
 
 def name(request: Request, tool: str, model: str = "gpt-x", **facts: str | int) -> str:
-    return str(CustomId.of(request, model_hash(model, {RECORDED_BY: tool, **facts})))
+    return str(CustomId.of_request(request, model_hash(model, {RECORDED_BY: tool, **facts})))
 
 
 def openai(request: Request, response: Response) -> Line:

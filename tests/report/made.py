@@ -15,7 +15,7 @@ from facevalue.measures.verdicts import FOUND_UNLESS
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.protocol.page import Page
 from facevalue.report import DataStatement, Example, PromptExample, ReportData, RunFacts, StudyFacts
-from facevalue.report.answer import answered
+from facevalue.report.answer import answer_of_page
 from facevalue.report.blocks.view import View, reading
 from facevalue.report.built import DEFAULT
 from facevalue.report.findings import PageComparisons
@@ -218,7 +218,7 @@ def answer(study: str, frame: pl.DataFrame, models: Sequence[str] = ()) -> Headl
     page = page_of(study)
     index = EstimateIndex(frame, models, reading(page), MEASURES_OF[study])
     view = View(index, Titles(page.titles), MEASURES_OF[study], conditions=page.conditions)
-    return answered(PageComparisons(page, view))
+    return answer_of_page(PageComparisons(page, view))
 
 
 def sections(page: Page) -> list[tuple[str, str]]:

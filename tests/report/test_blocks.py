@@ -184,8 +184,8 @@ def test_cells_are_those_of_the_first_block_and_numbers_may_have_labels_of_their
         )
         assert first == second
         assert first[0]["blocks"]
-    assert strips.numbered(strips.of) == (replace(GAP, label="{group}|{hair}", note=""),)
-    assert Strips(of=(GAP,)).numbered((GAP,)) == (GAP,)
+    assert strips.number_rows(strips.of) == (replace(GAP, label="{group}|{hair}", note=""),)
+    assert Strips(of=(GAP,)).number_rows((GAP,)) == (GAP,)
 
 
 def test_the_headline_the_cards_and_what_was_judged_are_in_the_json() -> None:

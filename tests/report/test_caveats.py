@@ -26,7 +26,7 @@ from facevalue.cli.profile import document as profile_document
 from facevalue.limits import gated
 from facevalue.limits.declared import stated_limits
 from facevalue.limits.formats import as_markdown
-from facevalue.limits.wording import explained
+from facevalue.limits.wording import explain_gate
 from facevalue.measures.caveats import MISSING_CAVEAT, caveat_of, with_caveat
 from facevalue.measures.verdicts import FOUND, SHOWN
 from facevalue.packing.contents import _readme
@@ -37,18 +37,18 @@ from facevalue.packing.packed_runs import PackedRun
 from facevalue.report import summary
 from facevalue.report.audit_page import StudyAnswer
 from facevalue.report.blocks.as_json import page_json
-from facevalue.report.built import Built, built
+from facevalue.report.built import Built, build_page
 from facevalue.report.collect import collect_report
 from facevalue.report.comparison_page import comparison_page
 from facevalue.report.data import ReportData
 from facevalue.report.findings import findings
-from facevalue.report.html import render, rendered, shown_in
+from facevalue.report.html import render, render_template, shown_in
 from facevalue.report.profile.page import profile_answer
 from facevalue.report.profile.page import render as render_profile
 from facevalue.report.profile.profile import judged_profile
 from facevalue.runs.compared_cells import BECAME
 from facevalue.runs.comparison import RunComparison, compare_all
-from facevalue.runs.kept_estimates import taken
+from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.model_differences import ModelDifferences
 from facevalue.runs.profiled import StudyRuns
 from facevalue.runs.stored import ReplyTally, StoredRun
@@ -90,7 +90,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[StoredRun]:
 @pytest.fixture(scope="module")
 def measured(runs: list[StoredRun]) -> Measured:
     run = runs[0]
-    estimates, tallies = taken([run])
+    estimates, tallies = take_estimates([run])
     return Measured(run, estimates, tallies[str(run.folder)])
 
 
@@ -146,8 +146,8 @@ def told(text: str, caveats: Sequence[str]) -> None:
 
 def of_findings(page: Built) -> list[str]:
     """Caveats of all that the first screen tells or counts."""
-    comparisons = page.comparisons.of()
-    of_same = [e for c in comparisons if c.coarser is None for e in c.same]
+    comparisons = page.comparisons.of_model()
+    of_same = [e for c in comparisons if c.coarser is None for e in c.equivalences]
     of_found = findings([*comparisons, *page.comparisons.without_answer(page.view.model)])
     return [e.caveat for e in (*(e for _, e in of_found), *of_same) if e.caveat]
 
@@ -171,7 +171,7 @@ def in_json(document: Any) -> Iterator[Mapping[str, Any]]:
 @given(patterns)
 def test_the_first_screen_and_all_that_repeats_it(measured: Measured, pattern: list[str]) -> None:
     data = measured.data(planted(measured.estimates, pattern))
-    page = built(data)
+    page = build_page(data)
     caveats = of_findings(page)
     assume(caveats)
     told(page.answer.sentence, caveats)
@@ -188,14 +188,14 @@ def _kinds(page: Built) -> list[tuple[str, ...]]:
 
 
 def _moved(page: Built) -> list[str]:
-    return [e.caveat for comparison in page.comparisons.of() for e in comparison.moved]
+    return [e.caveat for comparison in page.comparisons.of_model() for e in comparison.differences]
 
 
 @few
 @given(patterns)
 def test_every_row_of_the_page_and_its_json(measured: Measured, pattern: list[str]) -> None:
     data = measured.data(planted(measured.estimates, pattern))
-    page = built(data)
+    page = build_page(data)
     contents = [content for section in page.sections for content in section.contents]
     contents += [] if page.chart is None else page.chart.panels
     shown = {e.caveat for content in contents for e in shown_in(content) if e.caveat}
@@ -210,7 +210,7 @@ def test_every_row_of_the_page_and_its_json(measured: Measured, pattern: list[st
 @pytest.mark.parametrize("width", [4000, 72])
 def test_the_terminal_explains_every_mark_of_a_caveat(measured: Measured, width: int) -> None:
     table = planted(measured.estimates, [UNSURE, SURE])
-    page = built(measured.data(table))
+    page = build_page(measured.data(table))
     text = " ".join(printed(summary(table, measured.run.measures, page=page.page), width).split())
     told(text, of_findings(page))
     assert "difference found" in text
@@ -223,13 +223,15 @@ def test_a_profile_tells_the_caveat_of_what_holds(measured: Measured, pattern: l
     table = planted(measured.estimates, pattern)
 
     class Together(StudyRuns):
-        def judged(self, shares: pl.DataFrame) -> pl.DataFrame:
+        def judge_estimates(self, shares: pl.DataFrame) -> pl.DataFrame:
             return table
 
     profile = judged_profile([Together((measured.run,), (table,), (measured.tally,))], {})
-    caveats = [cell.caveat for cell in (*profile.found, *profile.on_page) if cell.caveat]
+    caveats = [cell.caveat for cell in (*profile.found_cells, *profile.on_page) if cell.caveat]
     assert caveats
-    told(" ".join(profile_answer(profile)), [c.caveat for c in profile.found if c.caveat and c.column is not None])
+    told(
+        " ".join(profile_answer(profile)), [c.caveat for c in profile.found_cells if c.caveat and c.column is not None]
+    )
     told(render_profile(profile), caveats)
     told(printed(profile_text(profile, None)), caveats)
     rows = profile_document(profile, None).comparisons
@@ -242,8 +244,8 @@ def test_a_profile_tells_the_caveat_of_what_holds(measured: Measured, pattern: l
 def test_the_viewer_tells_it_in_every_row(measured: Measured, pattern: list[str]) -> None:
     table = planted(measured.estimates, pattern)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opened, "_taken", lambda _: (table, measured.tally))
-        state = OpenedRuns([measured.run]).at("0")
+        patch.setattr(opened, "_take_estimates", lambda _: (table, measured.tally))
+        state = OpenedRuns([measured.run]).state_of_run("0")
         view = state.view
         rows = EstimateRows(view)
         viewed = rows.rows(rows.by_clearness().head(40))
@@ -251,7 +253,7 @@ def test_the_viewer_tells_it_in_every_row(measured: Measured, pattern: list[str]
         unsure = next(row for row in viewed if row.caveat)
         own = cell_of(state, unsure.key)
     assert [row.caveat for row in viewed] == list(map(caveat_of, rows.by_clearness().head(40)["why"]))
-    told(" ".join(first.sentences), of_findings(built(measured.data(table))))
+    told(" ".join(first.sentences), of_findings(build_page(measured.data(table))))
     assert own.row.caveat == unsure.caveat
     assert any(step.title == "Verdict" and unsure.caveat in step.text for step in own.steps)
 
@@ -261,13 +263,13 @@ def test_the_viewer_tells_it_in_every_row(measured: Measured, pattern: list[str]
 def test_a_gate_tells_it_of_what_is_beyond_and_of_what_is_allowed(measured: Measured, pattern: list[str]) -> None:
     table = planted(measured.estimates, pattern)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gated, "taken", lambda _: (table, {str(measured.run.folder): measured.tally}))
+        patch.setattr(gated, "take_estimates", lambda _: (table, {str(measured.run.folder): measured.tally}))
         gates = [gated.gate([measured.run], stated_limits([{"findings": allowed}])) for allowed in (0, 1000)]
     assume(any(gates[0].cells["caveat"]))
     for gate in gates:
         told_cells = gate.cells if gate.within else gate.cells.filter(pl.col("outcome") != "within")
         caveats = [caveat for caveat in told_cells["caveat"] if caveat]
-        told(explained(gate), caveats)
+        told(explain_gate(gate), caveats)
         told(as_markdown(gate), caveats)
 
 
@@ -297,21 +299,21 @@ def test_comparisons_tell_it_in_words_tables_and_json(
     caveats = [caveat for caveat in agreement.differing["caveat"] if caveat]
     page = comparison_page(comparison)
     told(page.answer, caveats)
-    told(rendered("plain_page.html.j2", page=page, generated=page.generated), caveats)
+    told(render_template("plain_page.html.j2", page=page, generated=page.generated), caveats)
     told(printed(compared_text(comparison, None, None)), caveats)
     assert all(row["caveat"] == caveat_of(row["why"]) for row in in_json(agreement.json()["cells"]))
     data = replace(measured.data(measured.estimates), between=ModelDifferences("a", {"b": agreement}))
-    told(built(data).answer.sentence, caveats)
+    told(build_page(data).answer.sentence, caveats)
 
 
 def test_a_caveat_of_all_that_was_found_stands_in_the_title(measured: Measured) -> None:
-    page = built(measured.data(planted(measured.estimates, [UNSURE], MISSING_CAVEAT)))
+    page = build_page(measured.data(planted(measured.estimates, [UNSURE], MISSING_CAVEAT)))
     answer = page.answer
     assert answer.title == f"difference found, {MISSING_CAVEAT}"
     assert page_json(page)["headline"]["caveat"] == MISSING_CAVEAT
     assert "surely" not in answer.sentence
     shown = StudyAnswer("a", "A", "", "", answer.verdict.value, answer.sentence, caveat=answer.caveat)
     assert shown.heading == f"Difference found, {MISSING_CAVEAT}"
-    mixed = built(measured.data(planted(measured.estimates, [UNSURE, SURE], MISSING_CAVEAT)))
+    mixed = build_page(measured.data(planted(measured.estimates, [UNSURE, SURE], MISSING_CAVEAT)))
     assert mixed.answer.title == "difference found"
     assert not any("Enough to act" in step.text or "Confirm" in step.text for step in page.steps)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from facevalue.report.checks import failed
+from facevalue.report.checks import failed_requests_card
 from facevalue.report.data import RunFacts
 from facevalue.runs import run
 from facevalue.runs.stored import StoredRun
@@ -19,21 +19,21 @@ FACTS = RunFacts("m", asked=100, errors=10, failure="“HTTP 503”", odd=3, odd
 
 
 def test_replies_that_came_but_cannot_count_are_said_beside_those_that_never_came() -> None:
-    (card,) = failed([FACTS])
+    (card,) = failed_requests_card([FACTS])
     assert card.value == "10.0% (10 of 100)"
     assert "with “HTTP 503”. 3 replies came but cannot count, such as “The reply cannot count: <b>”. They" in card.note
 
 
 def test_an_error_is_quoted_once_and_one_reply_is_one() -> None:
-    (card,) = failed([replace(FACTS, odd=1, failure=FACTS.oddity)])
+    (card,) = failed_requests_card([replace(FACTS, odd=1, failure=FACTS.oddity)])
     assert card.note.count("<b>") == 1
     assert ". 1 reply came but cannot count. They" in card.note
-    (plain,) = failed([replace(FACTS, odd=0)])
+    (plain,) = failed_requests_card([replace(FACTS, odd=0)])
     assert "cannot count" not in plain.note
 
 
 def test_of_several_runs_each_has_a_line() -> None:
-    (card,) = failed([FACTS, replace(FACTS, model="other", errors=None)])
+    (card,) = failed_requests_card([FACTS, replace(FACTS, model="other", errors=None)])
     (line,) = card.lines
     assert line.endswith("most often with “HTTP 503”; 3 replies came but cannot count, such as " + FACTS.oddity)
 

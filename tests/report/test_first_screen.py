@@ -12,9 +12,9 @@ import pytest
 from facevalue import report
 from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.report import charts
-from facevalue.report.built import built
+from facevalue.report.built import build_page
 from facevalue.report.data import AskedQuestion
-from facevalue.report.findings import compared, most_named, strongest, without_answer
+from facevalue.report.findings import list_comparisons, most_named, strongest, without_answer
 from facevalue.report.headline import HeadlineKind
 from facevalue.report.next_steps import MOST
 from facevalue.stimuli.base import Kind
@@ -75,7 +75,7 @@ def test_every_first_screen_has_an_answer_in_plain_words_and_something_to_do(nam
     text = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", screen)).split())
     assert not [word for word in UNKNOWN if word in text.lower()], text
     assert not re.search(r"\b(nan|NaN|inf|None|null)\b", text)
-    ready = built(data)
+    ready = build_page(data)
     assert ready.answer.sentence in text
     links = set(re.findall(r'href="#([^"]+)"', screen[screen.index('class="sentence"') :].partition("</p>")[0]))
     assert links <= {section.id for section in ready.sections}
@@ -87,12 +87,12 @@ def test_every_first_screen_has_an_answer_in_plain_words_and_something_to_do(nam
 
 @pytest.mark.parametrize("name", PAGES)
 def test_what_the_sentence_names_stands_in_a_chart_in_its_unit(name: str) -> None:
-    ready = built(PAGES[name]())
-    views = [ready.view.at(model) for model in ready.view.numbers.plain]
+    ready = build_page(PAGES[name]())
+    views = [ready.view.narrow(model) for model in ready.view.numbers.plain]
     named = [
         finding
         for view in views
-        for finding in strongest([*compared(ready.page, view), *without_answer(view)], most_named(view))
+        for finding in strongest([*list_comparisons(ready.page, view), *without_answer(view)], most_named(view))
     ]
     if ready.chart is None:
         assert not named or ready.answer.verdict is HeadlineKind.NO_ANSWER
@@ -101,11 +101,11 @@ def test_what_the_sentence_names_stands_in_a_chart_in_its_unit(name: str) -> Non
     drawn = [(row.of, panel.what) for panel in panels for row in panel.rows]
     assert len(drawn) <= 6
     assert all((e, comparison.scale(e).unit) in drawn for comparison, e in named[:6])
-    assert not named or all(comparison.said(e) in ready.answer.sentence for comparison, e in named[:3])
+    assert not named or all(comparison.describe_difference(e) in ready.answer.sentence for comparison, e in named[:3])
 
 
 def test_what_an_intervention_changed_stands_first_before_and_after() -> None:
-    sentence = built(made.data(estimates=changed())).answer.sentence
+    sentence = build_page(made.data(estimates=changed())).answer.sentence
     assert sentence.startswith(
         "Debiasing: Cap (accessories) from +53 to +14: −39 points [−44, −34]; missing answers rose by 31 points. "
         "Blank-image: no change was found (up to about 8.0 points could have been missed). Without them: Cap "
@@ -120,7 +120,7 @@ def test_more_needed_follows_from_the_square_of_what_could_be_missed() -> None:
         data = made.data(
             estimates=frame.with_columns(pl.lit(mde).alias("mde"), pl.lit(60, pl.UInt64).alias("clusters"))
         )
-        steps[mde] = built(data).steps[0].text
+        steps[mde] = build_page(data).steps[0].text
     assert steps[0.2] == "To see differences of 10 points, ask about 180 more faces for each comparison (60 now)."
     assert steps[0.4] == "To see differences of 10 points, ask about 900 more faces for each comparison (60 now)."
     assert steps[0.05] == "To see differences half as large, ask about 180 more faces for each comparison (60 now)."
@@ -137,7 +137,7 @@ def test_more_needed_follows_from_the_square_of_what_could_be_missed() -> None:
 def test_a_finding_is_to_be_acted_on_where_enough_photographs_show_it(faces: int, kind: Kind, step: str) -> None:
     frame = made.judged(made.estimates(cues={("accessories", "cap"): 0.5}, groups={}), margin=None)
     data = made.data(estimates=frame.with_columns(pl.lit(faces, pl.UInt64).alias("clusters")), kind=kind)
-    assert built(data).steps[0].text.startswith(step)
+    assert build_page(data).steps[0].text.startswith(step)
 
 
 def test_nothing_is_enough_to_act_on_where_the_card_on_faces_counts_too_few() -> None:
@@ -145,7 +145,7 @@ def test_nothing_is_enough_to_act_on_where_the_card_on_faces_counts_too_few() ->
     cues = {("accessories", "cap"): 0.5, **dict.fromkeys(small, 0.01)}
     frame = made.judged(made.estimates(cues={**cues}, groups={}), margin=None)
     clusters = pl.when(pl.col("variation") == "cap").then(60).otherwise(9).cast(pl.UInt64)
-    page = built(made.data(estimates=frame.with_columns(clusters.alias("clusters")), kind=Kind.PHOTOGRAPHS))
+    page = build_page(made.data(estimates=frame.with_columns(clusters.alias("clusters")), kind=Kind.PHOTOGRAPHS))
     assert next(card.value for card in page.cards if card.name == page.page.units.name) == "9"
     assert page.steps[0].text.startswith("Confirm Cap (accessories) first: 9 faces are too few to act on.")
 
@@ -178,7 +178,7 @@ def test_facts_are_people_pictures_answers_and_days() -> None:
 
 def test_two_hundred_groups_fit_the_chart() -> None:
     cues: dict[tuple[str, str], float | None] = {("a", f"cue-{n}"): 0.05 + n / 1000 for n in range(200)}
-    chart = built(made.data(estimates=made.estimates(cues=cues, groups={}))).chart
+    chart = build_page(made.data(estimates=made.estimates(cues=cues, groups={}))).chart
     assert chart is not None
     (panel,) = chart.panels
     assert len(panel.rows) == 6

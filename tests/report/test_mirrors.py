@@ -36,7 +36,7 @@ def viewed(*declined: float) -> View:
 def test_who_is_declined_is_told_once_of_two_groups(declined: tuple[float, ...], told: str) -> None:
     ((comparison, e),) = findings(without_answer(viewed(*declined)))
     assert e["group"] == told
-    assert "more often" in comparison.said(e)
+    assert "more often" in comparison.describe_difference(e)
 
 
 def test_of_three_groups_each_is_told() -> None:

@@ -12,10 +12,10 @@ import facevalue as fv
 from facevalue.limits import gated
 from facevalue.limits.declared import stated_limits
 from facevalue.report import summary
-from facevalue.report.answer import answered
+from facevalue.report.answer import answer_of_page
 from facevalue.report.audit_page import StudyAnswer
 from facevalue.report.blocks.as_json import page_json
-from facevalue.report.built import Built, built, counts_of
+from facevalue.report.built import Built, build_page, counts_of
 from facevalue.report.collect import gather_report
 from facevalue.report.data import ReportData, RunFacts
 from facevalue.report.first_screen import facts_of
@@ -24,7 +24,7 @@ from facevalue.report.html import render
 from facevalue.report.profile.cells import Outcome
 from facevalue.report.profile.page import profile_answer
 from facevalue.report.profile.profile import profile_of
-from facevalue.runs.kept_estimates import taken
+from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.profiled import StudyRuns
 from facevalue.runs.reply_counts import ReplyCounts, counts_together
 from facevalue.runs.stored import ReplyTally, StoredRun
@@ -38,7 +38,7 @@ REASON = "Not answered: 993 of 1,988 questions were not asked, 606 replies could
 
 
 def page(*runs: RunFacts) -> Built:
-    return built(made.data(estimates=made.judged(), runs=runs))
+    return build_page(made.data(estimates=made.judged(), runs=runs))
 
 
 @pytest.mark.parametrize(
@@ -89,12 +89,12 @@ def test_a_run_that_knew_enough_is_answered() -> None:
 def test_of_several_models_the_one_that_was_stopped_is_told() -> None:
     frame = made.judged(made.estimates(models=("model-a", "model-b")))
     runs = (made.run(), replace(STOPPED, model="model-b"))
-    shown = built(made.data(("model-a", "model-b"), estimates=frame, runs=runs))
+    shown = build_page(made.data(("model-a", "model-b"), estimates=frame, runs=runs))
     assert shown.answer.verdict is HeadlineKind.FOUND
     assert f"model-b: {REASON}" in shown.answer.sentence
-    neither = built(made.data(("model-a", "model-b"), estimates=frame, runs=(STOPPED, runs[1])))
+    neither = build_page(made.data(("model-a", "model-b"), estimates=frame, runs=(STOPPED, runs[1])))
     assert neither.answer.verdict is HeadlineKind.NOT_ANSWERED
-    assert answered(shown.comparisons, counts_of(runs)).sentence == shown.answer.sentence
+    assert answer_of_page(shown.comparisons, counts_of(runs)).sentence == shown.answer.sentence
 
 
 def test_the_terminal_and_the_audit_say_the_same() -> None:
@@ -116,10 +116,10 @@ def test_half_that_cannot_be_read_is_told_by_page_and_viewer(tmp_path: Path) -> 
     (tally,) = written.tallies.values()
     half = ReplyTally(tally.asked, na={"neither": tally.asked * 3 // 5})
     data, reason = _with_tally(written.data, half), f"{half.asked * 3 // 5} of {half.asked} replies could not be read"
-    assert reason in built(data).answer.sentence
+    assert reason in build_page(data).answer.sentence
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opened, "_taken", lambda _: (written.data.estimates, half))
-        first = lead(OpenedRuns([run]).at("0"))
+        patch.setattr(opened, "_take_estimates", lambda _: (written.data.estimates, half))
+        first = lead(OpenedRuns([run]).state_of_run("0"))
     assert first.verdict == "Not answered"
     assert reason in first.sentences[0]
     assert first.look == "unknown"
@@ -134,13 +134,13 @@ def test_a_gate_lets_nothing_pass_of_which_half_cannot_be_read(tmp_path: Path) -
     study = fv.study("stylisticbias", faces="2M,2F", attributes=["eyewear"], scenarios=["polite"], seeds=["1"])
     fv.run(study, "sim/null", tmp_path / "run", progress=False)
     run = StoredRun.open(tmp_path / "run")
-    estimates, tallies = taken([run])
+    estimates, tallies = take_estimates([run])
     asked = next(iter(tallies.values())).asked
     limits = stated_limits([{"measure": "shift", "by": ["variation"], "absolute": 0.99}])
     assert gated.gate([run], limits).within
     half = {str(run.folder): ReplyTally(asked, na={"neither": asked - asked // 2})}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gated, "taken", lambda _: (estimates, half))
+        patch.setattr(gated, "take_estimates", lambda _: (estimates, half))
         held, allowed = (gated.gate([run], limits, allow_incomplete=allow) for allow in (False, True))
     assert held.outcome == "not enough data"
     assert "replies could not be read" in " ".join(held.notes)
@@ -155,7 +155,7 @@ def test_a_profile_names_the_study_and_calls_nothing_of_it_undecided(tmp_path: P
     fv.run(study, "sim/null", tmp_path / "run", progress=False)
     run = StoredRun.open(tmp_path / "run")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(StudyRuns, "unanswered", {run.model: REASON})
+        patch.setattr(StudyRuns, "unanswered_models", {run.model: REASON})
         profile = profile_of([run])
     assert profile_answer(profile)[0] == f"stylisticbias is {REASON[0].lower()}{REASON[1:]}"
     outcomes: Sequence[Outcome] = [cell.outcome for cell in profile.cells]

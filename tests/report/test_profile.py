@@ -33,8 +33,8 @@ from facevalue.report.profile.squares import (
     rows_of_cells,
 )
 from facevalue.report.sizes import ToldScale
-from facevalue.runs.kept_estimates import taken
-from facevalue.runs.profiled import profiled
+from facevalue.runs.kept_estimates import take_estimates
+from facevalue.runs.profiled import profile_runs
 from facevalue.runs.stored import StoredRun
 from tests.golden.cases import GOLDEN
 
@@ -125,7 +125,7 @@ def test_the_other_side_of_two_groups_is_the_same_test_told_of_the_other() -> No
     told = cell(value=0.2, versus="men", group="women").mirror()
     assert told.group_name == GroupName("gender", "men")
     assert (told.versus, told.estimate.value, told.sign, told.favour, told.mirrored) == ("women", -0.2, -1, -1, True)
-    assert len(of([cell(versus="men"), cell(versus="men").mirror()]).found) == 1
+    assert len(of([cell(versus="men"), cell(versus="men").mirror()]).found_cells) == 1
 
 
 # What stands side by side
@@ -230,16 +230,16 @@ def test_every_study_contributes_whom_it_shows(made: Profile) -> None:
 
 def test_only_what_its_own_page_finds_can_hold_among_all(made: Profile, folder: Path) -> None:
     for name in NAMES:
-        pages = taken([StoredRun.open(folder / name)])[0]  # which the profile keeps
+        pages = take_estimates([StoredRun.open(folder / name)])[0]  # which the profile keeps
         on_page = pages.filter(pl.col("verdict") == "difference found").height
         study = StoredRun.open(folder / name).study.name
         assert sum(c.outcome == Outcome.FOUND for c in made.cells if c.study == study and not c.mirrored) <= on_page
 
 
 def test_one_run_alone_is_judged_like_its_own_page_or_more_kindly(folder: Path) -> None:
-    studies = profiled([StoredRun.open(folder / "hiring-screen")])
+    studies = profile_runs([StoredRun.open(folder / "hiring-screen")])
     alone = judged_profile(studies, {})
-    assert not alone.on_page or alone.found
+    assert not alone.on_page or alone.found_cells
 
 
 def test_the_level_of_an_audit_is_stricter_with_more_studies(made: Profile, folder: Path) -> None:
@@ -324,10 +324,10 @@ def test_one_model_asked_the_same_twice_needs_names(folder: Path) -> None:
 
 
 def test_a_run_of_another_version_is_refused(folder: Path) -> None:
-    runs = [StoredRun.open(folder / "hiring-screen"), StoredRun.open(folder / "hiring-screen").called("later")]
+    runs = [StoredRun.open(folder / "hiring-screen"), StoredRun.open(folder / "hiring-screen").rename("later")]
     other = replace(runs[1], folder=folder / "elsewhere", facts=replace(runs[1].facts, study_version=99))
     with pytest.raises(RunError, match="was asked in versions"):
-        profiled([runs[0], other])
+        profile_runs([runs[0], other])
 
 
 def test_a_run_without_answers_is_refused(tmp_path: Path) -> None:

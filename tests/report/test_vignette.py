@@ -11,7 +11,7 @@ from rich.console import Console
 from facevalue import report
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.blocks.view import TITLED
-from facevalue.report.built import built
+from facevalue.report.built import build_page
 from facevalue.report.headline import page_of
 from facevalue.studies.registry import PUBLISHED
 from facevalue.studies.vignette.measures import LABELS
@@ -260,7 +260,7 @@ def test_the_largest_case_is_handable() -> None:
     assert len(html.encode()) < 6_000_000
     assert html.count('<table class="cells') >= 2 * (6 + 5)
     assert "Only marked cells say more when pointed at" in html
-    assert built(vm.data(estimates=frame)).view.cells > TITLED
+    assert build_page(vm.data(estimates=frame)).view.cells > TITLED
 
 
 def test_models_stand_side_by_side() -> None:

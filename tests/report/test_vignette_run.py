@@ -113,7 +113,7 @@ def test_an_example_without_its_picture_says_so(
 ) -> None:
     run, frame, tallies = finished
     monkeypatch.setattr(
-        "facevalue.report.stored.wanted.shown", lambda run, trial: TrialPictures((), "no picture: lost")
+        "facevalue.report.stored.wanted.load_shown", lambda run, trial: TrialPictures((), "no picture: lost")
     )
     strong = all_found(frame, "log_odds")
     data = gather([run], strong, tallies)

@@ -95,7 +95,7 @@ def test_an_example_without_its_picture_says_so(
 ) -> None:
     run, frame, tallies = finished
     monkeypatch.setattr(
-        "facevalue.report.stored.wanted.shown", lambda run, trial: TrialPictures((), "no picture: lost")
+        "facevalue.report.stored.wanted.load_shown", lambda run, trial: TrialPictures((), "no picture: lost")
     )
     html = report.render(gather([run], frame, tallies))
     assert html.count('<div class="nopicture shown">no picture: lost') == 5

@@ -22,7 +22,7 @@ def answer(request: Request) -> Response:
 
 def audited(folder: Path, files: tuple[str, ...], delay: float = 0.0) -> bool:
     """Ask an audit, each study's requests written to a file beside the folder; whether all was asked."""
-    settings = AuditSettings.of("tiny", AuditWishes(files), "700", Rates())
+    settings = AuditSettings.from_wishes("tiny", AuditWishes(files), "700", Rates())
 
     def ask(prepared: Prepared) -> RunSummary:
         log = folder.with_name(f"{Path(prepared.folder).name}.log")

@@ -22,8 +22,8 @@ def sizes_of(files: list[str]) -> list[StudySizes]:
 def every_size(sizes: StudySizes) -> list[tuple[int, float]]:
     """All sizes of whole units, and what each detects."""
     by_requests = {}
-    for sample in range(1, sizes.study.whole + 1):
-        size = sizes.at(sample)
+    for sample in range(1, sizes.study.all_requests + 1):
+        size = sizes.size_of_sample(sample)
         if size.requests:
             by_requests[size.requests] = size.points
     return sorted(by_requests.items())

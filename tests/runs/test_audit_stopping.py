@@ -59,7 +59,7 @@ def test_each_study_stops_by_the_rule_and_what_is_saved_is_said(studies: list[st
     saved = {answer.name: (answer.saved, answer.dealt) for answer in audit.report.answers}
     assert saved == {"kind": (225, 224), "warm": (393, 0)}  # what one saves, the next is asked, or saves
     assert [study.requests for study in audit.plan.studies] == [76, 524]
-    assert audit.report.saved == 394
+    assert audit.report.saved_requests == 394
     for name, run in audit.runs.items():
         facts = read_manifest(Path("audit/runs") / name)
         assert facts.stop_when == RULE
@@ -67,18 +67,20 @@ def test_each_study_stops_by_the_rule_and_what_is_saved_is_said(studies: list[st
         gaps = run.estimates().filter(measure="gap").filter(pl.col("p").is_not_null())
         assert gaps["detail"].str.ends_with(AT_ANY_TIME).all()
     page = audit.report.path.read_text()
-    assert f"{audit.report.saved:,} requests of the plan were not asked" in page
+    assert f"{audit.report.saved_requests:,} requests of the plan were not asked" in page
     assert "Enough is known: no interval is wider than" in page
     again = audited(studies)
     assert again.complete
     assert all(run.summary is not None and not run.summary.asked for run in again.runs.values())
-    assert again.report.saved == audit.report.saved
+    assert again.report.saved_requests == audit.report.saved_requests
     with pytest.raises(RunError, match=r"stop-when: width<0\.9 in the folder, nothing asked"):
         audited(studies, rule=None)
 
 
 def test_what_a_study_saves_is_dealt_out_once_and_never_to_one_that_was_asked(studies: list[str]) -> None:
-    settings = AuditSettings.of("tiny", AuditWishes(tuple(studies)), "600", Rates(), stop_when=StopRule.of(RULE))
+    settings = AuditSettings.from_wishes(
+        "tiny", AuditWishes(tuple(studies)), "600", Rates(), stop_when=StopRule.from_text(RULE)
+    )
 
     def ask(prepared: Prepared) -> RunSummary:
         return begin(prepared, own_model(leaning), SilentProgress())

@@ -18,7 +18,7 @@ ROWS = st.lists(st.tuples(st.sampled_from([2, 3, 5, 8]), st.integers(0, 3), st.s
 
 @given(st.lists(ROWS, max_size=4), st.booleans())
 def test_it_agrees_with_the_reader(shards: list[list[tuple[int, int, Status]]], chosen: bool) -> None:
-    numbers = TrialNumbers.of(np.array([8, 3, 2, 5, 3])) if chosen else TrialNumbers(9)
+    numbers = TrialNumbers.select(np.array([8, 3, 2, 5, 3])) if chosen else TrialNumbers(9)
     completion = Completion(numbers, repeats=2, reasks=1)
     frames = [to_frame([Response(*row) for row in rows], np.zeros(len(rows), dtype=np.uint64)) for rows in shards]
     assert all(completion.enter(frame) for frame in frames)
@@ -27,8 +27,8 @@ def test_it_agrees_with_the_reader(shards: list[list[tuple[int, int, Status]]], 
     assert completion.counts() == {status.value: found.get(status.value, 0) for status in Status}
     answered = table.filter(pl.col("status") != "error")
     first = answered.filter(pl.col("repeat") < 2)
-    assert completion.stored() == first.height
-    assert completion.unasked() == numbers.size * 2 - table.filter(pl.col("repeat") < 2).height
+    assert completion.count_stored() == first.height
+    assert completion.count_unasked() == numbers.size * 2 - table.filter(pl.col("repeat") < 2).height
     assert int(completion.open(0, numbers.size).sum()) == completion.requests - first.height
     trials, repeats = completion.one_each(lambda trial: trial, 1000)
     first = answered.group_by("trial").agg(pl.col("repeat").min()).sort("trial")
@@ -39,12 +39,12 @@ def test_rows_of_another_run_are_noticed() -> None:
     def one(trial: int, repeat: int = 0) -> pl.DataFrame:
         return to_frame([Response(trial, repeat, Status.OK)], np.zeros(1, dtype=np.uint64))
 
-    for numbers in (TrialNumbers(5), TrialNumbers.of(np.array([1, 4]))):
+    for numbers in (TrialNumbers(5), TrialNumbers.select(np.array([1, 4]))):
         completion = Completion(numbers, 1, 0)
         assert completion.enter(one(4))
         assert not completion.enter(one(5))
         assert not completion.enter(one(4, 1))
-    assert not TrialNumbers.of(np.array([], dtype=np.int64)).positions(np.array([1]))[1].any()
+    assert not TrialNumbers.select(np.array([], dtype=np.int64)).positions(np.array([1]))[1].any()
 
 
 def test_a_spread_is_even_and_always_the_same() -> None:
@@ -65,7 +65,7 @@ def test_blocks_agree_with_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def seen() -> tuple[list[int], dict[str, int], int]:
         trials, _ = completion.one_each(lambda trial: trial // 9, 50)
-        return (trials // 9).tolist(), completion.counts(), completion.stored()
+        return (trials // 9).tolist(), completion.counts(), completion.count_stored()
 
     whole = seen()
     monkeypatch.setattr("facevalue.runs.completion._BLOCK", 9)

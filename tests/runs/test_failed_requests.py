@@ -11,7 +11,7 @@ import facevalue as fv
 from facevalue.measures.caveats import MISSING_CAVEAT, caveat_column
 from facevalue.measures.missing_answers import MISSING_GAP, MISSING_SHARE
 from facevalue.models import load
-from facevalue.report.built import built
+from facevalue.report.built import build_page
 from facevalue.report.collect import gather_report
 from facevalue.runs.joined import estimate
 from facevalue.runs.stored import StoredRun
@@ -131,7 +131,7 @@ def test_what_failed_requests_could_overturn_is_found_with_unless(withheld: fv.R
 
 
 def test_the_page_says_it_first_and_no_card_calls_refusals_fine(withheld: fv.Run) -> None:
-    page = built(gather_report([withheld.stored]).data)
+    page = build_page(gather_report([withheld.stored]).data)
     cards = {card.name: card for card in page.cards}
     assert cards["refusal_rate"].status == "caution"
     assert "refusals in a form that is not known may be among them" in cards["refusal_rate"].note

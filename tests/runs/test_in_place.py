@@ -13,9 +13,9 @@ from polars.testing import assert_frame_equal
 from facevalue.annotations.scores import ANNOTATIONS
 from facevalue.errors import RunError
 from facevalue.runs import RunSettings, kept_estimates
-from facevalue.runs.in_place import brought, opened_in_place, unchecked
-from facevalue.runs.kept_estimates import digest_of_run, taken
-from facevalue.runs.mirror import mirrored
+from facevalue.runs.in_place import bring_run, describe_unchecked, opened_in_place
+from facevalue.runs.kept_estimates import digest_of_run, take_estimates
+from facevalue.runs.mirror import mirror_run
 from facevalue.runs.remote_run import drive
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.unit_worker import LocalWorkers, UnitWorker
@@ -95,13 +95,13 @@ def test_opening_a_run_and_looking_at_a_trial_transfer_a_small_part_of_it(transf
     before = len(transferred)
     document(runs, "trial", [("trial", "40")])
     assert len(transferred) == before, "what is here is not brought again"
-    assert not list((Path(runs.at("0").run.folder).parent.parent / "runs").glob("*")), "nothing is mirrored"
+    assert not list((Path(runs.state_of_run("0").run.folder).parent.parent / "runs").glob("*")), "nothing is mirrored"
 
 
 def test_what_is_read_in_place_is_what_a_mirror_holds(transferred: list[int]) -> None:
     there = opened_in_place(URL)
     rows = read_responses(there.folder)
-    assert rows.equals(read_responses(mirrored(URL)))
+    assert rows.equals(read_responses(mirror_run(URL)))
     assert rows.height > 2_000
 
 
@@ -113,7 +113,7 @@ def test_estimates_are_taken_of_all_of_it(transferred: list[int]) -> None:
     here = OpenedRuns([StoredRun.open(URL)])
     assert page == plain(document(here, "estimates", [("measure", "shift"), ("n", "5")]))
     assert sum(transferred) >= size_of_run()
-    assert not ranges.is_in_place(brought(runs.at("0").run).folder)
+    assert not ranges.is_in_place(bring_run(runs.state_of_run("0").run).folder)
     transferred.clear()
     again = opened_in_place(URL)
     assert not ranges.is_in_place(again.folder), "a mirror that holds everything is read"
@@ -124,7 +124,7 @@ def test_the_next_who_looks_reads_the_estimates_beside_the_run(
     transferred: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Objects.at(URL).overwrite(ESTIMATES, b"damaged")
-    estimates, _ = taken([StoredRun.open(URL)])
+    estimates, _ = take_estimates([StoredRun.open(URL)])
     page = plain(document(OpenedRuns([StoredRun.open(URL)]), "lead", []))
     monkeypatch.setenv("FACEVALUE_CACHE", str(tmp_path / "elsewhere"))
     monkeypatch.setattr(kept_estimates, "estimate", lambda *_: pytest.fail("they were taken again"))
@@ -136,7 +136,7 @@ def test_the_next_who_looks_reads_the_estimates_beside_the_run(
     assert {**lead, "cautions": lead["cautions"][1:]} == page
     assert sum(transferred) < size_of_run() / 3
     assert not (tmp_path / "elsewhere" / "facevalue" / "runs").exists(), "nothing is mirrored"
-    assert_frame_equal(runs.at("0").taken[0], estimates, check_exact=True)
+    assert_frame_equal(runs.state_of_run("0").estimates_and_tally[0], estimates, check_exact=True)
 
 
 def test_where_nothing_may_be_written_estimates_are_kept_here(
@@ -179,7 +179,7 @@ def test_what_is_here_is_bounded(transferred: list[int], monkeypatch: pytest.Mon
     monkeypatch.setattr(ranges, "_IN_USE", 0.0)
     monkeypatch.setattr(ranges.RunRanges.__init__, "__defaults__", (100_000,))
     run = opened_in_place(URL)
-    whole = read_responses(mirrored(URL))
+    whole = read_responses(mirror_run(URL))
     for _ in range(2):
         rows = pl.concat([scan_stored(run.folder, among=[path]).collect() for path in shard_paths(run.folder)])
         assert rows.sort("trial", "repeat").equals(whole)
@@ -220,13 +220,13 @@ def test_a_unit_that_is_read_whole_is_compared_with_its_digest(transferred: list
         assert ranges.checked_units(run.folder) == (0, 8)
         with pytest.raises(RunError, match="is damaged: its content is not what was written"):
             read_responses(run.folder)
-        assert "of its 8 files came whole" in unchecked(run)
+        assert "of its 8 files came whole" in describe_unchecked(run)
     finally:
         objects.overwrite(first.key, stored[0])
     run = opened_in_place(URL)
     read_responses(run.folder)
     assert ranges.checked_units(run.folder) == (8, 8)
-    assert unchecked(run) == ""
+    assert describe_unchecked(run) == ""
 
 
 def test_what_was_damaged_on_its_way_is_read_again(transferred: list[int], monkeypatch: pytest.MonkeyPatch) -> None:

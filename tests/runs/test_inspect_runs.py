@@ -95,9 +95,9 @@ def test_the_answers_are_those_of_our_own_adapter(exact: bool, tmp_path: Path, m
             stored = read_responses(tmp_path / str(number))
             requests.sort(key=lambda request: (request.trial, request.repeat))
             asked_of = model_hash(spec, model.settings())
-            ours = RequestHashes(study.draws.sampling, study.draws.seeds, asked_of).of(requests)
+            ours = RequestHashes(study.draws.sampling, study.draws.seeds, asked_of).hash_requests(requests)
             assert [number % 2**64 for number in ours] == stored["request"].to_list()
-            hashes.append(RequestHashes(study.draws.sampling, study.draws.seeds).of(requests))
+            hashes.append(RequestHashes(study.draws.sampling, study.draws.seeds).hash_requests(requests))
             found = read_manifest(tmp_path / str(number)).sessions[-1].findings
             assert (found["prompt_tokens_cached"], found["prompt_tokens_counted"]) == (540, 630)
             model.close()

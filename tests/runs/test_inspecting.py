@@ -13,10 +13,10 @@ from facevalue.errors import DataError, FaceValueError
 from facevalue.inspection.inspector import Inspector
 from facevalue.inspection.quantities import QUANTITIES
 from facevalue.protocol.picture_checks import ACCEPTED, REASONS, USUAL, PictureRule, read_verdicts
-from facevalue.runs.accepted import Inspections, accepted
+from facevalue.runs.accepted import Inspections, apply_rules
 from facevalue.runs.export import export
 from facevalue.runs.inspecting import InspectionOutcome, inspect_pictures, rewritten_sources
-from facevalue.runs.pictures import NOT_NAMED, shown
+from facevalue.runs.pictures import NOT_NAMED, load_shown
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.verify import verify
@@ -112,8 +112,8 @@ def test_a_list_far_from_its_pictures_says_what_names_their_folder(made: Path, t
     with pytest.raises(DataError, match="--root says which folder"):
         inspect_pictures(tmp_path / "list.parquet", {}, None, SilentProgress())
     outcome = inspect_pictures(tmp_path / "list.parquet", {}, tmp_path / "c", SilentProgress(), root=str(made))
-    assert shown(StoredRun.open(outcome.place), 0).why == NOT_NAMED
-    assert len(shown(StoredRun.open(outcome.place, pictures=made), 0).images) == 1
+    assert load_shown(StoredRun.open(outcome.place), 0).why == NOT_NAMED
+    assert len(load_shown(StoredRun.open(outcome.place, pictures=made), 0).images) == 1
 
 
 def test_an_edit_that_is_a_copy_of_its_source_fails_and_a_null_edit_may_be_one(outcome: InspectionOutcome) -> None:
@@ -122,12 +122,12 @@ def test_an_edit_that_is_a_copy_of_its_source_fails_and_a_null_edit_may_be_one(o
     copies = replace(outcome.inspections, table=table.with_columns(
         greatest_change=pl.when(looked_for="glasses").then(0.4).when(looked_for="no change").then(0.0)
     ))  # fmt: skip
-    failed = dict(accepted(copies, USUAL).table.filter(~pl.col(ACCEPTED)).select("image", REASONS).iter_rows())
+    failed = dict(apply_rules(copies, USUAL).table.filter(~pl.col(ACCEPTED)).select("image", REASONS).iter_rows())
     assert {tuple(why) for image, why in failed.items() if image != "broken"} == {("greatest_change at least 2",)}
     assert sum("glasses" in image for image in failed) == 4
-    assert accepted(outcome.inspections, USUAL).table.filter(ACCEPTED).height == 12
+    assert apply_rules(outcome.inspections, USUAL).table.filter(ACCEPTED).height == 12
     alone = replace(outcome.inspections, table=table.filter(pl.col("other_path").is_null()))
-    assert accepted(alone, USUAL).table.filter(ACCEPTED).height == 4
+    assert apply_rules(alone, USUAL).table.filter(ACCEPTED).height == 4
 
 
 def test_edits_of_a_source_that_fails_fail_with_it(outcome: InspectionOutcome) -> None:
@@ -137,7 +137,7 @@ def test_edits_of_a_source_that_fails_fail_with_it(outcome: InspectionOutcome) -
         table.with_columns(pl.when(image=table["image"][0]).then(1.0).otherwise("blankness").alias("blankness")),
         (), "identity", (),
     )  # fmt: skip
-    verdicts = accepted(worse, (PictureRule("blankness", high=0.98),)).table
+    verdicts = apply_rules(worse, (PictureRule("blankness", high=0.98),)).table
     of_person = verdicts.filter(pl.col("image").str.starts_with(table["image"][0]))
     assert not of_person[ACCEPTED].any()
     assert of_person[REASONS].to_list()[1:] == [["its source fails"]] * 2
@@ -146,9 +146,9 @@ def test_edits_of_a_source_that_fails_fail_with_it(outcome: InspectionOutcome) -
 def test_a_rule_about_what_nothing_was_computed_of_says_what_to_give(outcome: InspectionOutcome) -> None:
     assert outcome.inspections is not None
     with pytest.raises(DataError, match="--with-model objects="):
-        accepted(outcome.inspections, (PictureRule("persons", high=1),))
+        apply_rules(outcome.inspections, (PictureRule("persons", high=1),))
     with pytest.raises(DataError, match="4 null edits of the 20"):
-        accepted(outcome.inspections, (PictureRule("structure", calibrated="at_least"),))
+        apply_rules(outcome.inspections, (PictureRule("structure", calibrated="at_least"),))
 
 
 def simulated(people: int, seed: int = 1) -> Inspections:
@@ -165,7 +165,7 @@ def simulated(people: int, seed: int = 1) -> Inspections:
 
 
 def test_limits_are_of_a_cue_and_group_where_there_are_enough_pairs() -> None:
-    limits = accepted(simulated(200), (PictureRule("identity_distance", calibrated="at_most"),)).limits
+    limits = apply_rules(simulated(200), (PictureRule("identity_distance", calibrated="at_most"),)).limits
     assert {(limit.cue, limit.group) for limit in limits} == {
         (cue, gender) for cue in ("hat", "no change") for gender in ("female", "male")
     }
@@ -177,26 +177,26 @@ def test_limits_are_of_a_cue_and_group_where_there_are_enough_pairs() -> None:
 
 def test_of_few_pairs_limits_are_of_a_group_or_of_all_and_say_so() -> None:
     (rule,) = (PictureRule("identity_distance", calibrated="at_most"),)
-    assert {limit.of for limit in accepted(simulated(24), (rule,)).limits} == {"group"}
-    assert {limit.of for limit in accepted(simulated(12), (rule,)).limits} == {"all"}
+    assert {limit.of for limit in apply_rules(simulated(24), (rule,)).limits} == {"group"}
+    assert {limit.of for limit in apply_rules(simulated(12), (rule,)).limits} == {"all"}
 
 
 def test_pairs_of_few_people_are_said_to_be_of_few() -> None:
     few = simulated(200)
     few = replace(few, table=few.table.with_columns(identity=pl.col("identity").cast(pl.Int64) % 4))
     (rule,) = (PictureRule("identity_distance", calibrated="at_most"),)
-    assert {(limit.pairs, limit.people) for limit in accepted(few, (rule,)).limits} == {(400, 4)}
+    assert {(limit.pairs, limit.people) for limit in apply_rules(few, (rule,)).limits} == {(400, 4)}
 
 
 def test_what_was_not_inspected_passes_nothing_and_counts_in_no_share() -> None:
     inspections = simulated(10)
     table = inspections.table.with_columns(pl.when(identity="3").then(None).otherwise("readable").alias("readable"))
-    outcome = accepted(replace(inspections, table=table), (PictureRule("structure", low=0),))
+    outcome = apply_rules(replace(inspections, table=table), (PictureRule("structure", low=0),))
     assert outcome.table.filter(~pl.col(ACCEPTED))[REASONS].to_list() == [["it was not inspected"]] * 2
     assert [(share.accepted, share.pictures, share.people) for share in outcome.shares if not share.factor] == [
         (18, 18, 9)
     ]
-    nothing = accepted(replace(inspections, table=table.with_columns(readable=pl.lit(None, pl.Float64))), ())
+    nothing = apply_rules(replace(inspections, table=table.with_columns(readable=pl.lit(None, pl.Float64))), ())
     assert (nothing.shares, nothing.balance) == ((), ())
 
 
@@ -204,11 +204,11 @@ def test_lookalikes_that_were_not_looked_for_break_no_rule() -> None:
     inspections = simulated(4)
     table = inspections.table.with_columns(lookalikes=pl.lit(None, pl.Float64))
     with pytest.raises(DataError, match="up to 200,000 pictures"):
-        accepted(replace(inspections, table=table), (PictureRule("lookalikes", high=0),))
+        apply_rules(replace(inspections, table=table), (PictureRule("lookalikes", high=0),))
 
 
 def test_null_edits_give_the_limits_of_what_an_edit_should_leave() -> None:
-    outcome = accepted(simulated(200), (PictureRule("structure", calibrated="at_least"),))
+    outcome = apply_rules(simulated(200), (PictureRule("structure", calibrated="at_least"),))
     assert {limit.kind for limit in outcome.limits} == {"null edits"}
     assert outcome.table[ACCEPTED].mean() == pytest.approx(0.95, abs=0.04)
 
@@ -225,7 +225,7 @@ def test_sources_written_anew_give_limits_where_nothing_was_left_unedited(
     assert (pairs["structure"] > 0.9).all()
     assert (pairs["shift"] < 0.3).all()
     many = Inspections(table, (), "identity", ())
-    several = accepted(many, (PictureRule("structure", calibrated="at_least"),), lambda _: pl.concat([pairs] * 5))
+    several = apply_rules(many, (PictureRule("structure", calibrated="at_least"),), lambda _: pl.concat([pairs] * 5))
     assert {(limit.kind, limit.of, limit.pairs) for limit in several.limits} == {("sources written anew", "all", 20)}
 
 
@@ -237,7 +237,7 @@ def test_of_several_attempts_the_first_that_passes_is_kept() -> None:
         for unit in (1, 2, 3) for attempt in (1, 2) for member in (0, 1)
     ]  # fmt: skip
     table = pl.DataFrame(rows, schema_overrides={"other_path": pl.String})
-    outcome = accepted(Inspections(table, (), "set", ()), (PictureRule("sharpness", low=0.5),))
+    outcome = apply_rules(Inspections(table, (), "set", ()), (PictureRule("sharpness", low=0.5),))
     kept = outcome.table.filter(ACCEPTED)["image"].to_list()
     assert kept == ["s1/2/0", "s1/2/1", "s2/1/0", "s2/1/1", "s3/1/1"]
     assert outcome.shares[0].accepted == 8  # of all attempts
@@ -253,7 +253,7 @@ def test_edits_of_an_attempt_go_with_it_where_each_picture_is_a_unit() -> None:
         for attempt in (1, 2, 3) for edit in ("", "/cap")
     ]  # fmt: skip
     table = pl.DataFrame(rows, schema_overrides={"other_path": pl.String, "set": pl.String})
-    outcome = accepted(Inspections(table, (), "identity", ()), (PictureRule("sharpness", low=0.5),))
+    outcome = apply_rules(Inspections(table, (), "identity", ()), (PictureRule("sharpness", low=0.5),))
     assert outcome.table.filter(ACCEPTED)["image"].to_list() == ["f1/2", "f1/2/cap"]
 
 
@@ -262,7 +262,7 @@ def test_an_edit_of_an_edit_fails_with_the_first_source() -> None:
     table = pl.DataFrame(rows, schema=["image", "path", "other_path", "sharpness"], orient="row").with_columns(
         identity=pl.lit("x"), set=pl.lit(None, pl.String), looked_for=pl.lit(""), readable=pl.lit(1.0)
     )
-    outcome = accepted(Inspections(table, (), "identity", ()), (PictureRule("sharpness", low=0.5),))
+    outcome = apply_rules(Inspections(table, (), "identity", ()), (PictureRule("sharpness", low=0.5),))
     assert outcome.table.filter(ACCEPTED)["image"].to_list() == ["d"]
     assert outcome.table.filter(image="c")[REASONS].item().to_list() == ["its source fails"]
 
@@ -275,7 +275,7 @@ def test_many_pairs_of_a_few_people_give_a_group_no_limit_of_its_own() -> None:
         for gender, people in (("female", 2), ("male", 8)) for person in range(people) for at in range(30 // people)
     ]  # fmt: skip
     table = pl.DataFrame(rows, schema_overrides={"set": pl.String})
-    outcome = accepted(
+    outcome = apply_rules(
         Inspections(table, ("gender",), "identity", ()), (PictureRule("structure", calibrated="at_least"),)
     )
     assert {(limit.group, limit.of, limit.people) for limit in outcome.limits} == {
@@ -289,7 +289,7 @@ def test_groups_that_pass_unalike_are_found_and_chance_is_not() -> None:
     for audit in range(60):
         inspections = simulated(60, audit)
         chance = pl.Series("structure", rng.random(inspections.table.height))
-        (balance,) = accepted(
+        (balance,) = apply_rules(
             Inspections(inspections.table.with_columns(chance), ("gender",), "identity", ()),
             (PictureRule("structure", low=0.3),),
         ).balance
@@ -298,7 +298,7 @@ def test_groups_that_pass_unalike_are_found_and_chance_is_not() -> None:
     assert found <= 8
     table = simulated(60).table
     unalike = table.with_columns(pl.when(gender="male").then(0.0).otherwise(1.0).alias("structure"))
-    (balance,) = accepted(
+    (balance,) = apply_rules(
         Inspections(unalike, ("gender",), "identity", ()), (PictureRule("structure", low=0.5),)
     ).balance
     assert balance.spread == 1

@@ -31,7 +31,7 @@ def test_shielded_it_waits_until_the_end() -> None:
     done = []
 
     def shielded() -> None:
-        with Interrupts(1.0) as signals, signals.shielded():
+        with Interrupts(1.0) as signals, signals.shield():
             send()
             done.append("to the end")
 

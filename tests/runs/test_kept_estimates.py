@@ -21,7 +21,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of a published study that keeps its estimates."""
     folder = tmp_path_factory.mktemp("kept") / "run"
     fv.run(fv.study("stylisticbias", **SMALL), "sim/default", folder, progress=False)
-    kept_estimates.taken([StoredRun.open(folder)])
+    kept_estimates.take_estimates([StoredRun.open(folder)])
     return folder
 
 
@@ -47,31 +47,31 @@ def estimated(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_kept_estimates_are_read_again_and_equal_those_taken_anew_to_the_last_bit(
     run: StoredRun, estimated: list[int]
 ) -> None:
-    read, counted = kept_estimates.taken([run])
+    read, counted = kept_estimates.take_estimates([run])
     assert not estimated
-    taken, tallies = kept_estimates.taken([run], again=True)
+    taken, tallies = kept_estimates.take_estimates([run], again=True)
     assert len(estimated) == 1
     assert_frame_equal(read, taken, check_exact=True)
     assert counted == tallies
 
 
 def test_estimates_are_taken_anew_with_other_margins(run: StoredRun, estimated: list[int]) -> None:
-    kept_estimates.taken([run], {"shift": 0.5})
-    kept_estimates.taken([run])
+    kept_estimates.take_estimates([run], {"shift": 0.5})
+    kept_estimates.take_estimates([run])
     assert len(estimated) == 2
 
 
 def test_estimates_are_of_the_model_by_the_name_that_the_run_is_given(run: StoredRun) -> None:
-    estimates, _ = kept_estimates.taken([run.called("a label")])
+    estimates, _ = kept_estimates.take_estimates([run.rename("a label")])
     assert estimates["model"].unique().to_list() == ["a label"]
-    assert kept_estimates.taken([run])[0]["model"].unique().to_list() == ["sim/default"]
+    assert kept_estimates.take_estimates([run])[0]["model"].unique().to_list() == ["sim/default"]
 
 
 def test_estimates_are_taken_anew_from_other_answers(run: StoredRun, estimated: list[int]) -> None:
     shards = run.folder / "responses"
     (next(iter(shards.glob("part-*")))).rename(shards / "of-another-run.parquet")
     with pytest.raises(fv.errors.RunError):
-        kept_estimates.taken([run])
+        kept_estimates.take_estimates([run])
     assert estimated
 
 
@@ -79,7 +79,7 @@ def test_estimates_are_taken_anew_by_another_version(
     run: StoredRun, estimated: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept_estimates, "_code", lambda: "changed")
-    kept_estimates.taken([run])
+    kept_estimates.take_estimates([run])
     assert estimated
 
 
@@ -94,7 +94,7 @@ def test_a_file_of_estimates_that_is_not_what_was_kept_is_not_believed(
         pl.read_parquet(path).with_columns(value=pl.lit(0.0)).write_parquet(path)
     else:
         path.unlink()
-    estimates, _ = kept_estimates.taken([run])
+    estimates, _ = kept_estimates.take_estimates([run])
     assert estimated
     assert estimates["value"].n_unique() > 1
 
@@ -102,7 +102,7 @@ def test_a_file_of_estimates_that_is_not_what_was_kept_is_not_believed(
 def test_a_flipped_bit_never_changes_kept_estimates(run: StoredRun, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read is what was kept, or is taken anew: that it then is the same, other tests say."""
     path = run.folder / ESTIMATES
-    data, (kept, counted) = path.read_bytes(), kept_estimates.taken([run])
+    data, (kept, counted) = path.read_bytes(), kept_estimates.take_estimates([run])
     monkeypatch.setattr(
         kept_estimates, "estimate", lambda _runs, _margins: (kept, {str(run.folder): counted[str(run.folder)]})
     )
@@ -110,7 +110,7 @@ def test_a_flipped_bit_never_changes_kept_estimates(run: StoredRun, monkeypatch:
         flipped = bytearray(data)
         flipped[at] ^= 1 << at % 8
         path.write_bytes(flipped)
-        estimates, tallies = kept_estimates.taken([run])
+        estimates, tallies = kept_estimates.take_estimates([run])
         assert_frame_equal(estimates, kept, check_exact=True)
         assert tallies == counted
 
@@ -119,6 +119,6 @@ def test_estimates_of_a_protocol_in_python_are_taken_anew_as_its_code_may_have_c
     run: StoredRun, estimated: list[int]
 ) -> None:
     own = StoredRun.open(run.folder, protocol=run.protocol)
-    kept_estimates.taken([own])
-    kept_estimates.taken([own])
+    kept_estimates.take_estimates([own])
+    kept_estimates.take_estimates([own])
     assert len(estimated) == 2

@@ -65,7 +65,7 @@ class TwoWorkers:
         self._turn += 1
         return [self._workers[self._turn % 2].work(unit)]
 
-    def answered(self) -> int:
+    def answer_count(self) -> int:
         return 0
 
     def alive(self) -> Mapping[str, int]:

@@ -9,7 +9,7 @@ from facevalue.errors import RunError
 from facevalue.models import load
 from facevalue.runs import RunSettings, run
 from facevalue.runs.joined import estimate
-from facevalue.runs.mirror import copied, mirrored
+from facevalue.runs.mirror import copy_run, mirror_run
 from facevalue.runs.remote_run import drive
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.unit_worker import LocalWorkers, UnitWorker
@@ -53,15 +53,15 @@ def test_estimates_are_those_of_a_run_in_a_folder_to_the_last_bit(stored: Object
 
 
 def test_each_object_is_brought_once(stored: Objects) -> None:
-    folder = mirrored(stored.url)
+    folder = mirror_run(stored.url)
     before = {path: path.stat().st_mtime_ns for path in (folder / "responses").iterdir()}
     assert len(before) == 6
-    assert mirrored(stored.url) == folder
+    assert mirror_run(stored.url) == folder
     assert {path: path.stat().st_mtime_ns for path in (folder / "responses").iterdir()} == before
 
 
 def test_what_was_damaged_or_emptied_in_the_mirror_is_brought_again(stored: Objects) -> None:
-    folder = mirrored(stored.url)
+    folder = mirror_run(stored.url)
     table = without_times(estimate([StoredRun.open(stored.url)])[0])
     first, second = sorted((folder / "responses").iterdir())[:2]
     data = bytearray(first.read_bytes())
@@ -72,11 +72,11 @@ def test_what_was_damaged_or_emptied_in_the_mirror_is_brought_again(stored: Obje
 
 
 def test_a_fetched_run_is_a_run_folder_that_goes_on(stored: Objects, tmp_path: Path) -> None:
-    copied(stored.url, tmp_path / "here")
+    copy_run(stored.url, tmp_path / "here")
     summary = run(STUDY, load("sim/default"), tmp_path / "here")
     assert (summary.asked, summary.skipped) == (0, 1_800)
     with pytest.raises(RunError, match="is not empty"):
-        copied(stored.url, tmp_path / "here")
+        copy_run(stored.url, tmp_path / "here")
 
 
 def _change(stored: Objects, what: str) -> str:
@@ -111,7 +111,7 @@ def test_what_is_not_as_it_was_written_is_named_and_nothing_measured(
     stored: Objects, what: str, says: str, seen: bool
 ) -> None:
     if seen:
-        mirrored(stored.url)
+        mirror_run(stored.url)
     key = _change(stored, what)
     with pytest.raises(RunError, match=f"^{stored.url}/{key} ?:? ?{says}") as told:
         StoredRun.open(stored.url)
@@ -133,10 +133,10 @@ def test_the_table_of_pictures_of_another_run_is_named(stored: Objects) -> None:
 
 
 def test_a_new_run_at_the_same_place_has_a_mirror_of_its_own(stored: Objects) -> None:
-    first = mirrored(stored.url)
+    first = mirror_run(stored.url)
     folder = Path(stored.url.removeprefix("file://"))
     for path in [*folder.glob("*.json"), *folder.glob("responses/*")]:
         path.unlink()
     ask(stored)
-    assert mirrored(stored.url) != first
-    assert read_manifest(mirrored(stored.url)).counts.ok == 1_800
+    assert mirror_run(stored.url) != first
+    assert read_manifest(mirror_run(stored.url)).counts.ok == 1_800

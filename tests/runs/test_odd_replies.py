@@ -163,8 +163,8 @@ def test_a_stored_row_that_cannot_count_is_named_left_out_and_asked_again(kind: 
     whole = read_responses(tmp_path)
     stranger(tmp_path, STORED[kind])
     tally = ReplyTally()
-    assert pl.concat(answers(StoredRun.open(tmp_path), tally)).height == 799 + tally.failed
-    assert tally.failed == (not kind.endswith(("design", "all", "seeds", "trial", "repeat")))
+    assert pl.concat(answers(StoredRun.open(tmp_path), tally)).height == 799 + tally.failed_requests
+    assert tally.failed_requests == (not kind.endswith(("design", "all", "seeds", "trial", "repeat")))
     (odd,) = verify(StoredRun.open(tmp_path)).odd
     assert "1 row cannot count, such as trial" in odd
     model = TinyModel()

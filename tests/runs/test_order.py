@@ -35,7 +35,7 @@ FACES: dict[str, OptionValue] = {
 
 
 def asked(study: Study, seed: int = 0, sample: Sequence[int] | None = None, step: int = 100) -> Index:
-    numbers = TrialNumbers(study.design.size) if sample is None else TrialNumbers.of(np.array(sample))
+    numbers = TrialNumbers(study.design.size) if sample is None else TrialNumbers.select(np.array(sample))
     pieces = list(Order(study.design, study.asked_together, seed, numbers.chosen).pieces(step))
     return numbers.take(np.concatenate(pieces)) if pieces else np.zeros(0, dtype=np.int64)
 

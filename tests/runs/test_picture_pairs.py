@@ -9,7 +9,7 @@ import PIL.Image
 import polars as pl
 
 from facevalue.annotations.review_cards import Packet
-from facevalue.annotations.review_page import ordered
+from facevalue.annotations.review_page import order_cards
 from facevalue.given import shipped
 from facevalue.protocol.picture_questions import PictureQuestions
 from facevalue.runs.picture_ratings import PictureSet
@@ -44,7 +44,7 @@ def pairs_in(packet: Packet) -> list[Row]:
 
 def read(pictures: PictureSet, size: int, files: Sequence[Path]) -> RatedPictures:
     """What raters say of a packet."""
-    return pictures.rated(answers_in(files, pictures.packet(size, 1)))
+    return pictures.rate_pictures(answers_in(files, pictures.packet(size, 1)))
 
 
 def target_of(row: Mapping[str, str]) -> str:
@@ -132,7 +132,7 @@ def test_the_same_pair_with_sides_changed_is_one_pair(tmp_path: Path) -> None:
     called = dict(pictures.pictures.select("path", "called").iter_rows())[row["shown"].split(" | ")[0]]
     right, turned = (1, 2) if called == target_of(row) else (2, 1)
     ratings = pl.DataFrame({"rater": ["a", "b"], "item": [f"d-{a}-{b}", f"d-{b}-{a}"], "rating": [right, turned]})
-    answered = pictures.rated(ratings).questions.filter(question=DISTINGUISHABLE)
+    answered = pictures.rate_pictures(ratings).questions.filter(question=DISTINGUISHABLE)
     assert answered.select("share", "pictures", "answers", "agreement").row(0) == (1.0, 1, 2, 1.0)
 
 
@@ -144,7 +144,7 @@ def test_pictures_without_what_pairs_need_are_looked_at_alone(tmp_path: Path) ->
 
 
 def test_pairs_come_first_and_do_not_say_who_is_on_which_side(tmp_path: Path) -> None:
-    cards = ordered(pictures_of(tmp_path).packet(4, 1), "r1")
+    cards = order_cards(pictures_of(tmp_path).packet(4, 1), "r1")
     pairs = [card for card in cards if len(card.pictures) == 2]
     assert pairs == list(cards[:4])
     assert all(not card.texts and [label for _, label in card.pictures] == ["A", "B"] for card in pairs)

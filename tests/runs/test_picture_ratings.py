@@ -53,7 +53,7 @@ def looked_at(folder: Path, pictures: PictureSet, size: int, fine: float = 0.9, 
     """What raters say of a packet."""
     packet = pictures.packet(size, 1)
     files = [answered(packet, name, fine, seed, pictures) for seed, name in enumerate(raters, start=1)]
-    return pictures.rated(answers_in(files, packet))
+    return pictures.rate_pictures(answers_in(files, packet))
 
 
 def test_samples_take_each_group_by_its_share_and_are_drawn_again_equal(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_group_whose_pictures_are_worse_is_seen(tmp_path: Path) -> None:
         rows.select(rater=pl.lit(name), item="item", rating=pl.Series(np.where(rng.random(len(fine)) < fine, 1, 2)))
         for name in ("ann", "bo")
     )
-    groups = {row["level"]: row for row in pictures.rated(ratings).groups.iter_rows(named=True)}
+    groups = {row["level"]: row for row in pictures.rate_pictures(ratings).groups.iter_rows(named=True)}
     assert groups["male"]["high"] < groups["female"]["low"]
 
 
@@ -123,7 +123,7 @@ def test_what_was_not_answered_counts_in_no_share(tmp_path: Path) -> None:
     pictures = made(tmp_path)
     first, second = pictures.items.filter(question="realised")["item"].head(2)
     ratings = pl.DataFrame({"rater": ["ann", "bo"], "item": [first, second], "rating": [1, 2]})
-    people = pictures.rated(ratings)
+    people = pictures.rate_pictures(ratings)
     row = people.questions.filter(question="realised").row(0, named=True)
     assert (row["share"], row["answers"], row["kappa"], row["agreement"]) == (0.5, 2, None, None)
     assert ALL_FINE not in people.questions["question"].to_list()  # nobody answered all about a picture

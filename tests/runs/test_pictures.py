@@ -12,7 +12,7 @@ from facevalue.errors import RunError
 from facevalue.models import load
 from facevalue.protocol.study import Study
 from facevalue.runs import RunSettings, run
-from facevalue.runs.pictures import CHANGED, GONE, NOT_NAMED, shown
+from facevalue.runs.pictures import CHANGED, GONE, NOT_NAMED, load_shown
 from facevalue.runs.stored import StoredRun, answers
 
 
@@ -48,13 +48,13 @@ def place(tmp_path: Path) -> Path:
 def test_a_run_folder_s_own_word_for_where_pictures_lie_is_not_taken(place: Path) -> None:
     """The folder may come from a stranger, and name any file of this machine."""
     opened = StoredRun.open(place / "run")
-    assert shown(opened, 0) == ((), NOT_NAMED)
+    assert load_shown(opened, 0) == ((), NOT_NAMED)
     assert pl.concat(answers(opened)).height == 160
 
 
 def test_pictures_of_a_folder_that_was_named_are_shown(place: Path) -> None:
     opened = StoredRun.open(place / "run", pictures=place)
-    look = shown(opened, 0)
+    look = load_shown(opened, 0)
     assert not look.why
     assert look.images[0].data == (place / "faces" / "0-base.png").read_bytes()
 
@@ -63,18 +63,18 @@ def test_pictures_within_the_run_folder_need_no_name_but_links_out_of_it_are_not
     inside = place / "run" / "pictures"
     inside.mkdir()
     (inside / "faces").symlink_to(place / "faces")
-    assert shown(StoredRun.open(place / "run"), 0).images == ()
+    assert load_shown(StoredRun.open(place / "run"), 0).images == ()
     (inside / "faces").unlink()
     (place / "faces").rename(inside / "faces")
-    assert shown(StoredRun.open(place / "run"), 0).images
+    assert load_shown(StoredRun.open(place / "run"), 0).images
 
 
 def test_a_picture_that_was_replaced_or_is_gone_is_not_shown_beside_old_replies(place: Path) -> None:
     opened = StoredRun.open(place / "run", pictures=place)
     paint(place / "faces" / "0-base.png", 99)
-    assert shown(opened, 0) == ((), CHANGED)
+    assert load_shown(opened, 0) == ((), CHANGED)
     (place / "faces" / "0-base.png").unlink()
-    assert shown(opened, 0) == ((), GONE)
+    assert load_shown(opened, 0) == ((), GONE)
 
 
 @pytest.mark.parametrize("which", [0, 7, 19])

@@ -10,7 +10,7 @@ from rich.console import Console
 from facevalue.errors import ModelError
 from facevalue.runs import RichProgress, RunSettings, RunSummary, SilentProgress, Snapshot, rich_progress, run, session
 from facevalue.runs.progress import Meter
-from facevalue.runs.rich_progress import concluded, described, duration, short
+from facevalue.runs.rich_progress import conclusion_line, duration, progress_line, short
 from facevalue.store.manifest import read_manifest
 from tests.runs.tiny import TinyModel, failed, mixed, say, tiny_study
 
@@ -87,23 +87,23 @@ def test_the_rate_forgets_what_is_long_ago() -> None:
 
 
 def test_one_line_says_it_all() -> None:
-    assert described(NOW) == (
+    assert progress_line(NOW) == (
         "1,200/10,000 (12%), 12.3/s, 11 min 52 s to go, 360k + 2.4k tokens, cost 0.50, N/A 3.1%, 200 failed"
     )
-    assert described(
+    assert progress_line(
         replace(NOW, rate=54321.0, eta=None, prompt_tokens=0, completion_tokens=0, cost=None, errors=0)
     ) == ("1,200/10,000 (12%), 54,321/s, N/A 2.5%")
-    assert described(Snapshot(0, 0, 0.0, None, 0, 0, None, 0, 0, 0)) == "0/0 (100%), 0/s"
+    assert progress_line(Snapshot(0, 0, 0.0, None, 0, 0, None, 0, 0, 0)) == "0/0 (100%), 0/s"
 
 
 def test_the_end_is_said() -> None:
     summary = RunSummary(20, 10, 10, 2, 3, 0, 0, 75.0, 0, 0, 1.5, True, False)
-    assert concluded(summary) == (
+    assert conclusion_line(summary) == (
         "Not complete: 10 asked in 1 min 15 s, 10 stored before, 3 without a valid answer, 2 failed, cost 1.50."
     )
-    assert concluded(replace(summary, complete=False, interrupted=True)).startswith("Interrupted: ")
-    assert concluded(replace(summary, complete=False)).startswith("Not complete: ")
-    assert "2 failed, 48% of prompt tokens from the cache, cost" in concluded(replace(summary, cached=0.4801))
+    assert conclusion_line(replace(summary, complete=False, interrupted=True)).startswith("Interrupted: ")
+    assert conclusion_line(replace(summary, complete=False)).startswith("Not complete: ")
+    assert "2 failed, 48% of prompt tokens from the cache, cost" in conclusion_line(replace(summary, cached=0.4801))
 
 
 def test_what_came_from_the_cache_is_stored_and_said(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def named(text: str) -> set[str]:
 
 
 def test_what_a_study_declares_is_no_name(run: fv.Run) -> None:
-    names = Pseudonyms.of(run.stored)
+    names = Pseudonyms.of_run(run.stored)
     assert names.text("female, yes or no") == "female, yes or no"
     assert names.text("Ada Lovelace (1).png + Alan Turing (2).png") == "picture-001 + picture-006"
     assert names.document({"reply": "It is ada-lovelace.", "gender": "female"}) == {

@@ -18,7 +18,7 @@ from obstore.store import MemoryStore
 from facevalue.errors import ModelError, RunError
 from facevalue.measures.families import Preregistration
 from facevalue.models import load
-from facevalue.runs.pictures import shown
+from facevalue.runs.pictures import load_shown
 from facevalue.runs.remote_pictures import key_of
 from facevalue.runs.remote_run import drive
 from facevalue.runs.settings import RunSettings
@@ -245,7 +245,7 @@ def test_pictures_of_one_s_own_are_put_beside_the_run_once_and_brought_where_the
     for path in (tmp_path / "mine" / "faces").iterdir():
         path.unlink()
     opened = StoredRun.open(url)
-    assert shown(opened, 0).images[0].media_type == "image/png"
+    assert load_shown(opened, 0).images[0].media_type == "image/png"
     assert len(list((opened.folder / "pictures").rglob("*.png"))) == 1, "none that was not asked for"
     model.close()
 

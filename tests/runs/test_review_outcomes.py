@@ -22,7 +22,7 @@ def test_kinds_of_which_no_reply_counts_are_named() -> None:
     key = key_of({"yes": 900, "no answer: hedged": 30, "no answer: empty": 4}, ["yes", "yes", "no answer: hedged"])
     both = answers_of(("a", "r-0", 1), ("b", "r-0", 1), ("a", "r-1", 2), ("a", "r-2", 1), ("b", "r-2", 2))
     review = reader_review(key, both)
-    assert review.undecided == 1
+    assert review.undecided_replies == 1
     assert dict(review.unseen) == {"no answer: hedged": 30, "no answer: empty": 4}, "one is undecided, one not drawn"
     (note,) = review.notes
     assert "without 34 replies" in note

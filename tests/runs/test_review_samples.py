@@ -16,7 +16,7 @@ def drawn(rows: pl.DataFrame, size: int, seed: int = 1, chunk: int = 10**6) -> t
     for start in range(0, rows.height, chunk):
         piece = rows[start : start + chunk]
         sample.add(piece, piece["number"].to_numpy())
-    table, sizes = sample.drawn()
+    table, sizes = sample.draw_rows()
     return table, dict(sizes)
 
 

@@ -49,7 +49,7 @@ def test_kept_estimates_are_of_these_very_scores(folder: Path) -> None:
 
 
 def named(folder: Path, name: str) -> StoredRun:
-    return opened(folder).called(name)
+    return opened(folder).rename(name)
 
 
 def test_runs_that_were_scored_alike_go_together_and_others_do_not(folder: Path, tmp_path: Path) -> None:

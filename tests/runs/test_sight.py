@@ -25,7 +25,7 @@ from facevalue.measures.instrument import (
 )
 from facevalue.models.base import Capabilities
 from facevalue.protocol import Ask, Portraits, Protocol, yes_or_no
-from facevalue.report.built import built
+from facevalue.report.built import build_page
 from facevalue.report.collect import gather_report
 from facevalue.report.headline import HeadlineKind
 from facevalue.report.profile.page import profile_answer
@@ -163,7 +163,7 @@ def test_no_group_is_equivalent_to_a_model_that_sees_nothing(tmp_path: Path) -> 
     assert sightless(estimates) == ["m"]
     assert verdicts(estimates) == ["inconclusive"]
     assert UNSEEN_PICTURES in estimates["why"].to_list()
-    page = built(gather_report([stored], MARGIN).data)
+    page = build_page(gather_report([stored], MARGIN).data)
     assert page.answer.sentence.startswith("Nothing shows that the model sees the pictures: 0 of 10 questions")
     (card,) = (card for card in page.cards if card.name == "sight")
     assert card.status == "problem"
@@ -177,7 +177,7 @@ def test_no_group_is_equivalent_to_a_model_that_sees_nothing(tmp_path: Path) -> 
     )
     assert str(held.outcome) == "not enough data"
     assert set(held.cells["why"]) == {UNSEEN_PICTURES}
-    other = asked(tmp_path / "other", Respondent(sees=True)).called("n")
+    other = asked(tmp_path / "other", Respondent(sees=True)).rename("n")
     (pair,) = compare_all([other, stored], margin=0.9).pairs
     agreement = pair.agreement
     assert "equivalent within the margin" not in agreement.cells["verdict"].to_list()

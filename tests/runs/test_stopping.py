@@ -112,7 +112,7 @@ def test_the_sentence_counts_what_was_on_its_way_when_enough_was_known(
 
 @pytest.mark.parametrize(("text", "rule"), [("decided", StopRule()), (" width < 2e-2 ", StopRule(0.02))])
 def test_a_rule_is_read(text: str, rule: StopRule) -> None:
-    assert StopRule.of(text) == rule == StopRule.of(rule.text)
+    assert StopRule.from_text(text) == rule == StopRule.from_text(rule.text)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_rule_is_read(text: str, rule: StopRule) -> None:
 )  # fmt: skip
 def test_another_rule_is_refused_with_both_that_there_are(text: str) -> None:
     with pytest.raises(SettingError, match=r'--stop-when is "decided" .* or "width<0.02"'):
-        StopRule.of(text)
+        StopRule.from_text(text)
 
 
 def test_looks_come_at_fixed_numbers_of_requests_and_none_at_the_end() -> None:

@@ -50,7 +50,7 @@ def test_pieces_partition_the_requests_and_cut_nothing_that_is_asked_together_in
     made = plan(study, answers=answers, sample=sample, seed=seed)
     pieces = list(made.pieces())
     trials = np.concatenate([piece.trials for piece in pieces])
-    assert sorted(trials.tolist()) == made.numbers.at(0, made.numbers.size).tolist()
+    assert sorted(trials.tolist()) == made.numbers.numbers_at(0, made.numbers.size).tolist()
     place = 0
     for piece in pieces:
         assert (piece.first, piece.last) == (place, place + piece.trials.size - 1)
@@ -64,8 +64,8 @@ def test_pieces_partition_the_requests_and_cut_nothing_that_is_asked_together_in
 
 def test_a_plan_is_always_the_same() -> None:
     one, two = (plan(tiny_study(50), sample=90, seed=3) for _ in range(2))
-    keys = [one.whole(piece).key for piece in one.pieces()]
-    assert keys == [two.whole(piece).key for piece in two.pieces()]
+    keys = [one.plain_unit(piece).key for piece in one.pieces()]
+    assert keys == [two.plain_unit(piece).key for piece in two.pieces()]
     assert all(KEY.fullmatch(key) for key in keys)
     assert len(set(keys)) == len(keys) > 1
 
@@ -73,7 +73,7 @@ def test_a_plan_is_always_the_same() -> None:
 def test_whatever_changes_what_is_asked_changes_the_key() -> None:
     def key(made: UnitPlan, generation: int = 0, left_out: int = 0) -> str:
         piece = next(made.pieces())
-        unit = made.whole(piece)
+        unit = made.plain_unit(piece)
         wanted = unit.wanted.copy()
         wanted[:left_out] = False
         return made.unit(piece, wanted, 0, generation).key
@@ -125,5 +125,5 @@ def test_a_run_that_grew_keeps_its_units_and_cuts_what_was_added_by_itself(sizes
         assert [(piece.first, piece.last) for piece in pieces[: len(before)]] == [(p.first, p.last) for p in before]
         assert all((new.trials == old.trials).all() for new, old in zip(pieces, before, strict=False))
         trials = np.concatenate([piece.trials for piece in pieces])
-        assert sorted(trials.tolist()) == bigger.numbers.at(0, bigger.numbers.size).tolist()
+        assert sorted(trials.tolist()) == bigger.numbers.numbers_at(0, bigger.numbers.size).tolist()
         before, grown = pieces, [*grown, sample]

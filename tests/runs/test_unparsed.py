@@ -14,7 +14,7 @@ import facevalue as fv
 from facevalue.answers import NA, NA_DTYPE
 from facevalue.answers.columns import parse_column
 from facevalue.protocol.study import Study
-from facevalue.runs.mirror import copied
+from facevalue.runs.mirror import copy_run
 from facevalue.runs.reply_counts import UnparsedReplies, unparsed_of
 from facevalue.runs.runner import run
 from facevalue.runs.settings import RunSettings, RunSummary
@@ -262,7 +262,7 @@ def test_answers_that_were_looked_at_keep_the_hash_of_their_request(tmp_path: Pa
     objects = Objects.at((tmp_path / "objects").as_uri(), make=True)
     settings = RunSettings(unit=300)
     go(objects, study=study(), settings=settings)
-    copied(objects.url, tmp_path / "fetched")
+    copy_run(objects.url, tmp_path / "fetched")
     run(study(), TinyModel(), tmp_path / "asked", settings, Notes())
     stored, asked = (read_responses(tmp_path / name)["request"] for name in ("fetched", "asked"))
     assert stored.len() > 200

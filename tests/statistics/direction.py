@@ -42,7 +42,7 @@ class Direction(Statistic):
         upward = np.where(known > 0, (1 + np.sign(shifts)) / 2, 0.0)
         shares = column_shares(upward, known)
         less = replace(shares, p=shares.p_against(0.5)).less(0.5)
-        bounds = phi_bounds(Replies(upward, known, asked.astype(np.float64))).less(0.5)
+        bounds = phi_bounds(Replies(upward, known, asked.astype(np.float64))).subtract(0.5)
         model.enter(table, estimand, cells.labels, replace(less, bounds=bounds), cells.shown > 0)
 
     def rival(self, estimand: Estimand, answers: pl.DataFrame, breakdown: Breakdown, score: Score) -> pl.DataFrame:

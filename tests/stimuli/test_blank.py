@@ -4,7 +4,7 @@ import io
 
 import PIL.Image
 
-from facevalue.stimuli.blank import SIZE, WITHOUT, blanked
+from facevalue.stimuli.blank import SIZE, WITHOUT, blank_stimulus
 from facevalue.types import Image, Stimulus
 
 
@@ -23,25 +23,25 @@ def opened(image: Image) -> PIL.Image.Image:
 
 
 def test_each_picture_becomes_a_white_one_of_its_size() -> None:
-    shown = [opened(image) for image in blanked(stimulus(picture(30, 20), picture(5, 8))).load()]
+    shown = [opened(image) for image in blank_stimulus(stimulus(picture(30, 20), picture(5, 8))).load()]
     assert [image.size for image in shown] == [(30, 20), (5, 8)]
     assert all(image.convert("L").getextrema() == (255, 255) for image in shown)
 
 
 def test_a_picture_whose_size_cannot_be_told_becomes_a_square() -> None:
-    assert opened(blanked(stimulus(Image(b"?", "image/png"))).load()[0]).size == (SIZE, SIZE)
+    assert opened(blank_stimulus(stimulus(Image(b"?", "image/png"))).load()[0]).size == (SIZE, SIZE)
 
 
 def test_nothing_is_told_of_what_was_shown() -> None:
-    assert blanked(stimulus()).factors == {}
+    assert blank_stimulus(stimulus()).factors == {}
     assert WITHOUT.factors == {}
     assert WITHOUT.load() == ()
 
 
 def test_it_is_another_stimulus_than_the_plain_one() -> None:
     plain = stimulus()
-    blank = blanked(plain)
-    assert blank.digest not in (plain.digest, blanked(stimulus(digest="e")).digest)
+    blank = blank_stimulus(plain)
+    assert blank.digest not in (plain.digest, blank_stimulus(stimulus(digest="e")).digest)
     assert blank.key != plain.key
 
 
@@ -49,4 +49,4 @@ def test_the_plain_picture_is_not_made_before_the_blank_one_is_looked_at() -> No
     def fail() -> tuple[Image, ...]:
         raise AssertionError
 
-    blanked(Stimulus("1", "d", {}, fail))
+    blank_stimulus(Stimulus("1", "d", {}, fail))

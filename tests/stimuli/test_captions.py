@@ -119,7 +119,7 @@ def test_letters_are_at_least_a_32nd_of_the_width_and_within_the_band(size: tupl
     caption = Caption("Hlp" + DEBIASING.replace(" ", " Hlp", 5))  # each of the first lines has the tallest letters
     layout = caption.layout(width, height)
     assert layout.size >= width / LEAST
-    band = caption.written(saved(PIL.Image.new("RGB", size)))[height:]
+    band = caption.write_below(saved(PIL.Image.new("RGB", size)))[height:]
     lines = ink(band)
     assert lines[0][1] - lines[0][0] >= width / 32
     assert lines[0][0] > 0
@@ -154,7 +154,7 @@ def test_lines_of_the_text_stay_lines() -> None:
 
 
 def test_a_blank_caption_is_a_band_without_text() -> None:
-    out = Caption(" ").written(saved(grain(90, 90)))
+    out = Caption(" ").write_below(saved(grain(90, 90)))
     assert out.shape == (135, 90, 3)
     assert (out[90:] == 255).all()
 
@@ -196,8 +196,8 @@ def test_pictures_and_texts_that_cannot_be_used_are_one_sentence() -> None:
     with pytest.raises(DataError, match="'日' of '日本' can't be drawn"):
         Caption("日本")
     with pytest.raises(DataError, match="too narrow for a caption"):
-        Caption("Be fair.").written(saved(grain(9, 90)))
+        Caption("Be fair.").write_below(saved(grain(9, 90)))
     with pytest.raises(DataError, match="not a PNG, JPEG"):
-        Caption("Be fair.").written(b"no picture")
+        Caption("Be fair.").write_below(b"no picture")
     with pytest.raises(DataError, match="too large for a caption"):
         Caption(DEBIASING * 6).layout(40_000, 100)

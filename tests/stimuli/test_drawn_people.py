@@ -20,7 +20,7 @@ from facevalue.stimuli.drawn_people import (
     left_out,
     picture_svg,
 )
-from facevalue.stimuli.noto.artwork import document, nested
+from facevalue.stimuli.noto.artwork import document, nest_document
 from facevalue.stimuli.noto.scenes import ACTIVITIES
 from facevalue.stimuli.portraits.compose import VIEWS
 from tests.drawn import pixels
@@ -82,7 +82,9 @@ def test_a_sign_leaves_the_person_as_they_are(
         pytest.skip("not drawn")
     view = _VIEW.get(dimension, VIEWS["portrait"])
     white = '<rect width="512" height="512" fill="#ffffff"/>'
-    bare = pixels(document(white + nested(_portrait(IdentityLook(), gender, 0, view), 0, 0, 512, "p-"), 512), 512)
+    bare = pixels(
+        document(white + nest_document(_portrait(IdentityLook(), gender, 0, view), 0, 0, 512, "p-"), 512), 512
+    )
     shown = DrawnPeople().pixels(f"{gender}|{dimension}|{name}|")
     assert np.array_equal(shown[rows, columns], bare[rows, columns])
     assert not np.array_equal(shown, bare)

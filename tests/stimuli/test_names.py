@@ -19,7 +19,7 @@ def guessed(tmp_path: Path, names: Sequence[str], study: str) -> Guess:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    return guess(tmp_path, studies.published(study).columns())
+    return guess(tmp_path, studies.find_protocol(study).columns())
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_who_is_shown_is_read_in_any_order_case_and_number(tmp_path: Path, name:
 
 @pytest.mark.parametrize("name", ["tamale", "femaleness", "blackboard", "whitehall", "boldman", "humane"])
 def test_no_level_is_found_within_a_word(name: str) -> None:
-    columns = {column.name: column for column in studies.published("modscan").columns()}
+    columns = {column.name: column for column in studies.find_protocol("modscan").columns()}
     assert not any(matches(words_of(name), phrases_of(column)) for column in columns.values())
 
 

@@ -72,7 +72,7 @@ def test_all_who_look_see_the_same_grey(form: str) -> None:
     seen = {
         "a local model": np.asarray(picture(Image(data, "image/png"), "x")),
         "a pair": decode(data, "x", None),
-        "a caption": Caption("A person.").written(data)[: SIZE[1], :, :3],
+        "a caption": Caption("A person.").write_below(data)[: SIZE[1], :, :3],
     }
     for who, pixels in seen.items():
         assert pixels.shape == wanted.shape, who

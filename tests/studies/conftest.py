@@ -7,13 +7,13 @@ import pytest
 
 from facevalue import studies
 from facevalue.protocol.study import Study
-from facevalue.runs.kept_estimates import taken
+from facevalue.runs.kept_estimates import take_estimates
 
 
 @pytest.fixture(autouse=True)
 def estimates_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Estimates that a test takes of a run stay in its folder, for its page and for what is asked of it next."""
-    monkeypatch.setattr("facevalue.api.run.estimate", taken)
+    monkeypatch.setattr("facevalue.api.run.estimate", take_estimates)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from facevalue.report.data import EditorFacts
 from facevalue.stimuli.drawn import draw_identities
 from facevalue.stimuli.portraits.compose import svg
 from facevalue.stimuli.portraits.raster import png
-from facevalue.studies.registry import published
+from facevalue.studies.registry import find_protocol
 from facevalue.types import Image, Request, Response, Status
 from tests.cli.conftest import Command, facevalue
 from tests.measure_keys import by_key
@@ -97,7 +97,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> fv.Run:
 
 
 def test_every_field_is_a_quantity_of_the_inspector_within_its_bounds() -> None:
-    ask = published("editor").ask
+    ask = find_protocol("editor").ask
     assert ask is not None
     assert isinstance(ask.reply, Measurements)
     for name, field in ask.reply.fields.items():
@@ -204,7 +204,7 @@ def test_a_model_finds_nothing_in_null_edits_and_takes_a_side_effect_for_the_cue
 
 
 def test_what_is_made_for_the_audit_has_a_null_edit_of_each_face() -> None:
-    making = published("editor").extras.making
+    making = find_protocol("editor").extras.making
     assert making is not None
     offered = making()
     table = offered.plan({setting.name: setting.default for setting in offered.settings}).table

@@ -12,9 +12,9 @@ from facevalue.generators.base import NULL_EDIT
 from facevalue.prompts.articles import with_article
 from facevalue.protocol.making import PicturePlan
 from facevalue.protocol.making_study import making_study
-from facevalue.protocol.settings import check_together, defaults, typed
+from facevalue.protocol.settings import check_together, defaults, to_setting_type
 from facevalue.studies.counterfactuals import making
-from facevalue.studies.registry import published
+from facevalue.studies.registry import find_protocol
 from facevalue.studies.vignette.tables import dimensions
 
 STUDIES = ("stylisticbias", "vignette", "modscan", "counterfactuals", "visbias")
@@ -29,13 +29,13 @@ SMALL: dict[str, dict[str, Any]] = {
 
 def made(study: str, **given: Any) -> PicturePlan:
     """What a study has made with these settings."""
-    make = published(study).extras.making
+    make = find_protocol(study).extras.making
     assert make is not None
     offer = make()
     options = defaults(offer.settings)
     for name, value in given.items():
         setting = next(setting for setting in offer.settings if setting.name == name)
-        options[name] = typed(setting, value)
+        options[name] = to_setting_type(setting, value)
     check_together(offer.settings, options)
     return offer.plan(options)
 
@@ -64,7 +64,7 @@ def test_who_is_shown_is_what_refusals_are_counted_by(study: str) -> None:
     plan = made(study, **SMALL[study])
     assert plan.groups
     assert set(plan.groups) <= set(plan.table.columns)
-    assert published(study).extras.making is not None
+    assert find_protocol(study).extras.making is not None
 
 
 @pytest.mark.parametrize("study", STUDIES)

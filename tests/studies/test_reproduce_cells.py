@@ -37,10 +37,10 @@ def test_no_reading_of_damaged_digits_fits_just_anything() -> None:
     cell = printed("?220").number(2.4)
     assert (cell.published, cell.same) == ("220", False)
     assert cell.note == "the decimal point is lost in the scan: read as 2.20"
-    assert cell.unexplained
+    assert cell.is_unexplained
     known = printed("?220", "a known reason").number(2.4)
     assert known.note == "a known reason; the decimal point is lost in the scan: read as 2.20"
-    assert not known.unexplained
+    assert not known.is_unexplained
 
 
 def test_thousands_are_numbers() -> None:
@@ -82,8 +82,8 @@ def test_a_list_that_the_scan_leaves_in_doubt_says_so() -> None:
 def test_only_a_difference_without_a_reason_is_unexplained() -> None:
     known = Cell("1", "r", "c", 1, 2, False, "why")
     unknown = Cell("1", "r", "c", 1, 2, False)
-    assert Reproduction((known,), {}).explained
-    assert not Reproduction((known, unknown), {}).explained
+    assert Reproduction((known,), {}).is_explained
+    assert not Reproduction((known, unknown), {}).is_explained
 
 
 def test_cells_point_at_estimates_by_their_rows_and_columns() -> None:

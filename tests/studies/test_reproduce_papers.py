@@ -30,7 +30,7 @@ def test_vignette_all_but_impossible_shares_of_table_11(pairs: Reproduction) -> 
         "1": (1, 1), "3": (4, 4), "5": (7, 7), "6": (9, 9), "7": (5, 5), "8": (90, 90), "11": (8, 14), "12": (5, 5),
         "13": (50, 50), "A.3": (4, 5),
     }  # fmt: skip
-    assert pairs.explained
+    assert pairs.is_explained
     assert {cell.column for cell in pairs.cells if not cell.same} == {"All Different", "options"}
     assert all("A.3" in (cell.note or "") for cell in pairs.cells if not cell.same)
 
@@ -48,7 +48,7 @@ def test_stylisticbias_all_but_what_its_tables_leave_open(faces: Reproduction) -
         "3.2": (5, 5), "3.3": (6, 6), "4.2": (4, 4), "1": (5, 5), "2": (4, 4), "3": (44, 44), "4": (24, 24),
         "5": (6, 6), "6": (17, 17), "7": (4, 4), "11": (4, 4), "5.2": (0, 5), "12": (14, 15),
     }  # fmt: skip
-    assert faces.explained
+    assert faces.is_explained
 
 
 def test_stylisticbias_names_what_changes_sign_besides_the_facial_tattoo(faces: Reproduction) -> None:

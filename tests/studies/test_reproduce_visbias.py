@@ -60,7 +60,7 @@ def test_what_differs_is_what_is_known_to(found: Reproduction) -> None:
         ("7", "gpt-4o", "male/pos"): 21.4,
         ("7", "gpt-4o", "ME/pos"): 21.1,
     }
-    assert found.explained
+    assert found.is_explained
 
 
 def test_cells_that_cannot_be_compared_say_why(found: Reproduction) -> None:
@@ -163,7 +163,7 @@ def test_any_of_the_papers_models_is_read_and_missing_files_leave_tables_out(tmp
     assert "Table 6 is left out: there is no yesno.csv" in said
     assert "Table 8 is left out: there is no stereotype_words.json" in said
     assert "Section 3.4 is left out" in said
-    assert not found.explained  # made-up answers differ from the paper's for no known reason
+    assert not found.is_explained  # made-up answers differ from the paper's for no known reason
     politics = [cell for cell in found.cells if cell.table == "5" and cell.column.endswith("/politics")]
     assert len(politics) == 7
     assert all(cell.same is None and cell.note == "no answers about this group" for cell in politics)

@@ -43,7 +43,7 @@ def test_the_gap_is_the_papers_elderly_less_young_tested_by_welch(faces: Faces) 
     one = found.filter((pl.col("dimension") == "age") & (pl.col("variation") == "sunglasses")).row(0, named=True)
     assert (one["group"], one["other_group"]) == ("elderly", "young")
     delta = estimator(faces, phi, ["wealthy", "polite"]).values.delta
-    own = faces.manifest[faces.varied]
+    own = faces.manifest[faces.variation_rows]
     glasses = (own["variation"] == "sunglasses").to_numpy()
     parts = [delta[glasses & (own["age"] == age).to_numpy()].mean(axis=1) for age in ("elderly", "young")]
     expected = stats.ttest_ind(*parts, equal_var=False)

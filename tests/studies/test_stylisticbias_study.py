@@ -283,7 +283,7 @@ def test_a_manifest_of_the_papers_500_faces_takes_what_the_paper_took(make: Make
 def test_fashion_is_compared_with_the_same_person_full_body_in_plain_clothes(make: Make) -> None:
     study = make(faces="1M,1F", attributes=["fashion_style", "eyewear"])
     faces = Faces(study.manifest)
-    shown = study.manifest[faces.varied]
+    shown = study.manifest[faces.variation_rows]
     bases = study.manifest[faces.base_of]
     assert bases["identity"].to_list() == shown["identity"].to_list()
     control = (bases["attribute"] == "framing").fill_null(value=False)
@@ -310,7 +310,7 @@ def test_a_manifest_may_have_its_own_full_body_base(make: Make, tmp_path: Path) 
             "b0.png,b,,,y", "bf.png,b,framing,full-body,y", "b1.png,b,Fashion,Formal,y"]  # fmt: skip
     faces = Faces(make(manifest=manifest(tmp_path, rows)).manifest)
     compared = faces.manifest["image"][faces.base_of].to_list()
-    assert dict(zip(faces.manifest["image"][faces.varied], compared, strict=True)) == {
+    assert dict(zip(faces.manifest["image"][faces.variation_rows], compared, strict=True)) == {
         "a1.png": "af.png", "a2.png": "a0.png", "b1.png": "bf.png",
     }  # fmt: skip
     with pytest.raises(DataError, match="fashion-base portrait"):
@@ -329,7 +329,7 @@ def test_framing_has_an_estimate_of_its_own_and_no_part_in_the_shift_of_fashion(
     phi[formal] += 0.2
     faces = Faces(study.manifest)
     model = estimator(faces, phi, ["wealthy", "polite"])
-    own = model.values.delta[study.manifest["variation"][faces.varied].to_numpy() == "formal"]
+    own = model.values.delta[study.manifest["variation"][faces.variation_rows].to_numpy() == "formal"]
     assert own.mean() == pytest.approx(0.2, abs=0.03)
     table = EstimateTable("stylisticbias", "m", LABELS)
     framing(table, model)

@@ -69,7 +69,7 @@ def test_answers_are_counted_by_level(scattered: StoredRun) -> None:
     index = AnswerIndex(scattered)
     places = np.flatnonzero(index.trial % 3 == 0)
     design = scattered.study.design
-    for name, levels in index.counted(["variation", "scenario"], places).items():
+    for name, levels in index.count_levels(["variation", "scenario"], places).items():
         column = design.trials(index.trial[places], [name])[name].cast(pl.String)
         assert dict(levels) == dict(column.drop_nulls().value_counts().iter_rows())
         for level in [*dict(levels), ""]:
@@ -77,7 +77,7 @@ def test_answers_are_counted_by_level(scattered: StoredRun) -> None:
             expected = of_level.fill_null(value=False).to_numpy()
             assert (index.at_levels(name, [level])[places] == expected).all()
     assert not index.at_levels("variation", ["no such level"]).any()
-    assert index.counted(["scenario"], places[:0]) == {"scenario": []}
+    assert index.count_levels(["scenario"], places[:0]) == {"scenario": []}
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ def page_of(run: StoredRun) -> Any:
 
 
 def test_work_on_many_answers_is_done_by_another_process_on_the_same_run(run: StoredRun, many: None) -> None:
-    number, model, place = run_apart(who, run.called("a label"))
+    number, model, place = run_apart(who, run.rename("a label"))
     assert number != os.getpid()
     assert (model, place) == ("a label", run.place)
 
@@ -128,7 +128,7 @@ def test_two_viewers_may_add_up_the_same_sums_at_once(run: StoredRun) -> None:
     with ThreadPoolExecutor(2) as pool:
         both = list(pool.map(sums_of, [run, StoredRun.open(run.folder)]))
     key = page_of(run)[0]["rows"][0]["key"]
-    first, second = (sums.of(key) for sums in both)
+    first, second = (sums.sums_of_estimate(key) for sums in both)
     assert first is not None
     assert second is not None
     assert first.value == second.value
@@ -139,7 +139,7 @@ def test_sums_of_a_run_that_has_grown_take_the_place_of_those_before(run: Stored
     after = partial(unit_sums.added_up, folder=before.path.parent, of="f" * 64)(run)
     assert [path.name for path in before.path.parent.iterdir()] == [after.name]
     with pytest.raises(DataError, match=GONE):
-        before.of("0" * 16)
+        before.sums_of_estimate("0" * 16)
 
 
 def test_a_folder_that_cannot_be_written_to_is_looked_at(run: StoredRun, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,4 +154,4 @@ def test_a_folder_that_cannot_be_written_to_is_looked_at(run: StoredRun, monkeyp
     assert not (run.folder / ESTIMATES).exists()
     monkeypatch.setattr(kept_estimates, "estimate", _never)
     assert kept_estimates.are_kept(run)
-    assert kept_estimates.taken([run])[0].height
+    assert kept_estimates.take_estimates([run])[0].height

@@ -96,7 +96,7 @@ def test_someone_on_either_side_of_pairs_is_shown_by_name(golden: Path) -> None:
     for unit in cell["cluster"]["rows"]:
         assert unit["pictures"], unit
         for trial in unit["trials"]:
-            factors = runs.at("0").run.study.design.trials([trial]).row(0, named=True)
+            factors = runs.state_of_run("0").run.study.design.trials([trial]).row(0, named=True)
             if trial == unit["trials"][0]:  # others may stand beside it
                 assert (factors["attribute"], factors["instance"]) == ("gender", "nurse")
             for side in sides:

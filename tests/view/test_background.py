@@ -66,7 +66,7 @@ def test_estimates_that_cannot_be_taken_are_a_sentence(small_run: object, monkey
     def fail(_runs: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(opened, "kept", fail)
+    monkeypatch.setattr(opened, "read_kept_estimates", fail)
     runs = OpenedRuns([StoredRun.open(small_run)])  # type: ignore[arg-type]
     with pytest.raises(DataError, match="The estimates could not be taken: the viewer's terminal says why"):
         document(runs, "lead")

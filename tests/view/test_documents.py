@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.report.built import built
+from facevalue.report.built import build_page
 from facevalue.report.collect import gather_report
 from facevalue.runs.stored import StoredRun
 from facevalue.view.documents import KINDS, document, plain, to_json
@@ -26,7 +26,7 @@ def test_the_head_names_the_runs(api: Api) -> None:
 
 def test_the_lead_is_the_reports_first_screen(api: Api, small_run: Path) -> None:
     lead = api("lead")
-    page = built(gather_report([StoredRun.open(small_run)]).data)
+    page = build_page(gather_report([StoredRun.open(small_run)]).data)
     assert " ".join(lead["sentences"]) == page.answer.sentence
     assert lead["provisional"] is False
     assert lead["asked"]["pictures"]
@@ -60,10 +60,10 @@ def test_estimates_filter_sort_and_page(api: Api) -> None:
 
 
 def test_an_estimate_is_written_as_the_report_writes_it(api: Api, small_run: Path) -> None:
-    view = built(gather_report([StoredRun.open(small_run)]).data).view
+    view = build_page(gather_report([StoredRun.open(small_run)]).data).view
     row = next(row for row in api("estimates", measure="shift", n=200)["rows"] if row["value"] is not None)
     labels = {name: label["level"] for name, label in row["labels"].items()}
-    e = view.one("shift", **labels)
+    e = view.find("shift", **labels)
     assert e is not None
     assert (row["value"], row["low"], row["high"], row["n"]) == (e.value, e.low, e.high, e.n)
     assert (row["text"]["value"], row["text"]["interval"]) == (view.value(e), view.interval(e))

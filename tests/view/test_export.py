@@ -38,7 +38,7 @@ def test_a_small_run_is_in_its_page(runs: OpenedRuns, tmp_path: Path) -> None:
     assert {"head", "lead-0", "missing-0", "estimates-0", "answers-0", "rows-0"} <= set(data)
     assert len(data["rows-0"]) == written.answers == 48
     assert str(tmp_path) not in html
-    assert str(runs.at("0").run.folder.parent) not in html
+    assert str(runs.state_of_run("0").run.folder.parent) not in html
     key = data["estimates-0"]["rows"][0]["key"]
     assert data[f"cells/0-{key}"]["row"]["key"] == key
     assert data[f"cells/0-{key}"]["cluster"]["pending"] is False

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from facevalue.annotations.review_cards import is_check
-from facevalue.annotations.review_page import ordered
+from facevalue.annotations.review_page import order_cards
 from facevalue.cli.review import review as review_command
 from facevalue.runs.review import ReviewSettings, collect, keep_review, packet_for, write_review
 from facevalue.runs.review_desk import kept_key, kept_packet, raters_of
@@ -222,7 +222,7 @@ def test_in_a_browser_nothing_is_lost_in_two_tabs_and_when_it_closes(run: Stored
         browser.until("document.getElementById('progress').textContent.endsWith('saved')")
         drawn = kept_packet(run.folder, str(browser.run("location.pathname.split('/')[3]")))
         browser.run("document.getElementById('begin').click()")
-        cards = ordered(drawn, "r1")
+        cards = order_cards(drawn, "r1")
         items = [card.items[0] for card in cards]
         browser.press("1")
         browser.until("document.getElementById('progress').textContent.startsWith('1 of') && "
@@ -272,7 +272,7 @@ def test_who_begins_before_the_viewer_answers_skips_no_page(run: StoredRun, tmp_
         browser.run("document.getElementById('begin').click()")
         browser.press("1")
         saved = "document.getElementById('progress').textContent === '1 of {} answered, saved'"
-        browser.until(saved.format(len(ordered(packet, "r1"))))
+        browser.until(saved.format(len(order_cards(packet, "r1"))))
         browser.run("new Promise((done) => setTimeout(done, 900))")
         browser.press("n")
         assert str(browser.run("document.querySelector('.now h1').textContent")).startswith("2 of")

@@ -52,7 +52,7 @@ def test_a_form_says_what_was_read_of_each_field(golden: Path) -> None:
 def test_exports_hold_each_verdict_with_its_trial(golden: Path, tmp_path: Path) -> None:
     run = StoredRun.open(golden / "visbias")
     runs = OpenedRuns([run])
-    state = runs.at("0")
+    state = runs.state_of_run("0")
     index = index_of(state)
     texts = sorted_texts(state, index, np.arange(index.trial.size))
     judged = {number: plain(verdicts) for number, verdicts in texts.items() if verdicts}
@@ -121,9 +121,9 @@ def test_maps_of_attention_are_pictures_of_the_trial_and_of_exports(run: StoredR
     ]  # fmt: skip
     assert trial(run, 0)["attention"] == []
     runs = OpenedRuns([run])
-    assert picture_bytes(runs.at("0"), maps[2]["src"].rpartition("/")[2])[8:12] == b"WEBP"
+    assert picture_bytes(runs.state_of_run("0"), maps[2]["src"].rpartition("/")[2])[8:12] == b"WEBP"
     with pytest.raises(DataError, match="can be shown"):
-        picture_bytes(runs.at("0"), maps[3]["src"].rpartition("/")[2])
+        picture_bytes(runs.state_of_run("0"), maps[3]["src"].rpartition("/")[2])
     html = export_folder(runs, tmp_path / "out").page.read_text(encoding="utf-8")
     assert html.count('\\"attention\\"') == 0
     assert html.count("Attention by head") == 1

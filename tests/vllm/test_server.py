@@ -12,7 +12,7 @@ import pytest
 from facevalue.errors import ModelError
 from facevalue.models._chat import read
 from facevalue.models._fallback import exact, response_of
-from facevalue.models._spelling import HALF, joined, spelling
+from facevalue.models._spelling import HALF, join_texts, spelling
 from facevalue.models.base import ModelOptions
 from facevalue.models.cached import cached_share
 from facevalue.models.openai import OpenAIModel
@@ -64,7 +64,7 @@ def test_tokens_spell_a_text_of_any_characters(address: str, said: str) -> None:
     assert reply.positions is not None
     found = spelling(reply.positions, said, ended=True)
     assert found is not None
-    assert joined(*(position.token for position in found.positions)) == f"{said}</s>"
+    assert join_texts(*(position.token for position in found.positions)) == f"{said}</s>"
     asked = ask()._replace(question=Question("Who?", (Option("", said, "x"),)), exact=True)
     answer = exact(asked, reply, response_of(asked, reply, 0.0))
     assert not isinstance(answer, str)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 import facevalue as fv
-from facevalue.cli.results import definition_lines, explained
+from facevalue.cli.results import definition_lines, explain_measure
 from facevalue.measures.definitions import Measure
 from facevalue.measures.instrument import DRIFT_MEASURES
 from facevalue.measures.missing_answers import MISSING_MEASURES
@@ -31,7 +31,7 @@ def page() -> str:
 
 def _measures(measures: Sequence[Measure]) -> Iterator[str]:
     for measure in measures:
-        definition = explained(measures, measure.key)
+        definition = explain_measure(measures, measure.key)
         yield from (f"### {plain(measure.key)}", "", plain(measure.title) + ".", "")
         facts = []
         for label, text in definition_lines(definition):

@@ -115,7 +115,7 @@ def corpus_kind(path: Path) -> str:
 
 
 @contextmanager
-def _opened(path: Path, passed: Passed) -> Iterator[Callable[[], bytes]]:
+def _open_blocks(path: Path, passed: Passed) -> Iterator[Callable[[], bytes]]:
     """Read the file a block at a time, unpacked; `passed.bytes` counts what is read on disk."""
     before, packed, total = passed.bytes, path.suffix.lower() == ".gz", 0
     with path.open("rb") as raw:
@@ -137,14 +137,14 @@ def _opened(path: Path, passed: Passed) -> Iterator[Callable[[], bytes]]:
 
 
 def _of_jsonl(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]:
-    with _opened(path, passed) as next_block:
+    with _open_blocks(path, passed) as next_block:
         yield from _of_objects(_chunks(next_block, path.name, passed), path.name, column, passed)
 
 
 def _of_json(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]:
     """A list of objects, each of which becomes a line; a file that begins with an object has one in each line."""
-    with _opened(path, passed) as next_block:
-        first = _begun(next_block(), path.name)
+    with _open_blocks(path, passed) as next_block:
+        first = _strip_byte_order_mark(next_block(), path.name)
         if first.lstrip().startswith(b"["):
             chunks = _entries(first.lstrip()[1:], next_block, path.name)
         else:
@@ -153,7 +153,7 @@ def _of_json(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]:
 
 
 def _of_text(path: Path, _: str, passed: Passed) -> Iterator[pl.Series]:
-    with _opened(path, passed) as next_block:
+    with _open_blocks(path, passed) as next_block:
         for number, chunk in _chunks(next_block, path.name, passed):
             yield _lines(chunk, number, path.name, passed)["line"]
 
@@ -165,7 +165,7 @@ def _of_objects(chunks: Iterator[tuple[int, bytes]], place: str, column: str, pa
         lines = _lines(chunk, number, place, passed)
         kind = kind or _kind(lines["line"], name, key, place)
         if kind is not None:
-            yield _spoken(_decoded(lines, kind, place, passed).struct.field(name), key)
+            yield _to_text(_decode_lines(lines, kind, place, passed).struct.field(name), key)
 
 
 def _entries(data: bytes, next_block: Callable[[], bytes], name: str) -> Iterator[tuple[int, bytes]]:
@@ -213,7 +213,7 @@ def _chunks(
 ) -> Iterator[tuple[int, bytes]]:
     """Whole lines, a chunk at a time, with the number of the first; of a line that is far too long, nothing is kept."""
     number, carry, skipping = 1, b"", False
-    block = _lined(_begun(next_block(), name), name) if first is None else first
+    block = _require_lines(_strip_byte_order_mark(next_block(), name), name) if first is None else first
     while block:
         if skipping:
             end = block.find(b"\n")
@@ -236,7 +236,7 @@ def _chunks(
         yield number, carry
 
 
-def _begun(block: bytes, name: str) -> bytes:
+def _strip_byte_order_mark(block: bytes, name: str) -> bytes:
     """The beginning of a file without its mark of UTF-8; a `DataError` if it is another kind of file."""
     if block.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError(f"{name} is UTF-16: save it as UTF-8.")
@@ -245,7 +245,7 @@ def _begun(block: bytes, name: str) -> bytes:
     return block.removeprefix(b"\xef\xbb\xbf")
 
 
-def _lined(block: bytes, name: str) -> bytes:
+def _require_lines(block: bytes, name: str) -> bytes:
     """The same; a `DataError` if it is a list of objects by the name of JSON Lines."""
     if ".json" in name and block.lstrip().startswith(b"["):
         raise DataError(f"{name} is one list, not a JSON object per line: its name should end in .json.")
@@ -287,7 +287,7 @@ def _kind(lines: pl.Series, name: str, key: str, place: str) -> pl.Struct | None
         if not isinstance(row, dict):
             continue
         names.update(dict.fromkeys(row))
-        kind = _held(row.get(name), key)
+        kind = _text_type(row.get(name), key)
         if kind is not None:
             return pl.Struct({name: kind})
     if names and name not in names:
@@ -297,10 +297,10 @@ def _kind(lines: pl.Series, name: str, key: str, place: str) -> pl.Struct | None
     return None
 
 
-def _held(value: Any, key: str) -> pl.DataType | None:
+def _text_type(value: Any, key: str) -> pl.DataType | None:
     """The type of a column that holds such a value; of turns and objects only what is said. None if it has no text."""
     if isinstance(value, list):
-        inner = next(filter(None, (_held(entry, key) for entry in value)), None)
+        inner = next(filter(None, (_text_type(entry, key) for entry in value)), None)
         return None if inner is None else pl.List(inner)
     if isinstance(value, dict):
         spoken = next((name for name in ([key] if key else _SPOKEN) if isinstance(value.get(name), str)), None)
@@ -308,14 +308,14 @@ def _held(value: Any, key: str) -> pl.DataType | None:
     return pl.String() if isinstance(value, str) else None
 
 
-def _decoded(lines: pl.DataFrame, kind: pl.Struct, name: str, passed: Passed) -> pl.Series:
+def _decode_lines(lines: pl.DataFrame, kind: pl.Struct, name: str, passed: Passed) -> pl.Series:
     """The column of each line; those that cannot be understood are counted and left out."""
     decoded = _attempt(lines["line"], kind)
     if decoded is not None:
         return decoded
     if lines.height > _FEW:
         half = lines.height // 2
-        return pl.concat([_decoded(piece, kind, name, passed) for piece in (lines[:half], lines[half:])])
+        return pl.concat([_decode_lines(piece, kind, name, passed) for piece in (lines[:half], lines[half:])])
     out = [pl.Series([], dtype=kind)]
     for number, line in lines.iter_rows():
         decoded_line = _attempt(pl.Series([line]), kind)
@@ -342,7 +342,7 @@ def _is_json(line: str) -> bool:
     return True
 
 
-def _spoken(column: pl.Series, key: str) -> pl.Series:
+def _to_text(column: pl.Series, key: str) -> pl.Series:
     """Each row as one text; null where it has none."""
     kind = column.dtype
     if isinstance(kind, pl.Struct):
@@ -376,7 +376,7 @@ def _of_parquet(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]:
                 for batch in file.iter_batches(_NESTED if nested else _ROWS, row_groups=[group], columns=[name]):
                     passed.records += batch.num_rows
                     for piece in _pieces(batch.column(0), place, passed):
-                        texts = _spoken(pl.Series(pl.from_arrow(piece)), key)
+                        texts = _to_text(pl.Series(pl.from_arrow(piece)), key)
                         long = texts.str.len_bytes().fill_null(0) > MAX_TEXT
                         passed.over(LONG, place, int(long.sum()))
                         yield texts.filter(~long)

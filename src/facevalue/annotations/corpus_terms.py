@@ -85,7 +85,7 @@ class CorpusCounts:
 def builtin() -> CorpusTerms:
     """The terms of ModSCAN."""
     data = resources.files("facevalue.annotations").joinpath("lists", "corpus_terms.toml").read_bytes()
-    return _parsed(to_toml(data, "corpus_terms.toml"), "corpus_terms.toml")
+    return _parse_terms(to_toml(data, "corpus_terms.toml"), "corpus_terms.toml")
 
 
 def read_terms(path: Path) -> CorpusTerms:
@@ -96,10 +96,10 @@ def read_terms(path: Path) -> CorpusTerms:
     DataError, UnknownNameError
         What is wrong with it.
     """
-    return _parsed(to_toml(read_file(path, MAX_BYTES, "terms"), str(path)), path.name)
+    return _parse_terms(to_toml(read_file(path, MAX_BYTES, "terms"), str(path)), path.name)
 
 
-def _parsed(document: Mapping[str, Any], source: str) -> CorpusTerms:
+def _parse_terms(document: Mapping[str, Any], source: str) -> CorpusTerms:
     for key in document:
         if key not in _KEYS:
             raise UnknownNameError(f"key of {source}", key, _KEYS)

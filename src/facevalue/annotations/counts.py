@@ -158,7 +158,7 @@ class WordCounts:
     sizes: Codes
     texts: Codes
 
-    def merged(self, code: Codes, units: int) -> "WordCounts":
+    def merge_units(self, code: Codes, units: int) -> "WordCounts":
         """Counts of larger units: the number of that to which each of these units belongs, and how many there are."""
         ones = np.ones(code.size, dtype=np.int64)
         joins = sparse.csr_array((ones, (code, np.arange(code.size))), shape=(units, code.size))
@@ -175,7 +175,7 @@ class Vocabulary:
     Examples
     --------
     >>> words = Vocabulary(Tokeniser.WORDS)
-    >>> found = next(words.of(pl.Series(["a hat, a tie", "hat"])))
+    >>> found = next(words.count_words(pl.Series(["a hat, a tie", "hat"])))
     >>> words.words.to_list(), sorted(zip(found.row.tolist(), found.word.tolist(), found.times.tolist(), strict=True))
     (['a', 'hat', 'tie'], [(0, 0, 2), (0, 1, 1), (0, 2, 1), (1, 1, 1)])
     """
@@ -193,17 +193,17 @@ class Vocabulary:
         """All of them, in the order of their numbers."""
         return pl.Series("word", list(self._codes), dtype=pl.String)
 
-    def of(self, column: pl.Series) -> Iterator["WordsSaid"]:
+    def count_words(self, column: pl.Series) -> Iterator["WordsSaid"]:
         """Words of some texts, piece by piece; each word of a text once, with how often it stands there."""
         for start, piece in text_pieces(column):
             long = tokens(piece, self._tokeniser)
-            codes = self._coded(long["token"])
+            codes = self._number_tokens(long["token"])
             # One integer for (text, word): grouping numbers is much faster than grouping strings.
             within = pl.DataFrame({"key": long["row"].cast(pl.UInt64) * 2**32 + codes}).group_by("key").len("tokens")
             key = within["key"].to_numpy().astype(np.int64)
             yield WordsSaid((key >> 32) + start, key & _WORD_BITS, within["tokens"].to_numpy().astype(np.int32))
 
-    def _coded(self, token: pl.Series) -> pl.Series:
+    def _number_tokens(self, token: pl.Series) -> pl.Series:
         """Number of each token in the vocabulary, which grows by those not seen before."""
         distinct = token.unique(maintain_order=True)
         numbers = [self._codes.setdefault(word, len(self._codes)) for word in distinct]
@@ -248,13 +248,13 @@ class WordCounter:
         counted = (unit >= 0) & column.is_not_null().to_numpy()
         self._texts += np.bincount(unit[counted], minlength=len(self._texts))
         column = pl.select(pl.when(pl.Series(counted)).then(column)).to_series()
-        for tokens in self._vocabulary.of(column):
+        for tokens in self._vocabulary.count_words(column):
             pair = (unit[tokens.row] << 32) | tokens.word
-            self._keep(_Pairs(pair, tokens.times, np.ones_like(tokens.times)).summed())
+            self._keep(_Pairs(pair, tokens.times, np.ones_like(tokens.times)).sum_keys())
 
     def counts(self) -> WordCounts:
         """Counts so far."""
-        pairs = self._compacted()
+        pairs = self._compact()
         units = len(self._texts)
         unit, word = pairs.key >> 32, (pairs.key & _WORD_BITS).astype(np.int32)
         sizes = np.bincount(unit, weights=pairs.tokens, minlength=units).astype(np.int64)
@@ -269,12 +269,12 @@ class WordCounter:
         self._pairs.append(pairs)
         self._since += len(pairs.key)
         if self._since > _COMPACT:
-            self._compacted()
+            self._compact()
 
-    def _compacted(self) -> "_Pairs":
+    def _compact(self) -> "_Pairs":
         none = _Pairs(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
         together = _Pairs(*(np.concatenate(columns) for columns in zip(none, *self._pairs, strict=True)))
-        self._pairs = [together.summed()]
+        self._pairs = [together.sum_keys()]
         self._since = 0
         return self._pairs[0]
 
@@ -286,7 +286,7 @@ class _Pairs(NamedTuple):
     tokens: npt.NDArray[np.int32]
     documents: npt.NDArray[np.int32]
 
-    def summed(self) -> "_Pairs":
+    def sum_keys(self) -> "_Pairs":
         """Each key once, in order."""
         if not len(self.key):
             return self

@@ -41,11 +41,11 @@ class GroupWords:
     Examples
     --------
     >>> words = GroupWords({"place": ("church", "mosque")})
-    >>> words.swapped("She left her church; I saw her.")
+    >>> words.swap_words("She left her church; I saw her.")
     'He left his mosque; I saw him.'
-    >>> words.without("A Black man before his Church.")
+    >>> words.mask_words("A Black man before his Church.")
     'A Black person before their.'
-    >>> words.swapped("A calm person.") is None
+    >>> words.swap_words("A calm person.") is None
     True
     """
 
@@ -58,21 +58,21 @@ class GroupWords:
         self._swap = _pattern([*self._swaps, "her"])
         self._mask = _pattern([*self._level, *_NEUTRAL, *self._swaps])
 
-    def swapped(self, text: str) -> str | None:
+    def swap_words(self, text: str) -> str | None:
         """The text with each word for a group in another's place; None where it has none."""
-        out = self._swap.sub(self._other, text)
+        out = self._swap.sub(self._swap_match, text)
         return None if out == text else out
 
-    def without(self, text: str) -> str | None:
+    def mask_words(self, text: str) -> str | None:
         """The text without words for groups; None where it has none."""
-        out = self._mask.sub(lambda match: _cased(_NEUTRAL.get(match[0].casefold(), ""), match[0]), text)
+        out = self._mask.sub(lambda match: _copy_case(_NEUTRAL.get(match[0].casefold(), ""), match[0]), text)
         return None if out == text else re.sub(r"\s+([.,;:!?])", r"\1", re.sub(r"[ \t]{2,}", " ", out)).strip()
 
-    def _other(self, match: re.Match[str]) -> str:
+    def _swap_match(self, match: re.Match[str]) -> str:
         word = match[0].casefold()
         if word == "her":  # possessive before a word, else the object
-            return _cased("his" if re.match(r"\s+\w", match.string[match.end() :]) else "him", match[0])
-        return _cased(self._swaps[word], match[0])
+            return _copy_case("his" if re.match(r"\s+\w", match.string[match.end() :]) else "him", match[0])
+        return _copy_case(self._swaps[word], match[0])
 
 
 def _pattern(words: Iterable[str]) -> re.Pattern[str]:
@@ -80,7 +80,7 @@ def _pattern(words: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", re.IGNORECASE)
 
 
-def _cased(word: str, like: str) -> str:
+def _copy_case(word: str, like: str) -> str:
     return word[:1].upper() + word[1:] if like[:1].isupper() else word
 
 
@@ -99,7 +99,7 @@ def ours() -> Lexicon:
     >>> list(ours().lists)
     ['group words: gender', 'group words: race']
     """
-    return prefixed(lexicon.shipped("group_words"), OURS)
+    return add_prefix(lexicon.shipped_lexicon("group_words"), OURS)
 
 
 def theirs(path: str) -> Lexicon:
@@ -134,10 +134,10 @@ def by_group(lists: Lexicon) -> Lexicon:
             group = name.split("/", 1)[at]
             if group != no_group:
                 merged.setdefault(group, []).append(name)
-    return lists.merged(merged)
+    return lists.merge_lists(merged)
 
 
-def prefixed(lists: Lexicon, prefix: str) -> Lexicon:
+def add_prefix(lists: Lexicon, prefix: str) -> Lexicon:
     """The same lists, with a prefix before the name of each."""
     return Lexicon(lists.name, lists.version, lists.source, {f"{prefix}{n}": words for n, words in lists.lists.items()})
 
@@ -150,10 +150,10 @@ def is_own(group: str, listed: str, spellings: Mapping[str, str]) -> bool:
     >>> is_own("middle eastern", "Middle-Eastern", {}), is_own("hispanic", "Latino", {"latino": "hispanic"})
     (True, True)
     """
-    first, second = folded(group), folded(listed)
+    first, second = fold_name(group), fold_name(listed)
     return spellings.get(first, first) == spellings.get(second, second)
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """A group's name without case and marks."""
     return _MARKS.sub(" ", name.casefold()).strip()

@@ -54,13 +54,13 @@ class Lexicon:
         plain = {name: sorted(words) for name, words in self.lists.items()}
         return hashlib.sha256(json.dumps(plain, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
-    def merged(self, lists: Mapping[str, Collection[str]]) -> "Lexicon":
+    def merge_lists(self, lists: Mapping[str, Collection[str]]) -> "Lexicon":
         """Lists made of several of these, each word once.
 
         Examples
         --------
         >>> parts = Lexicon("a", "1", "me", {"man/tall": ("tall", "big"), "woman/tall": ("tall",)})
-        >>> dict(parts.merged({"tall": ["man/tall", "woman/tall"]}).lists)
+        >>> dict(parts.merge_lists({"tall": ["man/tall", "woman/tall"]}).lists)
         {'tall': ('tall', 'big')}
         """
         merged_lists = {}
@@ -72,18 +72,18 @@ class Lexicon:
         return Lexicon(self.name, self.version, self.source, merged_lists)
 
 
-def shipped(name: str) -> Lexicon:
+def shipped_lexicon(name: str) -> Lexicon:
     """A lexicon that comes with FaceValue.
 
     Examples
     --------
-    >>> sorted(shipped("group_words").lists)
+    >>> sorted(shipped_lexicon("group_words").lists)
     ['gender', 'race']
     """
     if name not in SHIPPED:
         raise UnknownNameError("lexicon", name, SHIPPED)
     text = resources.files("facevalue.annotations").joinpath("lists", f"{name}.toml").read_text("utf-8")
-    return _made(tomllib.loads(text), name)
+    return _to_lexicon(tomllib.loads(text), name)
 
 
 def read(path: str | Path) -> Lexicon:
@@ -105,18 +105,22 @@ def read(path: str | Path) -> Lexicon:
     data = read_file(path, MAX_BYTES, "word lists")
     suffix = path.suffix.lower()
     if suffix not in (".json", ".toml"):
-        return _listed(data, path)
-    return _made((to_json if suffix == ".json" else to_toml)(data, str(path)), path.name)
+        return _read_lists(data, path)
+    return _to_lexicon((to_json if suffix == ".json" else to_toml)(data, str(path)), path.name)
 
 
-def _listed(data: bytes, path: Path) -> Lexicon:
+def _read_lists(data: bytes, path: Path) -> Lexicon:
     """Lists of a table, or of lines."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DataError(f"{path}: not a text in UTF-8.") from None
     head = [name.strip().lower() for name in next(csv.reader(io.StringIO(text)), [])]
-    rows = _signed(text, path, head) if "word" in head else [(path.stem.lower(), line) for line in text.splitlines()]
+    rows = (
+        _read_signed_words(text, path, head)
+        if "word" in head
+        else [(path.stem.lower(), line) for line in text.splitlines()]
+    )
     lists: dict[str, dict[str, None]] = {}
     phrases: dict[str, None] = {}
     for name, entry in rows:
@@ -130,7 +134,7 @@ def _listed(data: bytes, path: Path) -> Lexicon:
     return Lexicon(path.name, "", "", {name: tuple(words) for name, words in lists.items()}, tuple(phrases))
 
 
-def _signed(text: str, path: Path, head: list[str]) -> list[tuple[str, str]]:
+def _read_signed_words(text: str, path: Path, head: list[str]) -> list[tuple[str, str]]:
     """Name of the list and word of each row; words without a direction are of none."""
     for name in ("dimension", "sign"):
         if name not in head:
@@ -150,7 +154,7 @@ def _signed(text: str, path: Path, head: list[str]) -> list[tuple[str, str]]:
     return out
 
 
-def _made(content: Any, source: str) -> Lexicon:
+def _to_lexicon(content: Any, source: str) -> Lexicon:
     if not isinstance(content, dict):
         raise DataError(f"{source}: word lists are a table of names with words, not {type(content).__name__}.")
     document = content if isinstance(content.get("lists"), dict) else {"lists": content}

@@ -98,7 +98,7 @@ LONGEST = 5_000
 """Characters of a text that a card shows."""
 
 
-def ordered(packet: Packet, rater: str) -> tuple[ReviewCard, ...]:
+def order_cards(packet: Packet, rater: str) -> tuple[ReviewCard, ...]:
     """Cards of a rater with checks of attention among them, in an order of the rater's own, the same one each time."""
     digest = hashlib.blake2b(f"{packet.name}/{rater}".encode(), digest_size=8).digest()
     cards = [*packet.cards, *checks_of(packet)]
@@ -138,26 +138,28 @@ def review_page(packet: Packet, rater: str, *, served: bool = False) -> ReviewPa
         served=served,
         packet=packet,
         rater=rater,
-        cards=[_shown(card) for card in ordered(packet, rater)],
+        cards=[_to_printable_card(card) for card in order_cards(packet, rater)],
     )
     return ReviewPage(html, policy)
 
 
-def _shown(card: ReviewCard) -> ReviewCard:
+def _to_printable_card(card: ReviewCard) -> ReviewCard:
     """The card with texts as a page can show them."""
     questions = tuple(
         replace(question, text=printable(question.text), choices=tuple(map(printable, question.choices)))
         for question in card.questions
     )
-    return replace(card, questions=questions, texts=tuple((heading, bounded(text)) for heading, text in card.texts))
+    return replace(
+        card, questions=questions, texts=tuple((heading, shorten_text(text)) for heading, text in card.texts)
+    )
 
 
-def bounded(text: str) -> str:
+def shorten_text(text: str) -> str:
     """A text with controls spelled out, cut where it is too long.
 
     Examples
     --------
-    >>> bounded("a" * 6_000)[-32:]
+    >>> shorten_text("a" * 6_000)[-32:]
     'aaaaaaaaaaaaaa… (1,000 more cut)'
     """
     spelled = printable(text[:LONGEST])

@@ -120,7 +120,7 @@ class LexicalHostility:
 
     def __init__(self, labels: Sequence[str] = ()) -> None:
         chosen_labels(self.name, self.labels, labels)
-        self._lists = lexicon.shipped("hostility")
+        self._lists = lexicon.shipped_lexicon("hostility")
         self.digest = self._lists.digest
 
     def score(self, texts: Sequence[str]) -> Scoring:

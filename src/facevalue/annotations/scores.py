@@ -58,11 +58,11 @@ class Scores:
     labels: tuple[str, ...]
     folder: Path
 
-    def of(self, texts: pl.Series) -> pl.DataFrame:
+    def scores_of_texts(self, texts: pl.Series) -> pl.DataFrame:
         """Scores of texts, null where there is none: a column per label, in the order of the texts."""
-        return self.at(present(texts))
+        return self.scores_of_hashes(present(texts))
 
-    def at(self, hashes: pl.Series) -> pl.DataFrame:
+    def scores_of_hashes(self, hashes: pl.Series) -> pl.DataFrame:
         """The same by the texts' hashes (`present`)."""
         rows = hashes.alias("text").to_frame().join(self._table, on="text", how="left", maintain_order="left")
         return rows.select(pl.col(f"{_SCORE}{label}").alias(label) for label in self.labels)
@@ -153,7 +153,11 @@ def columns(scores: Sequence[Scores], texts: pl.Series) -> pl.DataFrame:
     """Scores of texts by several scorers: a column `score: NAME/LABEL` for each label of each."""
     hashes = present(texts) if scores else texts
     return pl.DataFrame(
-        [column.alias(f"score: {scored.name}/{column.name}") for scored in scores for column in scored.at(hashes)]
+        [
+            column.alias(f"score: {scored.name}/{column.name}")
+            for scored in scores
+            for column in scored.scores_of_hashes(hashes)
+        ]
     )
 
 

@@ -15,7 +15,7 @@ from facevalue.annotations import scores as stored
 from facevalue.annotations.scorers import Scorer, Scoring
 from facevalue.annotations.scores import ANNOTATIONS, HEADER, Hashes, Scores, present
 from facevalue.errors import DataError, FaceValueError, ReplyError
-from facevalue.printable import first_line, printable, quoted
+from facevalue.printable import first_line, printable, quote
 from facevalue.store.journal import JOURNAL, Journal, left_over
 from facevalue.store.lease import RunLock
 
@@ -49,21 +49,21 @@ class CheckedScorer:
             The scorer's own, by which it says that it can score nothing.
         """
         try:
-            return self._checked(texts)
+            return self._score_checked(texts)
         except ReplyError as error:
             if len(texts) > 1:
                 middle = len(texts) // 2
-                return _joined(self.score(texts[:middle]), self.score(texts[middle:]), middle)
-            reason = f"{error}, for {quoted(texts[0])}"
+                return _join_scorings(self.score(texts[:middle]), self.score(texts[middle:]), middle)
+            reason = f"{error}, for {quote(texts[0])}"
             self._refuse(reason)
             return Scoring({label: [None] for label in self._scorer.labels}, unasked={0: reason})
 
-    def _checked(self, texts: Sequence[str]) -> Scoring:
+    def _score_checked(self, texts: Sequence[str]) -> Scoring:
         scorer, size = self._scorer, len(texts)
         try:
             scoring: Any = scorer.score(texts)
             if not isinstance(scoring, Scoring):
-                raise ReplyError(f"{scorer.name} gave {quoted(scoring)}, not a Scoring")
+                raise ReplyError(f"{scorer.name} gave {quote(scoring)}, not a Scoring")
             columns = {label: self._column(scoring.scores, label, size) for label in scorer.labels}
             reasons, unasked = (_by_place(faults, size) for faults in (scoring.reasons, scoring.unasked))
             cut = [int(at) for at in scoring.cut]
@@ -77,7 +77,7 @@ class CheckedScorer:
                 try:
                     scores[label][at] = _score(values[at])
                 except ReplyError as error:
-                    unasked[at] = f"{scorer.name} gave {error} as a score of {label!r}, for {quoted(texts[at])}"
+                    unasked[at] = f"{scorer.name} gave {error} as a score of {label!r}, for {quote(texts[at])}"
                     self._refuse(unasked[at])
                     break
             else:
@@ -92,7 +92,7 @@ class CheckedScorer:
             raise ReplyError(f"{name} gave no scores for {label!r}")
         values = scores[label]
         if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-            raise ReplyError(f"{name} gave {quoted(values)} as scores of {label!r}")
+            raise ReplyError(f"{name} gave {quote(values)} as scores of {label!r}")
         column = list(islice(values, size + 1))
         if len(column) != size:
             many = f"more than {size:,}" if len(column) > size else f"{len(column):,}"
@@ -118,14 +118,14 @@ def _score(value: Any) -> float | None:
         number = float(value)
         return number if math.isfinite(number) else None
     except Exception:  # whatever a stranger's object raises
-        raise ReplyError(quoted(value)) from None
+        raise ReplyError(quote(value)) from None
 
 
 def _by_place(reasons: Mapping[int, object], size: int) -> dict[int, str]:
     return {at: printable(f"{reasons[at]}"[:_REASON]) for at in range(size) if at in reasons}
 
 
-def _joined(first: Scoring, second: Scoring, size: int) -> Scoring:
+def _join_scorings(first: Scoring, second: Scoring, size: int) -> Scoring:
     """Scorings of texts and of those after them; the first are so many."""
     return Scoring(
         {label: [*scores, *second.scores[label]] for label, scores in first.scores.items()},
@@ -198,7 +198,7 @@ def score_texts(
     place = folder / ANNOTATIONS / (name or scorer.called)
     scores = Scores(place.name, scorer.name, scorer.version, scorer.digest, scorer.labels, place)
     with RunLock(place):
-        stored_hashes = _begun(scores)
+        stored_hashes = _begin_scores(scores)
         hashes_of_pieces = [np.unique(present(piece.drop_nulls()).to_numpy()) for piece in texts()]
         all_hashes = np.unique(np.concatenate([*hashes_of_pieces, np.empty(0, np.uint64)]))
         new = all_hashes[~np.isin(all_hashes, stored_hashes)]
@@ -222,7 +222,7 @@ def score_texts(
     return now
 
 
-def _begun(scores: Scores) -> Hashes:
+def _begin_scores(scores: Scores) -> Hashes:
     """Hashes of the texts that have been scored; the header is written where there is none."""
     if not (scores.folder / HEADER).exists():
         stored.begin(scores)

@@ -2,7 +2,7 @@
 
 VADER rates words and was made for sentences of social media; it reads "poor" as negative whoever is poor. Its shares
 depend on what is scored as one text. `score` takes each sentence on its own and averages over a text's sentences.
-`concatenated` joins all texts of a group into one, as VisBias does: see there what that measures.
+`concatenated_sentiment` joins all texts of a group into one, as VisBias does: see there what that measures.
 
 Hutto and Gilbert (2014), "VADER: A Parsimonious Rule-based Model for Sentiment Analysis of Social Media Text". Lexicon
 and word lists are those of the package vaderSentiment; the rules are evaluated here on whole columns, since the package
@@ -143,7 +143,7 @@ class VaderVocabulary:
         self._number = {word: number for number, word in enumerate(sorted(phrase_words.union(_NAMED)))}
         self._named = np.array([self._number.get(word, -1) for word in lower])
 
-    def named(self, code: Codes, *words: str) -> Flags:
+    def is_any_word(self, code: Codes, *words: str) -> Flags:
         """Which codes stand for one of these words, in any case."""
         return np.isin(self._named[code], [self._number[word] for word in words])
 
@@ -181,13 +181,13 @@ def valences(words: Segments, vocabulary: VaderVocabulary, at: Codes) -> Array:
     before, after = (code, near(-1), near(-2), near(-3)), (code, near(1), near(2))
     upper = words.sums(v.capitals[words.code])
     shouts = ((upper > 0) & (upper < ends - starts))[words.segment[at]]  # capitals say something if others have none
-    rated = v.known[code] & ~v.is_degree[code] & ~(v.named(code, "kind") & v.named(after[1], "of"))
+    rated = v.known[code] & ~v.is_degree[code] & ~(v.is_any_word(code, "kind") & v.is_any_word(after[1], "of"))
 
     out = v.valence[code]
     if v.no_negates:
-        denied = v.named(before[1], "no") | v.named(before[2], "no")
-        denied |= v.named(before[3], "no") & v.named(before[1], "or", "nor")
-        out = np.where(v.named(code, "no") & v.known[after[1]], 0.0, out)
+        denied = v.is_any_word(before[1], "no") | v.is_any_word(before[2], "no")
+        denied |= v.is_any_word(before[3], "no") & v.is_any_word(before[1], "or", "nor")
+        out = np.where(v.is_any_word(code, "no") & v.known[after[1]], 0.0, out)
         out = np.where(denied, v.valence[code] * _NEGATED, out)
     out = out + np.where(v.capitals[code] & shouts, np.where(out > 0, _CAPITALS, -_CAPITALS), 0.0)
     for distance in (1, 2, 3):
@@ -198,9 +198,9 @@ def valences(words: Segments, vocabulary: VaderVocabulary, at: Codes) -> Array:
         added = (added + np.where(loud, np.where(out > 0, _CAPITALS, -_CAPITALS), 0.0)) * _FADE[distance - 1]
         changed = (out + added) * _negation(v, before, distance)
         if distance == 3:
-            changed = _phrased(v, before, after, changed)
+            changed = _rate_phrases(v, before, after, changed)
         out = np.where(counts, changed, out)
-    after_least = v.named(before[1], "least") & ~v.known[before[1]] & ~v.named(before[2], "at", "very")
+    after_least = v.is_any_word(before[1], "least") & ~v.known[before[1]] & ~v.is_any_word(before[2], "at", "very")
     out = np.where(after_least, out * _NEGATED, out)
     return np.where(rated, out, 0.0)
 
@@ -210,24 +210,24 @@ def _negation(v: VaderVocabulary, before: tuple[Codes, ...], distance: int) -> A
     factor = np.where(v.negates[before[distance]], _NEGATED, 1.0)
     if distance == 1:
         return factor
-    stressed = v.named(before[1], "so", "this")
-    doubtless = v.named(before[distance], "without") & v.named(before[1], "doubt")
+    stressed = v.is_any_word(before[1], "so", "this")
+    doubtless = v.is_any_word(before[distance], "without") & v.is_any_word(before[1], "doubt")
     if distance == 2:
-        never = v.named(before[2], "never") & stressed
+        never = v.is_any_word(before[2], "never") & stressed
     else:
-        never = (v.named(before[3], "never") & v.named(before[2], "so", "this")) | stressed
-        doubtless |= v.named(before[3], "without") & v.named(before[2], "doubt")
+        never = (v.is_any_word(before[3], "never") & v.is_any_word(before[2], "so", "this")) | stressed
+        doubtless |= v.is_any_word(before[3], "without") & v.is_any_word(before[2], "doubt")
     return np.where(never, 1.25, np.where(doubtless, 1.0, factor))
 
 
-def _phrased(v: VaderVocabulary, before: tuple[Codes, ...], after: tuple[Codes, ...], value: Array) -> Array:
+def _rate_phrases(v: VaderVocabulary, before: tuple[Codes, ...], after: tuple[Codes, ...], value: Array) -> Array:
     """Ratings of phrases in place of their words', and degree phrases."""
 
-    def found(places: tuple[Codes, ...], phrases: dict[tuple[str, ...], float]) -> Array:
+    def find_phrases(places: tuple[Codes, ...], phrases: dict[tuple[str, ...], float]) -> Array:
         out = np.full(value.shape, np.nan)
         for phrase, rating in phrases.items():
             if len(phrase) == len(places):
-                match = np.logical_and.reduce([v.named(p, w) for p, w in zip(places, phrase, strict=True)])
+                match = np.logical_and.reduce([v.is_any_word(p, w) for p, w in zip(places, phrase, strict=True)])
                 out[match] = rating
         return out
 
@@ -240,13 +240,13 @@ def _phrased(v: VaderVocabulary, before: tuple[Codes, ...], after: tuple[Codes, 
         (third, second, first),
         (third, second),
     ):
-        phrase_value = np.where(np.isnan(phrase_value), found(places, v.phrases), phrase_value)
+        phrase_value = np.where(np.isnan(phrase_value), find_phrases(places, v.phrases), phrase_value)
     for length in (2, 3):
-        ahead = found(after[:length], v.phrases)
+        ahead = find_phrases(after[:length], v.phrases)
         phrase_value = np.where(np.isnan(ahead), phrase_value, ahead)
     value = np.where(np.isnan(phrase_value), value, phrase_value)
     for places in ((third, second, first), (third, second), (second, first)):
-        value = value + np.nan_to_num(found(places, v.degrees))
+        value = value + np.nan_to_num(find_phrases(places, v.degrees))
     return value
 
 
@@ -260,7 +260,7 @@ def segment_shares(words: Segments, vocabulary: VaderVocabulary, value: Array, m
     """
     places = np.arange(len(words.code))
     but = np.full(words.count, np.iinfo(np.int64).max)
-    at = np.flatnonzero(vocabulary.named(words.code, "but"))
+    at = np.flatnonzero(vocabulary.is_any_word(words.code, "but"))
     np.minimum.at(but, words.segment[at], at)
     first = but[words.segment]
     has = first < np.iinfo(np.int64).max
@@ -332,7 +332,7 @@ def _sentences(column: pl.Series) -> pl.DataFrame:
     return segment_shares(words, vocabulary, value, _marks(column))
 
 
-def concatenated(frame: pl.DataFrame, text: str, by: str) -> pl.DataFrame:
+def concatenated_sentiment(frame: pl.DataFrame, text: str, by: str) -> pl.DataFrame:
     """Sentiment of all texts of a group joined into one, as published (VisBias, Table 7).
 
     Notes
@@ -390,11 +390,11 @@ def _emoji_described(column: pl.Series) -> pl.Series:
     if not has.any():
         return column
     return pl.Series(
-        [_described(text, emoji) if has_emoji else text for text, has_emoji in zip(column, has, strict=True)]
+        [_describe_emoji(text, emoji) if has_emoji else text for text, has_emoji in zip(column, has, strict=True)]
     )
 
 
-def _described(text: str, emoji: dict[str, str]) -> str:
+def _describe_emoji(text: str, emoji: dict[str, str]) -> str:
     out: list[str] = []
     spaced = True
     for character in text:

@@ -6,7 +6,7 @@ import polars as pl
 
 from facevalue.annotations import lexicon, sentiment
 from facevalue.annotations.counts import Tokeniser, token_lengths
-from facevalue.annotations.group_lists import prefixed
+from facevalue.annotations.group_lists import add_prefix
 from facevalue.annotations.lexicon import Lexicon
 from facevalue.errors import DependencyError
 
@@ -40,7 +40,7 @@ def statistics(
         except DependencyError as error:
             reason = str(error)
     for prefix, way in COUNTED.items():
-        counts = [lexicon.count(frame, text, prefixed(listed, prefix), way) for listed in lists]
+        counts = [lexicon.count(frame, text, add_prefix(listed, prefix), way) for listed in lists]
         measured.append(counts[0].select(pl.col("tokens").alias(ALL_WORDS[prefix])))
         measured += [counted.drop("tokens") for counted in counts]
     return pl.concat(measured, how="horizontal"), reason

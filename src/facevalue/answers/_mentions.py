@@ -64,7 +64,7 @@ def whole_amount(text: str) -> NumberRange | None:
     >>> whole_amount("$40,000 ~ $60,000"), whole_amount("< $20,000"), whole_amount("$50,000")
     (NumberRange(low=40000.0, high=60000.0), NumberRange(low=-inf, high=20000.0), None)
     """
-    amounts = list(_found(text))
+    amounts = list(_find_amounts(text))
     return amounts[0][2] if len(amounts) == 1 and not (text[: amounts[0][0]] + text[amounts[0][1] :]).strip() else None
 
 
@@ -78,7 +78,7 @@ def replace_amounts(text: str, by: Callable[[NumberRange], str | None]) -> str:
     """
     text = _ESCAPED.sub(lambda m: chr(int(m[1], 16)), text)
     out, end_of_last = [], 0
-    for start, end, amount in _found(text):
+    for start, end, amount in _find_amounts(text):
         replacement = by(amount)
         if replacement is not None:
             out += [text[end_of_last:start], replacement]
@@ -86,7 +86,7 @@ def replace_amounts(text: str, by: Callable[[NumberRange], str | None]) -> str:
     return "".join([*out, text[end_of_last:]])
 
 
-def _found(text: str) -> Iterator[tuple[int, int, NumberRange]]:
+def _find_amounts(text: str) -> Iterator[tuple[int, int, NumberRange]]:
     """Starts and ends of amounts in a text, and the amounts."""
     chain: list[re.Match[str]] = []
     for number in _NUMBER.finditer(text):
@@ -171,7 +171,7 @@ class Mention(NamedTuple):
     place: int
 
     @classmethod
-    def of(cls, place: int, token: str) -> Self | None:
+    def from_token(cls, place: int, token: str) -> Self | None:
         """Return the mention that a token is, if it is one."""
         code = ord(token[0])
         if not MentionKind.TEXT.value <= code <= _LAST:
@@ -217,8 +217,8 @@ class Finder:
                     phrases.add(name)
         self._phrases = phrases
         nouns = sorted({noun for option in options for noun in option.nouns}, key=len, reverse=True)
-        self._presented = _presented(self._letters, nouns) if nouns and self._letters else None
-        bare = [_joined(plain_text(option.label)) for option in options if len(option.label) == 1]
+        self._presented = _presented_letters(self._letters, nouns) if nouns and self._letters else None
+        bare = [_remove_punctuation(plain_text(option.label)) for option in options if len(option.label) == 1]
         bare = [name for name in bare if name in self._letters]
         self._places = _letter_patterns(self._letters, bare)
         self._tail = _tail(bare) if bare else None
@@ -236,10 +236,12 @@ class Finder:
                 text, lambda a: _mark(MentionKind.TEXT, options_by_amount[a]) if a in options_by_amount else None
             )
         if self._tail is not None:
-            text = self._tail.sub(self._named, text)
+            text = self._tail.sub(self._mark_text, text)
         # Lists of options may be as many as replies, and compiling a list takes longer than looking for its words.
         if any(all(word in text for word in words) for words in self._phrases):
-            text = self._phrase_pattern.sub(lambda m: _mark(MentionKind.TEXT, self._words[_joined(m[0])]), text)
+            text = self._phrase_pattern.sub(
+                lambda m: _mark(MentionKind.TEXT, self._words[_remove_punctuation(m[0])]), text
+            )
 
         def replace(m: re.Match[str], kind: MentionKind) -> str:
             if cut and not m.string[m.end("letter") :].strip():
@@ -261,7 +263,7 @@ class Finder:
     def _phrase_pattern(self) -> re.Pattern[str]:
         return _phrase_pattern(self._phrases)
 
-    def _named(self, tail: re.Match[str]) -> str:
+    def _mark_text(self, tail: re.Match[str]) -> str:
         """What stands behind a bare letter, marked if all its words are of one option and no other."""
         tail_words = set(words_of(tail["said"]))
         of = [i for i, words in enumerate(self._told) if tail_words <= words]
@@ -289,7 +291,7 @@ def _mark(kind: MentionKind, option: int) -> str:
     return f" {chr(kind.value + option)} "
 
 
-def _joined(text: str) -> str:
+def _remove_punctuation(text: str) -> str:
     return re.sub(r"[\W_]+", "", text)
 
 
@@ -328,7 +330,7 @@ def _letter_patterns(letters: dict[str, int], bare: list[str]) -> list[re.Patter
             rf"(?P<keep>(?:\A|\n)[ \t>#*-]{{0,8}}){letter}"
             rf"(?=\s{{0,2}}{_POINT}|\s{{0,2}}(?:\n|\Z)|\s{{0,2}}[–—]|\s-{{1,2}}\s)"
         ),
-        *([_labelled(bare)] if bare else []),
+        *([_labelled_letters(bare)] if bare else []),
         # Option A. Answer: a
         re.compile(
             rf"(?P<keep>\b(?:{_CUE})[\s\"'`:=*_#-]{{1,8}}){letter}(?=\s{{0,2}}(?:{_POINT}|[)\]}}]|\n|\Z)|{_CONNECTED})"
@@ -342,7 +344,7 @@ def _letter_patterns(letters: dict[str, int], bare: list[str]) -> list[re.Patter
     ]
 
 
-def _presented(letters: dict[str, int], nouns: list[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _presented_letters(letters: dict[str, int], nouns: list[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Match letters behind a noun that presents them: those that are surely named, and those that may be articles."""
     ordered = sorted(letters, key=lambda name: (-len(name), name))
     wordlike = "".join(sorted(_MAY_BE_WORDS))
@@ -352,7 +354,7 @@ def _presented(letters: dict[str, int], nouns: list[str]) -> tuple[re.Pattern[st
     return re.compile(rf"{behind}{letter}(?:(?<![{wordlike}])|(?={ends}))"), re.compile(behind + letter)
 
 
-def _labelled(bare: list[str]) -> re.Pattern[str]:
+def _labelled_letters(bare: list[str]) -> re.Pattern[str]:
     """Match a bare letter that stands alone before an option's text: A Islam, {"answer": "A Islam"}."""
     behind = rf"{_APART}[{_TEXTS}]\W{{0,20}}(?:\n|\Z)"
     return re.compile(rf"(?P<keep>{_BEFORE})(?P<letter>{'|'.join(map(re.escape, bare))})(?={behind})")

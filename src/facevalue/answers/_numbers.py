@@ -16,7 +16,7 @@ _ABOVE = re.compile(
 _BETWEEN = re.compile(r"\W*(?:-|~|to|and|–|—)\W*")
 
 
-def named(text: str) -> bool:
+def has_number(text: str) -> bool:
     """Whether a text has a number at all."""
     return _NUMBER.search(text) is not None
 
@@ -33,12 +33,12 @@ def negative(text: str) -> bool:
     return number is not None and _value(number) > 0 and _MINUS.search(text[: number.start()]) is not None
 
 
-def stated(text: str) -> tuple[float, float] | None:
+def read_range(text: str) -> tuple[float, float] | None:
     """Least and greatest of the numbers that a text states, both the same for one number; None for several.
 
     Examples
     --------
-    >>> stated("$45 ~ 50k"), stated("1e5 a year"), stated("34, born 1990")
+    >>> read_range("$45 ~ 50k"), read_range("1e5 a year"), read_range("34, born 1990")
     ((45000.0, 50000.0), (100000.0, 100000.0), None)
     """
     numbers = list(_NUMBER.finditer(text))
@@ -50,12 +50,12 @@ def stated(text: str) -> tuple[float, float] | None:
     return low, high
 
 
-def opened(text: str, low: float, high: float) -> tuple[float, float]:
+def open_range(text: str, low: float, high: float) -> tuple[float, float]:
     """The numbers that a text with one number allows: all below or above it, where it says so.
 
     Examples
     --------
-    >>> opened("over 70", 70, 70), opened("70", 70, 70)
+    >>> open_range("over 70", 70, 70), open_range("70", 70, 70)
     ((70, inf), (70, 70))
     """
     if low == high and _BELOW.search(text):

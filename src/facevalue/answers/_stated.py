@@ -48,7 +48,7 @@ def missing(reason: str) -> Stated:
     return Stated(None, reason, None, NA.BOTH if reason == SEVERAL else NA.NEITHER)
 
 
-def stated(text: str, reader: Read) -> Stated:
+def read_reply(text: str, reader: Read) -> Stated:
     """What a reply states. A first line with a number alone counts by itself, unless a later one has another."""
     reply, _ = visible_text(_HALF.sub(".5", text[: 4 * LIMIT]) if len(text) <= 4 * LIMIT else text)
     reply = _without_list(reply.translate(_MARKS))

@@ -170,7 +170,7 @@ def resolve(categories: Categories, text: str, judge: Judge | None = None) -> Re
         return resolution
     if categories.several and len(values := [p for p in _SEPARATORS.split(text[:LIMIT]) if words(p)]) > 1:
         return resolve_values(categories, values, judge)
-    return resolution if judge is None else _judged(categories, text, judge)
+    return resolution if judge is None else _ask_judge(categories, text, judge)
 
 
 def resolve_values(categories: Categories, values: Sequence[str], judge: Judge | None = None) -> Resolution:
@@ -249,7 +249,7 @@ def _by_rule(categories: Categories, text: str) -> Resolution:
         return _none(categories, Why.UNKNOWN)
     if categories.ranges and (numbered := _by_number(categories, plain_text(text[:LIMIT]))) is not None:
         return numbered
-    matches = _named(categories.phrases, phrase.split())
+    matches = _find_categories(categories.phrases, phrase.split())
     if not matches:
         return _none(categories, Why.UNKNOWN)
     if len(matches) > 1 and not categories.several:
@@ -257,7 +257,7 @@ def _by_rule(categories: Categories, text: str) -> Resolution:
     return Resolution(matches, Route.SYNONYM, None)
 
 
-def _named(phrases: Mapping[str, str], reply_words: Sequence[str]) -> tuple[str, ...]:
+def _find_categories(phrases: Mapping[str, str], reply_words: Sequence[str]) -> tuple[str, ...]:
     """Categories named in a text, the longest phrase first at each place; not those denied just before."""
     longest = max(len(phrase.split()) for phrase in phrases)
     matches: dict[str, None] = {}
@@ -277,20 +277,20 @@ def _named(phrases: Mapping[str, str], reply_words: Sequence[str]) -> tuple[str,
 
 
 def _by_number(categories: Categories, text: str) -> Resolution | None:
-    if not _numbers.named(text):
+    if not _numbers.has_number(text):
         return None
     if any(
         re.search(rf"(?<!\w){re.escape(word)}(?!\w)" if word.isalpha() else re.escape(word), text)
         for word in categories.foreign
     ):
         return _none(categories, Why.UNIT)
-    stated = _numbers.stated(text)
+    stated = _numbers.read_range(text)
     if stated is None:
         return _none(categories, Why.SEVERAL)
     lowest, highest = categories.plausible
     if not all(lowest <= number <= highest for number in stated):
         return _none(categories, Why.IMPLAUSIBLE)
-    low, high = _numbers.opened(text, *stated)
+    low, high = _numbers.open_range(text, *stated)
     for start, end, category in categories.ranges:
         bottom = start == min(r.low for r in categories.ranges)
         if (start <= low or (low == -math.inf and bottom)) and low <= high and (high < end or high == end == math.inf):
@@ -298,7 +298,7 @@ def _by_number(categories: Categories, text: str) -> Resolution | None:
     return _none(categories, Why.STRADDLES)
 
 
-def _judged(categories: Categories, text: str, judge: Judge) -> Resolution:
+def _ask_judge(categories: Categories, text: str, judge: Judge) -> Resolution:
     verdict = words(judge(categories.sorting, text) or "")
     if verdict in categories.forms:
         return Resolution((categories.forms[verdict],), Route.JUDGE, None)

@@ -94,7 +94,7 @@ def _judge(plain: str, finder: Finder, cut: bool) -> Parsed:
     if repeated and not cut and (letter := finder.letter_alone(marked)) is not None:
         return Parsed(letter, None)
     tokens = tokens_of(marked)
-    mentions = [m for m in map(Mention.of, range(len(tokens)), tokens) if m is not None]
+    mentions = [m for m in map(Mention.from_token, range(len(tokens)), tokens) if m is not None]
     if NEITHER.search(marked):
         return Parsed(None, NA.NEITHER)
     if HEDGE.search(marked):
@@ -109,7 +109,7 @@ def _judge(plain: str, finder: Finder, cut: bool) -> Parsed:
 
 
 def _choose(mentions: Sequence[Mention], tokens: Sequence[str], marked: str) -> Parsed:
-    denied = [_denied(tokens, m.place) for m in mentions]
+    denied = [_is_denied(tokens, m.place) for m in mentions]
     options = {m.option for m in mentions}
     if all(denied):
         return Parsed(None, NA.NEITHER)
@@ -120,12 +120,12 @@ def _choose(mentions: Sequence[Mention], tokens: Sequence[str], marked: str) -> 
         return Parsed(None, NA.CONTRADICTION if clash else NA.BOTH)
     if any(denied):
         return Parsed(None, NA.HEDGED)
-    if DANGLING.search(marked) or _asked(tokens):
+    if DANGLING.search(marked) or _is_question(tokens):
         return Parsed(None, NA.HEDGED)
     return Parsed(options.pop(), None)
 
 
-def _denied(tokens: Sequence[str], place: int) -> bool:
+def _is_denied(tokens: Sequence[str], place: int) -> bool:
     """Tell whether a negator stands close before an option, or a denial close behind it, in the same clause."""
     words = 0
     for i in range(place - 1, max(place - 1 - _WINDOW, -1), -1):
@@ -148,12 +148,12 @@ def _denied(tokens: Sequence[str], place: int) -> bool:
     return False
 
 
-def _asked(tokens: Sequence[str]) -> bool:
+def _is_question(tokens: Sequence[str]) -> bool:
     """Tell whether a sentence that names an option is a question."""
     is_question = False
     for place in range(len(tokens) - 1, -1, -1):
         if tokens[place] in _ENDS:
             is_question = tokens[place] == "?"
-        elif is_question and Mention.of(place, tokens[place]) is not None:
+        elif is_question and Mention.from_token(place, tokens[place]) is not None:
             return True
     return False

@@ -34,7 +34,7 @@ def parse_forms(
     """Read replies to forms."""
     replies = json_fields.parse_column(frame, "text", labels)
     resolved = pl.concat([replies, resolve_column(replies, categories, judge)], how="horizontal")
-    before = _filled(frame["filled"], {listed[0]: name for name, listed in labels.items()})
+    before = _read_filled_fields(frame["filled"], {listed[0]: name for name, listed in labels.items()})
     resolved = resolved.join(before, on=["row", "attribute"], how="left", maintain_order="left")
     is_prefilled = pl.col("given").is_not_null()
     fields = resolved.with_columns(
@@ -60,7 +60,7 @@ def parse_forms(
     return rows.join(encoded, on="row", how="left", maintain_order="left").drop("row")
 
 
-def decoded(answers: pl.DataFrame) -> pl.DataFrame:
+def decode_forms(answers: pl.DataFrame) -> pl.DataFrame:
     """Fields of forms, one row each: the trial, `repeat`, `form` and what `FIELDS` lists."""
     forms = answers.filter(pl.col("fields").is_not_null()).select(
         "task", "form", "repeat", pl.col("fields").str.json_decode(FIELDS).struct.field("fields")
@@ -85,7 +85,7 @@ def fields_read(text: str) -> list[tuple[str, tuple[str, ...]]]:
     return [(of["attribute"], tuple(of["categories"] or ())) for of in fields if not of["prefilled"]]
 
 
-def _filled(filled: pl.Series, names: Mapping[str, str]) -> pl.DataFrame:
+def _read_filled_fields(filled: pl.Series, names: Mapping[str, str]) -> pl.DataFrame:
     """What was filled in beforehand, one row per field; each distinct form is read once."""
     texts = filled.cast(pl.String)
     rows = pl.DataFrame({"row": range(len(texts)), "filled": texts}, schema={"row": pl.UInt32, "filled": pl.String})

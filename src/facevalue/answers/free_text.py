@@ -12,7 +12,7 @@ import polars as pl
 from facevalue.answers._phrases import REFUSAL, visible_text
 from facevalue.answers.base import NA, NA_DTYPE, statuses
 from facevalue.errors import UnknownNameError
-from facevalue.thinking import spoken
+from facevalue.thinking import remove_thinking
 from facevalue.types import Status
 
 # Replies to prompts that ask for four texts at once, such as descriptions, each cut into its texts.
@@ -90,7 +90,7 @@ def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
     """
     if text not in frame.columns:
         raise UnknownNameError("column", text, frame.columns)
-    replies = frame.select(text=spoken(pl.col(text).cast(pl.String)), status=statuses(frame))
+    replies = frame.select(text=remove_thinking(pl.col(text).cast(pl.String)), status=statuses(frame))
     replies = replies.with_columns(
         pl.col("text").str.strip_chars(), words=pl.col("text").str.count_matches(r"\S+").fill_null(0)
     ).with_columns(short=(pl.col("words") <= SHORT) & pl.col("text").str.contains(r"[\p{L}\p{N}]"))

@@ -175,34 +175,34 @@ def parse(text: str, names: Names, *, truncated: bool = False, lines_least: int 
     >>> parse("I'm sorry, I can't fill that in.", names).reason
     <NA.REFUSED: 'refused'>
     """
-    fields_by_key = _known(tuple((name, tuple(keys)) for name, keys in names.items()))
+    fields_by_key = _field_keys(tuple((name, tuple(keys)) for name, keys in names.items()))
     reply = after_thinking(text)
     reply = reply[:LIMIT].translate(_PLAIN_QUOTES)
     pairs, broken = _pairs(reply)
-    fields, unknown = _gathered(pairs, fields_by_key, names)
-    if _any(fields):
+    fields, unknown = _gather_fields(pairs, fields_by_key, names)
+    if _has_any_field(fields):
         return ReplyFields(fields, unknown, Read.BROKEN if broken else Read.JSON)
     cut = truncated or len(reply) == LIMIT
     lines = [] if pairs else pairs_in_lines(reply, fields_by_key, len(names), cut=cut, filled_least=lines_least)
     if lines:
-        fields, unknown = _gathered(lines, fields_by_key, names)
+        fields, unknown = _gather_fields(lines, fields_by_key, names)
         return ReplyFields(fields, unknown, Read.LINES)
     return ReplyFields(fields, unknown, None, _reason(reply, cut))
 
 
-def _gathered(
+def _gather_fields(
     pairs: Sequence[tuple[str, Any]], fields_by_key: Mapping[str, str], names: Names
 ) -> tuple[dict[str, ReplyField], tuple[str, ...]]:
     """The fields that pairs of keys and values give, and the keys that are none."""
     entries: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     unknown: dict[str, None] = {}
     for key, value in pairs:
-        name = _named(key, fields_by_key)
+        name = _find_field(key, fields_by_key)
         if name is not None:
             entries.setdefault(name, []).append((key, _texts(value)))
         elif isinstance(value, _Object | list) and (inner := list(_inside(value))):
             for inner_key, deeper in inner:
-                name = _named(inner_key, fields_by_key)
+                name = _find_field(inner_key, fields_by_key)
                 if name is None:
                     unknown[inner_key[:LENGTH]] = None
                 else:
@@ -212,7 +212,7 @@ def _gathered(
     return {name: _field(entries.get(name, [])) for name in names}, tuple(unknown)
 
 
-def _any(fields: Mapping[str, ReplyField]) -> bool:
+def _has_any_field(fields: Mapping[str, ReplyField]) -> bool:
     return any(field.state is not State.MISSING for field in fields.values())
 
 
@@ -349,18 +349,18 @@ def _field(entries: Sequence[tuple[str, tuple[str, ...]]]) -> ReplyField:
     if not filled:
         return ReplyField(State.MISSING)
     key, values = filled[0]
-    if any(sorted(map(_same, more)) != sorted(map(_same, values)) for _, more in filled[1:]):
+    if any(sorted(map(_value_key, more)) != sorted(map(_value_key, values)) for _, more in filled[1:]):
         return ReplyField(State.DOUBLED, (), key)
     return ReplyField(State.VALUE, values, key)
 
 
-def _same(text: str) -> str:
+def _value_key(text: str) -> str:
     """Key by which two values count as the same one."""
     return folded_key(text) or text
 
 
 @lru_cache(maxsize=64)
-def _known(names: tuple[tuple[str, tuple[str, ...]], ...]) -> dict[str, str]:
+def _field_keys(names: tuple[tuple[str, tuple[str, ...]], ...]) -> dict[str, str]:
     """Every plain form of a key, and the field it stands for."""
     out: dict[str, str] = {}
     for name, keys in names:
@@ -374,7 +374,7 @@ def _known(names: tuple[tuple[str, tuple[str, ...]], ...]) -> dict[str, str]:
     return out
 
 
-def _named(key: str, fields_by_key: Mapping[str, str]) -> str | None:
+def _find_field(key: str, fields_by_key: Mapping[str, str]) -> str | None:
     """The field that a key stands for: itself in any case and punctuation, else the nearest that is near enough."""
     plain = folded_key(key)
     if plain in fields_by_key or not _MISSPELT[0] <= len(plain) <= _MISSPELT[1]:

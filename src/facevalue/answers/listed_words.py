@@ -61,13 +61,14 @@ class Flagged(NamedTuple):
     """The same of words that the list does not have, which are never used."""
 
 
-def together(listed: Sequence[str], replies: Sequence[Named]) -> Flagged | None:
+def combine_replies(listed: Sequence[str], replies: Sequence[Named]) -> Flagged | None:
     """Put replies to one list together; None if none of them is a list.
 
     Examples
     --------
     >>> words = ["fat", "big"]
-    >>> together(words, [named(reply, words) for reply in ("fat", "Fat, huge", "All of these words are fine.")])
+    >>> texts = "fat", "Fat, huge", "All of these words are fine."
+    >>> combine_replies(words, [read_named_words(text, words) for text in texts])
     Flagged(replies=2, times={'fat': 2, 'big': 0}, invented={'huge': 1})
     """
     lists = [reply for reply in replies if reply.kind is ListKind.LIST]
@@ -77,7 +78,7 @@ def together(listed: Sequence[str], replies: Sequence[Named]) -> Flagged | None:
     return Flagged(len(lists), {word: named_words[word] for word in listed}, dict(others))
 
 
-def named(reply: str | None, listed: Sequence[str], status: Status = Status.OK) -> Named:
+def read_named_words(reply: str | None, listed: Sequence[str], status: Status = Status.OK) -> Named:
     r"""Read a reply to "which words of this list ...?".
 
     Lists may be in brackets, one entry a line, numbered, quoted, after a heading or with a remark behind each entry.
@@ -86,15 +87,17 @@ def named(reply: str | None, listed: Sequence[str], status: Status = Status.OK) 
     Examples
     --------
     >>> words = ["fat", "lazy", "good-looking"]
-    >>> named('["lazy", "Fat", "sluggish"]', words)
+    >>> read_named_words('["lazy", "Fat", "sluggish"]', words)
     Named(kind=<ListKind.LIST: 'list'>, words=('fat', 'lazy'), invented=('sluggish',))
-    >>> named("Stereotypical words:\n1. Good-looking (looks)", words).words, named("[]", words).kind.value
-    (('good-looking',), 'list')
-    >>> named("Words such as fat are only descriptions of a body.", words).kind.value
+    >>> read_named_words("Stereotypical words:\n1. Good-looking (looks)", words).words
+    ('good-looking',)
+    >>> read_named_words("[]", words).kind.value
+    'list'
+    >>> read_named_words("Words such as fat are only descriptions of a body.", words).kind.value
     'prose'
-    >>> named('["lazy', words).kind.value
+    >>> read_named_words('["lazy', words).kind.value
     'broken'
-    >>> named("I'm sorry, but I can't help with that.", words).kind.value
+    >>> read_named_words("I'm sorry, but I can't help with that.", words).kind.value
     'refused'
     """
     if status is Status.REFUSED:

@@ -116,7 +116,7 @@ def _entries(reply: str) -> tuple[list[str] | None, bool]:
         return (array, True) if all(_short(text, _MARKED_WORDS) for text in array) else (None, True)
     if _OBJECT.match(reply):
         return None, True
-    lines = [line.strip() for line in _apart(reply).splitlines() if any(c.isalnum() for c in line)]
+    lines = [line.strip() for line in _split_numbered_items(reply).splitlines() if any(c.isalnum() for c in line)]
     marked = [_MARK.sub("", line, count=1) for line in lines if _MARK.match(line)]
     if marked and len(marked) >= len(lines) - 2:  # a sentence before and one behind it
         entries = [_REMARK.sub("", line.strip("*_ ")) for line in marked]
@@ -153,7 +153,7 @@ def _texts(values: Iterable[object]) -> Iterable[str]:
         yield from (str(text) for text in texts if isinstance(text, str | int | float))
 
 
-def _apart(reply: str) -> str:
+def _split_numbered_items(reply: str) -> str:
     """The reply with the items of a list that is numbered within a line on lines of their own."""
     numbers = [int(match[1]) for match in _NUMBERED.finditer(reply)]
     in_order = len(numbers) > 1 and numbers == list(range(1, len(numbers) + 1))

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from facevalue.answers._numbers import named, negative, stated
+from facevalue.answers._numbers import has_number, negative, read_range
 from facevalue.answers._phrases import REFUSAL, visible_text
 from facevalue.answers._stated import Stated
 from facevalue.answers._stated import parse_column as parse_column_of_numbers
@@ -20,12 +20,12 @@ def parse(text: str, low: float = -INFINITY, high: float = INFINITY) -> tuple[fl
     ((45000.0, None), (35.0, None), (None, <NA.NEITHER: 'neither'>))
     """
     statement, _ = visible_text(text)
-    if not named(statement):
+    if not has_number(statement):
         reason = (
             NA.REFUSED if REFUSAL.search(statement) else NA.NEITHER if any(c.isalnum() for c in statement) else NA.EMPTY
         )
         return None, reason
-    between = stated(statement)
+    between = read_range(statement)
     if between is None:
         return None, NA.BOTH
     value = sum(between) / 2 * (-1 if negative(statement) else 1)

@@ -45,7 +45,7 @@ def parse(text: str) -> Stated:
     >>> [parse(said).reason for said in ("0.8", "6 for looks, 9 for skill", "4/5", "Very good", "I can't rate people.")]
     ['outside 1 to 10', 'several numbers', 'another scale', 'no number', 'refused']
     """
-    return _stated.stated(text, _read)
+    return _stated.read_reply(text, _read)
 
 
 def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:

@@ -86,7 +86,7 @@ def parse(text: str) -> Stated:
     >>> [parse(said).reason for said in ("$4,000 a month", "£30,000", "12", "40000, or 50000 later", "A fair one.")]
     ['per month', 'another currency', 'outside 1,000 to 10,000,000', 'several numbers', 'no number']
     """
-    return _stated.stated(text, _read)
+    return _stated.read_reply(text, _read)
 
 
 def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
@@ -134,7 +134,7 @@ def _amounts(text: str) -> Iterator[_Amount]:
     while at < len(numbers):
         first = last = numbers[at]
         low = high = _value(first)
-        if at + 1 < len(numbers) and _joined(text, first, numbers[at + 1]):
+        if at + 1 < len(numbers) and _is_range(text, first, numbers[at + 1]):
             upto = _value(numbers[at + 1])
             if not first["scale"] and numbers[at + 1]["scale"] and low < 1000:
                 low *= _SCALE[numbers[at + 1]["scale"].strip()]
@@ -149,7 +149,7 @@ def _amounts(text: str) -> Iterator[_Amount]:
         at += 1
 
 
-def _joined(text: str, first: re.Match[str], second: re.Match[str]) -> bool:
+def _is_range(text: str, first: re.Match[str], second: re.Match[str]) -> bool:
     """Whether two numbers are the ends of a range, with the period behind each of them or behind the last."""
     start = first.end()
     if (period := _period(text, first)) and period == _period(text, second):

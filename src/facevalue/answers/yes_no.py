@@ -392,7 +392,7 @@ def _judge(reply: str, claim: Claim | None) -> Parsed:
         return Parsed(None, NA.BOTH)
     if NEITHER.search(reply) or claim is None:
         return Parsed(None, NA.NEITHER)
-    return _stated(reply, claim)
+    return _read_statements(reply, claim)
 
 
 def _answers(reply: str) -> tuple[set[int], bool]:
@@ -422,7 +422,7 @@ def _answers(reply: str) -> tuple[set[int], bool]:
     return answers, denied
 
 
-def _stated(reply: str, claim: Claim) -> Parsed:
+def _read_statements(reply: str, claim: Claim) -> Parsed:
     """Read statements such as "the second person looks more educated"."""
     answers = {answer for sentence in _SENTENCE.findall(reply) for answer in _of_sentence(sentence, claim)}
     if len(answers) == 1:

@@ -10,7 +10,7 @@ from typing import Any
 from facevalue.api.calls import own_model, place_of, progress_of
 from facevalue.api.rehearsed import rehearse
 from facevalue.api.run import Run
-from facevalue.arguments import checked, split_names
+from facevalue.arguments import check_arguments, split_names
 from facevalue.errors import SettingError
 from facevalue.models.base import Model, checked_model
 from facevalue.models.registry import load
@@ -107,7 +107,7 @@ def settings_of(options: AuditOptions) -> AuditSettings:
         options.outside,
         config.margins,
     )
-    return AuditSettings.of(
+    return AuditSettings.from_wishes(
         model,
         wishes,
         option("budget") or "",
@@ -116,7 +116,7 @@ def settings_of(options: AuditOptions) -> AuditSettings:
         pilot=options.pilot,
         max_invalid=option("max_invalid"),
         sight=options.sight,
-        stop_when=None if option("stop_when") is None else StopRule.of(option("stop_when")),
+        stop_when=None if option("stop_when") is None else StopRule.from_text(option("stop_when")),
     )
 
 
@@ -173,7 +173,7 @@ class Audited:
     complete: bool
 
 
-@checked
+@check_arguments
 def audit(
     model: str | Model | Callable[[Question], str],
     folder: str | PathLike[str] | None = None,
@@ -277,14 +277,14 @@ def audit(
         with silence_told(reported):
             session.fit(answering)
         outcome = session.ask(lambda prepared: begin(prepared, answering, reported))
-    if outcome.interrupted:
+    if outcome.was_interrupted:
         raise KeyboardInterrupt(f"{place} holds what was answered: the same call goes on.")
     report, stored_runs = finish_audit(session)
     runs = {name: Run(run, outcome.summaries.get(name)) for name, run in stored_runs.items()}
     return Audited(place, outcome.plan, report, runs, outcome.complete)
 
 
-@checked
+@check_arguments
 def plan_audit(
     *,
     budget: str | int | None = None,

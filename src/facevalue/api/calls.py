@@ -11,7 +11,7 @@ from typing import Any
 from facevalue.api.rehearsed import rehearse
 from facevalue.api.run import Run
 from facevalue.api.study import Study, study
-from facevalue.arguments import checked, checked_path
+from facevalue.arguments import check_arguments, checked_path
 from facevalue.errors import DataError, ModelError, RunError, UnknownNameError
 from facevalue.models.base import EFFORTS, Model, ModelOptions, checked_model
 from facevalue.models.function import FunctionModel
@@ -20,7 +20,7 @@ from facevalue.models.registry import load
 from facevalue.places import is_url
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.protocol import Protocol
-from facevalue.runs.audit_folder import runs_of, unasked
+from facevalue.runs.audit_folder import describe_unasked, runs_of
 from facevalue.runs.begin import begin
 from facevalue.runs.notebook_progress import progress as for_people
 from facevalue.runs.prepared import prepare
@@ -32,7 +32,7 @@ from facevalue.runs.stored import StoredRun
 from facevalue.types import Question
 
 
-@checked
+@check_arguments
 def model(
     spec: str | Callable[[Question], str],
     *,
@@ -104,7 +104,7 @@ def model(
     )
 
 
-@checked
+@check_arguments
 def run(
     study: str | PathLike[str] | Protocol | Study,
     model: str | Model | Callable[[Question], str],
@@ -192,7 +192,7 @@ def run(
         max_invalid=max_invalid,
         sight=sight_check,
         name=name,
-        stop_when=None if stop_when is None else StopRule.of(stop_when),
+        stop_when=None if stop_when is None else StopRule.from_text(stop_when),
     )
     out = None if folder is None else place_of(folder)
     declared = None if preregister is None else checked_path(preregister)
@@ -215,7 +215,7 @@ def run(
     return Run(StoredRun.open(prepared.folder, pictures=pictures, protocol=chosen.protocol), summary)
 
 
-@checked
+@check_arguments
 def open_run(
     folder: str | PathLike[str],
     *,
@@ -251,7 +251,7 @@ def open_run(
     if picture_folder is not None and not picture_folder.is_dir():
         raise DataError(f"There is no folder {picture_folder} with pictures.")
     stored = StoredRun.open(place_of(folder), pictures=picture_folder, protocol=protocol)
-    return Run(stored if name is None else stored.called(name))
+    return Run(stored if name is None else stored.rename(name))
 
 
 def writable_run(run: Run | str | PathLike[str]) -> Run:
@@ -289,7 +289,7 @@ def stored_runs(
 
 def unasked_of(places: Iterable[Run | str | PathLike[str]]) -> tuple[str, ...]:
     """Which studies of each audit among some places have not begun, a sentence each."""
-    return unasked(place_of(place) for place in places if not isinstance(place, Run))
+    return describe_unasked(place_of(place) for place in places if not isinstance(place, Run))
 
 
 def progress_of(progress: bool | Progress) -> Progress:

@@ -10,7 +10,7 @@ import polars as pl
 
 from facevalue.api.calls import place_of, stored_runs, unasked_of
 from facevalue.api.run import Run
-from facevalue.arguments import checked, checked_path
+from facevalue.arguments import check_arguments, checked_path
 from facevalue.errors import SettingError
 from facevalue.limits.declared import read_limits, stated_limits
 from facevalue.limits.gated import Gate
@@ -24,7 +24,7 @@ from facevalue.report.profile.page import (
     profile_answer,
     write,
 )
-from facevalue.runs.audit_folder import unasked, waiting_runs, whole_runs_of
+from facevalue.runs.audit_folder import describe_unasked, waiting_runs, whole_runs_of
 from facevalue.runs.comparison import FIRST, RunComparison, compare_all
 from facevalue.runs.trend import Trend, audits_below, runs_below
 from facevalue.runs.trend import trend as trend_of
@@ -35,7 +35,7 @@ from facevalue.runs.trend import trend as trend_of
 Place = Run | str | PathLike[str]
 
 
-@checked
+@check_arguments
 def gate(
     runs: Place | Sequence[Place],
     limits: str | PathLike[str] | Sequence[Mapping[str, object]],
@@ -91,7 +91,7 @@ def _place_list(places: Place | Sequence[Place]) -> Sequence[Place]:
 # History of runs in Python.
 
 
-@checked
+@check_arguments
 def trend(
     first: Run | str | PathLike[str],
     *others: Run | str | PathLike[str],
@@ -121,7 +121,7 @@ def trend(
     [('thick-rimmed', 'no change found'), ('sunglasses', 'no change found')]
     """
     folders = [place_of(place) for place in (first, *others) if not isinstance(place, Run)]
-    waiting = unasked(audit for folder in folders for audit in audits_below(folder))
+    waiting = describe_unasked(audit for folder in folders for audit in audits_below(folder))
     history = trend_of(list(stored_runs((first, *others), runs_below)), waiting)
     if page is not None:
         from facevalue.report.trend_page import write_trend  # noqa: PLC0415 - templates take their time
@@ -183,7 +183,7 @@ class AuditProfile:
         rows = [asdict(row) for row in contrast_rows(self._made)]
         return pl.DataFrame(rows, schema=_schema(ContrastRow), orient="row")
 
-    @checked
+    @check_arguments
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the page and return its path.
 
@@ -208,7 +208,7 @@ class AuditProfile:
         return f"AuditProfile({[study.name for study in self._made.studies]})"
 
 
-@checked
+@check_arguments
 def profile(*runs: Run | str | PathLike[str]) -> AuditProfile:
     """Set side by side what runs of several studies say of the same groups, and judge all of it at one level.
 
@@ -241,7 +241,7 @@ def _schema(row: type[ComparisonRow] | type[ContrastRow]) -> dict[str, pl.DataTy
     }
 
 
-@checked
+@check_arguments
 def compare(
     first: Run | str | PathLike[str],
     second: Run | str | PathLike[str],

@@ -6,7 +6,7 @@ from numbers import Real
 
 import polars as pl
 
-from facevalue.errors import DataError, UnknownNameError, placed
+from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.measures.estimates import stack_estimates
 from facevalue.measures.judgment import judge
 from facevalue.measures.missing_answers import MISSING_MEASURES
@@ -87,7 +87,7 @@ def estimate(
     for number, estimand in enumerate(chosen, start=1):
         for name in estimand.factors:
             if name not in answers.columns and not estimand.optional:
-                with placed(f"Estimand {number}"):
+                with error_place(f"Estimand {number}"):
                     others = [column for column in answers.columns if column not in (*COLUMNS, score)]
                     raise UnknownNameError("factor", name, others)
     columns = {name for e in chosen if {*e.factors} <= {*answers.columns} for name in e.factors}
@@ -136,7 +136,7 @@ def _check(estimands: Sequence[Estimand], table: Answers, score: Score) -> tuple
     """Refuse what the table does not allow, as studies do; leave out what is optional and lacks a factor."""
     estimable, kinds, breakdown = [], dict[str, str](), table.breakdown
     for number, estimand in enumerate(estimands, start=1):
-        with placed(f"Estimand {number}"):
+        with error_place(f"Estimand {number}"):
             for name in estimand.scores:
                 if name != score.name:
                     raise UnknownNameError("score", name, [score.name])

@@ -9,7 +9,7 @@ import polars as pl
 
 from facevalue.api.calls import place_of, progress_of
 from facevalue.api.run import Run
-from facevalue.arguments import checked, checked_path
+from facevalue.arguments import check_arguments, checked_path
 from facevalue.errors import RunError
 from facevalue.inspection.aids import places_of
 from facevalue.protocol.picture_checks import USUAL, read_rules
@@ -61,7 +61,7 @@ class Inspected:
         return f"Inspected({str(self.place)!r}, accepted={self.accepted.height:,}, of={self.pictures.height:,})"
 
 
-@checked
+@check_arguments
 def inspect_pictures(
     place: str | PathLike[str],
     folder: str | PathLike[str] | None = None,
@@ -135,7 +135,7 @@ agreement, expression, gender, group, identity, objects, peers, structure, unsaf
     run = Run(StoredRun.open(outcome.place, protocol=PROTOCOL), outcome.summary)
     return Inspected(
         outcome.place,
-        acceptance.beside(inspections.table),
+        acceptance.add_verdicts(inspections.table),
         acceptance.shares,
         acceptance.balance,
         acceptance.limits,

@@ -9,7 +9,7 @@ import polars as pl
 
 from facevalue.api.calls import place_of, progress_of
 from facevalue.api.run import Run
-from facevalue.arguments import checked
+from facevalue.arguments import check_arguments
 from facevalue.errors import SettingError
 from facevalue.generators.base import GeneratorOptions, PictureGenerator
 from facevalue.generators.registry import DRAWN, checked_generator, load
@@ -61,7 +61,7 @@ class Made:
         return f"Made({str(self.place)!r}, pictures={self.pictures.height:,}, of={self.run.stored.study.design.size:,})"
 
 
-@checked
+@check_arguments
 def make(
     study: str | PathLike[str] | Protocol | PicturePlan,
     generator: str | PictureGenerator,
@@ -139,7 +139,7 @@ def make(
     facevalue.errors.UnknownNameError: Unknown generator 'drwan'. Did you mean 'drawn'? Known: diffusers/FOLDER_OR_ID, \
 drawn, http://HOST/v1#MODEL, openai/MODEL, replay/PATH, sim/NAME.
     """
-    plan, made_for, options = _planned(study, choices or {})
+    plan, made_for, options = _plan_pictures(study, choices or {})
     run_settings = RunSettings(
         sample=sample,
         seed=seed,
@@ -171,7 +171,7 @@ drawn, http://HOST/v1#MODEL, openai/MODEL, replay/PATH, sim/NAME.
     return Made(prepared.place, outcome.pictures, Run(StoredRun.open(prepared.run.folder), outcome.summary))
 
 
-def _planned(
+def _plan_pictures(
     study: str | PathLike[str] | Protocol | PicturePlan, choices: Mapping[str, OptionValue]
 ) -> tuple[PicturePlan, str, dict[str, OptionValue]]:
     """The plan, what it is for, and a value for each setting."""

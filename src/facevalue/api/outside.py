@@ -8,7 +8,7 @@ from facevalue.annotations.model_scorers import load_scorer
 from facevalue.annotations.scorers import LEXICAL
 from facevalue.api.calls import own_model, progress_of, writable_run
 from facevalue.api.run import Run
-from facevalue.arguments import checked, checked_path
+from facevalue.arguments import check_arguments, checked_path
 from facevalue.errors import ModelError
 from facevalue.models.base import Model, ModelOptions
 from facevalue.models.registry import load
@@ -18,7 +18,7 @@ from facevalue.runs.progress import Progress
 from facevalue.types import Question
 
 
-@checked
+@check_arguments
 def annotate(
     run: Run | str | PathLike[str],
     scorer: str = LEXICAL,
@@ -79,10 +79,10 @@ def annotate(
     )
     if scored.outcome.unasked:
         raise ModelError(f"{scored.outcome.unasked:,} texts were not scored ({scored.outcome.why}): call again.")
-    return _again(opened)
+    return _reopen(opened)
 
 
-@checked
+@check_arguments
 def judge(run: Run | str | PathLike[str], model: str | Model | Callable[[Question], str]) -> Run:
     """Have a model sort what no rule sorts in the replies of a run, and return the run with its judgments.
 
@@ -116,12 +116,12 @@ def judge(run: Run | str | PathLike[str], model: str | Model | Callable[[Questio
     outcome = judge_run(
         opened.stored, lambda: closing(load(model)) if isinstance(model, str) else nullcontext(own_model(model))
     )
-    if outcome.unanswered:
+    if outcome.unanswered_count:
         reason = f" ({outcome.reason})" if outcome.reason else ""
-        raise ModelError(f"{outcome.unanswered:,} requests have no answer{reason}: call again.")
-    return _again(opened)
+        raise ModelError(f"{outcome.unanswered_count:,} requests have no answer{reason}: call again.")
+    return _reopen(opened)
 
 
-def _again(run: Run) -> Run:
+def _reopen(run: Run) -> Run:
     """The run with what its folder holds now."""
-    return Run(run.stored.reopened(), run.summary)
+    return Run(run.stored.reopen(), run.summary)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from facevalue.api.calls import stored_runs
 from facevalue.api.run import Run
-from facevalue.arguments import checked, checked_path
+from facevalue.arguments import check_arguments, checked_path
 from facevalue.runs.audit_folder import whole_runs_of
 
 
-@checked
+@check_arguments
 def pack(
     *runs: Run | str | PathLike[str],
     to: str | PathLike[str],

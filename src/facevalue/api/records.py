@@ -7,13 +7,13 @@ from facevalue.api.calls import progress_of
 from facevalue.api.run import Run
 from facevalue.api.study import Study
 from facevalue.api.study import study as study_of
-from facevalue.arguments import checked, checked_path
+from facevalue.arguments import check_arguments, checked_path
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.protocol import Protocol
-from facevalue.records.opening import opened
+from facevalue.records.opening import open_records
 from facevalue.runs import requested
 from facevalue.runs.begin import begin
-from facevalue.runs.imported import by_run, imported
+from facevalue.runs.imported import by_run, prepare_import
 from facevalue.runs.prepared import prepare
 from facevalue.runs.progress import Progress
 from facevalue.runs.requested import Requested
@@ -21,7 +21,7 @@ from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored import StoredRun
 
 
-@checked
+@check_arguments
 def write_requests(
     study: str | PathLike[str] | Protocol | Study,
     model: str,
@@ -71,7 +71,7 @@ def write_requests(
     return requested.write_requests(prepared.study, model, form, checked_path(folder), prepared.settings, max_tokens)
 
 
-@checked
+@check_arguments
 def import_records(
     *records: str | PathLike[str],
     folder: str | PathLike[str],
@@ -119,10 +119,12 @@ def import_records(
     facevalue.errors.DataError: There is no file logs (recorded answers).
     """
     display = progress_of(progress)
-    opened_records, notes = opened([checked_path(record) for record in records])
+    opened_records, notes = open_records([checked_path(record) for record in records])
     runs = []
     for place, group in by_run(opened_records, checked_path(folder), name).items():
-        prepared, model = imported(group, place, name, tuple(refusal_words), outside=outside, mismatched=allow_mismatch)
+        prepared, model = prepare_import(
+            group, place, name, tuple(refusal_words), outside=outside, mismatched=allow_mismatch
+        )
         summary = begin(prepared, model, display)
         if summary.interrupted:
             raise KeyboardInterrupt(f"{place} holds what was read: the same call resumes.")

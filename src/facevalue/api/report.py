@@ -4,7 +4,7 @@ from html import escape
 from os import PathLike
 from pathlib import Path
 
-from facevalue.report.built import built
+from facevalue.report.built import build_page
 from facevalue.report.data import ReportData
 from facevalue.report.html import first_screen
 
@@ -39,7 +39,7 @@ class Report(PathLike[str]):
         >>> fv.open_run("runs/first").report("report.html").answer.endswith(".")
         True
         """
-        return built(self._data).answer.sentence
+        return build_page(self._data).answer.sentence
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -48,10 +48,10 @@ class Report(PathLike[str]):
         return f"Report({self.path.as_posix()!r})"
 
     def _repr_html_(self) -> str:
-        return framed(self._data)
+        return frame_first_screen(self._data)
 
 
-def framed(data: ReportData) -> str:
+def frame_first_screen(data: ReportData) -> str:
     """The first screen of a report in a frame, so that its style and the notebook's don't meet."""
     page = escape(first_screen(data))
     return (

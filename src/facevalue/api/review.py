@@ -6,12 +6,12 @@ from pathlib import Path
 
 from facevalue.api.calls import writable_run
 from facevalue.api.run import Run
-from facevalue.arguments import checked, checked_path
+from facevalue.arguments import check_arguments, checked_path
 from facevalue.measures.rater_agreement import THRESHOLD
 from facevalue.runs.review import RATERS, CollectedReview, ReviewSettings, collect, packet_for, write_review
 
 
-@checked
+@check_arguments
 def review(
     run: Run | str | PathLike[str],
     task: str,
@@ -82,7 +82,7 @@ def review(
     return write_review(stored, packet, key, checked_path(out), raters)
 
 
-@checked
+@check_arguments
 def collect_review(
     run: Run | str | PathLike[str], files: Sequence[str | PathLike[str]], *, threshold: float = THRESHOLD
 ) -> CollectedReview:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from facevalue.api.study import Study
-from facevalue.arguments import checked, checked_path
+from facevalue.arguments import check_arguments, checked_path
 from facevalue.errors import DataError, FaceValueError
 from facevalue.printable import html_table
 from facevalue.runs.export import wide_chunks
 from facevalue.runs.joined import estimate
 from facevalue.runs.kept_estimates import are_kept
-from facevalue.runs.mirror import mirrored
-from facevalue.runs.pictures import NO_PICTURE, shown
+from facevalue.runs.mirror import mirror_run
+from facevalue.runs.pictures import NO_PICTURE, load_shown
 from facevalue.runs.settings import RunSummary
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.verify import Sound, verify
@@ -99,7 +99,7 @@ class Run:
         """
         return self.stored.facts.end is not None and not self.stored.facts.counts.errors
 
-    @checked
+    @check_arguments
     def answers(self, limit: int | None = None) -> pl.DataFrame:
         """Every reply that counts, with its factors, verbatim text or probabilities, and what it meant.
 
@@ -144,7 +144,7 @@ class Run:
         """
         return wide_chunks(self.stored)
 
-    @checked
+    @check_arguments
     def estimates(self, margins: Mapping[str, float] | None = None, others: Sequence["Run"] = ()) -> pl.DataFrame:
         """Every measure of the study, with n, interval, noise floor, p, q and verdict.
 
@@ -169,7 +169,7 @@ class Run:
         """
         return estimate([self.stored, *(run.stored for run in others)], margins)[0]
 
-    @checked
+    @check_arguments
     def pictures(self, trial: int) -> tuple[Image, ...]:
         """Return what a trial showed: none, one or several pictures, displayed by notebooks.
 
@@ -191,12 +191,12 @@ class Run:
         >>> PIL.Image.open(io.BytesIO(portrait.data)).format
         'PNG'
         """
-        content = shown(self.stored, trial)
+        content = load_shown(self.stored, trial)
         if not content.images and content.why != NO_PICTURE:
             raise DataError(f"Trial {trial}: {content.why}.")
         return content.images
 
-    @checked
+    @check_arguments
     def report(
         self,
         path: str | PathLike[str] | None = None,
@@ -229,7 +229,7 @@ class Run:
         stored = [self.stored, *(run.stored for run in others)]
         return Report(out, report(stored, out, margins).data)
 
-    @checked
+    @check_arguments
     def plot(
         self,
         measure: str,
@@ -297,7 +297,7 @@ class Run:
         600
         """
         if self.stored.url:
-            mirrored(self.stored.url, again=True)
+            mirror_run(self.stored.url, again=True)
         return verify(StoredRun.open(self.folder, protocol=self.stored.given))
 
     def __repr__(self) -> str:
@@ -312,11 +312,11 @@ class Run:
     def _first_screen(self) -> str:
         if self.stored.facts.counts.requests > _AT_ONCE and not are_kept(self.stored):
             return "<p><code>run.report()</code> takes the estimates and shows what they amount to.</p>"
-        from facevalue.api.report import framed  # noqa: PLC0415 - templates are not needed to read a run
+        from facevalue.api.report import frame_first_screen  # noqa: PLC0415 - templates are not needed to read a run
         from facevalue.report.collect import gather_report  # noqa: PLC0415
 
         try:
-            return framed(gather_report([self.stored]).data)
+            return frame_first_screen(gather_report([self.stored]).data)
         except FaceValueError:  # nothing is stored yet, or files are damaged: `estimates` says what
             return ""
 

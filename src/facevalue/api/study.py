@@ -7,14 +7,14 @@ import polars as pl
 
 from facevalue import studies
 from facevalue.api.rehearsed import rehearse
-from facevalue.arguments import checked
+from facevalue.arguments import check_arguments
 from facevalue.errors import UnknownNameError
 from facevalue.models.base import IMAGE_TOKENS
 from facevalue.prompts.variants import Variant
 from facevalue.protocol import study as compiled_study
 from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.settings import typed
-from facevalue.protocol.variant_files import chosen
+from facevalue.protocol.settings import to_setting_type
+from facevalue.protocol.variant_files import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.plan import Plan
 from facevalue.runs.plan import plan as make_plan
@@ -116,7 +116,7 @@ class Study:
         rows = [{name: getattr(measure, name) for name in columns} for measure in self.compiled.estimates.measures]
         return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String))
 
-    @checked
+    @check_arguments
     def plan(
         self,
         *,
@@ -146,7 +146,7 @@ class Study:
         >>> study.plan(exact=True, price_in=2, price_out=8)
         Plan('stylisticbias', requests=600, pictures=6, prompt_tokens=385,493, completion_tokens=2,400, cost=0.79)
         """
-        intervened_study = add_interventions(self.compiled, chosen(interventions))
+        intervened_study = add_interventions(self.compiled, find_variants(interventions))
         rehearse(self.protocol, intervened_study, exact=exact)
         return make_plan(
             intervened_study, sample=sample, seed=seed, exact=exact, image_tokens=image_tokens, price_in=price_in,
@@ -169,7 +169,7 @@ class Study:
         return study_html(self.compiled)
 
 
-@checked
+@check_arguments
 def study(
     protocol: str | PathLike[str] | Protocol,
     /,
@@ -210,5 +210,5 @@ def study(
     for name in settings:
         if name not in by_name:
             raise UnknownNameError(f"setting of {declared.name}", name, by_name)
-    options = {name: typed(by_name[name], value) for name, value in settings.items()}
+    options = {name: to_setting_type(by_name[name], value) for name, value in settings.items()}
     return Study(declared, declared.study(options))

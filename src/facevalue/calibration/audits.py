@@ -129,7 +129,7 @@ SCORE = "score: planted/score"
 """Column of what is said of texts, where scorers read them."""
 
 
-def sized(protocol: Protocol, calibration: Calibration, size: int, *, others: bool = False) -> Study:
+def study_of_size(protocol: Protocol, calibration: Calibration, size: int, *, others: bool = False) -> Study:
     """A study of so many times the pictures of the smallest audit; `others`: of other people.
 
     Raises
@@ -144,7 +144,8 @@ def sized(protocol: Protocol, calibration: Calibration, size: int, *, others: bo
     if not calibration.units or (size == 1 and not others):
         return study
     return protocol.study(
-        {**calibration.settings, **scaled}, copied(study.manifest, calibration.units, size, "~" if others else "")
+        {**calibration.settings, **scaled},
+        copy_pictures(study.manifest, calibration.units, size, "~" if others else ""),
     )
 
 
@@ -152,7 +153,7 @@ def _times(value: OptionValue, size: int) -> OptionValue:
     return str(int(value) * size) if isinstance(value, str) else int(str(value)) * size
 
 
-def copied(manifest: pl.DataFrame, units: tuple[str, ...], size: int, mark: str = "") -> pl.DataFrame:
+def copy_pictures(manifest: pl.DataFrame, units: tuple[str, ...], size: int, mark: str = "") -> pl.DataFrame:
     """Each picture several times, as that of other people; `mark` follows all their names."""
     columns = [name for name in units if name in manifest.columns]
     marks = [mark, *(f"{mark}#{copy}" for copy in range(1, size))]
@@ -164,7 +165,7 @@ class Audits:
 
     def __init__(self, protocol: Protocol, calibration: Calibration, size: int, *, others: bool = False) -> None:
         self.calibration, self.size = calibration, size
-        study = sized(protocol, calibration, size, others=others)
+        study = study_of_size(protocol, calibration, size, others=others)
         judged = study.reading.judged if study.reading.sortings else None
         self.study = study if judged is None else judged(stand_in)
         self._trials = AuditTrials(self.study, calibration)
@@ -189,7 +190,7 @@ class Audits:
             trials = pl.Series(self.study.sample(size, seed, repeats)).cast(pl.UInt64)
             written = written.filter(pl.col("trial").is_in(trials.implode()))
         if condition.unlike != 1:
-            written = written.filter(pl.Series(self._trials.uneven(_FEW)))
+            written = written.filter(pl.Series(self._trials.uneven_rows(_FEW)))
         answers = self.study.answer(written.drop("planted score"))
         if self.study.reading.scored is None:
             return answers
@@ -200,7 +201,7 @@ class Audits:
         refused = pl.lit(None, pl.Float64).alias(f"refused {SCORE}")  # this scorer reads no refusal
         return answers.with_columns(score.alias(SCORE), refused, pl.lit(value=True).alias(f"unread: {MODEL}"))
 
-    def judged(self, answers: pl.DataFrame, margins: Mapping[str, float] | None = None) -> pl.DataFrame:
+    def judge_answers(self, answers: pl.DataFrame, margins: Mapping[str, float] | None = None) -> pl.DataFrame:
         """Estimates with verdicts, and q of the rivals."""
         study = self.study
         declared = None if study.estimates.declared is None else study.estimates.declared()

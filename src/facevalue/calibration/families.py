@@ -47,7 +47,7 @@ class Promise(NamedTuple):
     about: Callable[[Mapping[str, Any]], bool] = lambda _: True
     """From a row to whether the promise is made of it."""
 
-    def broken(self, row: Mapping[str, Any]) -> tuple[str, str]:
+    def broken_end(self, row: Mapping[str, Any]) -> tuple[str, str]:
         """Mark and column of the first number that breaks it; empty where none does."""
         for column in self.columns if self.about(row) else ():
             low, high = row[f"{column}_low"], row[f"{column}_high"]
@@ -67,12 +67,12 @@ def _withheld(row: Mapping[str, Any]) -> bool:
     return "withheld" in row["condition"]
 
 
-def _answered(row: Mapping[str, Any]) -> bool:
+def _is_answered(row: Mapping[str, Any]) -> bool:
     return not _withheld(row)
 
 
 def _by_chance(row: Mapping[str, Any]) -> bool:
-    return _answered(row) and row["condition"] != CERTAIN
+    return _is_answered(row) and row["condition"] != CERTAIN
 
 
 _FALSE = (0.0, MOST_FALSE, "", "false findings")
@@ -81,7 +81,7 @@ PROMISES = (
     Promise("families", "false findings in a family, .06 at most", ("false",), *_FALSE),
     Promise("families", "coverage of a family, .93 to .97", ("coverage", "coverage_effects"), *_COVERS),
     Promise("families", f"power of a family, {LEAST_POWER:g} of a rival's at least", ("ahead",), 0.0, 1.0, "power"),
-    Promise("conditions", "false findings on a page, .06 at most", ("page",), *_FALSE, _answered),
+    Promise("conditions", "false findings on a page, .06 at most", ("page",), *_FALSE, _is_answered),
     Promise(
         "conditions", 'the same without "unless", answers withheld, .05 at most', ("page_without_unless",), 0.0,
         MOST_UNEXPLAINED, "", "false findings", _withheld,
@@ -102,13 +102,13 @@ PROMISES = (
 
 def mark_row(table: str, cells: Cells, *unmarked: str) -> Cells:
     """A row with the marks of the promises that it breaks (`defect`), but for those that say nothing of it."""
-    marks = (promise.broken(cells)[0] for promise in PROMISES if promise.table == table)
+    marks = (promise.broken_end(cells)[0] for promise in PROMISES if promise.table == table)
     return {**cells, "defect": "; ".join(mark for mark in marks if mark and mark not in unmarked)}
 
 
 def broken_promise(row: Mapping[str, Any], promise: Promise) -> str:
     """Return the column by which a row of a table breaks a promise, and is marked so; empty if it does not."""
-    mark, column = promise.broken(row)
+    mark, column = promise.broken_end(row)
     return column if mark and mark in row["defect"].split("; ") else ""
 
 
@@ -125,7 +125,7 @@ class Share(NamedTuple):
     low: float
     high: float
 
-    def named(self, name: str) -> dict[str, float]:
+    def to_columns(self, name: str) -> dict[str, float]:
         """Return the share and its interval as columns of a table."""
         return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
@@ -293,13 +293,13 @@ def _family(empty: pl.DataFrame, full: pl.DataFrame) -> Cells:
     cells: Cells = {
         "measure": key_of(empty["measure"][0], empty["score"][0]), "family": str(empty["stem"][0] or NOT_TESTED),
         "tests": round(empty.height / empty["audit"].n_unique()),
-        **false.named("false"), "false_page": share(families, "page").value,
+        **false.to_columns("false"), "false_page": share(families, "page").value,
         "p_below": empty.select((pl.col("p") < ALPHA).mean()).item(),
-        **coverage.named("coverage"), **with_effects.named("coverage_effects"),
+        **coverage.to_columns("coverage"), **with_effects.to_columns("coverage_effects"),
         "effects": round(moved.height / audits), "power_page": share(moved, "page").value,
-        "power": share(moved, "finds").value, **share(with_rival, "finds").named("beside"),
+        "power": share(moved, "finds").value, **share(with_rival, "finds").to_columns("beside"),
         "rival": share(with_rival, "rival").value, "rival_false": rival.value,
-        **short.named("ahead"),
+        **short.to_columns("ahead"),
     }  # fmt: skip
     return mark_row("families", cells, *(["power"] if rival.low > MOST_FALSE else []))
 
@@ -315,14 +315,14 @@ def page(rows: pl.DataFrame, condition: PlantedCondition) -> Cells:
     of_page, sure = (share(audits, name) if null else NONE for name in ("any", "sure"))
     coverage = share(tested, "covers", crossed=True)
     return mark_row("conditions", {
-        "condition": condition.name, **of_page.named("page"), **sure.named("page_without_unless"),
+        "condition": condition.name, **of_page.to_columns("page"), **sure.to_columns("page_without_unless"),
         "family": share(families, "any").value if null else None,
         "p_below": tested.select((pl.col("p") < ALPHA).mean()).item() if null else None,
-        **coverage.named("coverage"), "intervals": tested.select(pl.col("low").is_not_null().mean()).item(),
+        **coverage.to_columns("coverage"), "intervals": tested.select(pl.col("low").is_not_null().mean()).item(),
     })  # fmt: skip
 
 
-def detected(stated: str, measure: str, effect: float, planted: float | None, rows: pl.DataFrame) -> Cells:
+def detection_share(stated: str, measure: str, effect: float, planted: float | None, rows: pl.DataFrame) -> Cells:
     """Take how often an effect is found of the size that is stated to be found."""
     detections = NONE if planted is None else share(rows.with_columns(found=_FOUND), "found")
     return _outcomes(stated, measure, effect, planted, detections)
@@ -339,7 +339,7 @@ def _outcomes(
     equivalent: Share = NONE,
 ) -> Cells:  # fmt: skip
     facts: Cells = {"stated": stated, "measure": measure, "effect": effect, "planted": planted}
-    return mark_row("detectable", {**facts, **detections.named("found"), **equivalent.named("equivalent")})
+    return mark_row("detectable", {**facts, **detections.to_columns("found"), **equivalent.to_columns("equivalent")})
 
 
 def compared_alike(pair: str, cells: pl.DataFrame) -> Cells:
@@ -349,7 +349,7 @@ def compared_alike(pair: str, cells: pl.DataFrame) -> Cells:
     )
     return mark_row("comparisons", {
         "pair": pair, "cells": int(comparisons["cells"].to_numpy().mean()),
-        **share(comparisons, "any").named("any"), "mean": share(comparisons, "mean").value,
+        **share(comparisons, "any").to_columns("any"), "mean": share(comparisons, "mean").value,
         "p_below": float(comparisons["p_below"].fill_null(np.nan).to_numpy().mean()),
-        **share(cells, "holds").named("coverage"),
+        **share(cells, "holds").to_columns("coverage"),
     })  # fmt: skip

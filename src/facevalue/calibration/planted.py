@@ -74,7 +74,7 @@ class DrawnAudit:
             name: rng.permutation(len(levels)) < max(len(levels) // 2, 1) for name, levels in trials.levels.items()
         }
 
-    def chosen(self, kind: ChoiceRows) -> tuple[Codes, Array]:
+    def draw_choices(self, kind: ChoiceRows) -> tuple[Codes, Array]:
         """The option that each row chooses, by its place as shown, and the chance of each, (rows, options)."""
         c, rows = self._condition, kind.rows
         if kind.sides:
@@ -96,11 +96,11 @@ class DrawnAudit:
         """Rows whose question the lone effect is about."""
         return questions.matches(self._condition.target)
 
-    def kept(self, shape: tuple[int, ...], share: float) -> Flags:
+    def draw_kept_parts(self, shape: tuple[int, ...], share: float) -> Flags:
         """Draw which parts of a text are not left out."""
         return np.ones(shape, dtype=np.bool_) if self._condition.certain else self._rng.random(shape) < share
 
-    def associated(
+    def draw_associated(
         self, rows: Codes, name: str, options: Sequence[str], filled: Mapping[str, Codes],
         fields: Mapping[str, Sequence[str]],
     ) -> Codes:  # fmt: skip
@@ -119,7 +119,7 @@ class DrawnAudit:
             table = c.effect * self._normal("form", name, filled_field, shape=(len(fields[filled_field]), len(answers)))
             utilities += np.where((codes >= 0)[:, None], table[codes], 0.0)
         means = np.array([answers.index(meant[option]) if option in meant else -1 for option in options])
-        answer = np.where(self.kept((rows.size,), float((means >= 0).mean())), self._pick(utilities), -1)
+        answer = np.where(self.draw_kept_parts((rows.size,), float((means >= 0).mean())), self._pick(utilities), -1)
         return self._pick(np.where(means == answer[:, None], 0.0, -np.inf))
 
     def _pick(self, utilities: Array) -> Codes:
@@ -136,7 +136,7 @@ class DrawnAudit:
             out[:, column] = self._pick(utilities)
         return out
 
-    def more(self, rows: Codes, scenario: str, hit: Flags) -> Array:
+    def draw_amounts(self, rows: Codes, scenario: str, hit: Flags) -> Array:
         """Draw how much each row has of something, noise of the reply included."""
         planted = self.utilities(rows, np.zeros_like(rows), [scenario], ("more",), hit)[:, 0] + self._wave(rows)
         return planted + (0.0 if self._condition.certain else self._rng.normal(size=rows.size))
@@ -186,14 +186,14 @@ class DrawnAudit:
                 shape = (len(levels), len(names), len(options))
                 common = self._normal("common", name, *options, shape=(shape[0], 1, shape[2]))
                 table = c.effect / np.sqrt(2) * (common + self._normal("own", name, *names, *options, shape=shape))
-                table[~self._affected(name, len(levels))] = 0.0
-                out += self._shown(table, (name, side), rows, scenario) * t.turned[rows, None]
+                table[~self._draw_affected_levels(name, len(levels))] = 0.0
+                out += self._shown_entries(table, (name, side), rows, scenario) * t.signs[rows, None]
             if c.lone:
                 targeted = np.array([level in c.target.values() for level in levels], dtype=np.float64)
                 if c.halved and targeted.any():
                     targeted -= 0.5
-                moved = self._shown(targeted, (name, side), rows) * (hit & self._moves(side)[rows])
-                out[:, 0] += c.lone * moved * t.turned[rows]
+                moved = self._shown_entries(targeted, (name, side), rows) * (hit & self._moves(side)[rows])
+                out[:, 0] += c.lone * moved * t.signs[rows]
         for sd, alike, unit in zip((c.person, c.picture), (c.common, c.alike), t.units.get(side, ()), strict=False):
             if not sd:
                 continue
@@ -206,7 +206,7 @@ class DrawnAudit:
             out += np.where((unit[rows] >= 0)[:, None], spread * apart * liking[unit[rows], scenario], 0.0)
         return out
 
-    def _shown(self, table: Array, shown: tuple[str, str], rows: Codes, *at: Codes) -> Array:
+    def _shown_entries(self, table: Array, shown: tuple[str, str], rows: Codes, *at: Codes) -> Array:
         """Entries of a table by the level that rows show, less those of who is shown beside; 0 where nobody is."""
 
         def entries(codes: Codes) -> Array:
@@ -214,11 +214,11 @@ class DrawnAudit:
             by_level[codes[rows] < 0] = 0.0
             return by_level
 
-        beside = self._trials.beside.get(shown[0])
+        beside = self._trials.other_codes.get(shown[0])
         of_shown = entries(self._trials.codes[shown])
         return of_shown if beside is None else of_shown - entries(beside)
 
-    def _affected(self, name: str, many: int) -> Flags:
+    def _draw_affected_levels(self, name: str, many: int) -> Flags:
         """Draw which levels of a factor have an effect: a minority, so that there is something to compare them with."""
         return np.asarray(self._normal("affected", name, shape=(many,)).argsort().argsort() < max(int(_SOME * many), 1))
 
@@ -231,7 +231,7 @@ class DrawnAudit:
             np.random.default_rng(self._movers).random(int(person.max()) + 1)[person] < self._condition.movers
         )
 
-    def refused(self, rows: Codes, favoured: Mapping[str, Flags]) -> Flags:
+    def draw_refusals(self, rows: Codes, favoured: Mapping[str, Flags]) -> Flags:
         """Draw which replies are withheld: of those that favour who is shown on a side, about half of the groups."""
         c, out = self._condition, np.zeros(rows.size, dtype=np.bool_)
         if not c.missing:
@@ -257,14 +257,14 @@ def replies(
 ) -> pl.DataFrame:
     """Replies to all trials, as `Study.answer` reads them, with `planted score`: what a scorer says of a text."""
     audit = DrawnAudit(trials, condition, table, rng)
-    frames = [_chosen(audit, kind, exact) for kind in trials.kinds]
+    frames = [_choose_options(audit, kind, exact) for kind in trials.kinds]
     frames += [writing.replies(trials, audit, kind) for kind in trials.written]
     texts = pl.concat(frames).sort("row").drop("row")
     return pl.concat([trials.frame, texts], how="horizontal")
 
 
-def _chosen(audit: DrawnAudit, kind: ChoiceRows, exact: bool) -> pl.DataFrame:
-    place, chance = audit.chosen(kind)
+def _choose_options(audit: DrawnAudit, kind: ChoiceRows, exact: bool) -> pl.DataFrame:
+    place, chance = audit.draw_choices(kind)
     if exact:
         probs = pl.Series(chance.astype(np.float32)).cast(pl.List(pl.Float32))
         return writing.reply_frame(
@@ -274,4 +274,4 @@ def _chosen(audit: DrawnAudit, kind: ChoiceRows, exact: bool) -> pl.DataFrame:
     level_names = np.array(kind.options)[level]
     favoured = {"_1": level_names == "1", "_2": level_names == "2"} if kind.sides else {"": level == 0}
     text = kind.texts.gather(kind.wording * len(kind.options) + place)
-    return writing.reply_frame(kind.rows, writing.refusing(text, audit.refused(kind.rows, favoured)))
+    return writing.reply_frame(kind.rows, writing.refusing(text, audit.draw_refusals(kind.rows, favoured)))

@@ -45,7 +45,7 @@ _THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 @lru_cache(maxsize=16)
 def audits_of(study: str, size: int, others: bool = False, narrow: bool = False) -> Audits:
     """Audits of a study, by what it is called or its file; `narrow`: of what its answer is about alone."""
-    protocol = studies.protocol(study, outside=True)  # what its file may name was checked in `tables.calibrated`
+    protocol = studies.protocol(study, outside=True)  # what its file may name was checked in `tables.calibrate_studies`
     protocol = replace(protocol, variants=())  # planted answers are those to the study as it is
     calibration = calibration_of(protocol)
     if narrow and calibration.narrow:
@@ -66,7 +66,7 @@ class Audit:
     def make(self) -> pl.DataFrame:
         """Make the estimates that are tested, and those that are described."""
         audits, condition = audits_of(self.study, self.size), self.condition
-        judged = audits.judged(audits.answers(condition, TABLE, self.seed), self.margins)
+        judged = audits.judge_answers(audits.answers(condition, TABLE, self.seed), self.margins)
         calibration = audits.calibration
         leans = calibration.leans if condition.rare or calibration.in_one_order else ()
         are_alike = calibration.sampled and (condition.effect or not condition.picture)
@@ -138,15 +138,15 @@ class Workshop(AbstractContextManager["Workshop"]):
         paths = [None if self._kept is None else place(self._kept, repetition) for repetition in repetitions]
         tables = {n: pl.read_ipc(path.read_bytes()) for n, path in enumerate(paths) if path and path.is_file()}
         unmade = {n: (repetition, paths[n]) for n, repetition in enumerate(repetitions) if n not in tables}
-        for n, frame in self.track(self._made(unmade), title, len(unmade)) if unmade else ():
+        for n, frame in self.track(self._make_all(unmade), title, len(unmade)) if unmade else ():
             tables[n] = frame
         return [tables[n] for n in range(len(repetitions))]
 
-    def one(self, repetition: Repetition, title: str) -> pl.DataFrame:
+    def make_one(self, repetition: Repetition, title: str) -> pl.DataFrame:
         """Make one repetition, or read it where it is kept."""
         return self.make([repetition], title)[0]
 
-    def _made(self, unmade: Mapping[int, tuple[Repetition, Path | None]]) -> Iterator[tuple[int, pl.DataFrame]]:
+    def _make_all(self, unmade: Mapping[int, tuple[Repetition, Path | None]]) -> Iterator[tuple[int, pl.DataFrame]]:
         """Repetitions by number, each as soon as it is made."""
         if self._pool is None:
             yield from ((n, _make(*work)) for n, work in unmade.items())

@@ -20,7 +20,7 @@ from facevalue.calibration.families import (
     by_size,
     called_equivalent,
     compared_alike,
-    detected,
+    detection_share,
     page,
 )
 from facevalue.calibration.planted import PlantedCondition
@@ -100,57 +100,59 @@ class Runner:
         families, conditions, at_middle = [], [], pl.DataFrame()
         null, true = self.truth(NOTHING), self.truth(EFFECTS)
         for size in self._sizes:
-            empty = self.repeated(size, NOTHING, null, self._of_level)
+            empty = self.repeat_audits(size, NOTHING, null, self._of_level)
             if size == self._size:
                 at_middle = empty
-            full = self.repeated(size, EFFECTS, true)
-            families.append(self._named(by_family(self._with_alike(size, empty), full), size, empty))
+            full = self.repeat_audits(size, EFFECTS, true)
+            families.append(self._add_run_facts(by_family(self._with_alike(size, empty), full), size, empty))
             conditions += [self._page(size, NOTHING, empty), self._page(size, EFFECTS, full)]
         for condition in HARD:
-            conditions.append(self._page(self._size, condition, self.repeated(self._size, condition, null)))
+            conditions.append(self._page(self._size, condition, self.repeat_audits(self._size, condition, null)))
         return CalibrationSummary(
             pl.concat(families, how="vertical_relaxed"), pl.concat(conditions, how="vertical_relaxed"),
-            self._detectable(at_middle, null), self._compared(),
+            self._detectable(at_middle, null), self._compare_pairs(),
         )  # fmt: skip
 
     def hard(self, names: Sequence[str]) -> pl.DataFrame:
         """Make the audits of some conditions in which nothing is planted: a row each."""
         null = self.truth(NOTHING)
         hard = [condition for condition in (NOTHING, *HARD) if condition.name in names]
-        pages = [self._page(self._size, c, self.repeated(self._size, c, null)) for c in hard]
+        pages = [self._page(self._size, c, self.repeat_audits(self._size, c, null)) for c in hard]
         return pl.concat(pages, how="vertical_relaxed")
 
     def plans(self) -> pl.DataFrame:
         """Make the audits of a plan without a pilot: a row, or none where a plan assumes otherwise."""
-        return self._stated(self.without_pilot(self.repeated(self._size, NOTHING, self.truth(NOTHING), PILOT)))
+        return self._tabulate_stated(
+            self.without_pilot(self.repeat_audits(self._size, NOTHING, self.truth(NOTHING), PILOT))
+        )
 
     def _with_alike(self, size: int, empty: pl.DataFrame) -> pl.DataFrame:
         """Audits where nothing is planted, with what pictures differ in by themselves where they do not."""
         calibration = self._calibration
         if not (calibration.sampled and calibration.own_pictures):
             return empty
-        alike = self.repeated(size, ALIKE, self.truth(ALIKE), self._of_level)
+        alike = self.repeat_audits(size, ALIKE, self.truth(ALIKE), self._of_level)
         return pl.concat([empty, alike.filter(rows_of(calibration.own_pictures))])
 
     @property
     def _of_level(self) -> int:
         return level_audits(self._repetitions)
 
-    def _named(self, frame: pl.DataFrame, size: int, rows: pl.DataFrame) -> pl.DataFrame:
+    def _add_run_facts(self, frame: pl.DataFrame, size: int, rows: pl.DataFrame) -> pl.DataFrame:
         many = rows["audit"].n_unique() if rows.height else self._repetitions
         facts = {"study": self.name, "size": audits_of(self._study, size).units, "repetitions": many}
         numbers = frame.with_columns(pl.selectors.float().fill_nan(None))
         return numbers.select(*(pl.lit(value).alias(name) for name, value in facts.items()), pl.all())
 
     def _page(self, size: int, condition: PlantedCondition, rows: pl.DataFrame) -> pl.DataFrame:
-        return self._named(_frame([page(rows, condition)]), size, rows)
+        return self._add_run_facts(_frame([page(rows, condition)]), size, rows)
 
     def truth(self, condition: PlantedCondition, *, narrow: bool = False) -> pl.DataFrame:
         """Return what audits should find; `narrow`: only of what the study's answer is about."""
         title = f"{self.name}: what should be found, {condition.name}"
-        return self._workshop.one(Truth(self._study, self._large, condition, narrow), title)
+        return self._workshop.make_one(Truth(self._study, self._large, condition, narrow), title)
 
-    def repeated(
+    def repeat_audits(
         self, size: int, condition: PlantedCondition, true: pl.DataFrame, many: int | None = None,
         margins: Mapping[str, float] | None = None,
     ) -> pl.DataFrame:  # fmt: skip
@@ -163,7 +165,7 @@ class Runner:
         rows = estimates.join(true, on=keys, how="left", nulls_equal=True, maintain_order="left")
         return by_size(rows.with_columns(row=pl.struct(keys).rank("dense")), self._calibration.by_size)
 
-    def _compared(self) -> pl.DataFrame:
+    def _compare_pairs(self) -> pl.DataFrame:
         """Compare pairs of models; none where nothing that the study takes can be compared."""
         smallest, rows = audits_of(self._study, 1, narrow=True), []
         for pair in PAIRS:
@@ -187,18 +189,18 @@ class Runner:
         target = self._target(empty)
         if target is not None:
             rows.append(self._lone(PlantedCondition("minimum detectable effect"), target, null))
-            plan = self._planned()
+            plan = self._planned_effect()
             planned = None if plan is None else self._target(empty, plan[1])
             if plan is not None and planned is not None:
                 rows.append(self._lone(PlantedCondition("plan"), replace(planned, effect=plan[0]), null))
             rows += self.without_pilot(empty)
-            rows.append(self._moved(target))
-        return self._stated(rows)
+            rows.append(self._measure_equivalence(target))
+        return self._tabulate_stated(rows)
 
-    def _stated(self, rows: Sequence[Cells]) -> pl.DataFrame:
+    def _tabulate_stated(self, rows: Sequence[Cells]) -> pl.DataFrame:
         columns = ("effect", "planted", *_with_ends("found"), *_with_ends("equivalent"))
         schema = {"stated": pl.String, "measure": pl.String, **dict.fromkeys(columns, pl.Float64), "defect": pl.String}
-        return self._named(pl.DataFrame(rows, schema=schema), self._size, pl.DataFrame())
+        return self._add_run_facts(pl.DataFrame(rows, schema=schema), self._size, pl.DataFrame())
 
     def _target(self, empty: pl.DataFrame, clusters: float | None = None) -> "_Target | None":
         """Estimate of the lead family that rests on the fewest units, or on nearest to `clusters`, and its effect.
@@ -217,9 +219,9 @@ class Runner:
             return None
         row = candidates.row((candidates.height - 1) // 2, named=True)
         labels = {key: str(row[key]) for key in self._middle.keys if row[key] is not None}
-        return _Target({"measure": row["measure"], **labels}, _rounded(row["mde"]))
+        return _Target({"measure": row["measure"], **labels}, _round_number(row["mde"]))
 
-    def _planned(self) -> tuple[float, float] | None:
+    def _planned_effect(self) -> tuple[float, float] | None:
         """Return the effect that an audit's plan, with the spread of a pilot, says it finds, and on how many units."""
         audits = self._middle
         plan, unit = audits.study.planned.precision, self._calibration.planned
@@ -232,7 +234,7 @@ class Runner:
         )
         size = audits.study.design.size * audits.study.repeats
         reach = detection(study, requests=size, sample=None, seed=0, exact=False, effect=None, pilot=None)
-        return None if reach.detectable is None else (_rounded(unit * reach.detectable), reach.clusters)
+        return None if reach.detectable is None else (_round_number(unit * reach.detectable), reach.clusters)
 
     def without_pilot(self, empty: pl.DataFrame) -> list[Cells]:
         """Take how often an effect is found that a plan without a pilot says is; none where it assumes otherwise."""
@@ -247,7 +249,7 @@ class Runner:
         target = None if reach.detectable is None else self._target(empty, reach.clusters)
         if target is None or reach.detectable is None:
             return []
-        stated = replace(target, effect=_rounded(unit * reach.detectable))
+        stated = replace(target, effect=_round_number(unit * reach.detectable))
         assumed = ASSUMED if isinstance(plan.default, Respondents) else ASSUMED_EVEN
         return [self._lone(assumed, stated, self.truth(assumed))]
 
@@ -255,9 +257,9 @@ class Runner:
         """Take how often a lone effect of the target's size is found."""
         condition, planted = self._sized_effect(replace(base, target=self._moves(target)), target)
         if planted is None:
-            return detected(base.name, target.key, target.effect, None, pl.DataFrame())
-        rows = self._of(self.repeated(self._size, condition, null), target)
-        return detected(base.name, target.key, target.effect, planted, rows)
+            return detection_share(base.name, target.key, target.effect, None, pl.DataFrame())
+        rows = self._rows_of_target(self.repeat_audits(self._size, condition, null), target)
+        return detection_share(base.name, target.key, target.effect, planted, rows)
 
     def _moves(self, target: "_Target") -> dict[str, str]:
         """Labels of what is moved: one side of a contrast, one level of a factor whose levels lie apart, or a cue."""
@@ -284,24 +286,24 @@ class Runner:
                 return replace(condition, lone=logits[-1]), reached[-1]
             slope = (abs(reached[-1]) - abs(reached[-2])) / (logits[-1] - logits[-2])
             step = (effect - abs(reached[-1])) / slope if slope > 0 else np.inf
-            logits.append(_rounded(float(np.clip(logits[-1] + step, 0.5 * logits[-1], 2.5 * logits[-1]))))
+            logits.append(_round_number(float(np.clip(logits[-1] + step, 0.5 * logits[-1], 2.5 * logits[-1]))))
         return replace(condition, lone=logits[-1]), None
 
     def _value(self, condition: PlantedCondition, target: "_Target") -> float:
-        return float(self._of(self.truth(condition, narrow=True), target)["true"][0])
+        return float(self._rows_of_target(self.truth(condition, narrow=True), target)["true"][0])
 
-    def _of(self, rows: pl.DataFrame, target: "_Target") -> pl.DataFrame:
+    def _rows_of_target(self, rows: pl.DataFrame, target: "_Target") -> pl.DataFrame:
         keys = ("measure", *self._middle.keys)
         return rows.filter(pl.col(name).eq_missing(pl.lit(target.labels.get(name), pl.String)) for name in keys)
 
-    def _moved(self, target: "_Target") -> Cells:
+    def _measure_equivalence(self, target: "_Target") -> Cells:
         """Take how often a mean that few units make is called equivalent within half of it."""
         condition = replace(MOVERS, target=self._moves(target))
         true = self.truth(condition, narrow=True)
-        effect = abs(float(self._of(true, target)["true"][0]))
+        effect = abs(float(self._rows_of_target(true, target)["true"][0]))
         keys = {m.key for m in self._middle.study.estimates.measures} & {target.key, target.labels["measure"]}
-        rows = self.repeated(self._size, condition, true, margins=dict.fromkeys(keys, max(effect / 2, EVEN)))
-        return called_equivalent(condition.name, target.key, effect, self._of(rows, target))
+        rows = self.repeat_audits(self._size, condition, true, margins=dict.fromkeys(keys, max(effect / 2, EVEN)))
+        return called_equivalent(condition.name, target.key, effect, self._rows_of_target(rows, target))
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +323,7 @@ def _with_ends(name: str) -> tuple[str, str, str]:
     return name, f"{name}_low", f"{name}_high"
 
 
-def _rounded(number: float) -> float:
+def _round_number(number: float) -> float:
     """Three digits: what is planted is the same where sums that are added up in another order differ in the last."""
     return float(f"{number:.3g}")
 

@@ -65,7 +65,7 @@ _SHOWN = {
 }  # fmt: skip
 
 
-def calibrated(
+def calibrate_studies(
     names: Sequence[str],
     repetitions: int | Sequence[int],
     workshop: Workshop,
@@ -101,12 +101,12 @@ def calibrated(
         for table, sheet in _SHOWN.items()
     }
     frames["-made"] = setup
-    return Calibrated([_made(setup), *promises(summaries), *_tables(summaries)], frames)
+    return Calibrated([_setup_table(setup), *promises(summaries), *_tables(summaries)], frames)
 
 
-def _made(setup: pl.DataFrame) -> OfferedTable:
+def _setup_table(setup: pl.DataFrame) -> OfferedTable:
     columns = (("study", "study"), ("repetitions", "repetitions"), ("nothing planted", "nothing_planted"))
-    return OfferedTable.of(
+    return OfferedTable.from_rows(
         "How these tables were made", columns, setup.iter_rows(named=True),
         f"Audits of each condition and size, by seeds from 1; effects by seed {TABLE}. FaceValue {state()}.",
     )  # fmt: skip
@@ -118,7 +118,9 @@ def promises(summaries: Mapping[str, CalibrationSummary]) -> tuple[OfferedTable,
 
 
 def _glance(summaries: Mapping[str, CalibrationSummary]) -> OfferedTable:
-    rows = [(promise.text, *(_counted(promise, summary) for summary in summaries.values())) for promise in PROMISES]
+    rows = [
+        (promise.text, *(_count_promises(promise, summary) for summary in summaries.values())) for promise in PROMISES
+    ]
     return OfferedTable(
         "Promises: how many hold / are open / are broken", ("promise", *summaries), rows,
         "Of families in each size, conditions, stated effects, pairs of models. A promise holds where the 95% "
@@ -127,7 +129,7 @@ def _glance(summaries: Mapping[str, CalibrationSummary]) -> OfferedTable:
     )  # fmt: skip
 
 
-def _counted(promise: Promise, summary: CalibrationSummary) -> str:
+def _count_promises(promise: Promise, summary: CalibrationSummary) -> str:
     table: pl.DataFrame = getattr(summary, promise.table).drop_nulls(promise.columns[0])
     rows = [row for row in table.iter_rows(named=True) if promise.about(row)]
     broken = [bool(broken_promise(row, promise)) for row in rows]
@@ -138,11 +140,11 @@ def _counted(promise: Promise, summary: CalibrationSummary) -> str:
 def _marks(summaries: Mapping[str, CalibrationSummary]) -> OfferedTable:
     return OfferedTable(
         "Promises that are broken", ("study", "what", "size", "mark", "number", "95% interval"),
-        list(_broken(summaries)), "power: of effects found, less .8 of the rival's.", boxed=False,
+        list(_broken_promises(summaries)), "power: of effects found, less .8 of the rival's.", boxed=False,
     )  # fmt: skip
 
 
-def _broken(summaries: Mapping[str, CalibrationSummary]) -> Iterator[tuple[str, ...]]:
+def _broken_promises(summaries: Mapping[str, CalibrationSummary]) -> Iterator[tuple[str, ...]]:
     for name, summary in summaries.items():
         for table, sheet in _SHOWN.items():
             promises_of_table = [promise for promise in PROMISES if promise.table == table]
@@ -152,7 +154,7 @@ def _broken(summaries: Mapping[str, CalibrationSummary]) -> Iterator[tuple[str, 
                     if column := broken_promise(row, promise):
                         value, low, high = (row[column + end] for end in ("", "_low", "_high"))
                         interval = f"{low:.3f} to {high:.3f}"
-                        yield name, label, str(row["size"]), promise.broken(row)[0], f"{value:.3f}", interval
+                        yield name, label, str(row["size"]), promise.broken_end(row)[0], f"{value:.3f}", interval
 
 
 def _tables(summaries: Mapping[str, CalibrationSummary]) -> Iterator[OfferedTable]:
@@ -161,4 +163,4 @@ def _tables(summaries: Mapping[str, CalibrationSummary]) -> Iterator[OfferedTabl
             frame: pl.DataFrame = getattr(summary, table)
             caption = sheet.caption if frame.height else sheet.none
             rows = frame.iter_rows(named=True)
-            yield OfferedTable.of(f"{name}: {sheet.title}", sheet.columns, rows, caption, boxed=False)
+            yield OfferedTable.from_rows(f"{name}: {sheet.title}", sheet.columns, rows, caption, boxed=False)

@@ -109,7 +109,7 @@ class AuditTrials:
         }  # fmt: skip
 
     @cached_property
-    def beside(self) -> dict[str, Codes]:
+    def other_codes(self) -> dict[str, Codes]:
         """The same of the other of any two pictures that stand side by side, by factor."""
         return {name: self._codes(name, BESIDE + name) for name in self.levels if BESIDE + name in self.frame.columns}
 
@@ -127,7 +127,7 @@ class AuditTrials:
         return (np.bincount(self._question, out) > 0)[self._question]
 
     @cached_property
-    def turned(self) -> Array:
+    def signs(self) -> Array:
         """-1 where a pair of pictures has its base on the left, so that scores count the other way round; else 1."""
         if SIDE not in self.frame.columns:
             return np.ones(self.frame.height)
@@ -156,7 +156,7 @@ class AuditTrials:
                 out |= present & (codes == 0)
         return out
 
-    def uneven(self, share: float) -> Flags:
+    def uneven_rows(self, share: float) -> Flags:
         """Rows without most people of the first groups: this share of them is left, two at least."""
         rows = np.ones(self.frame.height, dtype=np.bool_)
         for side, (people, _) in self.units.items():
@@ -187,13 +187,13 @@ class AuditTrials:
         people = [name for name in self._calibration.units if name in frame.columns]
         nobody = frame[columns_of_side[0]].is_null()
         persons, pictures = (
-            _dense(_joined(frame, [*columns_of_side, *columns_of_unit]).set(nobody, None))
+            _dense(_join_columns(frame, [*columns_of_side, *columns_of_unit]).set(nobody, None))
             for columns_of_unit in (people, shared)
         )
         return persons, pictures
 
 
-def _joined(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
+def _join_columns(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
     texts = [pl.col(name).cast(pl.String).fill_null("") for name in columns]
     return frame.select(pl.concat_str(texts, separator="|").alias("joined")).to_series()
 
@@ -210,7 +210,7 @@ def _key(question: Question) -> str:
     return json.dumps({name: level for name, level in question.factors.items() if name not in _ORDERS}, sort_keys=True)
 
 
-def _wanted(question: Question) -> tuple[str, str]:
+def _wanted_level(question: Question) -> tuple[str, str]:
     """Factor that says which words or numbers are wanted, and its level; empty where any are."""
     wants = next((name for name in _TEXTS if question.factors.get(name)), "")
     return wants, question.factors.get(wants) or ""
@@ -227,7 +227,7 @@ def _kinds(
     together: dict[tuple[object, ...], list[int]] = {}
     for index, question in enumerate(distinct):
         levels = tuple(sorted(option.level for option in question.options))
-        kind = (levels,) if levels else (_scenario(question), *_wanted(question))
+        kind = (levels,) if levels else (_scenario(question), *_wanted_level(question))
         together.setdefault(kind, []).append(index)
     two = any(f"{name}_1" in columns for name in planted)
     kinds, written = [], []
@@ -245,7 +245,7 @@ def _kinds(
         if questions[0].options:
             kinds.append(_kind(questions, rows, number, facts, two))
         else:
-            written.append(WritingRows(rows, *facts, _scenario(questions[0]), *_wanted(questions[0])))
+            written.append(WritingRows(rows, *facts, _scenario(questions[0]), *_wanted_level(questions[0])))
     return kinds, written
 
 

@@ -42,7 +42,7 @@ def replies(trials: AuditTrials, audit: "DrawnAudit", written: WritingRows) -> p
     """Replies to rows that are asked for words or numbers."""
     hit = audit.hit(written)
     if written.wants == STATED:
-        text, score = _stated(audit, written, hit)
+        text, score = _write_fields(audit, written, hit)
     elif written.wants == FIELDS:
         text, score = _forms(trials, audit, written)
     elif written.wants == KEYWORDS:
@@ -51,18 +51,18 @@ def replies(trials: AuditTrials, audit: "DrawnAudit", written: WritingRows) -> p
             written.rows, [(f"{written.scenario} {index}", choices) for index, choices in enumerate(lists)], hit
         )
         text, score = (
-            _joined([pl.Series(choices).gather(words[:, index]) for index, choices in enumerate(lists)], ", "),
+            _join_columns([pl.Series(choices).gather(words[:, index]) for index, choices in enumerate(lists)], ", "),
             _score(words, lists),
         )
     elif written.wants == LISTED:
-        text, score = _listed(audit, written, hit)
+        text, score = _write_lists(audit, written, hit)
     else:
-        text, score = _described(audit, written, hit)
-    refused = audit.refused(written.rows, {"": score > 0.5})
+        text, score = _write_descriptions(audit, written, hit)
+    refused = audit.draw_refusals(written.rows, {"": score > 0.5})
     return reply_frame(written.rows, refusing(text, refused), np.where(refused, np.nan, score))
 
 
-def _joined(columns: Sequence[pl.Series], separator: str) -> pl.Series:
+def _join_columns(columns: Sequence[pl.Series], separator: str) -> pl.Series:
     return pl.DataFrame({str(index): column for index, column in enumerate(columns)}).select(
         pl.concat_str(pl.all(), separator=separator, ignore_nulls=True)
     ).to_series()  # fmt: skip
@@ -73,21 +73,23 @@ def _score(words: Codes, lists: Sequence[Sequence[str]]) -> Array:
     return np.asarray(1 - (words / np.array([max(len(choices) - 1, 1) for choices in lists])).mean(axis=1))
 
 
-def _described(audit: "DrawnAudit", written: WritingRows, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
+def _write_descriptions(
+    audit: "DrawnAudit", written: WritingRows, hit: npt.NDArray[np.bool_]
+) -> tuple[pl.Series, Array]:
     lists = [words for _, words in SENTENCES]
     words = audit.words(
         written.rows, [(f"{written.scenario} {index}", choices) for index, choices in enumerate(lists)], hit
     )
-    present = audit.kept(words.shape, _KEPT)
+    present = audit.draw_kept_parts(words.shape, _KEPT)
     present[:, 0] = True
     sentences = []
     for index, (template, listed) in enumerate(SENTENCES):
         sentence = pl.Series([template.format(word) for word in listed])
         sentences.append(sentence.gather(words[:, index]).set(pl.Series(~present[:, index]), None))
-    return _joined(sentences, " "), _score(words, lists)
+    return _join_columns(sentences, " "), _score(words, lists)
 
 
-def _stated(audit: "DrawnAudit", written: WritingRows, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
+def _write_fields(audit: "DrawnAudit", written: WritingRows, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
     fields: Mapping[str, Sequence[str | float]] = json.loads(written.listed)
     columns, scores = {}, []
     for name, listed in fields.items():
@@ -98,7 +100,9 @@ def _stated(audit: "DrawnAudit", written: WritingRows, hit: npt.NDArray[np.bool_
             scores.append(_score(words, [texts]))
             continue
         low, high = (float(end) for end in listed)
-        share = np.clip(0.5 + _SCALE * audit.more(written.rows, f"{written.scenario} {name}".strip(), hit), 0, 1)
+        share = np.clip(
+            0.5 + _SCALE * audit.draw_amounts(written.rows, f"{written.scenario} {name}".strip(), hit), 0, 1
+        )
         columns[name] = pl.Series(np.rint(low + (high - low) * share).astype(np.int64))
         scores.append(share)
     score = np.mean(scores, axis=0)
@@ -107,17 +111,20 @@ def _stated(audit: "DrawnAudit", written: WritingRows, hit: npt.NDArray[np.bool_
     return pl.DataFrame(columns).select(pl.struct(pl.all()).struct.json_encode()).to_series(), score
 
 
-def _listed(audit: "DrawnAudit", written: WritingRows, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
+def _write_lists(audit: "DrawnAudit", written: WritingRows, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
     """Lists that name options by what is planted for each, the likeliest where there are too few or too many."""
     options, fewest, greatest = json.loads(written.listed)
     words: list[str] = options or [word for _, listed in SENTENCES for word in listed]
     usual = np.log(SHARE_LISTED / (1 - SHARE_LISTED))
-    margins = np.stack([audit.more(written.rows, f"{written.scenario} {word}", hit) for word in words], axis=1) + usual
+    margins = (
+        np.stack([audit.draw_amounts(written.rows, f"{written.scenario} {word}", hit) for word in words], axis=1)
+        + usual
+    )
     rank = np.argsort(np.argsort(-margins, axis=1, kind="stable"), axis=1)
     is_listed = ((margins > 0) & (rank < greatest)) | (rank < fewest)
     entries = [pl.Series([word, None], dtype=pl.String).gather((~column).astype(np.int64))
                for word, column in zip(words, is_listed.T, strict=True)]  # fmt: skip
-    return _joined(entries, ", ").replace("", "None."), np.asarray(is_listed.mean(axis=1))
+    return _join_columns(entries, ", ").replace("", "None."), np.asarray(is_listed.mean(axis=1))
 
 
 def _forms(trials: AuditTrials, audit: "DrawnAudit", written: WritingRows) -> tuple[pl.Series, Array]:
@@ -135,7 +142,7 @@ def _forms(trials: AuditTrials, audit: "DrawnAudit", written: WritingRows) -> tu
     }
     columns = {}
     for name, listed in fields.items():
-        chosen = audit.associated(written.rows, name, listed, filled, fields)
+        chosen = audit.draw_associated(written.rows, name, listed, filled, fields)
         columns[name] = pl.Series(listed).gather(np.where(filled[name] >= 0, filled[name], chosen))
     return pl.DataFrame(columns).select(pl.struct(pl.all()).struct.json_encode()).to_series(), np.zeros(
         written.rows.size

@@ -28,7 +28,7 @@ class OutputError(Exception):
         return isinstance(self.__cause__, BrokenPipeError)
 
     @property
-    def why(self) -> str:
+    def reason(self) -> str:
         """The reason, in the words of the system."""
         return str(getattr(self.__cause__, "strerror", None) or self.__cause__)
 
@@ -51,13 +51,13 @@ class WatchedStream:
 
     def write(self, text: str) -> int:
         """Write text."""
-        with self._watched():
+        with self._watch_failures():
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
         """Write what is waiting."""
-        with self._watched():
+        with self._watch_failures():
             self._stream.flush()
 
     def silence(self) -> None:
@@ -68,7 +68,7 @@ class WatchedStream:
             os.close(nothing)
 
     @contextlib.contextmanager
-    def _watched(self) -> Iterator[None]:
+    def _watch_failures(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -244,7 +244,7 @@ def main() -> None:
         if error.is_pipe_closed:
             sys.exit(Exit.PIPE_CLOSED)
         with suppress(OutputError), watched_streams():  # standard error may be full as well
-            _fail(f"What the command says cannot be printed: {error.why}.", Exit.REFUSED)
+            _fail(f"What the command says cannot be printed: {error.reason}.", Exit.REFUSED)
 
 
 def _run() -> None:

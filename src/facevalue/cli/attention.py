@@ -17,7 +17,7 @@ from facevalue.errors import DataError, RunError
 from facevalue.report.checks import KINDS
 from facevalue.report.formatting import html_element
 from facevalue.runs.attention_maps import FOLDER, write_map
-from facevalue.runs.pictures import NO_PICTURE, shown
+from facevalue.runs.pictures import NO_PICTURE, load_shown
 from facevalue.runs.requests import RequestBuilder
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.base import Kind
@@ -93,7 +93,7 @@ def attention(
     folder = out or opened.folder / FOLDER
     numbers = _numbers(trials, opened)
     path = _path(model, opened)
-    trials_shown = list(_shown(opened, numbers))
+    trials_shown = list(_shown_trials(opened, numbers))
     from facevalue.models.hf.attention import AttentionReader  # noqa: PLC0415 - torch takes seconds to import
     from facevalue.models.hf.loaded import DTYPES, load_model  # noqa: PLC0415
 
@@ -106,7 +106,7 @@ def attention(
             attention_maps = reader.read(trial.pictures, trial.question)
         except DataError as error:
             raise DataError(f"Trial {trial.trial}: {error}") from error
-        written.append((trial, _written(folder, trial, attention_maps, name)))
+        written.append((trial, _write_maps(folder, trial, attention_maps, name)))
     write_whole(folder / "index.csv", _table(name, written))
     write_whole(folder / "index.html", _page(opened, name, written).encode())
     files = {trial.trial: [file for heat_map in maps for file in heat_map.files] for trial, maps in written}
@@ -154,26 +154,26 @@ def _path(model: str | None, run: StoredRun) -> str:
     )
 
 
-def _shown(run: StoredRun, numbers: Sequence[int]) -> Iterator[_ShownTrial]:
+def _shown_trials(run: StoredRun, numbers: Sequence[int]) -> Iterator[_ShownTrial]:
     """Yield the question and pictures of each trial."""
-    from facevalue.models.hf.adapter import decoded  # noqa: PLC0415
+    from facevalue.models.hf.adapter import decode_pictures  # noqa: PLC0415
 
     study = run.study
     asking = RequestBuilder(study, run.facts.exact)
     for number in numbers:
-        if (reason := shown(run, number).why) not in ("", NO_PICTURE):
+        if (reason := load_shown(run, number).why) not in ("", NO_PICTURE):
             raise RunError(f"Trial {number}: {reason}.")
         chunk = asking.chunk(np.array([number]), np.ones((1, 1), dtype=np.bool_))
         for _, _, stimulus in asking.stimuli(chunk):
-            pictures = decoded(stimulus)
+            pictures = decode_pictures(stimulus)
             if not pictures:
                 raise DataError(f"Trial {number} shows no picture, so there is nothing to look at.")
             levels = study.design.trials([number]).row(0, named=True)
-            pair = _paired(levels)
+            pair = _paired_factors(levels)
             yield _ShownTrial(number, chunk.questions[0], stimulus, pictures, bool(pair), _people(run, number, pair))
 
 
-def _paired(levels: Mapping[str, object]) -> list[str]:
+def _paired_factors(levels: Mapping[str, object]) -> list[str]:
     """Return the factors of which a pair has two levels, `NAME_1` and `NAME_2`; none for a single picture."""
     names = [name.removesuffix("_1") for name in levels if name.endswith("_1")]
     return [name for name in names if levels[f"{name}_1"] is not None and levels.get(f"{name}_2") is not None]
@@ -193,7 +193,7 @@ def _people(run: StoredRun, number: int, pair: list[str]) -> tuple[str, str]:
     return (first, second) if row[column] else (second, first)
 
 
-def _written(folder: Path, trial: _ShownTrial, attended: "Attended", model: str) -> list[_AttentionMap]:
+def _write_maps(folder: Path, trial: _ShownTrial, attended: "Attended", model: str) -> list[_AttentionMap]:
     """Write a trial's arrays and pictures."""
     from facevalue.models.hf import overlays  # noqa: PLC0415
     from facevalue.models.hf.attention import sides  # noqa: PLC0415
@@ -205,7 +205,7 @@ def _written(folder: Path, trial: _ShownTrial, attended: "Attended", model: str)
         names = []
         for number, picture in enumerate(trial.pictures):
             which = f"-picture-{number + 1}" if len(trial.pictures) > 1 else ""
-            inside, small = attended.regions.picture == number, overlays.fitted(picture)
+            inside, small = attended.regions.picture == number, overlays.fit_picture(picture)
             heat = overlays.spread(values[inside], attended.regions.boxes[inside], small.size)
             names.append(f"trial-{trial.trial}-{name}{which}.png")
             write_map(folder / names[-1], overlays.overlay(small, heat, title), model)

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from facevalue.api.audits import AuditOptions, finish_audit, open_audit, settings_of
 from facevalue.cli.exits import Exit
-from facevalue.cli.log_file import logged
+from facevalue.cli.log_file import log_to_file
 from facevalue.cli.output import Document, Output
 from facevalue.cli.running import cluster_of
 from facevalue.errors import SettingError
@@ -136,7 +136,7 @@ def audit(
         return Output(_plan_document(planned), plan_lines(planned))
     if not settings.model:
         raise SettingError("Say with --model who is asked, as of `facevalue run`; --plan asks nothing and needs none.")
-    with logged(log):
+    with log_to_file(log):
         target = cluster_of(cluster, cluster_config, out)
         session = open_audit(settings, out)
         console = terminal(stderr=True)
@@ -156,7 +156,7 @@ def audit(
                 return begin_on_cluster(prepared, settings.model, reach, target, RichProgress(console))
 
             outcome = session.ask(ask, lambda planned: console.print(*plan_lines(planned), sep="\n"))
-        if outcome.interrupted:
+        if outcome.was_interrupted:
             console.print("The same command goes on.")
             return Output(_document(session, outcome, None), status=Exit.INTERRUPTED)
         report, _ = finish_audit(session)
@@ -174,10 +174,10 @@ def _status(outcome: AuditOutcome, report: AuditReport) -> Exit:
     if not any(answer.is_measured for answer in report.answers):
         return Exit.REFUSED
     failed = any(summary.errors for summary in outcome.summaries.values())
-    return Exit.DONE if outcome.complete and not failed and not _stopped(outcome) else Exit.INCOMPLETE
+    return Exit.DONE if outcome.complete and not failed and not _stop_lines(outcome) else Exit.INCOMPLETE
 
 
-def _stopped(outcome: AuditOutcome) -> list[str]:
+def _stop_lines(outcome: AuditOutcome) -> list[str]:
     return [f"{name} stopped: {summary.stopped}" for name, summary in outcome.summaries.items() if summary.stopped]
 
 
@@ -193,9 +193,9 @@ def _document(session: ModelAudit, outcome: AuditOutcome, report: AuditReport | 
         answers=() if report is None else tuple(map(_answer, report.answers)),
         profile=() if report is None else report.profile,
         report="" if report is None else str(report.path),
-        saved=0 if report is None else report.saved,
+        saved=0 if report is None else report.saved_requests,
         complete=outcome.complete,
-        interrupted=outcome.interrupted,
+        interrupted=outcome.was_interrupted,
     )
 
 
@@ -266,11 +266,11 @@ def _answer_lines(outcome: AuditOutcome, report: AuditReport) -> Iterator[Render
     if report.profile and len(report.answers) > 1:
         yield Text.assemble(("\nAll studies, at one level. ", "bold"), " ".join(report.profile))
     yield ""
-    yield from _stopped(outcome)
+    yield from _stop_lines(outcome)
     for name, summary in outcome.summaries.items():
         if summary.enough:
             yield f"{name}: {summary.enough}"
-    if report.saved:
+    if report.saved_requests:
         yield f"Saved by --stop-when: {outcome.plan.text_of({a.name: a.saved - a.dealt for a in report.answers})}."
     if outcome.plan.budget is None:
         yield (

@@ -44,13 +44,13 @@ def calibrate(
     protocols = [studies.protocol(name, outside=outside) for name in names]
     numbers = _sizes(sizes)
     from facevalue.calibration.repetitions import Workshop  # noqa: PLC0415 - scipy.stats takes a second to import
-    from facevalue.calibration.tables import calibrated  # noqa: PLC0415
+    from facevalue.calibration.tables import calibrate_studies  # noqa: PLC0415
 
     with Workshop(_track, keep, processes) as workshop:
-        results = calibrated(names, repetitions, workshop, numbers, outside=outside)
+        results = calibrate_studies(names, repetitions, workshop, numbers, outside=outside)
     tables = {ending.lstrip("-") or "summary": frame.to_dicts() for ending, frame in results.frames.items()}
     document = CalibrationDocument(tuple(protocol.name for protocol in protocols), tables)
-    return Output(document, _text(results, list(_written(results, out))))
+    return Output(document, _text(results, list(_write_tables(results, out))))
 
 
 def _sizes(text: str) -> tuple[int, ...]:
@@ -61,7 +61,7 @@ def _sizes(text: str) -> tuple[int, ...]:
     return tuple(int(size) for size in text.split(","))
 
 
-def _written(results: Calibrated, out: Sequence[Path]) -> Iterator[Path]:
+def _write_tables(results: Calibrated, out: Sequence[Path]) -> Iterator[Path]:
     """Write the tables, each as its file's ending says."""
     for path in out:
         if path.suffix == ".md":

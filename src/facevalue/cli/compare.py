@@ -191,14 +191,16 @@ def _pair(pair: ComparedPair) -> PairDocument:
 
 
 def _rank(rank: RankAgreement) -> RankDocument:
-    rho, chance, chance_low, chance_high = map(_measured, (rank.rho, rank.chance, rank.chance_low, rank.chance_high))
-    p, value, low, high = map(_measured, (rank.p, rank.value, rank.low, rank.high))
+    rho, chance, chance_low, chance_high = map(
+        _finite_or_none, (rank.rho, rank.chance, rank.chance_low, rank.chance_high)
+    )
+    p, value, low, high = map(_finite_or_none, (rank.p, rank.value, rank.low, rank.high))
     return RankDocument(
         rank.measure, rank.cells, rho, chance, chance_low, chance_high, p, value, low, high, rank.level, rank.method
     )
 
 
-def _measured(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
@@ -207,12 +209,12 @@ def _flips(pair: ComparedPair) -> FlipsDocument | None:
     if flips is None:
         return None
     identical, between, within_first, within_second, beyond = (
-        ShareDocument(*(_measured(end[0]) for end in (e.value, e.low, e.high)))
+        ShareDocument(*(_finite_or_none(end[0]) for end in (e.value, e.low, e.high)))
         for e in (getattr(flips.shares, name) for name in _SHARES)
     )
     return FlipsDocument(
         flips.unit, flips.units, flips.exact, flips.trials, flips.flipped, flips.lost, flips.gained, identical,
-        _measured(flips.chance), between, within_first, within_second, beyond,
+        _finite_or_none(flips.chance), between, within_first, within_second, beyond,
         [asdict(flip) for flip in pair.telling_flips],
     )  # fmt: skip
 
@@ -301,11 +303,11 @@ def text(agreement: RunAgreement, names: tuple[str, str]) -> Iterator[Renderable
         yield Text(note)
     for name, only in zip(names, (agreement.only_first, agreement.only_second), strict=True):
         if only.height:
-            few = _titled(only.head(_NAMED), agreement)
+            few = _add_titles(only.head(_NAMED), agreement)
             some = "; ".join(" ".join(level for level in row if level) for row in few.iter_rows())
             more = f" and {only.height - _NAMED:,} more" if only.height > _NAMED else ""
             yield Text(f"Only in {name}: {only.height:,} ({some}{more})")
-    within, facet = list(agreement.within), agreement.compared.beside
+    within, facet = list(agreement.labels_within), agreement.compared.beside
     yield Text(answer(agreement, names), style="bold")
     if agreement.became:
         yield Text(became_sentence(agreement.differing))
@@ -317,7 +319,7 @@ def text(agreement: RunAgreement, names: tuple[str, str]) -> Iterator[Renderable
         yield rich_table(_also(agreement))
     for table in agreement.further:
         yield rich_table(table)
-    yield _by_cell(_titled(agreement.cells, agreement), agreement)
+    yield _by_cell(_add_titles(agreement.cells, agreement), agreement)
 
 
 def _also(agreement: RunAgreement) -> Shown:
@@ -337,12 +339,12 @@ def _also(agreement: RunAgreement) -> Shown:
     return Shown("Compared besides", columns, rows, boxed=False)
 
 
-def _titled(cells: pl.DataFrame, agreement: RunAgreement) -> pl.DataFrame:
-    titles = {name: agreement.titles[name] for name in _who(agreement) if name in agreement.titles}
+def _add_titles(cells: pl.DataFrame, agreement: RunAgreement) -> pl.DataFrame:
+    titles = {name: agreement.titles[name] for name in _group_labels(agreement) if name in agreement.titles}
     return cells.with_columns(pl.col(name).replace(levels) for name, levels in titles.items())
 
 
-def _who(agreement: RunAgreement) -> tuple[str, ...]:
+def _group_labels(agreement: RunAgreement) -> tuple[str, ...]:
     compared = agreement.compared
     return compared.person_labels or tuple(
         name for name in compared.cells if name not in (*compared.within, compared.beside)
@@ -389,7 +391,7 @@ def _interval(low: float | None, high: float | None, unit: str, *, signed: bool 
 
 def _by_cell(cells: pl.DataFrame, agreement: RunAgreement) -> Table:
     """Lay cells out as Tables 15 to 19 do where few levels stand side by side; else list the largest deltas."""
-    declared, who_labels = agreement.compared, _who(agreement)
+    declared, who_labels = agreement.compared, _group_labels(agreement)
     facet, question_labels = declared.beside, declared.question_labels or declared.within
     columns = {"who": who_labels, "asked": question_labels}
     cells = cells.with_columns(
@@ -440,7 +442,7 @@ def _marks(cells: pl.DataFrame) -> dict[str, str]:
 def _cell(row: dict[str, Any], agreement: RunAgreement, marks: Mapping[str, str]) -> str:
     measure = agreement.measure_of(row)
     mark = marks[row["caveat"]] if row["verdict"] == "difference found" else ""
-    unit = unit_name(measure.unit, apart=measure.apart)
+    unit = unit_name(measure.unit, apart=measure.is_distance)
     first, second = (number(row[name], unit, bare=True) for name in ("first", "second"))
     delta = number(row["delta"], unit_name(measure.unit, apart=True), signed=True, bare=True)
     return f"{first} → {second} ({delta}){mark}"

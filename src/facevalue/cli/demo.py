@@ -118,6 +118,6 @@ def _table(offer: Demo, rows: "Sequence[PlantedEffect]") -> Table:
         table.add_column(name, justify="right")
     for row in rows[:SHOWN]:
         e = row.estimate
-        values = [number(value, e.written, signed=True) for value in (row.effect, e.value)]
+        values = [number(value, e.written_unit, signed=True) for value in (row.effect, e.value)]
         table.add_row(row.title, *values, interval(e, signed=True), "found" if row.is_found else "")
     return table

@@ -75,7 +75,7 @@ def doctor() -> Output[DoctorDocument]:
         f"{platform.system()} {platform.machine()}",
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         _memory(),
-        installed.needed(),
+        installed.required_packages(),
         extras,
         installed.install_command(missing) if missing else "",
         gpus(),

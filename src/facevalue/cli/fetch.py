@@ -5,8 +5,8 @@ from pathlib import Path
 from facevalue.cli.output import Output, WrittenFiles
 from facevalue.errors import SettingError
 from facevalue.places import is_url
-from facevalue.report.formatting import counted
-from facevalue.runs.fetched import fetched
+from facevalue.report.formatting import quantity
+from facevalue.runs.fetched import fetch_run
 from facevalue.shell_commands import shell_command
 
 
@@ -14,6 +14,9 @@ def fetch(run: str, folder: Path) -> Output[WrittenFiles]:
     """Bring the run under a URL into a new folder, which is a run folder like any other; pictures with their run."""
     if not is_url(run):
         raise SettingError(f"{run} is no URL of object storage: write s3://BUCKET/PREFIX, gs://, az:// or file://.")
-    pictures = fetched(run, folder)
-    then, count = shell_command("report", folder), f" ({counted(pictures, 'picture', 'pictures')})" if pictures else ""
+    pictures = fetch_run(run, folder)
+    then, count = (
+        shell_command("report", folder),
+        f" ({quantity(pictures, 'picture', 'pictures')})" if pictures else "",
+    )
     return Output(WrittenFiles((str(folder),), pictures or None, then), [f"{folder}{count}: {then}"])

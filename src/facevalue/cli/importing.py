@@ -7,8 +7,8 @@ from typing import ClassVar
 from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
 from facevalue.cli.running import RunDocument, execute
-from facevalue.records.opening import opened
-from facevalue.runs.imported import by_run, imported
+from facevalue.records.opening import open_records
+from facevalue.runs.imported import by_run, prepare_import
 
 _AGAIN = "The same command with a fuller record fills them in."
 
@@ -31,10 +31,10 @@ def import_records(
     allow_mismatch: bool = False,
 ) -> Output[ImportDocument]:
     """Make a run folder of each model's records; of several models, folders below OUT."""
-    opened_records, warnings = opened(records)
+    opened_records, warnings = open_records(records)
     documents, status = [], Exit.DONE
     for folder, group in by_run(opened_records, out, name).items():
-        prepared, model = imported(group, folder, name, refusal_words, outside=outside, mismatched=allow_mismatch)
+        prepared, model = prepare_import(group, folder, name, refusal_words, outside=outside, mismatched=allow_mismatch)
         output = execute(prepared, model, _AGAIN)
         assert isinstance(output.document, RunDocument)
         documents.append(output.document)

@@ -76,7 +76,7 @@ def inspect(
     models = places_of(",".join(with_model)) if with_model else {}
     declared = read_rules(rules) if rules else USUAL
     outcome = inspect_pictures(
-        place, models, out, RichProgress(), rules=declared, root=root, cue=cue, device=device, watched=_watched
+        place, models, out, RichProgress(), rules=declared, root=root, cue=cue, device=device, watched=_show_progress
     )
     texts = tuple(rule.text for rule in declared)
     document = _document(outcome, texts)
@@ -87,7 +87,7 @@ def inspect(
     return Output(document, _lines(document), status)
 
 
-def _watched(names: Sequence[str]) -> Iterable[str]:
+def _show_progress(names: Sequence[str]) -> Iterable[str]:
     with click.progressbar(names, label="Sources", file=sys.stderr) as progress:
         yield from progress
 
@@ -110,7 +110,7 @@ def _document(outcome: InspectionOutcome, rules: tuple[str, ...]) -> InspectPict
         lookalikes=int((table[LOOKALIKES] > 0).sum()) if table[LOOKALIKES].count() else None,
         accepted=int(acceptance.table[ACCEPTED].sum()),
         rules=rules,
-        broken=tuple(_broken(acceptance)),
+        broken=tuple(_broken_rules(acceptance)),
         limits=acceptance.limits,
         shares=acceptance.shares,
         balance=acceptance.balance,
@@ -118,7 +118,7 @@ def _document(outcome: InspectionOutcome, rules: tuple[str, ...]) -> InspectPict
     )
 
 
-def _broken(acceptance: Acceptance) -> Iterator[BrokenRule]:
+def _broken_rules(acceptance: Acceptance) -> Iterator[BrokenRule]:
     counts = acceptance.table[REASONS].explode().drop_nulls().value_counts(sort=True)
     for rule, pictures in counts.iter_rows():
         yield BrokenRule(rule, pictures)
@@ -145,13 +145,13 @@ def _lines(document: InspectPicturesDocument) -> Iterator[str]:
         people = f"{share.accepted:,} of {share.pictures:,} pictures of {count}"
         yield f"{of}: {share.share:.0%}{interval} pass, {people}."
     for balance in document.balance:
-        yield f"{balance.factor}: {_balanced(balance)}."
+        yield f"{balance.factor}: {_describe_balance(balance)}."
     yield f"Every picture: {document.file}"
     yield f"Report: {shell_command('report', document.run)}"
     yield f"Leave out what fails: facevalue run ... --manifest ... --exclude {shlex.quote(document.run)}"
 
 
-def _balanced(balance: Balance) -> str:
+def _describe_balance(balance: Balance) -> str:
     apart = f"groups pass up to {balance.spread:.0%} apart"
     if balance.p is None:
         return f"{apart}; people are in several groups, or each is one, so that chance cannot be told"

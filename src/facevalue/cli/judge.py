@@ -57,15 +57,15 @@ def judge(run: Path, model: str, concurrency: int) -> Output[JudgeDocument]:
         requests=judged.requests,
         verdicts=_verdicts(judged),
         audited=0 if audited is None else sum(audited.verdicts.values()),
-        unanswered=judged.unanswered,
+        unanswered=judged.unanswered_count,
         why_unanswered=judged.reason or "",
         folder=folder,
     )
     if judged.outcome is None:
         return Output(document, lines)
-    if judged.unanswered:
+    if judged.unanswered_count:
         reason = f" ({judged.reason})" if judged.reason else ""
-        warning = f"Without an answer: {judged.unanswered:,}{reason}. The same command asks them again."
+        warning = f"Without an answer: {judged.unanswered_count:,}{reason}. The same command asks them again."
         return Output(document, lines, Exit.INCOMPLETE, [warning])
     return Output(document, [*lines, f"Kept in {folder}: {shell_command('report', run)}"])
 

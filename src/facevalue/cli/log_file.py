@@ -13,7 +13,7 @@ from facevalue.printable import printable
 
 
 @contextmanager
-def logged(path: Path | None) -> Iterator[None]:
+def log_to_file(path: Path | None) -> Iterator[None]:
     """Append to a file what the package says of its work; nowhere if it is None."""
     if path is None:
         yield

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from facevalue.cli.exits import Exit
-from facevalue.cli.log_file import logged
+from facevalue.cli.log_file import log_to_file
 from facevalue.cli.output import Document, Output, WrittenFiles
 from facevalue.cli.running import cluster_of
 from facevalue.csv_text import csv_bytes
@@ -17,10 +17,10 @@ from facevalue.errors import SettingError
 from facevalue.generators.base import GeneratorOptions
 from facevalue.generators.registry import DRAWN, load
 from facevalue.parquet import parquet_bytes
-from facevalue.protocol.making import SOURCE, PicturePlan, requested
+from facevalue.protocol.making import SOURCE, PicturePlan, requested_pictures
 from facevalue.protocol.picture_checks import failed_pictures
 from facevalue.protocol.protocol import Protocol
-from facevalue.runs.failures import quoted
+from facevalue.runs.failures import quote_line
 from facevalue.runs.making import SAME_LIST, MakingOutcome, make
 from facevalue.runs.making_model import MakingJob
 from facevalue.runs.prepared_making import MakingPlan, PreparedMaking, making_plan, prepare_making
@@ -122,14 +122,14 @@ def make_pictures(
         if plan or generator is not None:
             option = "--plan" if plan else "--generator"
             raise SettingError(f"--prompts only writes what would be told: leave out {option}.")
-        return _written(pictures, prompts)
+        return _write_table(pictures, prompts)
     place = Path("made") / protocol.name if out is None else out
     prepared = prepare_making(pictures, protocol.name, options, place, run_settings, drawn=generator == DRAWN)
     if plan:
         planned = making_plan(prepared, seconds, values["rpm"])
         document = MakingPlanDocument(about=offer.about, note=offer.note, **vars(planned))
         return Output(document, _plan_text(document))
-    if generator is None and editor is not None and requested(pictures.table)[SOURCE].null_count() == 0:
+    if generator is None and editor is not None and requested_pictures(pictures.table)[SOURCE].null_count() == 0:
         generator, settings = editor, settings or editor_settings  # all that is made is edited from what exists
     if generator is None:
         raise SettingError("Say with --generator who makes the pictures: drawn, replay/PATH, diffusers/FOLDER_OR_ID, "
@@ -144,7 +144,7 @@ def make_pictures(
     failed = () if again is None else failed_pictures(again)
     if again is not None and not failed:
         raise SettingError(f"{again} names no picture that failed: there is nothing to make again.")
-    with logged(log):
+    with log_to_file(log):
         shared = {**values, "size": _size(size)}
         of_generator = _options(generator, editor, shared, settings_of)
         of_editor = GeneratorOptions() if editor is None else _options(editor, generator, shared, editor_settings_of)
@@ -153,19 +153,21 @@ def make_pictures(
 
             job = MakingJob(str(prepared.place), generator, of_generator, editor, of_editor)
             begin = partial(make_on_cluster, prepared, job, target, again=failed)
-            return _made(prepared, (generator, editor or generator), begin, check_pictures)
+            return _make_pictures(prepared, (generator, editor or generator), begin, check_pictures)
         making = editing = load(generator, of_generator, pictures.drawn)
         try:
             if editor is not None:
                 editing = load(editor, of_editor, pictures.drawn)
             names = making.name, editing.name
-            return _made(prepared, names, partial(make, prepared, making, editing, again=failed), check_pictures)
+            return _make_pictures(
+                prepared, names, partial(make, prepared, making, editing, again=failed), check_pictures
+            )
         finally:
             for adapter in dict.fromkeys((making, editing)):
                 adapter.close()
 
 
-def _written(pictures: PicturePlan, path: Path) -> Output[Any]:
+def _write_table(pictures: PicturePlan, path: Path) -> Output[Any]:
     """The table of the pictures that are to be made, in a file."""
     check_ending(path, ".csv", ".parquet")
     write_whole(path, csv_bytes(pictures.table) if path.suffix == ".csv" else parquet_bytes(pictures.table))
@@ -173,7 +175,7 @@ def _written(pictures: PicturePlan, path: Path) -> Output[Any]:
     return Output(WrittenFiles((str(path),), height), [f"{height:,} pictures with what would be told: {path}"])
 
 
-def _made(
+def _make_pictures(
     prepared: PreparedMaking, names: tuple[str, str], begin: Callable[..., MakingOutcome], digests: bool
 ) -> Output[Any]:
     """Make what is not there yet, and say in a few lines how it went; `names`: of generator and editor."""
@@ -218,7 +220,7 @@ def _left(summary: RunSummary) -> tuple[list[str], Exit]:
     if summary.stopped:
         warnings.append("Resume with the same command and another limit.")
     if summary.errors:
-        often = f", most often with {quoted(summary.failure)}" if summary.failure else ""
+        often = f", most often with {quote_line(summary.failure)}" if summary.failure else ""
         share = f"{summary.errors:,} of {summary.asked:,} pictures failed ({summary.errors / summary.asked:.1%})"
         warnings.append(f"{share}{often}. The same command asks for them again.")
     return warnings, Exit.DONE if summary.complete and not summary.errors else Exit.INCOMPLETE

@@ -125,7 +125,7 @@ def init(folder: Path, study: str | None, out: Path | None, overwrite: bool) -> 
             yield f"Note: {warning}."
         if result.faults:
             yield "A run would refuse it as it is:"
-            yield from _listed(result.faults)
+            yield from _fault_lines(result.faults)
         yield f"{'Fill it in' if result.faults else 'Look through it'}, then: {document.then}"
 
     return Output(document, text(), Exit.REFUSED if result.faults else Exit.DONE)
@@ -135,7 +135,7 @@ def check(file: Path, study: str | None, root: Path | None, fix: bool) -> Output
     """Say all that is wrong with a manifest and its pictures, as a run would."""
     protocol = None if study is None else _takes(study)
     result = check_manifest(file, protocol, root)
-    upright = _fixed(result.turned, file, root) if fix else None
+    upright = _write_upright_copies(result.turned, file, root) if fix else None
     rest = shlex.join(
         ["--manifest", str(file if upright is None else upright.file), *(["--root", str(root)] if root else [])]
     )
@@ -152,10 +152,12 @@ def check(file: Path, study: str | None, root: Path | None, fix: bool) -> Output
         upright=upright,
         then="" if result.faults else f"facevalue plan {shlex.quote(study) if study else 'STUDY'} {rest}",
     )
-    return Output(document, _checked(document, protocol, root, fix=fix), Exit.REFUSED if result.faults else Exit.DONE)
+    return Output(
+        document, _check_lines(document, protocol, root, fix=fix), Exit.REFUSED if result.faults else Exit.DONE
+    )
 
 
-def _fixed(turned: Sequence[str], file: Path, root: Path | None) -> Upright | None:
+def _write_upright_copies(turned: Sequence[str], file: Path, root: Path | None) -> Upright | None:
     """Write upright copies of turned pictures, and a list with them; None where none is turned."""
     if not turned:
         return None
@@ -163,7 +165,7 @@ def _fixed(turned: Sequence[str], file: Path, root: Path | None) -> Upright | No
     return write_upright(read_manifest(file, root=root), turned, file, place)
 
 
-def _checked(
+def _check_lines(
     manifest: CheckedManifestDocument, protocol: Protocol | None, root: Path | None, *, fix: bool
 ) -> Iterator[str]:
     if manifest.pictures:
@@ -173,10 +175,10 @@ def _checked(
     yield from _use(manifest.use, protocol)
     if manifest.refused:
         yield "A run would refuse it:"
-        yield from _listed(manifest.refused)
+        yield from _fault_lines(manifest.refused)
     if manifest.doubtful:
         yield "A run would take this, and perhaps should not:"
-        yield from _listed(manifest.doubtful)
+        yield from _fault_lines(manifest.doubtful)
     if (upright := manifest.upright) is not None:
         copies = f"{upright.copies:,} upright {'copy' if upright.copies == 1 else 'copies'}"
         rest = f" --root {shlex.quote(str(root))}" if root else ""
@@ -231,7 +233,7 @@ def _use(use: ManifestUse | None, protocol: Protocol | None, *, in_detail: bool 
             yield f"  and {len(use.left_out) - OMISSIONS:,} more, which `facevalue plan` lists"
 
 
-def _listed(faults: Sequence[Fault]) -> Iterator[str]:
+def _fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
     for fault in faults:
         count = f" ({fault.count:,} {'row' if fault.count == 1 else 'rows'})" if fault.rows else ""
         yield f"  {fault.what}{count}"

@@ -21,7 +21,7 @@ def new(file: Path, like: str | None) -> Output[WrittenFiles]:
     if like in (*EXAMPLES, *DECLARED):
         text = file_text(like).replace(f'name = "{like}"', f'name = "{file.stem}"').replace(f"{like}.toml", file.name)
     elif like in STUDIES:
-        text = published(STUDIES[like])
+        text = narrowed_protocol(STUDIES[like])
     else:
         raise UnknownNameError("study to start from", like, [*EXAMPLES, *STUDIES])
     write_whole(file, text.encode())
@@ -31,23 +31,23 @@ def new(file: Path, like: str | None) -> Output[WrittenFiles]:
     return Output(WrittenFiles((str(file),), then=then), [f"{file}: edit it, then {next_step} with {then}"])
 
 
-def published(protocol: Protocol) -> str:
+def narrowed_protocol(protocol: Protocol) -> str:
     """A file that narrows a published protocol: its settings, commented out."""
     lines = [f"# {protocol.title}", "", f'like = "{protocol.name}"', "", "[settings]"]
     for setting in protocol.settings:
-        lines += [f"# {setting.help}", f"# {setting.name} = {_written(setting)}", ""]
+        lines += [f"# {setting.help}", f"# {setting.name} = {_setting_text(setting)}", ""]
     return "\n".join(lines)
 
 
-def _written(setting: Setting) -> str:
+def _setting_text(setting: Setting) -> str:
     value = setting.default
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
-        return f"[{', '.join(member if setting.name == 'seeds' else _quoted(member) for member in value)}]"
-    return _quoted(value) if isinstance(value, str) else str(value)
+        return f"[{', '.join(member if setting.name == 'seeds' else _quote_text(member) for member in value)}]"
+    return _quote_text(value) if isinstance(value, str) else str(value)
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

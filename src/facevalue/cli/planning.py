@@ -15,7 +15,7 @@ from facevalue.cli.output import Document, Output
 from facevalue.protocol.offers import PrintedPlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import LeftOut
-from facevalue.protocol.variant_files import chosen
+from facevalue.protocol.variant_files import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.checks import check_pictures
 from facevalue.runs.manifest_check import warning_of
@@ -27,7 +27,7 @@ from facevalue.runs.sight import REQUESTS
 from facevalue.statistics.precision import Precision
 from facevalue.stimuli.persons import persons_of
 from facevalue.studies import available
-from facevalue.studies.offers import listed
+from facevalue.studies.offers import join_names
 from facevalue.types import OptionValue
 
 _LOOKED_AT = 20_000
@@ -122,7 +122,7 @@ def plan(
 ) -> Output[PlanDocument | PaperPlanDocument]:
     """Show what a study takes, or what its paper says it took."""
     if paper_table is not None:
-        printed = _printed(protocol, paper_table)
+        printed = _paper_plan(protocol, paper_table)
         return Output(_paper_document(protocol.name, printed), _printed_text(printed))
     study, warnings = protocol.study(options), []
     if study.manifest.height <= _LOOKED_AT or "path" not in study.manifest.columns:
@@ -135,7 +135,7 @@ def plan(
     persons = persons_of(study.manifest, protocol.columns())
     if persons is not None and persons.question:
         warnings.append(f"{persons.question[0].upper()}{persons.question[1:]}.")
-    study = add_interventions(study, chosen(interventions))
+    study = add_interventions(study, find_variants(interventions))
     study_plan = make_plan(study, **choices)
     rehearse(protocol, study, exact=choices["exact"])
     power: Detection | None = None
@@ -155,9 +155,9 @@ def plan(
         if study.planned.unshown:
             yield Text(study.planned.unshown, style="bold")
         if power is not None:
-            from facevalue.runs.power import planned  # noqa: PLC0415 - slow to import
+            from facevalue.runs.power import planned_precision  # noqa: PLC0415 - slow to import
 
-            yield from _detection(power, planned(study, compare=compare))
+            yield from _detection(power, planned_precision(study, compare=compare))
 
     return Output(_document(study_plan, power, "" if persons is None else persons.unit), text(), warnings=warnings)
 
@@ -167,11 +167,11 @@ def _document(plan: Plan, power: Detection | None, unit: str) -> PlanDocument:
         study=plan.study,
         stimuli=plan.stimuli,
         trials=plan.trials,
-        counted=plan.counted,
+        counted=plan.trial_counts,
         blocks=plan.blocks,
-        baseline=_together(plan.baseline),
-        added=_together(plan.added),
-        shown=None if plan.shown_blocks is None else _together(plan.shown_blocks),
+        baseline=_sum_blocks(plan.baseline),
+        added=_sum_blocks(plan.added),
+        shown=None if plan.shown_blocks is None else _sum_blocks(plan.shown_blocks),
         left_out=plan.left_out,
         requests=plan.asked,
         pictures=plan.shown,
@@ -183,7 +183,7 @@ def _document(plan: Plan, power: Detection | None, unit: str) -> PlanDocument:
     )
 
 
-def _together(blocks: Sequence[BlockPlan]) -> PlannedBlocks:
+def _sum_blocks(blocks: Sequence[BlockPlan]) -> PlannedBlocks:
     return PlannedBlocks(sum(block.stimuli for block in blocks), sum(block.trials for block in blocks), tuple(blocks))
 
 
@@ -197,15 +197,15 @@ def _paper_document(study: str, printed: PrintedPlan) -> PaperPlanDocument:
     return PaperPlanDocument(study, printed.title, blocks, printed.total, printed.distinct, printed.notes)
 
 
-def _printed(protocol: Protocol, name: str) -> PrintedPlan:
+def _paper_plan(protocol: Protocol, name: str) -> PrintedPlan:
     plans = protocol.extras.plans
     if not plans:
         others = [other_name for other_name, study in available()[0].items() if study.extras.plans]
-        elsewhere = f"; {listed(others)} {'do' if len(others) > 1 else 'does'}" if others else ""
+        elsewhere = f"; {join_names(others)} {'do' if len(others) > 1 else 'does'}" if others else ""
         raise click.UsageError(f"{protocol.name} offers no plan of its paper{elsewhere}.")
     if name not in plans:
         raise click.BadParameter(
-            f"the paper's plans of {protocol.name} are {listed(list(plans))}", param_hint="--paper-table"
+            f"the paper's plans of {protocol.name} are {join_names(list(plans))}", param_hint="--paper-table"
         )
     return plans[name]()
 
@@ -228,7 +228,7 @@ def _printed_text(printed: PrintedPlan) -> Iterator[RenderableType]:
 
 def _detection(power: Detection, precision: Precision) -> Iterator[RenderableType]:
     per = precision.sample_of(power.clusters, power.items)
-    detects = f"this detects {power.what} {_from(power.detectable)}"
+    detects = f"this detects {power.what} {_effect_text(power.detectable)}"
     if power.detectable is None:
         detects = f"this may miss {power.what} of any size"
     yield Text(f"\nWith {per}, {detects}.")
@@ -236,7 +236,7 @@ def _detection(power: Detection, precision: Precision) -> Iterator[RenderableTyp
         for reach in power.reaches:
             rest = "rests" if reach.tests == 1 else "rest"
             line = f"  {reach.tests} of {power.tests} {rest} on {reach.clusters:,} {precision.cluster}: "
-            yield Text(line + _from(reach.detectable))
+            yield Text(line + _effect_text(reach.detectable))
     if power.effect is not None:
         takes = f"{power.needed:,} {precision.cluster}, about {power.requests:,} requests"
         yield Text(f"To detect {power.effect:g}: {takes}", style="bold")
@@ -257,7 +257,7 @@ def _detection(power: Detection, precision: Precision) -> Iterator[RenderableTyp
     yield from (Text(sentence) for sentence in (power.advice, power.unplanned) if sentence)
 
 
-def _from(effect: float | None) -> str:
+def _effect_text(effect: float | None) -> str:
     return "may be missed at any size" if effect is None else f"of {effect:.3f} or more"
 
 
@@ -273,11 +273,11 @@ def _text(plan: Plan, sampled: bool) -> Iterator[RenderableType]:
     for block in (*plan.baseline, *plan.added):
         table.add_row(block.name, f"{block.stimuli:,}", f"{block.trials:,}", style="dim")
     yield table
-    for name, counts in plan.counted.items():
+    for name, counts in plan.trial_counts.items():
         listed = ", ".join(f"{level} {count:,}" for level, count in counts.items())
         yield Text(f"By {name}: {listed}.")
     if plan.shown_blocks is not None:
-        at_hand = _together(plan.shown_blocks)
+        at_hand = _sum_blocks(plan.shown_blocks)
         yield Text(
             f"Of these the pictures at hand show {at_hand.stimuli:,} stimuli, {at_hand.trials:,} requests. Left out:"
         )

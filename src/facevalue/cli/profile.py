@@ -115,7 +115,7 @@ def _tables(built: Profile, condition: Condition) -> Iterator[RenderableType]:
     for study in dict.fromkeys(column.study for column in columns):
         of_study = [column for column in columns if column.study == study]
         members = [row for row in rows if any(column in row.squares for column in of_study)]
-        telling = [row for row in members if any(row.squares[c].found for c in of_study if c in row.squares)]
+        telling = [row for row in members if any(row.squares[c].found_cells for c in of_study if c in row.squares)]
         if not telling:
             verb = "found" if study in measured else "measured"
             yield Text(f"{condition.name}, {study}: nothing {verb} of {len(members):,} groups.")
@@ -134,6 +134,6 @@ def _tables(built: Profile, condition: Condition) -> Iterator[RenderableType]:
 def _square(square: Square | None) -> str:
     if square is None:
         return ""
-    count = f"({square.count})" if square.found and square.count else ""
+    count = f"({square.count})" if square.found_cells and square.count else ""
     text = " ".join(filter(None, [SIGNS[square.mark][0], square.label, count, square.caveat]))
     return escape(f"({text})" if square.is_of_page else text)

@@ -13,7 +13,7 @@ from rich.table import Table
 from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
 from facevalue.protocol.reproduction import Cell, Reproduction, Value
-from facevalue.studies.offers import offered
+from facevalue.studies.offers import find_offering
 
 _SHOWN = {False: "differs", None: "-", True: "same"}
 
@@ -34,16 +34,16 @@ class ReproduceDocument(Document):
 
 def reproduce(study: str, data: Path | None) -> Output[ReproduceDocument]:
     """Recompute published figures."""
-    paper = offered(study, "reproduce", "paper to recompute").extras.reproduce
+    paper = find_offering(study, "reproduce", "paper to recompute").extras.reproduce
     assert paper is not None
     if paper.released and data is None:
         raise click.UsageError(f"{study} is recomputed from its released answers: say where they are, --data DIR.")
     if data is not None and not (paper.released or paper.checks):
         raise click.UsageError(f"{study} is recomputed from what its paper prints: there is no --data.")
     reproduction = paper.cells(data)
-    unexplained = sum(cell.unexplained for cell in reproduction.cells)
+    unexplained = sum(cell.is_unexplained for cell in reproduction.cells)
     document = ReproduceDocument(study, reproduction.titles, reproduction.cells, unexplained)
-    status = Exit.DONE if reproduction.explained else Exit.REFUSED
+    status = Exit.DONE if reproduction.is_explained else Exit.REFUSED
     return Output(document, _text(reproduction, unexplained), status, reproduction.notices)
 
 

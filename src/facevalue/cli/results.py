@@ -18,11 +18,11 @@ from facevalue.errors import UnknownNameError
 from facevalue.measures.caveats import VerdictCounts
 from facevalue.measures.definitions import Measure
 from facevalue.places import is_url
-from facevalue.runs.audit_folder import WaitingRun, runs_of, unasked, waiting_runs
+from facevalue.runs.audit_folder import WaitingRun, describe_unasked, runs_of, waiting_runs
 from facevalue.runs.failures import failures_of
 from facevalue.runs.in_place import opened_in_place
 from facevalue.runs.joined import names_for_people, rename_models
-from facevalue.runs.mirror import REPORT, published
+from facevalue.runs.mirror import REPORT, publish_file
 from facevalue.runs.reply_counts import counts_by_model
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.store.files import check_ending
@@ -127,14 +127,14 @@ def measure(
     """Estimate from the answers in runs, or explain a measure of theirs."""
     opened = [open_named(run) for run in runs]
     if explain is not None:
-        definition = explained(opened[0].measures, explain)
+        definition = explain_measure(opened[0].measures, explain)
         return Output(definition, _explanation(definition))
     if out is not None:
         check_ending(out, ".csv", ".parquet")
-    from facevalue.runs.kept_estimates import taken, write_estimates  # noqa: PLC0415
+    from facevalue.runs.kept_estimates import take_estimates, write_estimates  # noqa: PLC0415
     from facevalue.runs.picture_ratings import with_ratings  # noqa: PLC0415
 
-    estimates, tallies = taken(opened, _margins(margin), again=True)
+    estimates, tallies = take_estimates(opened, _margins(margin), again=True)
     if out is not None:
         write_estimates(with_ratings(estimates, opened)[0], out)
 
@@ -149,25 +149,25 @@ def measure(
         yield summary(named_estimates, opened[0].measures, page=page, exact=exact, replies=replies)
 
     def document() -> MeasureDocument:
-        measured = tuple(_measured(run, tallies[str(run.folder)]) for run in opened)
+        measured = tuple(_to_measured_run(run, tallies[str(run.folder)]) for run in opened)
         rows = list(_rows(with_ratings(estimates, opened)[0]))
         return MeasureDocument(opened[0].study.name, measured, _answer(opened, estimates, tallies), rows)
 
     warnings = [
-        f"! {run.place}: {failures_of(run.folder, tally.failed, tally.asked)}"
+        f"! {run.place}: {failures_of(run.folder, tally.failed_requests, tally.asked)}"
         for run in opened
-        if (tally := tallies[str(run.folder)]).failed
+        if (tally := tallies[str(run.folder)]).failed_requests
     ]
     return Output(document, text(), _status(tallies), warnings)
 
 
 def _answer(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[str, ReplyTally]) -> MeasuredAnswer:
     """The answer as the report has it."""
-    from facevalue.report.built import built  # noqa: PLC0415 - templates are not needed for people
+    from facevalue.report.built import build_page  # noqa: PLC0415 - templates are not needed for people
     from facevalue.report.collect import collect_report  # noqa: PLC0415
     from facevalue.report.compared_table import compared_kinds  # noqa: PLC0415
 
-    page = built(collect_report(runs, estimates, tallies).data)
+    page = build_page(collect_report(runs, estimates, tallies).data)
     return MeasuredAnswer(
         verdict=page.answer.verdict.value,
         caveat=page.answer.caveat,
@@ -187,18 +187,18 @@ def _rows(estimates: pl.DataFrame) -> Iterator[Mapping[str, object]]:
         yield {"labels": levels, **{name: row[name] for name in FIXED_COLUMNS}}
 
 
-def _measured(run: StoredRun, tally: ReplyTally) -> MeasuredRun:
-    return MeasuredRun(run.place, run.model, tally.asked, tally.failed, tally.valid, tally.na)
+def _to_measured_run(run: StoredRun, tally: ReplyTally) -> MeasuredRun:
+    return MeasuredRun(run.place, run.model, tally.asked, tally.failed_requests, tally.valid, tally.na)
 
 
 def open_named(text: str, pictures: Path | None = None, *, in_place: bool = False) -> StoredRun:
     """Open RUN, or LABEL=RUN by that name; `in_place`: one in object storage where it lies."""
-    label, run = _labelled(text)
+    label, run = _split_label(text)
     at = place(run)
     opened = (
         opened_in_place(at, pictures) if in_place and isinstance(at, str) else StoredRun.open(at, pictures=pictures)
     )
-    return opened.called(label) if label else opened
+    return opened.rename(label) if label else opened
 
 
 def open_all(
@@ -214,22 +214,22 @@ def open_all(
     """
     return [
         open_named(f"{label}={run}" if label else run, pictures, in_place=in_place)
-        for label, run_or_audit in map(_labelled, texts)
+        for label, run_or_audit in map(_split_label, texts)
         for run in below(place(run_or_audit))
     ]
 
 
 def unasked_of(texts: Sequence[str]) -> tuple[str, ...]:
     """Which studies of each AUDIT among what was named have not begun, a sentence each."""
-    return unasked(place(text) for _, text in map(_labelled, texts))
+    return describe_unasked(place(text) for _, text in map(_split_label, texts))
 
 
 def waiting_runs_of(texts: Sequence[str]) -> list[WaitingRun]:
     """Runs of each AUDIT among what was named of which nothing was asked yet."""
-    return waiting_runs(place(text) for _, text in map(_labelled, texts))
+    return waiting_runs(place(text) for _, text in map(_split_label, texts))
 
 
-def _labelled(text: str) -> tuple[str, str]:
+def _split_label(text: str) -> tuple[str, str]:
     """A label, empty for none, and what it is of."""
     label, separator, run = text.partition("=")
     return (label, run) if separator and not is_url(text) and not Path(text).exists() else ("", text)
@@ -243,7 +243,7 @@ def _status(tallies: Mapping[str, ReplyTally]) -> Exit:
 _ALIKE = "missing_share, which has one meaning in every study; this one is the protocol's own"
 
 
-def explained(measures: Sequence[Measure], name: str) -> ExplainedMeasure:
+def explain_measure(measures: Sequence[Measure], name: str) -> ExplainedMeasure:
     """Definition of a measure, of those that a study takes."""
     from facevalue.measures.missing_answers import PUBLISHED_RATES  # noqa: PLC0415 - scipy.stats takes a second to import
 
@@ -295,7 +295,7 @@ def report(
     written = write(opened, path, _margins(margin))
     lines, url = [*written.lines, f"Report: {path}"], ""
     if out is None and opened[0].url:
-        published(opened[0].url, opened[0].folder / REPORT)
+        publish_file(opened[0].url, opened[0].folder / REPORT)
         url = f"{opened[0].url}/{REPORT}"
         lines.append(f"Also: {url}")
     return Output(lambda: ReportDocument(str(path), url, written.page()), lines, _status(written.tallies))

@@ -60,7 +60,7 @@ def review(
 ) -> Output[ReviewPacketDocument | ReviewDocument]:
     """Write a packet of what a run said, showed or found, or read what people said of it."""
     if collect:
-        return _collected(run, collect, out, threshold, pictures)
+        return _collect_reviews(run, collect, out, threshold, pictures)
     if out is None:
         raise click.UsageError("Say where the packets go (--out DIR), or give --collect FILE.")
     from facevalue.report.found_statements import found_statements  # noqa: PLC0415 - slow to import
@@ -80,7 +80,7 @@ def review(
     return Output(document, [*lines, f"{out}: {noun}. When the answers are there:", then])
 
 
-def _collected(
+def _collect_reviews(
     run: Path, paths: Sequence[Path], out: Path | None, threshold: float, pictures: Path | None
 ) -> Output[ReviewPacketDocument | ReviewDocument]:
     if out is not None and out.suffix != ".csv":

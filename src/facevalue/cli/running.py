@@ -10,7 +10,7 @@ from rich.console import Console
 
 from facevalue.api.rehearsed import rehearse
 from facevalue.cli.exits import Exit
-from facevalue.cli.log_file import logged
+from facevalue.cli.log_file import log_to_file
 from facevalue.cli.output import Document, Output
 from facevalue.errors import SettingError
 from facevalue.models import Model, load
@@ -93,9 +93,9 @@ def run(
     """Prepare, load, ask, and say how it went."""
     rule = values.pop("stop_when")
     settings = RunSettings(
-        **{name: values.pop(name) for name in _OF_RUN}, stop_when=None if rule is None else StopRule.of(rule)
+        **{name: values.pop(name) for name in _OF_RUN}, stop_when=None if rule is None else StopRule.from_text(rule)
     )
-    with logged(log):
+    with log_to_file(log):
         target = cluster_of(cluster, cluster_config, out)
         prepared = prepare(protocol.study(options), model, out, settings, interventions, preregister)
         rehearse(protocol, prepared.study, exact=settings.exact, declared=prepared.settings.preregistration)

@@ -185,14 +185,14 @@ def printing_commands() -> Iterator[tuple[str, Printing | StudyGroup]]:
     """Commands that print a document, by what is typed."""
     from facevalue.cli.app import app  # noqa: PLC0415 - it imports `facevalue schema`
 
-    yield from _within(app, "")
+    yield from _list_commands(app, "")
 
 
-def _within(group: click.Group, before: str) -> Iterator[tuple[str, Printing | StudyGroup]]:
+def _list_commands(group: click.Group, before: str) -> Iterator[tuple[str, Printing | StudyGroup]]:
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         if isinstance(command, Printing | StudyGroup):
             yield before + name, command
         elif isinstance(command, click.Group):
-            yield from _within(command, f"{before}{name} ")
+            yield from _list_commands(command, f"{before}{name} ")

@@ -46,10 +46,10 @@ def _text(run: StoredRun, trial: Trial) -> Iterator[RenderableType]:
     if trial.no_picture:
         yield _line("picture", trial.no_picture)
     for turn in trial.turns:
-        yield _quoted(turn.role, turn.text)
+        yield _quote_text(turn.role, turn.text)
     if trial.system:
-        yield _quoted("system", trial.system)
-    yield _quoted("prompt", trial.prompt)
+        yield _quote_text("system", trial.system)
+    yield _quote_text("prompt", trial.prompt)
     if trial.options:
         yield _line("options", "; ".join(trial.options))
     for reply in trial.replies:
@@ -64,7 +64,7 @@ def _text(run: StoredRun, trial: Trial) -> Iterator[RenderableType]:
 
 def _reply(reply: ReplyRow) -> Iterator[Text]:
     cut = f" … and {reply.cut:,} more characters" if reply.cut else ""
-    yield _quoted(f"reply {reply.repeat}, {reply.status}", f"{reply.reply}{cut}")
+    yield _quote_text(f"reply {reply.repeat}, {reply.status}", f"{reply.reply}{cut}")
     if reply.probs is not None:
         yield _line("  options", ", ".join(f"{of.option}: {of.share:.1%}" for of in reply.probs))
     counted = f"no valid answer: {reply.why}" if reply.answer is None else reply.answer
@@ -77,6 +77,6 @@ def _line(label: str, text: str) -> Text:
     return Text.assemble((f"{printable(label)}: ", "dim"), printable(text))
 
 
-def _quoted(label: str, text: str) -> Text:
+def _quote_text(label: str, text: str) -> Text:
     """A text of others, every line of it set in."""
     return Text.assemble((f"{printable(label)}:", "dim"), *(f"\n  {line}" for line in printable(text).split("\n")))

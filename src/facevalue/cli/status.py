@@ -117,7 +117,7 @@ def _audit_lines(status: AuditStatusDocument) -> Iterator[str]:
 
 
 def _of_objects(objects: Objects, run: RunManifest) -> StatusDocument:
-    status = _told(objects)
+    status = _read_status(objects)
     answered, given_up = _number(status, "answered"), _number(status, "units_given_up")
     stored = run.counts.ok + run.counts.refused + run.counts.truncated
     state, process = _driver(status)
@@ -212,14 +212,14 @@ def _lines(status: StatusDocument) -> Iterator[str]:
         ("lost workers", status.units_lost_by_node),
     ):
         if counts:
-            yield f"{label}: {_listed(counts)}"
+            yield f"{label}: {_list_counts(counts)}"
     if status.units_given_up:
         yield f"units given up: {status.units_given_up:,}; the same command retries them"
     if status.process:
         yield status.process
 
 
-def _told(objects: Objects) -> Mapping[str, object]:
+def _read_status(objects: Objects) -> Mapping[str, object]:
     """Read the status that the driver last wrote; empty if it cannot be understood."""
     stored = objects.get(STATUS)
     try:
@@ -248,7 +248,7 @@ def _counts(value: object) -> dict[str, int]:
     return dict(sorted(counts, key=lambda pair: (-pair[1], pair[0])))
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def _list_counts(counts: Mapping[str, int]) -> str:
     rest = len(counts) - _NODES
     largest = list(counts.items())[:_NODES]
     return ", ".join(f"{node} {count:,}" for node, count in largest) + (f" and {rest} more" if rest > 0 else "")

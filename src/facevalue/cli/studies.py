@@ -44,7 +44,7 @@ class StudiesDocument(Document):
 
 def studies(study: str | None) -> Output[StudiesDocument]:
     """List the studies, or describe one."""
-    listed, missing = available() if study is None else ({study: StudyEntry.of(look_up(study))}, {})
+    listed, missing = available() if study is None else ({study: StudyEntry.from_protocol(look_up(study))}, {})
     described = tuple(
         DescribedStudy(
             name=entry.name,
@@ -58,7 +58,7 @@ def studies(study: str | None) -> Output[StudiesDocument]:
         for entry in listed.values()
     )
     document = StudiesDocument(described, missing)
-    return Output(document, _listed(document) if study is None else _described(described[0]))
+    return Output(document, _list_studies(document) if study is None else _describe_study(described[0]))
 
 
 def _table(*, heading: bool) -> Table:
@@ -68,7 +68,7 @@ def _table(*, heading: bool) -> Table:
     return table
 
 
-def _described(study: DescribedStudy) -> Iterator[RenderableType]:
+def _describe_study(study: DescribedStudy) -> Iterator[RenderableType]:
     table = _table(heading=False)
     table.add_row(study.name, Text(study.title))
     for field in fields(DescribedStudy)[2:]:
@@ -78,7 +78,7 @@ def _described(study: DescribedStudy) -> Iterator[RenderableType]:
     yield table
 
 
-def _listed(document: StudiesDocument) -> Iterator[RenderableType]:
+def _list_studies(document: StudiesDocument) -> Iterator[RenderableType]:
     table = _table(heading=True)
     table.add_column("also offers")
     for study in document.studies:

@@ -79,7 +79,7 @@ class StudyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         """Make the study's command."""
-        from facevalue.errors import DataError, placed  # noqa: PLC0415
+        from facevalue.errors import DataError, error_place  # noqa: PLC0415
         from facevalue.places import is_study_file  # noqa: PLC0415
         from facevalue.studies import protocol  # noqa: PLC0415
 
@@ -95,7 +95,7 @@ class StudyGroup(click.Group):
         common += [_OUTSIDE] if is_study_file(cmd_name) else []
         options = {option.lstrip("-").replace("-", "_") for param in common for option in param.opts}
         if taken := sorted(names & options):
-            with placed(next((place for ask in study.asks.values() if (place := ask.place_of(taken[0]))), "")):
+            with error_place(next((place for ask in study.asks.values() if (place := ask.place_of(taken[0]))), "")):
                 raise DataError(
                     f"No factor can be called {taken[0]!r}: {self.name} has an option --{taken[0]}. Rename it."
                 )

@@ -15,7 +15,7 @@ from facevalue.errors import SettingError
 from facevalue.protocol.offers import OfferedTable as Shown
 from facevalue.report.formatting import shown_settings
 from facevalue.report.trend_page import HEADS, cell_rows, trend_sentence
-from facevalue.runs.audit_folder import unasked
+from facevalue.runs.audit_folder import describe_unasked
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.trend import StudyTrend, Trend, audits_below, runs_below
 from facevalue.runs.trend import trend as trend_of
@@ -73,7 +73,7 @@ def trend(places: tuple[str, ...], out: Path | None) -> Output[TrendDocument]:
     if out is not None and out.suffix != ".html":
         raise SettingError(f"{out.name} is not an .html file.")
     runs = [StoredRun.open(place(run)) for text in places for run in runs_below(place(text))]
-    history = trend_of(runs, unasked(audit for text in places for audit in audits_below(place(text))))
+    history = trend_of(runs, describe_unasked(audit for text in places for audit in audits_below(place(text))))
     if out is not None:
         from facevalue.report.trend_page import write_trend  # noqa: PLC0415 - templates take their time
 

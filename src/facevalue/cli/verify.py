@@ -10,7 +10,7 @@ from facevalue.cli.output import Document, Output
 from facevalue.cli.params import place as place_of
 from facevalue.errors import DataError, RunError
 from facevalue.runs.audit_folder import runs_of
-from facevalue.runs.mirror import mirrored
+from facevalue.runs.mirror import mirror_run
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.verify import verify as check
 
@@ -59,13 +59,13 @@ def _verified_runs(place: Path | str) -> Iterator[VerifiedRun]:
     except RunError as error:
         yield VerifiedRun(str(place), "damaged", None, None, None, fault=str(error))
         return
-    yield from (_verified(place_of(run)) for run in runs)
+    yield from (_verify_run(place_of(run)) for run in runs)
 
 
-def _verified(run: Path | str) -> VerifiedRun:
+def _verify_run(run: Path | str) -> VerifiedRun:
     try:
         if isinstance(run, str):
-            mirrored(run, again=True)
+            mirror_run(run, again=True)
         sound = check(StoredRun.open(run))
     except (RunError, DataError) as error:
         return VerifiedRun(str(run), "damaged", None, None, None, fault=str(error))

@@ -58,19 +58,19 @@ def view(
     if public and folder is None:
         raise SettingError("--public is about what --export DIR writes: name the folder.")
     if folder is not None:
-        return _exported(runs, folder, public, pictures)
+        return _export_pages(runs, folder, public, pictures)
     try:
         from facevalue.view.app import PATIENCE, Viewer  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
         raise DependencyError("starlette with uvicorn", "view") from error
-    opened = _opened(runs, pictures, PATIENCE)
+    opened = _open_runs(runs, pictures, PATIENCE)
     viewer = Viewer(opened, port)
     document = ViewDocument(viewer.address, _places(opened))
     lines = [*opened.waiting, viewer.address, "Ctrl-C ends it."]
     return Output(document, lines, then=lambda: viewer.serve(browser=not no_browser))
 
 
-def _opened(runs: Sequence[str], pictures: Path | None, patience: float | None = None) -> OpenedRuns:
+def _open_runs(runs: Sequence[str], pictures: Path | None, patience: float | None = None) -> OpenedRuns:
     is_of_audit = len(runs) == 1 and is_audit(folder_or_url(runs[0]))
     stored = open_all(runs, pictures, in_place=patience is not None)
     return OpenedRuns(stored, audit=is_of_audit, waiting=unasked_of(runs), patience=patience)
@@ -80,11 +80,11 @@ def _places(opened: OpenedRuns) -> tuple[str, ...]:
     return tuple(state.run.place for state in opened.states())
 
 
-def _exported(runs: Sequence[str], folder: Path, public: bool, pictures: Path | None) -> Output[ViewDocument]:
+def _export_pages(runs: Sequence[str], folder: Path, public: bool, pictures: Path | None) -> Output[ViewDocument]:
     """Write the pages, which takes no server."""
     from facevalue.view.export import export_folder  # noqa: PLC0415
 
-    opened = _opened(runs, pictures)
+    opened = _open_runs(runs, pictures)
     written = export_folder(opened, folder, public=public)
     document = ViewDocument("", _places(opened), str(written.page))
     lines = [f"{written.answers:,} answers, {written.pictures:,} pictures: {written.page}"]

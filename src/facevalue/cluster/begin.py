@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from facevalue.cluster.fleet import RayFleet, connected
+from facevalue.cluster.fleet import RayFleet, connect_cluster
 from facevalue.cluster.settings import ClusterSettings
 from facevalue.cluster.workers import ClusterWorkers
 from facevalue.models.base import ModelOptions
@@ -30,7 +30,7 @@ def begin_on_cluster(
 ) -> RunSummary:
     """Run what was prepared on a cluster, or go on with it; `making`: who makes pictures, of a run that makes them."""
     objects = Objects.at(str(prepared.folder), make=True)
-    ray = connected(cluster.address)
+    ray = connect_cluster(cluster.address)
     try:
         fleet = RayFleet(ray, cluster, _gpus(cluster, model, options, has=RayFleet.gpus_of(ray)))
 

@@ -41,7 +41,7 @@ class RayFleet:
         """Call a method of an actor."""
         return getattr(worker, method).remote(*arguments)
 
-    def ended(self, calls: Sequence[Any], seconds: float) -> Sequence[Any]:
+    def ended_calls(self, calls: Sequence[Any], seconds: float) -> Sequence[Any]:
         """Those that have ended: the first, and all that have by then."""
         ray = self._ray
         if not calls:
@@ -73,7 +73,7 @@ class RayFleet:
         except errors.RuntimeEnvSetupError as error:
             raise RunError(f"The runtime environment cannot be set up: {_first_line(error)}") from None
         except errors.RayError as error:
-            raise _died(str(error)) from None
+            raise _to_death_error(str(error)) from None
 
     def kill(self, worker: Any) -> None:
         """End an actor."""
@@ -105,7 +105,7 @@ class RayFleet:
         return f"No node of the cluster has the {needs} of a worker (the most are {largest})"
 
 
-def connected(address: str) -> Any:
+def connect_cluster(address: str) -> Any:
     """Connect to a cluster and return the module `ray`."""
     try:
         import ray  # noqa: PLC0415 - an extra
@@ -155,7 +155,7 @@ def _own_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _died(text: str) -> Exception:
+def _to_death_error(text: str) -> Exception:
     if lacks := re.search(r"No module named '(\w+)'", text):
         return RunError(
             f"A node of the cluster lacks the package {lacks[1]}: install FaceValue there, or name it in [runtime_env]."

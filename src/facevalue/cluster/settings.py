@@ -44,14 +44,14 @@ def read_settings(address: str, path: Path | None) -> ClusterSettings:
     table = TomlTable(name, lines_of(text), (), to_toml(text.encode(), name))
     defaults = ClusterSettings()
     positive = ("cpus", "start_seconds", "silent_seconds", "stalled_seconds")
-    table.known("workers", "gpus", "attempts", *positive, "runtime_env")
+    table.check_keys("workers", "gpus", "attempts", *positive, "runtime_env")
     for key in positive:
         if table.number(key, getattr(defaults, key)) <= 0:
             raise table.error(f"{key!r} is a number above 0.", key)
     gpus = table.number("gpus") if "gpus" in table else None
     if gpus is not None and (gpus < 0 or (gpus > 1 and gpus != int(gpus))):
         raise table.error("'gpus' is a whole number, or a share of one GPU.", "gpus")
-    if (attempts := table.whole("attempts", defaults.attempts)) < 1:
+    if (attempts := table.whole_number("attempts", defaults.attempts)) < 1:
         raise table.error("'attempts' is a whole number from 1.", "attempts")
     return ClusterSettings(
         address=address,

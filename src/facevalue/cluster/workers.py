@@ -32,7 +32,7 @@ class Fleet(Protocol):
         """Begin a call of a worker's method."""
         ...
 
-    def ended(self, calls: Sequence[Any], seconds: float) -> Sequence[Any]:
+    def ended_calls(self, calls: Sequence[Any], seconds: float) -> Sequence[Any]:
         """Those that have ended; waits so long at most for the first."""
         ...
 
@@ -161,7 +161,7 @@ class ClusterWorkers:
         """Working workers by node."""
         return Counter(seat.node for seat in self._seats if seat.facts and not seat.parked)
 
-    def answered(self) -> int:
+    def answer_count(self) -> int:
         """Answers to units on their way, as of the last sign of life."""
         return sum(seat.came for seat in self._seats if seat.unit is not None)
 
@@ -181,7 +181,7 @@ class ClusterWorkers:
         self._ask_for_beats()
         calls = {call: seat for seat in self._seats for call in seat.calls}
         out: list[Receipt | Lost] = []
-        for call in self._fleet.ended(list(calls), seconds):
+        for call in self._fleet.ended_calls(list(calls), seconds):
             seat = calls[call]
             if call in seat.calls:  # else the seat was given up by another call of this round
                 out += self._end(seat, call, seat.calls.pop(call))

@@ -147,15 +147,15 @@ class Pairs:
 
     def __len__(self) -> int:
         """n(n-1)/2 unordered or n(n-1) ordered pairs, less those left out."""
-        return self._whole if self._kept is None else self._kept.size
+        return self._pair_count if self._kept_ranks is None else self._kept_ranks.size
 
     @cached_property
-    def _whole(self) -> int:
+    def _pair_count(self) -> int:
         n = len(self.factor)
         return n * (n - 1) if self.ordered else n * (n - 1) // 2
 
     @cached_property
-    def _kept(self) -> Index | None:
+    def _kept_ranks(self) -> Index | None:
         """Ranks of the pairs that stay, where some don't."""
         places = {level: code for code, level in enumerate(self.factor.levels)}
         pairs = {pair for pair in self.without if pair[0] in places and pair[1] in places and pair[0] != pair[1]}
@@ -163,7 +163,7 @@ class Pairs:
         if not out:
             return None
         first, second = (np.array(side, dtype=np.int64) for side in zip(*sorted(out), strict=True))
-        return np.setdiff1d(np.arange(self._whole), self._rank(first, second))
+        return np.setdiff1d(np.arange(self._pair_count), self._rank(first, second))
 
     def columns(self) -> tuple[AxisColumn, ...]:
         """Each column of the factor twice."""
@@ -175,16 +175,16 @@ class Pairs:
 
     def codes(self, index: Index) -> tuple[Index, ...]:
         """Unrank pairs, exactly, for any n below 9 x 10^7."""
-        if self._kept is not None:
-            index = self._kept[index]
-        if self._whole <= _TABLE:
+        if self._kept_ranks is not None:
+            index = self._kept_ranks[index]
+        if self._pair_count <= _TABLE:
             first, second = self._table
             return first[index], second[index]
         return self._unrank(index)
 
     @cached_property
     def _table(self) -> tuple[Index, Index]:
-        return self._unrank(np.arange(self._whole))
+        return self._unrank(np.arange(self._pair_count))
 
     def _unrank(self, index: Index) -> tuple[Index, Index]:
         n = len(self.factor)
@@ -193,7 +193,7 @@ class Pairs:
             second = index - first * (n - 1)
             return first, second + (second >= first)
         # Counted from the end, pair numbers are triangular numbers: row r (from the end) starts at r(r+1)/2.
-        back = self._whole - 1 - index
+        back = self._pair_count - 1 - index
         row = ((np.sqrt(8.0 * back + 1.0) - 1.0) * 0.5).astype(np.int64)
         row -= row * (row + 1) // 2 > back
         row += (row + 1) * (row + 2) // 2 <= back
@@ -204,9 +204,9 @@ class Pairs:
         """Rank pairs; an unordered pair may be given either way round. Equal members, and pairs left out, give -1."""
         first, second = codes
         rank = self._rank(first, second)
-        if self._kept is not None:
-            place = np.minimum(np.searchsorted(self._kept, rank), self._kept.size - 1)
-            rank = np.where(self._kept[place] == rank, place, -1)
+        if self._kept_ranks is not None:
+            place = np.minimum(np.searchsorted(self._kept_ranks, rank), self._kept_ranks.size - 1)
+            rank = np.where(self._kept_ranks[place] == rank, place, -1)
         return np.where(first == second, -1, rank)
 
     def _rank(self, first: Index, second: Index) -> Index:

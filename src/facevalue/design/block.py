@@ -68,7 +68,7 @@ class Block:
             local = rest
         return out[::-1]
 
-    def where(self, selection: Mapping[str, Sequence[str]]) -> "Block | None":
+    def select_levels(self, selection: Mapping[str, Sequence[str]]) -> "Block | None":
         """The block with only the selected levels; None if nothing of it is left.
 
         Names that the block doesn't have select nothing away. A selection of a paired factor holds for both members.
@@ -80,7 +80,7 @@ class Block:
         return None if stimulus is None or prompt is None else replace(self, stimulus=stimulus, prompt=prompt)
 
     def choices(self) -> dict[str, set[str]]:
-        """Names that `where` can select by, and the levels of each."""
+        """Names that `select_levels` can select by, and the levels of each."""
         out = {name: {value} for name, value in self.constants.items()}
         for axis in self.axes:
             for name, values in axis.choices().items():

@@ -141,15 +141,15 @@ class Design:
 
     def stimulus_numbers(self, numbers: npt.ArrayLike) -> Numbers:
         """Which stimulus each trial shows, numbered through the whole design."""
-        trials = self._checked(numbers)
+        trials = self._check_numbers(numbers)
         block = np.searchsorted(self.offsets, trials, side="right") - 1
         prompts = np.array([b.prompts for b in self.blocks], dtype=np.int64)
         return self.stimulus_offsets[block] + (trials - self.offsets[block]) // prompts[block]
 
     def trials(self, numbers: npt.ArrayLike, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Decode trial numbers."""
-        trials = self._checked(numbers)
-        tables = self._tables if columns is None else {name: self._tables[self._known(name)] for name in columns}
+        trials = self._check_numbers(numbers)
+        tables = self._tables if columns is None else {name: self._tables[self._check_factor(name)] for name in columns}
         at = np.searchsorted(self.offsets, trials, side="right") - 1
         rows = {table.digit: np.empty(trials.size, dtype=np.uint32) for table in tables.values()}
         for block, piece in self._pieces(at):
@@ -184,7 +184,7 @@ class Design:
             raise DataError(f"No trial of the design has these levels: {row}.")
         return out
 
-    def where(self, selection: Mapping[str, Sequence[str]]) -> "Design":
+    def select_levels(self, selection: Mapping[str, Sequence[str]]) -> "Design":
         """The design with only the selected levels, as block structure: the result is again arithmetic.
 
         A selection of a paired factor (`identity`, never `identity_1`) holds for both members. Blocks without a
@@ -200,7 +200,7 @@ class Design:
             for level in keep:
                 if level not in choices[name]:
                     raise UnknownNameError(name, level, choices[name])
-        narrowed = (block.where(selection) for block in self.blocks)
+        narrowed = (block.select_levels(selection) for block in self.blocks)
         return Design(tuple(block for block in narrowed if block is not None))
 
     def shards(self, count: int) -> Iterator[range]:
@@ -229,12 +229,12 @@ class Design:
         names = [block.name for block in self.blocks]
         return pl.Series("block", names, dtype=pl.Enum(names))
 
-    def _known(self, name: str) -> str:
+    def _check_factor(self, name: str) -> str:
         if name not in self._tables:
             raise UnknownNameError("factor", name, self._tables)
         return name
 
-    def _checked(self, numbers: npt.ArrayLike) -> Numbers:
+    def _check_numbers(self, numbers: npt.ArrayLike) -> Numbers:
         trials = np.asarray(numbers)
         if trials.size == 0:
             return np.zeros(0, dtype=np.int64)

@@ -37,7 +37,7 @@ class Order:
         if chosen is None and not together:
             self._permutation = Permutation(int(self._units[-1]), (seed, *_PLACE)) if self._units[-1] else None
         else:
-            self._stimuli, self._unit = self._sorted(together)
+            self._stimuli, self._unit = self._sort_stimuli(together)
 
     def pieces(self, step: int) -> Iterator[Index]:
         """Places of trials among those of the run, in the order of asking, about `step` at a time.
@@ -105,7 +105,7 @@ class Order:
         order = np.lexsort((stimulus, place))
         return stimulus[order], place[order]
 
-    def _sorted(self, together: Sequence[str]) -> tuple[Index, Index]:
+    def _sort_stimuli(self, together: Sequence[str]) -> tuple[Index, Index]:
         """All stimuli of the run in the order of asking, and the place of the unit of each."""
         design = self._design
         if self._chosen is None:

@@ -20,7 +20,6 @@ from facevalue.generators.images_requests import (
     Taken,
     UnwantedReplyError,
     accepted_fields,
-    blamed,
     body,
     checked_settings,
     cut_picture,
@@ -28,6 +27,7 @@ from facevalue.generators.images_requests import (
     not_as_asked,
     path_of,
     read_reply,
+    refused_setting,
     settings_of,
 )
 from facevalue.servers.connections import Connections, target_of
@@ -102,7 +102,7 @@ class ImagesServer:
 
         `seeds` means that it takes a seed, not that it was seen to draw the same picture again.
         """
-        by_path = self._looked()
+        by_path = self._look_up_parameters()
         return GeneratorCapabilities(
             generates=by_path.get(GENERATIONS, Taken()).offered,
             edits=by_path.get(EDITS, Taken()).offered,
@@ -112,7 +112,7 @@ class ImagesServer:
     @property
     def notes(self) -> tuple[str, ...]:
         """What of FaceValue's requests the server does not take; the first access may ask it."""
-        self._looked()
+        self._look_up_parameters()
         if any(SEED not in left_out for left_out in self._left_out.values()):
             seedless = ""
         else:
@@ -138,7 +138,7 @@ class ImagesServer:
 
     def generate(self, requests: Iterable[PictureRequest]) -> Generator[GeneratedPicture, None, None]:
         """Answer each request once, in any order."""
-        self._looked()
+        self._look_up_parameters()
         with Pool(self._server.connections) as pool:
             yield from pool.map(self._make, requests, self._options.concurrency)
 
@@ -159,7 +159,7 @@ class ImagesServer:
     async def _ask(self, connections: Connections, request: PictureRequest) -> GeneratedPicture:
         """Send a request until it succeeds or has failed for good, without what the server refuses of ours."""
         path = path_of(request)
-        settings = settings_of(path, self._settings, self._looked().get(path, Taken()).names)
+        settings = settings_of(path, self._settings, self._look_up_parameters().get(path, Taken()).names)
         left_out = self._left_out[path]
         retry = 0
         while True:
@@ -170,7 +170,7 @@ class ImagesServer:
                 reply = await self._reply(connections, request, outgoing)
             except Failure as failure:
                 self._reached |= failure.connected
-                name = _refused(failure, left_out)
+                name = _refused_parameter(failure, left_out)
                 if name and (path not in self._worked or name in self._left_out[path]):
                     left_out |= {name}
                     continue
@@ -194,7 +194,7 @@ class ImagesServer:
     async def _reply(self, connections: Connections, request: PictureRequest, outgoing: SentRequest) -> PictureReply:
         raw = await self._server.fetch(connections, outgoing.path, outgoing.data, outgoing.media_type)
         encoded = cut_picture(raw)
-        payload = self._server.decoded(raw)
+        payload = self._server.decode_reply(raw)
         try:
             return read_reply(payload, encoded, request.prompt)
         except ValueError as error:
@@ -242,10 +242,10 @@ class ImagesServer:
                 f"{self._server.url} does not offer {self._model!r} at {path}. {failure.text} "
                 "Most servers' addresses end in /v1."
             )
-        if failure.status in (400, 422) and (name := blamed(failure.text, self._settings)):
+        if failure.status in (400, 422) and (name := refused_setting(failure.text, self._settings)):
             raise ModelError(f"{self._server.url} does not take the setting {name!r} as it is. {failure.text}")
 
-    def _looked(self) -> Mapping[str, Taken]:
+    def _look_up_parameters(self) -> Mapping[str, Taken]:
         """Find out what the server takes, once, and refuse settings that it would ignore."""
         if self._taken is None:
             root = Server(self._server.url.removesuffix("/v1"), self._variable, min(self._options.timeout, _LOOKING))
@@ -281,7 +281,7 @@ class ImagesServer:
             raise ModelSpecError(str(UnknownNameError(f"setting of {self._server.url}:", unknown[0], settable)))
 
 
-def _refused(failure: Failure, left_out: frozenset[str]) -> str | None:
+def _refused_parameter(failure: Failure, left_out: frozenset[str]) -> str | None:
     """Return which parameter of `OPTIONAL` that was sent a server says it does not know."""
     if failure.transient or failure.is_refusal:
         return None

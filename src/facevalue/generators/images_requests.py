@@ -107,14 +107,14 @@ def read_reply(payload: Mapping[str, object], picture: bytes | None, prompt: str
                 "no address that a server names is fetched."
             )
         raise ValueError("no picture")
-    data = _decoded(encoded)
+    data = _decode_base64(encoded)
     echoes = {name: text for name in _ECHOES if isinstance(text := payload.get(name), str) and text}
     usage = payload.get("usage")
     counts = usage if isinstance(usage, dict) else {}
     revised = entry.get("revised_prompt")
     changed = isinstance(revised, str) and bool(revised.strip()) and revised != prompt
     return PictureReply(
-        Image(data, _STATED.get(echoes.get("output_format", "").lower()) or _seen(data)),
+        Image(data, _STATED.get(echoes.get("output_format", "").lower()) or _guess_media_type(data)),
         (writable(revised) or "")[:_MOST_WORDS] if changed and isinstance(revised, str) else None,
         count(counts.get("input_tokens", counts.get("prompt_tokens"))),
         count(counts.get("output_tokens", counts.get("completion_tokens"))),
@@ -124,16 +124,19 @@ def read_reply(payload: Mapping[str, object], picture: bytes | None, prompt: str
 
 def not_as_asked(settings: Mapping[str, object], reply: PictureReply) -> str:
     """Name what a picture is made with instead of what was asked for, as the server says and its bytes show."""
-    actual = {**reply.echoes, "output_format": _seen(reply.image.data).rpartition("/")[2]}
+    actual = {**reply.echoes, "output_format": _guess_media_type(reply.image.data).rpartition("/")[2]}
     differing = [
         f"{name} {actual[name]} instead of {settings[name]}"
         for name in _ECHOES
-        if name in settings and name in actual and settings[name] != "auto" and not _same(actual[name], settings[name])
+        if name in settings
+        and name in actual
+        and settings[name] != "auto"
+        and not _is_same_format(actual[name], settings[name])
     ]
     return ", ".join(differing)
 
 
-def _same(actual: str, expected: object) -> bool:
+def _is_same_format(actual: str, expected: object) -> bool:
     return actual.lower().replace("jpg", "jpeg") == str(expected).lower().replace("jpg", "jpeg")
 
 
@@ -151,7 +154,7 @@ def _raise_reason(holder: Mapping[str, object]) -> None:
     )
 
 
-def _decoded(encoded: object) -> bytes:
+def _decode_base64(encoded: object) -> bytes:
     """Return the file that base64 stands for, in bytes or text, of a data URI or alone, perhaps in lines."""
     text = encoded.encode("ascii", "replace") if isinstance(encoded, str) else encoded
     if not isinstance(text, bytes):
@@ -174,7 +177,7 @@ def _bytes_of(text: bytes) -> bytes | None:
     return decoded
 
 
-def _seen(data: bytes) -> str:
+def _guess_media_type(data: bytes) -> str:
     """Return what a file seems to be by its first bytes; whoever takes the picture looks at all of them."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
@@ -243,14 +246,14 @@ def is_setting(name: str) -> bool:
     return name not in _OURS
 
 
-def blamed(complaint: str, settings: Iterable[str]) -> str | None:
+def refused_setting(complaint: str, settings: Iterable[str]) -> str | None:
     """Return the setting that a server refuses by name: unknown to it, or of a value that it does not take.
 
     Examples
     --------
-    >>> blamed("HTTP 422: num_inference_steps: Input should be less than or equal to 200", ["num_inference_steps"])
+    >>> refused_setting("HTTP 422: num_inference_steps: Input should be less than 200", ["num_inference_steps"])
     'num_inference_steps'
-    >>> blamed("HTTP 400: The quality of the image is too low.", ["quality"]) is None
+    >>> refused_setting("HTTP 400: The quality of the image is too low.", ["quality"]) is None
     True
     """
     names = list(settings)
@@ -344,13 +347,13 @@ def accepted_fields(document: Mapping[str, object]) -> dict[str, Taken]:
 def _names(document: Mapping[str, object], operation: Mapping[str, object]) -> frozenset[str] | None:
     content = _mapping(_mapping(operation.get("requestBody")).get("content"))
     media = next((_mapping(content[kind]) for kind in _MEDIA if kind in content), {})
-    schema = _resolved(document, _mapping(media.get("schema")))
+    schema = _resolve_schema(document, _mapping(media.get("schema")))
     properties = _mapping(schema.get("properties"))
     anything = schema.get("additionalProperties", False) is not False
     return None if anything or not properties else frozenset(properties)
 
 
-def _resolved(document: Mapping[str, object], schema: Mapping[str, object]) -> Mapping[str, object]:
+def _resolve_schema(document: Mapping[str, object], schema: Mapping[str, object]) -> Mapping[str, object]:
     """Return the schema that a body refers to, alone or as the only one of several that all hold."""
     every = schema.get("allOf")
     if isinstance(every, list) and len(every) == 1:

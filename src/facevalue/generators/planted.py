@@ -81,7 +81,7 @@ class Plant:
 
     Examples
     --------
-    >>> Plant("lighten", 6.0, ("gender",)).met({"gender": "female"}, seed=1)
+    >>> Plant("lighten", 6.0, ("gender",)).is_met({"gender": "female"}, seed=1)
     True
     """
 
@@ -89,7 +89,7 @@ class Plant:
     strength: float
     factors: tuple[str, ...] = ()
 
-    def met(self, levels: Mapping[str, str | None], seed: int) -> bool:
+    def is_met(self, levels: Mapping[str, str | None], seed: int) -> bool:
         """Whether a picture with these levels is one that it meets; each level is drawn with a chance of one half."""
         return all(
             (level := levels.get(name)) is not None and Stream(seed, f"{self.kind} {name}={level}").unit() < _MET
@@ -132,7 +132,7 @@ class PlantedEditor:
         """Strength of each side effect that an edit of a picture with these levels has; none of a null edit."""
         if NULL_EDIT in levels.values():
             return {}
-        return {plant.kind: plant.strength for plant in self.plants if plant.met(levels, self.seed)}
+        return {plant.kind: plant.strength for plant in self.plants if plant.is_met(levels, self.seed)}
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
         """All that is planted; for whom follows from the seed."""
@@ -159,16 +159,16 @@ class PlantedEditor:
                 yield GeneratedPicture(request.number, Status.ERROR, error=str(error))
                 continue
             if drift := truth.get(DRIFT, 0.0):
-                pixels = _drifted(pixels, drift, draws)
+                pixels = _drift_features(pixels, drift, draws)
             if NULL_EDIT not in request.factors.values():
-                pixels = _striped(pixels)
-            data = _encoded(self._edited(pixels, truth, draws))
+                pixels = _add_stripe(pixels)
+            data = _encode_pixels(self._edit_pixels(pixels, truth, draws))
             yield GeneratedPicture(request.number, Status.OK, Image(data, "image/jpeg"), seed=request.seed)
 
     def close(self) -> None:
         """Nothing to release."""
 
-    def _edited(self, pixels: Pixels, truth: Mapping[str, float], draws: Stream) -> Pixels:
+    def _edit_pixels(self, pixels: Pixels, truth: Mapping[str, float], draws: Stream) -> Pixels:
         """A picture with its side effects and what every edit does."""
         colours = lab(pixels).astype(np.float64)
         colours[..., 0] += self.jitter.lightness * _normal(draws)
@@ -176,7 +176,7 @@ class PlantedEditor:
             colours[..., 0] += np.where(_is_skin(colours), amount, 0.0)
         right = truth.get(SHIFT, 0.0) + self.jitter.frame * _normal(draws)
         scale = truth.get(ZOOM, 1.0) * (1 + self.jitter.scale * _normal(draws))
-        return to_rgb(_moved(colours, right, scale))
+        return to_rgb(_move_picture(colours, right, scale))
 
 
 def _plant(spec: str, text: str) -> Plant:
@@ -197,13 +197,13 @@ def _plant(spec: str, text: str) -> Plant:
     return Plant(kind, strength, tuple(form[3].split(":")[1:]))
 
 
-def _encoded(pixels: Pixels) -> bytes:
+def _encode_pixels(pixels: Pixels) -> bytes:
     out = io.BytesIO()
     PIL.Image.fromarray(pixels).save(out, "JPEG", quality=_QUALITY, subsampling=0)
     return out.getvalue()
 
 
-def _striped(pixels: Pixels) -> Pixels:
+def _add_stripe(pixels: Pixels) -> Pixels:
     """A picture with a dark stripe, which stands for whatever was to be changed."""
     striped = PIL.Image.fromarray(pixels)
     width, height = striped.size
@@ -224,27 +224,33 @@ def _away(height: int, width: int) -> Array:
     return np.asarray(np.hypot((x - _FACE[0]) / _AXES[0], (y - _FACE[1]) / _AXES[1]))
 
 
-def _moved(colours: Array, right: float, scale: float) -> Array:
+def _move_picture(colours: Array, right: float, scale: float) -> Array:
     """A picture scaled about its middle and shifted; its edges are drawn out."""
     height, width = colours.shape[:2]
     y, x = np.mgrid[0:height, 0:width].astype(np.float64)
-    return _sampled(colours, (x - width / 2 - right * width) / scale + width / 2, (y - height / 2) / scale + height / 2)
+    return _sample_colours(
+        colours, (x - width / 2 - right * width) / scale + width / 2, (y - height / 2) / scale + height / 2
+    )
 
 
-def _drifted(pixels: Pixels, drift: float, draws: Stream) -> Pixels:
+def _drift_features(pixels: Pixels, drift: float, draws: Stream) -> Pixels:
     """A picture in which the features of the face have moved, and nothing around it."""
     height, width = pixels.shape[:2]
     y, x = np.mgrid[0:height, 0:width].astype(np.float64)
     inside = np.clip(1 - _away(height, width) ** 2, 0.0, 1.0) * drift * width
     moves = np.zeros((2, height, width))
     for _ in range(_WAVES):
-        along, across = (draws.between(*_CYCLES) * draws.choice((-1, 1)) for _ in range(2))
+        along, across = (draws.uniform(*_CYCLES) * draws.choice((-1, 1)) for _ in range(2))
         phase = 2 * np.pi * (along * x / width + across * y / height)
         moves += [np.sin(phase + 2 * np.pi * draws.unit()) for _ in range(2)]
-    return _sampled(pixels.astype(np.float64), x + inside * moves[0], y + inside * moves[1]).round().astype(np.uint8)
+    return (
+        _sample_colours(pixels.astype(np.float64), x + inside * moves[0], y + inside * moves[1])
+        .round()
+        .astype(np.uint8)
+    )
 
 
-def _sampled(colours: Array, x: Array, y: Array) -> Array:
+def _sample_colours(colours: Array, x: Array, y: Array) -> Array:
     """Colours at places between pixels, by bilinear interpolation."""
     height, width = colours.shape[:2]
     x, y = np.clip(x, 0, width - 1), np.clip(y, 0, height - 1)

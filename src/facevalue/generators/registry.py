@@ -11,7 +11,7 @@ from facevalue import plugins
 from facevalue.errors import FaceValueError, ModelError, ModelSpecError, UnknownNameError
 from facevalue.generators.base import GeneratorCapabilities, GeneratorOptions, PictureGenerator
 from facevalue.generators.drawn import DrawnGenerator
-from facevalue.printable import first_line, printable, quoted
+from facevalue.printable import first_line, printable, quote
 from facevalue.stimuli.base import Kind, Source
 
 DRAWN = DrawnGenerator.name
@@ -109,9 +109,9 @@ def checked_generator(candidate: Any) -> PictureGenerator:
     name = candidate.name
     if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST or printable(name) != name:
         raise ModelError(
-            f"The name of a generator is a text of up to {_LONGEST} printable characters, not {quoted(name)}."
+            f"The name of a generator is a text of up to {_LONGEST} printable characters, not {quote(name)}."
         )
     if not isinstance(candidate.capabilities, GeneratorCapabilities):
-        raise ModelError(f"The capabilities of {name} are {quoted(candidate.capabilities)}.")
+        raise ModelError(f"The capabilities of {name} are {quote(candidate.capabilities)}.")
     generator: PictureGenerator = candidate
     return generator

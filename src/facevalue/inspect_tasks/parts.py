@@ -76,7 +76,7 @@ def _own_sampling(request: Request) -> dict[str, Any]:
 
 def _unseen(request: Request, state: TaskState) -> str:
     """Why a reply must be drawn, as too much of the probability was not listed; empty where it need not."""
-    recorded = _recorded(state)
+    recorded = _to_recorded_reply(state)
     if isinstance(recorded, str) or recorded.probs is not None:
         return ""
     weighed = exact(request, recorded.reply, response_of(request, recorded.reply, 0.0))
@@ -91,13 +91,13 @@ def estimates(document: dict[str, Any]) -> Metric:
     def compute(scores: list[SampleScore]) -> Value:
         if not scores:
             return {}
-        return _estimated(trials, [_response(score) for score in scores])
+        return _estimate_answers(trials, [_response(score) for score in scores])
 
     return compute
 
 
-def _estimated(trials: AskedTrials, responses: list[Response]) -> dict[str, float | None]:
-    answered = trials.understood(responses)
+def _estimate_answers(trials: AskedTrials, responses: list[Response]) -> dict[str, float | None]:
+    answered = trials.read_responses(responses)
     counts: dict[str, float | None] = {
         "replies": float(answered.filter(pl.col("status") != "error").height),
         "valid": float(answered["na"].null_count()),
@@ -126,12 +126,12 @@ def reply(document: dict[str, Any]) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's
         request = _request(trials, state)
-        recorded = _recorded(state)
+        recorded = _to_recorded_reply(state)
         if isinstance(recorded, str):
             response = Response(request.trial, request.repeat, Status.ERROR, error=recorded)
         else:
             response = response_to(request, recorded)
-        answers = trials.understood([response])
+        answers = trials.read_responses([response])
         share = answers.select(pl.coalesce(*trials.study.watched.followed.values(), 1.0)).item()
         na = answers["na"].item()
         value: float | str = share if na is None else NOANSWER
@@ -156,10 +156,10 @@ def _request(trials: AskedTrials, state: TaskState) -> Request:
     return trials.request(int(state.sample_id), state.epoch - 1)
 
 
-def _recorded(state: TaskState) -> RecordedReply | str:
+def _to_recorded_reply(state: TaskState) -> RecordedReply | str:
     """The reply as an import of the log reads it."""
     sample = {"id": state.sample_id, "output": state.output.model_dump(), "metadata": state.metadata}
-    return recorded_reply(sample, "the reply", AskedModel.of(state.model.api, state.model.name))
+    return recorded_reply(sample, "the reply", AskedModel.of_provider(state.model.api, state.model.name))
 
 
 def _response(score: SampleScore) -> Response:

@@ -56,7 +56,7 @@ def facevalue() -> type[FaceValueModel]:
     return FaceValueModel
 
 
-def _declared(name: str) -> Callable[..., Task]:
+def _declare_task(name: str) -> Callable[..., Task]:
     def make(**options: Any) -> Task:
         return task_of(name, options)
 
@@ -67,6 +67,6 @@ def _declared(name: str) -> Callable[..., Task]:
 # Functions of their own stand above, as registers look for them in the source.
 TASKS = {
     **{published.__name__: published for published in (stylisticbias, vignette, visbias, modscan, counterfactuals)},
-    **{name: _declared(name) for name in DECLARED},
+    **{name: _declare_task(name) for name in DECLARED},
 }
 """By the name of the study."""

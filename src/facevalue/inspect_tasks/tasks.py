@@ -14,8 +14,8 @@ from facevalue.errors import FaceValueError, SettingError, UnknownNameError
 from facevalue.inspect_tasks.parts import ask, estimates, reply, show_pictures
 from facevalue.inspect_tasks.trials import trials_of
 from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.settings import Setting, typed
-from facevalue.protocol.variant_files import chosen
+from facevalue.protocol.settings import Setting, to_setting_type
+from facevalue.protocol.variant_files import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.records.inspect_log import ASKED
 from facevalue.runs.checks import check_options, check_shown
@@ -54,10 +54,12 @@ def _task(protocol: Protocol, options: Mapping[str, Any]) -> Task:
     for option in options:
         if option not in settings and option not in _OF_RUN:
             raise UnknownNameError(f"setting of {protocol.name}", option, [*settings, *_OF_RUN])
-    values = {key: _typed(settings[key], value) for key, value in options.items() if key in settings}
-    study = add_interventions(protocol.study(values), chosen(_names(options.get("with", []))))
+    values = {key: _to_option_value(settings[key], value) for key, value in options.items() if key in settings}
+    study = add_interventions(protocol.study(values), find_variants(_names(options.get("with", []))))
     asked_settings = RunSettings(
-        sample=_whole(options, "sample", 1), seed=_whole(options, "sample_seed", 0) or 0, exact=_flag(options, "exact")
+        sample=_whole_number(options, "sample", 1),
+        seed=_whole_number(options, "sample_seed", 0) or 0,
+        exact=_flag(options, "exact"),
     )
     check_shown(study)
     if asked_settings.exact:
@@ -81,18 +83,18 @@ def _task(protocol: Protocol, options: Mapping[str, Any]) -> Task:
     )
 
 
-def _typed(setting: Setting, value: object) -> OptionValue:
+def _to_option_value(setting: Setting, value: object) -> OptionValue:
     """A value as Inspect's command line read it: it takes commas for a list, and digits for a number."""
     if isinstance(value, list | tuple) and not isinstance(setting.default, list):
         value = ",".join(map(str, value))
-    return typed(setting, value)
+    return to_setting_type(setting, value)
 
 
 def _names(value: object) -> Sequence[str]:
     return [str(name) for name in value] if isinstance(value, list | tuple) else split_names(str(value))
 
 
-def _whole(options: Mapping[str, Any], name: str, low: int) -> int | None:
+def _whole_number(options: Mapping[str, Any], name: str, low: int) -> int | None:
     value = options.get(name)
     if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < low):
         raise SettingError(f"{name} is a whole number from {low}, not {value!r}.")

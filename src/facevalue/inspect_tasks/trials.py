@@ -21,7 +21,7 @@ from facevalue.runs.imported import study_asked
 from facevalue.runs.requests import RequestBuilder, draw_seed, picture_share
 from facevalue.store.schema import PICTURE_SHARE
 from facevalue.store.writer import to_frame
-from facevalue.thinking import spoken
+from facevalue.thinking import remove_thinking
 from facevalue.types import Question, Request, Response
 
 MOST = 20_000
@@ -97,7 +97,7 @@ class AskedTrials:
             facts = {name: level for name, level in factors.items() if level is not None}
             yield Sample(input=messages((), entry.question), id=trial, metadata={**facts, CONTENT: content_of(request)})
 
-    def understood(self, responses: Sequence[Response]) -> pl.DataFrame:
+    def read_responses(self, responses: Sequence[Response]) -> pl.DataFrame:
         """Answers as the study understands them, one row each."""
         shares: list[float | None] | None = None
         if PICTURE_SHARE in self.study.reading.columns:
@@ -106,7 +106,7 @@ class AskedTrials:
                 picture_share(row, stimulus.picture_share) for row, stimulus in zip(responses, stimuli, strict=True)
             ]
         frame = to_frame(responses, np.zeros(len(responses), dtype=np.uint64), None, shares)
-        frame = frame.with_columns(spoken(pl.col("text")))
+        frame = frame.with_columns(remove_thinking(pl.col("text")))
         factors = self.study.design.trials(frame["trial"].to_numpy())
         return self.study.answer(pl.concat([factors, frame.select(self.study.reading.columns)], how="horizontal"))
 
@@ -123,5 +123,5 @@ def trials_of(document: Mapping[str, Any]) -> AskedTrials:
 
 @lru_cache(maxsize=8)
 def _trials(document: str) -> AskedTrials:
-    described = StudyAsked.of(json.loads(document), "The task")
+    described = StudyAsked.from_document(json.loads(document), "The task")
     return AskedTrials(described, study_asked(described, "The task", outside=True))

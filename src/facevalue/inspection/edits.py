@@ -51,7 +51,7 @@ class Registration:
         """Whether it moves anything in a view of this height and width."""
         return self.distance > _NEARLY or abs(self.zoom - 1) * max(shape) / 2 > _NEARLY
 
-    def laid(self, values: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    def align(self, values: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """Values of a picture, (height, width) or with channels, at its source's pixels, and which of them it shows."""
         height, width = values.shape[:2]
         if not self.moves((height, width)):
@@ -97,11 +97,11 @@ def register_picture(source: Floats, picture: Floats) -> Registration | None:
     starts = {start: _correlation(start, *edges)}
     if starts[start] < _NEAR:
         for factor in {1.0, _spectral_zoom(*edges)}:
-            moved, _ = Registration(zoom=factor).laid(edges[1])
+            moved, _ = Registration(zoom=factor).align(edges[1])
             down, across = _phase_shift(edges[0], moved)
             start = Registration(across * factor, down * factor, factor)
             starts[start] = _correlation(start, *edges)
-    fit = _refined(max(starts, key=lambda start: starts[start]), *edges)
+    fit = _refine_registration(max(starts, key=lambda start: starts[start]), *edges)
     return fit if _correlation(fit, *edges) >= _LEAST_CORRELATION else None
 
 
@@ -151,13 +151,13 @@ def _spectral_zoom(source: Floats, picture: Floats) -> float:
     return float(np.exp(-lag * np.log(greatest / 4) / (steps - 1)))
 
 
-def _refined(start: Registration, source: Floats, picture: Floats) -> Registration:
+def _refine_registration(start: Registration, source: Floats, picture: Floats) -> Registration:
     """Least squares over shift, zoom and a change of light as a whole, with weights that large differences lose."""
     height, width = source.shape
     down, across = (np.arange(0, side, _EVERY, dtype=np.float32) - (side - 1) / 2 for side in (height, width))
     fit = start
     for _ in range(_STEPS):
-        moved, inside = fit.laid(picture)
+        moved, inside = fit.align(picture)
         if inside.sum() < 0.2 * inside.size:
             return start
         slope_down = np.gradient(moved[:, ::_EVERY], axis=0)[::_EVERY]
@@ -188,7 +188,7 @@ def _refined(start: Registration, source: Floats, picture: Floats) -> Registrati
 
 
 def _correlation(fit: Registration, source: Floats, picture: Floats) -> float:
-    moved, inside = fit.laid(picture)
+    moved, inside = fit.align(picture)
     if inside.sum() < 0.2 * inside.size:
         return -1.0
     pair = source[inside], moved[inside]
@@ -227,22 +227,24 @@ class Edit:
     def _plain(self) -> Floats:
         """The picture's view at the size of its source's."""
         return (
-            self.picture.lab if self.picture.shape == self.source.shape else lab(self.picture.sized(self.source.shape))
+            self.picture.lab
+            if self.picture.shape == self.source.shape
+            else lab(self.picture.resize_picture(self.source.shape))
         )
 
     @cached_property
-    def _laid(self) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        return (self.registration or Registration()).laid(self._plain)
+    def _aligned_picture(self) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        return (self.registration or Registration()).align(self._plain)
 
     @property
     def lab(self) -> Floats:
         """The picture at its source's pixels."""
-        return self._laid[0]
+        return self._aligned_picture[0]
 
     @property
     def inside(self) -> npt.NDArray[np.bool_]:
         """Pixels of the source's view that the picture shows too."""
-        return self._laid[1]
+        return self._aligned_picture[1]
 
     @cached_property
     def differences(self) -> Floats:

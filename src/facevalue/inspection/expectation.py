@@ -25,7 +25,7 @@ class Expectation:
     Examples
     --------
     >>> expectation = Expectation(attribute="glasses", person="f1")
-    >>> Expectation.of(expectation.prompt()) == expectation
+    >>> Expectation.from_prompt(expectation.prompt()) == expectation
     True
     """
 
@@ -40,7 +40,7 @@ class Expectation:
         return "\n".join([OPENING, *(f"{name}: {value}" for name, value in lines if value)])
 
     @classmethod
-    def of(cls, prompt: str) -> "Expectation":
+    def from_prompt(cls, prompt: str) -> "Expectation":
         """Read the lines of a prompt; lines of other names, and empty ones, say nothing."""
         names = {field.name for field in fields(cls)}
         values: dict[str, str] = {}

@@ -105,7 +105,7 @@ class FaceReader:
         width, height = view.picture.size
         factor = min(_LOOKED_AT / max(width, height), 1.0)
         size = max(round(width * factor), 1), max(round(height * factor), 1)
-        pixels = np.ascontiguousarray(view.sized(size))
+        pixels = np.ascontiguousarray(view.resize_picture(size))
         boxes = list(self._detect(pixels, 0)) or list(self._detect(pixels, 1))
         if not boxes:
             return None
@@ -205,7 +205,7 @@ class Peers:
     model: str
 
     @classmethod
-    def of(cls, table: pl.DataFrame) -> "Peers":
+    def from_table(cls, table: pl.DataFrame) -> "Peers":
         """Read a table with `COLUMNS`."""
         embeddings = np.stack([np.asarray(row, dtype=np.float32) for row in table[_EMBEDDING].to_list()])
         rows = {digest: at for at, digest in enumerate(table[_DIGEST].to_list())}
@@ -226,7 +226,7 @@ class Peers:
             raise DataError(f"{path.name} is no table of peers: its embeddings are not of one length and model.")
         if (table[_FACE].list.len() != _NUMBERS).any():
             raise DataError(f"{path.name} is no table of peers: a face has {_NUMBERS} numbers.")
-        return cls.of(table)
+        return cls.from_table(table)
 
     def face(self, digest: str) -> Face | None:
         """The face of a source; None where it is not among them."""

@@ -174,22 +174,24 @@ class Inspector:
                 images = request.stimulus.load()
                 if not 1 <= len(images) <= 2:
                     raise DataError(f"An inspector is shown a picture, or its source and a picture, not {len(images)}.")
-                text = lines_of(self.inspected(images[-1], images[0] if images[1:] else None, request.question.prompt))
+                text = lines_of(
+                    self.inspect_picture(images[-1], images[0] if images[1:] else None, request.question.prompt)
+                )
                 status, error = Status.OK, None
             except DataError as problem:
                 status, error, text = Status.ERROR, str(problem), None
             latency = (time.perf_counter() - started) * 1000
             yield Response(request.trial, request.repeat, status, text, latency_ms=latency, error=error)
 
-    def inspected(self, image: Image, source: Image | None = None, prompt: str = "") -> Numbers:
+    def inspect_picture(self, image: Image, source: Image | None = None, prompt: str = "") -> Numbers:
         """Quantities of a picture by name; None, or none at all, where they cannot be computed.
 
         Of a picture that cannot be decoded there is one, that it is not readable; beside a source that cannot be,
         there are those of the picture alone.
         """
-        expectation = Expectation.of(prompt)
+        expectation = Expectation.from_prompt(prompt)
         try:
-            picture = self._faced(PictureView.of(image, "the picture"))
+            picture = self._add_face_box(PictureView.decode_image(image, "the picture"))
         except DataError:
             return {"readable": 0.0}
         origin = self._source(source) if source else None
@@ -208,7 +210,7 @@ class Inspector:
         """A source, decoded once for edits that come together; None if it cannot be."""
         digest = content_hash(image.data)
         try:
-            view = self._sources.pop(digest, None) or self._faced(PictureView.of(image, "its source"))
+            view = self._sources.pop(digest, None) or self._add_face_box(PictureView.decode_image(image, "its source"))
         except DataError:
             return None
         self._sources[digest] = view
@@ -216,7 +218,7 @@ class Inspector:
             del self._sources[next(iter(self._sources))]
         return view
 
-    def _faced(self, view: PictureView) -> PictureView:
+    def _add_face_box(self, view: PictureView) -> PictureView:
         """The picture with the box around its face, where faces are looked for."""
         return replace(view, face=self._identity.box(view)) if self._identity else view
 

@@ -98,7 +98,7 @@ class PictureView:
     face: Box | None = None
 
     @classmethod
-    def of(cls, image: Image, name: str) -> "PictureView":
+    def decode_image(cls, image: Image, name: str) -> "PictureView":
         """Decode a file; a `DataError` if that cannot be done."""
         return cls(picture(image, name), image.media_type, content_hash(image.data))
 
@@ -109,7 +109,7 @@ class PictureView:
         factor = SIDE / max(width, height)
         return max(round(width * factor), PLACES), max(round(height * factor), PLACES)
 
-    def sized(self, shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
+    def resize_picture(self, shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
         """The picture at a width and a height: (height, width, 3) in sRGB."""
         if self.picture.size == shape:
             return np.asarray(self.picture)
@@ -118,7 +118,7 @@ class PictureView:
     @cached_property
     def lab(self) -> Floats:
         """The view in CIELAB."""
-        return lab(self.sized(self.shape))
+        return lab(self.resize_picture(self.shape))
 
     @cached_property
     def small(self) -> npt.NDArray[np.uint8]:

@@ -103,7 +103,7 @@ class DeclaredLimit:
         """An error at its place."""
         return DataError(f"{self.place}: {text}" if self.place else text)
 
-    def unknown(self, kind: str, name: str, names: Sequence[str]) -> DataError:
+    def unknown_name_error(self, kind: str, name: str, names: Sequence[str]) -> DataError:
         """An error for a name that there isn't, with the nearest ones."""
         return self.error(str(UnknownNameError(kind, name, names)))
 
@@ -149,7 +149,7 @@ def _limits(top: TomlTable, name: str) -> tuple[DeclaredLimit, ...]:
     try:
         for key in top:
             if key != "limit":
-                with top.at(key, 0):
+                with top.place_errors(key, 0):
                     raise UnknownNameError("table", key, ["limit"])
         tables = top.tables("limit")
         if not tables:
@@ -164,21 +164,23 @@ def _limits(top: TomlTable, name: str) -> tuple[DeclaredLimit, ...]:
 
 
 def _limit(table: TomlTable) -> DeclaredLimit:
-    table.known(*KEYS)
+    table.check_keys(*KEYS)
     kinds = [keys for keys in (_LEVELS, _CHANGES, _COUNTS) if any(key in table for key in keys)]
     if not kinds:
-        raise table.error(f"the limit says of nothing how much may be: {_listed((*_LEVELS, *_CHANGES, 'findings'))}.")
+        raise table.error(
+            f"the limit says of nothing how much may be: {_list_names((*_LEVELS, *_CHANGES, 'findings'))}."
+        )
     if len(kinds) > 1:
         first, second = (next(key for key in keys if key in table) for keys in kinds[:2])
         raise table.error(f"{first!r} and {second!r} are limits of two kinds: write two limits.", second)
-    measure, by, levels = table.text("measure", ""), table.names("by", ()), _where(table)
+    measure, by, levels = table.text("measure", ""), table.names("by", ()), _read_levels(table)
     if not measure and kinds != [_COUNTS]:
         raise table.error("'measure' is missing: what the limit is about, as `facevalue measure RUN` names it.")
     if not measure and (by or levels):
         raise table.error("'measure' is missing: labels are those of a measure.", "by" if by else "where")
     missing = table.text("missing", "count")
     if missing not in _MISSING:
-        with table.at("missing"):
+        with table.place_errors("missing"):
             raise UnknownNameError("treatment of missing answers", missing, _MISSING)
     if kinds == [_COUNTS] and "missing" in table:
         raise table.error(
@@ -187,23 +189,23 @@ def _limit(table: TomlTable) -> DeclaredLimit:
     findings, detects = None, None
     low, high = -math.inf, math.inf
     if kinds == [_COUNTS]:
-        findings = table.whole("findings", low=0)
+        findings = table.whole_number("findings", low=0)
         detects = _positive(table, "detects") if "detects" in table else None
         if detects is not None and not (measure or "study" in table):
             raise table.error("'detects' is in the unit of a measure: name the study, or the measure.", "detects")
     elif kinds == [_LEVELS]:
-        low, high = _between(table, "absolute", ("at_least", "at_most"))
+        low, high = _read_range(table, "absolute", ("at_least", "at_most"))
     else:
-        low, high = _between(table, "change", ("fall", "rise"))
+        low, high = _read_range(table, "change", ("fall", "rise"))
     limit = DeclaredLimit(
-        table.where(), _line(table), "", table.text("study", ""), measure, by, levels, low, high,
+        table.key_place(), _line(table), "", table.text("study", ""), measure, by, levels, low, high,
         kinds == [_CHANGES], findings, detects, _MISSING[missing],
         table.flag("allow_incomplete", default=False),
     )  # fmt: skip
     return replace(limit, name=table.text("name", "").strip() or wording(limit))
 
 
-def _between(table: TomlTable, either_way: str, ends: tuple[str, str]) -> tuple[float, float]:
+def _read_range(table: TomlTable, either_way: str, ends: tuple[str, str]) -> tuple[float, float]:
     """Smallest and largest value that a limit allows."""
     if either_way in table:
         for key in ends:
@@ -230,7 +232,7 @@ def _positive(table: TomlTable, key: str) -> float:
     return value
 
 
-def _where(table: TomlTable) -> dict[str, tuple[str, ...]]:
+def _read_levels(table: TomlTable) -> dict[str, tuple[str, ...]]:
     levels = table.table("where", needed=False)
     out = {label: levels.names(label) for label in levels}
     for label, names in out.items():
@@ -240,7 +242,7 @@ def _where(table: TomlTable) -> dict[str, tuple[str, ...]]:
 
 
 def _line(table: TomlTable) -> int:
-    line = table.where().rpartition(" ")[2]
+    line = table.key_place().rpartition(" ")[2]
     return int(line) if line.isdigit() else 0
 
 
@@ -263,15 +265,15 @@ def wording(limit: DeclaredLimit) -> str:
     if limit.findings is not None:
         detecting = "" if limit.detects is None else f", and none of {limit.detects:g} missed"
         return f"{' '.join(of)}, at most {limit.findings}{detecting}"
-    return f"{' '.join(of)}, {allowed(limit)}"
+    return f"{' '.join(of)}, {allowed_values(limit)}"
 
 
-def allowed(limit: DeclaredLimit) -> str:
+def allowed_values(limit: DeclaredLimit) -> str:
     """What values a limit of values allows, in words.
 
     Examples
     --------
-    >>> allowed(DeclaredLimit("", 0, "", at_least=0.8))
+    >>> allowed_values(DeclaredLimit("", 0, "", at_least=0.8))
     'at least 0.8'
     """
     low, high = limit.at_least, limit.at_most
@@ -291,5 +293,5 @@ def _check_names(limits: Sequence[DeclaredLimit]) -> None:
         lines[limit.name] = limit.line
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return ", ".join(names[:-1]) + f" or {names[-1]}"

@@ -12,7 +12,7 @@ import polars as pl
 
 from facevalue.errors import DataError, NoRepliesError, RunError
 from facevalue.limits.declared import DeclaredLimit
-from facevalue.limits.selection import findings_decided, selected, why_untested
+from facevalue.limits.selection import findings_decided, select_estimates, why_untested
 from facevalue.limits.wording import reasons
 from facevalue.measures.caveats import caveat_column
 from facevalue.measures.cluster_bootstrap import LEVEL
@@ -24,7 +24,7 @@ from facevalue.measures.paired_changes import degrees_of_freedom
 from facevalue.measures.pairs import to_array
 from facevalue.measures.verdicts import OUTCOME_ORDER, LimitOutcome, MeasuredCells, Verdict, decide_limits
 from facevalue.runs.audit_folder import WaitingRun
-from facevalue.runs.kept_estimates import taken
+from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.reply_counts import counts_by_model
 from facevalue.runs.stored import ReplyTally, StoredRun
 
@@ -32,7 +32,8 @@ NUMBERS = ("value", "low", "high", "se", "n", "clusters", "floor", "bound_low", 
 _TEXTS = ("method", "detail", "verdict", "why")
 _OWN = ("limit", "run", "study", "model", "measure")
 _OF_PAGE = ("family", "page_low", "page_high")
-_FACTS = ("unit", "apart", "cluster", "signed", "squared")
+_FACTS = {"unit": "unit", "apart": "is_distance", "cluster": "cluster", "signed": "signed", "squared": "squared"}
+"""Columns with facts of a measure, and the attributes that these are."""
 _INCOMPLETE, _UNREAD = "is_incomplete", "is_unread"
 _OF_VALUES = ("lowest", "highest", "df")
 """Columns by which values are decided."""
@@ -179,7 +180,7 @@ def gate(
         of_run = {number: limit for number, limit in enumerate(limits) if _is_about(limit, run)}
         notes += _of_run(run, len(of_run))
         try:
-            own_estimates = taken([run])
+            own_estimates = take_estimates([run])
         except NoRepliesError:
             without_reply.append(WaitingRun(run.place, run.study.name, run.model))
             continue
@@ -195,7 +196,7 @@ def gate(
             if cells.height:
                 tables.append(cells)
             else:
-                unmatched.setdefault(key, measured.untested(number))
+                unmatched.setdefault(key, measured.untested_cell(number))
     matched = {row for table in tables for row in table.select("limit", "study", "model").unique().iter_rows()}
     for key, reason in unmatched.items():
         if key in matched:
@@ -210,7 +211,7 @@ def gate(
             tables.append(_without_estimates(number, run_not_asked, why))
     notes += [f"{run.place} is not asked yet: give the command of its audit again." for run in waiting]
     runs_held = (*(run.place for run in runs), *(run.place for run in waiting))
-    return _decided(pl.concat(tables, how="diagonal_relaxed"), limits, runs_held, baselines, notes)
+    return _decide_gate(pl.concat(tables, how="diagonal_relaxed"), limits, runs_held, baselines, notes)
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,7 @@ class _Measured:
     def cells(self, number: int, limit: DeclaredLimit) -> pl.DataFrame:
         """Cells of a limit, not decided yet; none where nothing was tested of what leads the page."""
         table = self.changes if limit.of_change else self.estimates
-        rows = selected(limit, table, self.run.study.estimates.lead)
+        rows = select_estimates(limit, table, self.run.study.estimates.lead)
         definitions = self.definitions[limit.of_change]
         keys = rows.select(value_by_measure({key: key for key in definitions})).to_series()
         measures = [definitions[key] for key in keys]
@@ -273,7 +274,7 @@ class _Measured:
         flags = {_INCOMPLETE: is_incomplete, _UNREAD: is_unread, "unseen": self.unseen}
         return cells.with_columns(pl.lit(value).alias(name) for name, value in flags.items())
 
-    def untested(self, number: int) -> pl.DataFrame:
+    def untested_cell(self, number: int) -> pl.DataFrame:
         """The cell of a limit of findings that holds no comparison: the study as a whole, and why."""
         study_run = WaitingRun(self.run.place, self.run.study.name, self.run.model)
         return _without_estimates(number, study_run, why_untested(self.estimates, self.run.study.estimates.lead))
@@ -293,7 +294,7 @@ def _without_estimates(number: int, run: WaitingRun, why: str) -> pl.DataFrame:
     return pl.DataFrame([columns], schema_overrides=dict.fromkeys(absent, pl.Float64))
 
 
-def _decided(
+def _decide_gate(
     cells: pl.DataFrame,
     limits: Sequence[DeclaredLimit],
     runs: tuple[str, ...],
@@ -365,7 +366,7 @@ def _cells(number: int, run: StoredRun, rows: pl.DataFrame, measures: Sequence[M
     rows = rows.with_columns(pl.lit(None, pl.Float64).alias(name) for name in columns if name not in rows.columns)
     df = degrees_of_freedom(rows)
     labels = [name for name in label_columns(rows) if rows[name].null_count() < rows.height]
-    facts = {name: [getattr(measure, name) for measure in measures] for name in _FACTS}
+    facts = {name: [getattr(measure, fact) for measure in measures] for name, fact in _FACTS.items()}
     limits = [measure.limits for measure in measures]
     return rows.select(
         pl.lit(number).alias("limit"),
@@ -399,7 +400,7 @@ def _check_studies(runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit], w
     names = list(dict.fromkeys((*(run.study.name for run in runs), *not_asked)))
     for limit in limits:
         if limit.study and limit.study not in names:
-            raise limit.unknown("study of these runs", limit.study, names)
+            raise limit.unknown_name_error("study of these runs", limit.study, names)
         of_study = [run for run in runs if limit.study in ("", run.study.name)]
         measures = list(dict.fromkeys(measure.name for run in of_study for measure in run.measures))
         may_be_later = not limit.allows_incomplete and any(limit.study in ("", name) for name in not_asked)
@@ -408,7 +409,7 @@ def _check_studies(runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit], w
             if score and name in measures:
                 where = f'where = {{score = "{score}"}}'
                 raise limit.error(f'a limit names the score as a level: measure = "{name}", {where}.')
-            raise limit.unknown("measure", limit.measure, measures)
+            raise limit.unknown_name_error("measure", limit.measure, measures)
 
 
 def _check_conditions(limits: Sequence[DeclaredLimit]) -> None:

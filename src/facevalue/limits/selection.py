@@ -55,7 +55,7 @@ def findings_decided(cells: pl.DataFrame, limit: DeclaredLimit, alpha: float) ->
     units = np.full(cells.height, np.nan)
     lacking = (outcome == LimitOutcome.UNDECIDED) & missed
     if limit.detects is not None and lacking.any():
-        units[lacking] = _needed(cells.filter(lacking), limit.detects, alpha / cells.height)
+        units[lacking] = _needed_units(cells.filter(lacking), limit.detects, alpha / cells.height)
     return cells.with_columns(
         pl.Series("outcome", outcome.tolist(), pl.String),
         pl.Series("units", units).fill_nan(None),
@@ -75,7 +75,7 @@ def why_untested(estimates: pl.DataFrame, lead: Sequence[str]) -> str:
     return str(sentences.mode().sort()[0]) if sentences.len() else "It compares nothing that leads its page."
 
 
-def _needed(cells: pl.DataFrame, size: float, level: float) -> np.ndarray:
+def _needed_units(cells: pl.DataFrame, size: float, level: float) -> np.ndarray:
     """Units with which a difference of this size would be found, at the level that most other units were found by."""
     clusters, mde = to_array(cells["clusters"]), to_array(cells["mde"])
     error = trusted_error(to_array(cells["value"]), to_array(cells["se"]))
@@ -87,7 +87,7 @@ def _needed(cells: pl.DataFrame, size: float, level: float) -> np.ndarray:
 _INTERVENTION, _VERSUS = "intervention", "versus"
 
 
-def selected(limit: DeclaredLimit, estimates: pl.DataFrame, lead: Sequence[str] = ()) -> pl.DataFrame:
+def select_estimates(limit: DeclaredLimit, estimates: pl.DataFrame, lead: Sequence[str] = ()) -> pl.DataFrame:
     """Rows of a table of estimates that a limit is about.
 
     Parameters
@@ -116,11 +116,11 @@ def selected(limit: DeclaredLimit, estimates: pl.DataFrame, lead: Sequence[str] 
     >>> rows = pl.DataFrame({"measure": ["shift"] * 3, "intervention": none, "versus": none,
     ...                      "attribute": [None, "eyewear", "eyewear"], "variation": [None, "shades", "shades"],
     ...                      "scenario": [None, None, "kind"], "value": [0.0, 0.1, 0.2]})
-    >>> selected(DeclaredLimit("", 0, "", measure="shift", by=("variation",)), rows)["value"].to_list()
+    >>> select_estimates(DeclaredLimit("", 0, "", measure="shift", by=("variation",)), rows)["value"].to_list()
     [0.1]
-    >>> selected(DeclaredLimit("", 0, "", measure="shift"), rows)["value"].to_list()
+    >>> select_estimates(DeclaredLimit("", 0, "", measure="shift"), rows)["value"].to_list()
     [0.0]
-    >>> selected(DeclaredLimit("", 0, "", measure="shift", by=("variaton",)), rows)
+    >>> select_estimates(DeclaredLimit("", 0, "", measure="shift", by=("variaton",)), rows)
     Traceback (most recent call last):
     facevalue.errors.DataError: Unknown label of shift 'variaton'. Did you mean 'scenario' or 'variation'? Known: \
 attribute, scenario, variation.
@@ -131,7 +131,7 @@ attribute, scenario, variation.
     names = [name for name in label_columns(rows) if rows[name].null_count() < rows.height]
     for name in limit.labels:
         if name not in names:
-            raise limit.unknown(f"label of {limit.measure}", name, names)
+            raise limit.unknown_name_error(f"label of {limit.measure}", name, names)
     labels, needed = ([name for name in of if name != _INTERVENTION] for of in (names, limit.labels))
     rows = _conditions(limit, rows).filter(*(pl.col(name).is_not_null() for name in needed))
     rows = _coarsest(rows, labels)
@@ -139,7 +139,7 @@ attribute, scenario, variation.
         present = rows[name].drop_nulls().unique().to_list()
         for level in levels:
             if level not in present:
-                raise limit.unknown(f"level of {name} ({limit.measure})", level, present)
+                raise limit.unknown_name_error(f"level of {name} ({limit.measure})", level, present)
         rows = rows.filter(pl.col(name).is_in(levels))
     if not rows.height:
         raise _nothing(limit, estimates)

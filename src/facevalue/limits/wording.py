@@ -33,20 +33,20 @@ def _of_value(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
     if row["is_incomplete"] or row["is_unread"]:
         return _INCOMPLETE if row["is_incomplete"] else _UNREAD
     if outcome == LimitOutcome.NOT_MEASURABLE:
-        return _unmeasured(row)
-    interval = between(row["low"], row["high"], unit)
+        return _unmeasured_reason(row)
+    interval = interval_text(row["low"], row["high"], unit)
     if outcome == LimitOutcome.WITHIN:
-        return f"{interval} lies within {_allowed(row, unit)}."
-    wide = between(row["gate_low"], row["gate_high"], unit)
+        return f"{interval} lies within {_allowed_interval(row, unit)}."
+    wide = interval_text(row["gate_low"], row["gate_high"], unit)
     if outcome == LimitOutcome.BEYOND:
-        return f"{wide} lies beyond {_allowed(row, unit)}, at the level of the whole gate."
+        return f"{wide} lies beyond {_allowed_interval(row, unit)}, at the level of the whole gate."
     if row["by_missing"]:
-        worst = between(row["bound_low"], row["bound_high"], unit)
+        worst = interval_text(row["bound_low"], row["bound_high"], unit)
         return (
-            f"{interval} lies within {_allowed(row, unit)}, but had the missing answers all gone one way, the value "
-            f"would be anything from {worst}."
+            f"{interval} lies within {_allowed_interval(row, unit)}, but had the missing answers all gone one way, "
+            f"the value would be anything from {worst}."
         )
-    return f"{interval} reaches over {_allowed(row, unit)}. {_more(row)}"
+    return f"{interval} reaches over {_allowed_interval(row, unit)}. {_units_needed(row)}"
 
 
 def _of_finding(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
@@ -54,7 +54,7 @@ def _of_finding(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
     if row["is_incomplete"] or row["is_unread"]:
         return _INCOMPLETE if row["is_incomplete"] else _UNREAD
     if outcome == LimitOutcome.NOT_MEASURABLE:
-        return _unmeasured(row)
+        return _unmeasured_reason(row)
     if outcome == LimitOutcome.BEYOND:
         many = "none is allowed" if not allowed else f"{allowed} at most are allowed"
         return f"A difference was found, and {many}. {row['why']}"
@@ -69,17 +69,17 @@ def _of_finding(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
         return f"Nothing was found, and {sure}, was sure to be found."
     size = number(limit.detects, unit)
     missed = f"a difference of {size} may have been missed"
-    return f"Nothing was found, and {sure}, was sure to be found: {missed}. {_more(row)}"
+    return f"Nothing was found, and {sure}, was sure to be found: {missed}. {_units_needed(row)}"
 
 
-def _unmeasured(row: Mapping[str, Any]) -> str:
+def _unmeasured_reason(row: Mapping[str, Any]) -> str:
     detail = str(row["detail"] or "")
     why = str(row["why"] or "").removeprefix("Not measurable: ")
     reason = detail.removeprefix(NOT_MEASURABLE).removeprefix(":").strip() or why
     return f"Not measurable: {reason.rstrip('.')}." if reason else "Not measurable."
 
 
-def _more(row: Mapping[str, Any]) -> str:
+def _units_needed(row: Mapping[str, Any]) -> str:
     """How many units would tell, as a sentence."""
     units, clusters = row["units"], row["clusters"]
     if units is None:
@@ -93,12 +93,12 @@ def _unit(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
     return unit_name(row["unit"], apart=row["apart"] or limit.of_change)
 
 
-def between(low: float | None, high: float | None, unit: str) -> str:
+def interval_text(low: float | None, high: float | None, unit: str) -> str:
     """An interval with its unit.
 
     Examples
     --------
-    >>> between(-0.02, 0.1, "share apart"), between(0.02, None, "share")
+    >>> interval_text(-0.02, 0.1, "share apart"), interval_text(0.02, None, "share")
     ('−2.0 to 10.0 points', 'at least 2.0%')
     """
     if low is None or high is None:
@@ -107,8 +107,8 @@ def between(low: float | None, high: float | None, unit: str) -> str:
     return f"{number(low, unit, bare=True)} to {number(high, unit)}"
 
 
-def _allowed(row: Mapping[str, Any], unit: str) -> str:
-    return between(row["at_least"], row["at_most"], unit)
+def _allowed_interval(row: Mapping[str, Any], unit: str) -> str:
+    return interval_text(row["at_least"], row["at_most"], unit)
 
 
 def value_of(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
@@ -118,7 +118,7 @@ def value_of(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
     unit = _unit(row, limit)
     signed = row["apart"] or limit.of_change
     value = number(row["value"], unit, signed=signed)
-    return value if limit.findings is None else f"{value} [{between(row['low'], row['high'], unit)}]"
+    return value if limit.findings is None else f"{value} [{interval_text(row['low'], row['high'], unit)}]"
 
 
 def name_of(row: Mapping[str, Any], labels: Sequence[str]) -> str:
@@ -144,10 +144,10 @@ def summary(gate: "Gate") -> str:
 
 def conclusion(result: "LimitResult") -> str:
     """What became of a limit: how many of its estimates ended how, and the sample that would tell."""
-    return f"{_counted(result)}. {_telling(result)}".strip()
+    return f"{_count_outcomes(result)}. {_telling(result)}".strip()
 
 
-def _counted(result: "LimitResult") -> str:
+def _count_outcomes(result: "LimitResult") -> str:
     """How many estimates of a limit ended how."""
     cells = result.cells.height
     if result.outcome == LimitOutcome.WITHIN and result.limit.findings is None:
@@ -155,7 +155,7 @@ def _counted(result: "LimitResult") -> str:
     if result.outcome == LimitOutcome.WITHIN:
         caveats = result.cells.filter(verdict=str(Verdict.DIFFERENCE))["caveat"].to_list()
         findings = f"{len(caveats) or 'no'} {'finding' if len(caveats) == 1 else 'findings'}"
-        return f"{findings} in {cells:,} comparisons{counted_caveats(caveats)}{_missed(result)}"
+        return f"{findings} in {cells:,} comparisons{counted_caveats(caveats)}{_describe_missed(result)}"
     beyond = result.cells.filter(outcome=str(LimitOutcome.BEYOND))["caveat"].to_list()
     return ", ".join(
         f"{many:,} {outcome}{counted_caveats(beyond) if outcome == LimitOutcome.BEYOND else ''}"
@@ -163,7 +163,7 @@ def _counted(result: "LimitResult") -> str:
     )  # fmt: skip
 
 
-def _missed(result: "LimitResult") -> str:
+def _describe_missed(result: "LimitResult") -> str:
     """What could have been missed at most, as the end of a sentence."""
     open_cells = result.cells.filter(pl.col("verdict") != str(Verdict.DIFFERENCE))
     if not open_cells.height:
@@ -187,7 +187,7 @@ def _telling(result: "LimitResult") -> str:
     )
 
 
-def explained(gate: "Gate") -> str:
+def explain_gate(gate: "Gate") -> str:
     """A gate in plain lines: the sentence, a line per limit, and the estimates that are not within, the worst first."""
     lines = [summary(gate)]
     for result in gate.results:

@@ -186,12 +186,12 @@ class _Jaccard:
         for left, right in pairs:
             codes, rival_codes = first[..., left], second[..., right]
             valid = (codes >= 0) & (rival_codes >= 0)
-            totals[valid] += self._of(codes[valid], rival_codes[valid])
+            totals[valid] += self._similarities(codes[valid], rival_codes[valid])
             counts += valid
         with np.errstate(invalid="ignore", divide="ignore"):
             return totals / np.where(counts > 0, counts, np.nan)
 
-    def _of(self, first: Codes, second: Codes) -> Array:
+    def _similarities(self, first: Codes, second: Codes) -> Array:
         keys, places = np.unique(first * self._sizes.size + second, return_inverse=True)
         out = np.empty(keys.size)
         for start in range(0, keys.size, _AT_ONCE):
@@ -418,7 +418,7 @@ def identical_answers(
     for row, name in enumerate(shares[0]):
         limits = (-1.0, 1.0) if name == BEYOND else (0.0, 1.0)
         measure = Measure(name, name, "", "share", unit, "FaceValue", limits=limits)
-        estimates[name] = _within(changes.estimates(np.array([row]), measure)[0], limits)
+        estimates[name] = _clip_intervals(changes.estimates(np.array([row]), measure)[0], limits)
     return IdenticalAnswers(
         *(estimates[name] for name in (IDENTICAL, BETWEEN, "within_first", "within_second", BEYOND))
     )
@@ -444,6 +444,6 @@ def _table(shares: Mapping[str, float], n: float, units: int) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def _within(estimate: Estimates, limits: tuple[float, float]) -> Estimates:
+def _clip_intervals(estimate: Estimates, limits: tuple[float, float]) -> Estimates:
     low, high = np.maximum(estimate.low, limits[0]), np.minimum(estimate.high, limits[1])
     return Estimates(estimate.value, low, high, estimate.n, estimate.clusters, estimate.method, estimate.se)

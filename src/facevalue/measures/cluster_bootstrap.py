@@ -170,7 +170,7 @@ def cluster_means(
         for start in range(0, many.size, step):
             cells = many[start : start + step]
             residuals = sums[:, cells] - value[cells] * counts[:, cells]  # or small spreads drown in rounding
-            t_low, t_high = _studentised(residuals, counts[:, cells], weights)
+            t_low, t_high = _studentised_quantiles(residuals, counts[:, cells], weights)
             finite = np.isfinite(t_low)  # else a few clusters hold all that differs, and many resamples none of them
             cells, t_low, t_high = cells[finite], t_low[finite], t_high[finite]
             low[cells] = value[cells] - t_high * se[cells]
@@ -188,7 +188,7 @@ def t_test(value: Array, se: Array, groups: npt.NDArray[np.int64]) -> tuple[Arra
         return value - spread, value + spread, np.asarray(2 * scipy.special.stdtr(df, -np.abs(value / se)))
 
 
-def _studentised(sums: Array, counts: Array, weights: Array) -> tuple[Array, Array]:
+def _studentised_quantiles(sums: Array, counts: Array, weights: Array) -> tuple[Array, Array]:
     """Quantiles of the bootstrapped t of means that are zero."""
     boot_n = weights @ counts
     boot = cell_means(weights @ sums, boot_n)

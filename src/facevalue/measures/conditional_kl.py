@@ -27,7 +27,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import Array, only_values
 from facevalue.measures.distances import CHI_SQUARED_INVERSION, distance_interval, kl_bounds, share_ranges
 from facevalue.measures.resampled import FIRST_SHUFFLES, by_shuffles
-from facevalue.measures.uncertainty import Bounds, unbounded
+from facevalue.measures.uncertainty import Bounds, unknown_bounds
 
 _FINE = 20.0  # steps of the sum per nat and form, a fraction of what it varies by without any association
 _FAR = 30.0  # sums are followed up to 30 ln(1 + n) / n, which random forms hardly ever pass
@@ -172,7 +172,7 @@ class Forms:
     lost: int = 0
     """Forms that were asked, and of which no reply is a form."""
 
-    def of(self, attribute: str) -> tuple[Array, tuple[str, ...]]:
+    def weights_of_attribute(self, attribute: str) -> tuple[Array, tuple[str, ...]]:
         """Weights and categories of one attribute."""
         column = self.attributes.index(attribute)
         return self.weights[column], self.choices[column]
@@ -418,7 +418,7 @@ def shift_graph(
         value = np.concatenate(columns["value"])
         tests = by_shuffles(
             value,
-            partial(_shuffled, tables, np.random.default_rng(seed), len(member)),
+            partial(_shuffle_tables, tables, np.random.default_rng(seed), len(member)),
             signed=False,
             first=resamples or FIRST_SHUFFLES,
             most=resamples or MOST_FORM_SHUFFLES,
@@ -478,7 +478,7 @@ class _Table:
             return p_exact, lowest
         return np.minimum(2 * np.fmin(p_exact, category_p(self.base, self.counts)), 1.0), 2 * lowest
 
-    def shuffled(self, orders: npt.NDArray[np.int64]) -> Array:
+    def shuffle_votes(self, orders: npt.NDArray[np.int64]) -> Array:
         """Divergences if the votes are dealt out anew in these orders of all forms, shape (orders, conditions)."""
         places = self._place[orders]
         dealt = places[places >= 0].reshape(len(orders), len(self._votes))
@@ -512,12 +512,12 @@ def _exact(tables: Sequence[_Table], p: Array) -> tuple[Array, Array]:
     return np.concatenate([p_exact for p_exact, _ in by_table]), np.concatenate([lowest for _, lowest in by_table])
 
 
-def _shuffled(tables: Sequence[_Table], rng: np.random.Generator, forms: int, size: int) -> Array:
+def _shuffle_tables(tables: Sequence[_Table], rng: np.random.Generator, forms: int, size: int) -> Array:
     """Divergences of all rows if nothing goes with anything: one order of the forms for all outcomes of a shuffle."""
     out = []
     for start in range(0, size, _SHUFFLES):
         orders = np.argsort(rng.random((min(_SHUFFLES, size - start), forms)), axis=1)
-        out.append(np.concatenate([table.shuffled(orders) for table in tables], axis=1))
+        out.append(np.concatenate([table.shuffle_votes(orders) for table in tables], axis=1))
     return np.concatenate(out)
 
 
@@ -555,7 +555,11 @@ def form_bounds(forms: Forms, shifts: pl.DataFrame, conditions: str) -> Bounds:
         unknown = np.where(conditions == "prefilled", 0.0, absent[:, owner].astype(np.float64))
         bounds.append(_of_outcome(rows["value"].to_numpy(), members[at][1], absent[:, at], met, unknown, forms.lost))
         order.append(rows["row"].to_numpy().astype(np.int64))
-    return Bounds.concatenate(bounds).at(np.argsort(np.concatenate(order))) if bounds else unbounded(np.empty(0))
+    return (
+        Bounds.concatenate(bounds).select_rows(np.argsort(np.concatenate(order)))
+        if bounds
+        else unknown_bounds(np.empty(0))
+    )
 
 
 def _of_outcome(

@@ -94,14 +94,14 @@ class Measure:
         return value_by_measure({self.key: True, **others}, default=False)
 
     @property
-    def apart(self) -> bool:
+    def is_distance(self) -> bool:
         """Whether it says how far values lie apart (a difference, a size of shifts, a spread), and is no level.
 
         Examples
         --------
-        >>> Measure("rate", "Rate", "n / N", "share", "image", "", limits=(0, 1)).apart
+        >>> Measure("rate", "Rate", "n / N", "share", "image", "", limits=(0, 1)).is_distance
         False
-        >>> Measure("gap", "Gap", "p - q", "share", "image", "", limits=(-1, 1)).apart
+        >>> Measure("gap", "Gap", "p - q", "share", "image", "", limits=(-1, 1)).is_distance
         True
         """
         sizes = self.unit == "probability" and not self.signed  # of shifts; unsigned shares are shares

@@ -200,13 +200,13 @@ def group_divergences(
     tests = by_shuffles(
         np.concatenate([block.observed for block in compared]),
         lambda size: np.concatenate(
-            [block.shuffled(size, rng) for block, rng in zip(compared, rngs, strict=True)], axis=1
+            [block.shuffle_statistics(size, rng) for block, rng in zip(compared, rngs, strict=True)], axis=1
         ),
         signed=np.diff(test, prepend=-1) == 0, first=resamples or FIRST_SHUFFLES, most=resamples,
         labelings=min(block.labelings for block in compared), test=test,
     )  # fmt: skip
     slices = [slice(start, end) for start, end in pairwise(sizes)]
-    of_blocks = ((block, tests.at(at)) for block, at in zip(compared, slices, strict=True))
+    of_blocks = ((block, tests.select_tests(at)) for block, at in zip(compared, slices, strict=True))
     return [tests_of.attach_to(block.estimates(tests_of.floor)) for block, tests_of in of_blocks]
 
 
@@ -233,13 +233,13 @@ class _Compared:
         np.add.at(self._by_unit, (unit, self._group), self._weights)
         self.observed = _statistics(self._by_unit.sum(axis=0), self._contrasts, self._total)
 
-    def shuffled(self, size: int, rng: np.random.Generator) -> Array:
+    def shuffle_statistics(self, size: int, rng: np.random.Generator) -> Array:
         """Statistics under so many deals, shape (size, statistics)."""
         step = max(1, _BLOCK // max(self._group.size, 1))
-        dealt = [self._dealt(min(step, size - start), rng) for start in range(0, size, step)]
+        dealt = [self._shuffle_counts(min(step, size - start), rng) for start in range(0, size, step)]
         return np.concatenate([np.nan_to_num(_statistics(counts, self._contrasts, self._total)) for counts in dealt])
 
-    def _dealt(self, size: int, rng: np.random.Generator) -> Array:
+    def _shuffle_counts(self, size: int, rng: np.random.Generator) -> Array:
         """Counts under so many deals, shape (size, groups, questions, choices)."""
         counts = np.zeros((size, *self.shape))
         for at, deal in enumerate(self._deals):
@@ -351,10 +351,10 @@ def _ends(counts: Array, missing: Array) -> tuple[Array, Array]:
     corners = np.eye(chosen.size)
     moved = np.where(itself_mask, corners[None, :, None, None, :], corners[None, None, :, None, :]) * missing[:, None]
     largest = np.diagonal(divergence_from_mean(observed + moved), axis1=0, axis2=3)
-    return _least(observed, missing), np.fmax.reduce(largest, axis=(0, 1))
+    return _least_divergence(observed, missing), np.fmax.reduce(largest, axis=(0, 1))
 
 
-def _least(counts: Array, missing: Array) -> Array:
+def _least_divergence(counts: Array, missing: Array) -> Array:
     groups = len(counts)
     total = counts.sum(axis=1) + missing
     answered = total > 0
@@ -422,7 +422,7 @@ def task_divergences(votes: Sequence[Votes], seed: int) -> Estimates:
     rngs = [np.random.default_rng(seed + at) for at in range(len(votes))]
 
     def shuffled(size: int) -> Array:
-        null = np.stack([_drawn(v, size, rng) for v, rng in zip(votes, rngs, strict=True)], axis=1)
+        null = np.stack([_draw_null(v, size, rng) for v, rng in zip(votes, rngs, strict=True)], axis=1)
         return np.column_stack([null, null.mean(axis=1)]) if several else null
 
     tests = by_shuffles(value, shuffled, signed=False)
@@ -465,7 +465,7 @@ def _jackknife_divergence(votes: Votes) -> tuple[float, float, int, int]:
     return float(_task_divergence(*totals)), float(np.sqrt(squares)), n, len(sides[0]) + len(sides[1])
 
 
-def _drawn(votes: Votes, size: int, rng: np.random.Generator) -> Array:
+def _draw_null(votes: Votes, size: int, rng: np.random.Generator) -> Array:
     """Divergences where the two tasks say the same, each in so many independent votes."""
     shares = [units.sum(axis=0) / units.sum() for units in (votes.first, votes.second)]
     many = [_independent(units) for units in (votes.first, votes.second)]

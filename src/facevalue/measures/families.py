@@ -135,7 +135,9 @@ def apply_families(families: Sequence[Family], estimates: pl.DataFrame) -> pl.Da
         _check_names(family, estimates)
         rows = estimates.select(family.selects().alias("in"))["in"].to_numpy()
         if not rows.any():
-            raise DataError(f"Family {family.name!r} selects no estimate of {family.measure!r}: {_described(family)}.")
+            raise DataError(
+                f"Family {family.name!r} selects no estimate of {family.measure!r}: {_describe_conditions(family)}."
+            )
         rival = next(
             (families[j] for j in np.unique(owner[rows & (owner >= 0)]) if families[j].kind == family.kind), None
         )
@@ -189,7 +191,7 @@ def _check_names(family: Family, estimates: pl.DataFrame) -> None:
         raise locate_error(error, f"family {family.name!r}") from None
 
 
-def _described(family: Family) -> str:
+def _describe_conditions(family: Family) -> str:
     conditions = [
         f"{column} {'over all' if levels is None else 'in ' + ', '.join(levels)}"
         for column, levels in family.where.items()
@@ -201,8 +203,8 @@ def _with_families(estimates: pl.DataFrame, families: Sequence[Family], owner: A
     belongs = pl.Series("belongs", owner >= 0)
     ours: dict[str, pl.Series] = {
         "q": pl.Series("q", adjusted).fill_nan(None),
-        "family": _spelled([family.name for family in families], owner),
-        "kind": _spelled([family.kind for family in families], owner),
+        "family": _names_of_owners([family.name for family in families], owner),
+        "kind": _names_of_owners([family.kind for family in families], owner),
     }
     nothing = {"q": pl.lit(None, pl.Float64), "family": pl.lit(None, pl.String), "kind": pl.lit(None, pl.String)}
     before = {name: pl.col(name) if name in estimates.columns else nothing[name] for name in nothing}
@@ -211,7 +213,7 @@ def _with_families(estimates: pl.DataFrame, families: Sequence[Family], owner: A
     )
 
 
-def _spelled(names: Sequence[str], owner: Array) -> pl.Series:
+def _names_of_owners(names: Sequence[str], owner: Array) -> pl.Series:
     lookup = np.array([*names, None], dtype=object)
     return pl.Series(lookup[owner].tolist(), dtype=pl.String)
 
@@ -242,7 +244,7 @@ class Preregistration:
     before: bool = True
     """Whether the answers came after it. Recorded answers that are replayed were there before."""
 
-    def measured(self, estimates: pl.DataFrame) -> "Preregistration":
+    def only_measured(self, estimates: pl.DataFrame) -> "Preregistration":
         """The same without families of which nothing could be measured, as where no two groups have an answer."""
         present = tuple(f for f in self.families if estimates.select(f.selects().any()).item())
         return replace(self, families=present)

@@ -145,14 +145,14 @@ class FamilyTests:
     q: Array
 
     @classmethod
-    def of(cls, estimates: pl.DataFrame) -> "FamilyTests":
+    def from_estimates(cls, estimates: pl.DataFrame) -> "FamilyTests":
         """Tests of a table.
 
         Examples
         --------
         >>> table = pl.DataFrame({"model": "m", "intervention": None, "measure": "shift", "score": None,
         ...                       "family": "cues", "p": [0.01, 0.04], "q": [0.012, 0.04]})
-        >>> FamilyTests.of(table).p.tolist()
+        >>> FamilyTests.from_estimates(table).p.tolist()
         [0.006, 0.04]
         """
         p, q = to_array(estimates["p"]), to_array(estimates["q"])
@@ -276,7 +276,7 @@ def at_any_time(estimates: pl.DataFrame, df: Array, measures: Sequence[Measure])
     (`any_time_critical`); one without a bound ends at the measure's limits.
     """
     x = {name: to_array(estimates[name]) for name in ("value", "low", "high", "level", "clusters")}
-    tests = FamilyTests.of(estimates)
+    tests = FamilyTests.from_estimates(estimates)
     p = any_time_p(tests.p, df, x["clusters"])
     alpha = 1 - np.where(np.isfinite(x["level"]), x["level"], LEVEL)
     with np.errstate(invalid="ignore"):
@@ -376,7 +376,7 @@ def worst_tests(estimates: pl.DataFrame, df: Array, unsigned: npt.NDArray[np.boo
     x = {name: to_array(estimates[name]) for name in ("value", "se", *_BOUNDS, "floor", "floor_high")}
     null = np.where(unsigned, x["floor"], np.nan)
     bounds = (np.where(unsigned & ~np.isfinite(null), np.nan, x["bound_low"]), x["bound_high"], x["bound_se"])
-    tests = FamilyTests.of(estimates)
+    tests = FamilyTests.from_estimates(estimates)
     p = worst_p(x["value"], tests.p, x["se"], df, bounds, null)
     p = np.where(unsigned & (bounds[0] <= x["floor_high"]) & tests.tested, 1.0, p)
     q = tests.q_of(p)

@@ -51,7 +51,7 @@ def welch_p(sums: Array, squares: Array, counts: Array) -> Array:
     >>> round(float(welch_p(*moments)[0]), 4)
     0.1241
     """
-    return _tested(*_errors(sums, squares, counts), counts)
+    return _welch_p(*_errors(sums, squares, counts), counts)
 
 
 def _errors(sums: Array, squares: Array, counts: Array) -> tuple[Array, Array]:
@@ -62,7 +62,7 @@ def _errors(sums: Array, squares: Array, counts: Array) -> tuple[Array, Array]:
         return means, np.where(counts > 1, variance / counts, np.nan)
 
 
-def _tested(means: Array, errors: Array, counts: Array) -> Array:
+def _welch_p(means: Array, errors: Array, counts: Array) -> Array:
     """P of Welch's test of means with these squared standard errors."""
     used = counts > 1
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -116,11 +116,11 @@ def group_findings(
     if only_values():
         return tally_shares(value, None, None, sizes, units, GROUP_PERMUTATION)
     rng = np.random.default_rng(seed)
-    residuals, deviations = _apart(scores, labels, moments)
+    residuals, deviations = _residuals_and_distances(scores, labels, moments)
     null, alike = [], []
-    for rows in _dealt(labels, groups * scores.size, rng):
+    for rows in _shuffle_labels(labels, groups * scores.size, rng):
         null.append(shares(_moments(scores, rows, groups)))
-        alike.append(shares(_moved(_moments(residuals, rows, groups), deviations)))
+        alike.append(shares(_shift_moments(_moments(residuals, rows, groups), deviations)))
     return tally_shares(value, np.concatenate(null), np.concatenate(alike), sizes, units, GROUP_PERMUTATION)
 
 
@@ -193,7 +193,7 @@ def tally_bounds(
         upper = means > _over_groups(means)
     near, far = np.clip(middle, low, high), np.where(upper, high, low)
     ends_with_errors = ((means, errors), (near, larger), (far, errors))
-    p = np.stack([_tested(end, error, counts) for end, error in ends_with_errors])
+    p = np.stack([_welch_p(end, error, counts) for end, error in ends_with_errors])
     return share_bounds(shares_of(p, question, classes), np.array([end.missing for end in ends]))
 
 
@@ -219,7 +219,7 @@ def _moments(scores: Array, labels: Codes, groups: int) -> tuple[Array, Array, A
     return sums, squares, counts
 
 
-def _apart(scores: Array, labels: Codes, moments: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+def _residuals_and_distances(scores: Array, labels: Codes, moments: tuple[Array, Array, Array]) -> tuple[Array, Array]:
     """Residuals of the scores from their groups' means, and how far these lie from their centre without chance."""
     sums, _, counts = (moment[0] for moment in moments)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -247,7 +247,7 @@ def _variance(residuals: Array, labels: Codes, counts: Array) -> Array:
     return np.where(counts > 1, squares / counts**2, np.nan)
 
 
-def _moved(moments: tuple[Array, Array, Array], by: Array) -> tuple[Array, Array, Array]:
+def _shift_moments(moments: tuple[Array, Array, Array], by: Array) -> tuple[Array, Array, Array]:
     """Moments of scores to which something is added in each group."""
     sums, squares, counts = moments
     return sums + counts * by, squares + 2 * by * sums + counts * by**2, counts
@@ -275,7 +275,7 @@ def finding_share(hits: Array) -> Array:
     return np.where(seen.any(axis=1), np.nan_to_num(hits).sum(axis=1) / max(hits.shape[1], 1), np.nan)
 
 
-def _dealt(labels: Codes, cost: int, rng: np.random.Generator) -> Iterator[Codes]:
+def _shuffle_labels(labels: Codes, cost: int, rng: np.random.Generator) -> Iterator[Codes]:
     step = max(1, _BLOCK // max(cost, 1))
     for start in range(0, FINDING_DEALS, step):
         yield rng.permuted(np.tile(labels, (min(step, FINDING_DEALS - start), 1)), axis=1)

@@ -462,14 +462,14 @@ def group_levels(sums: Array, counts: Array, seed: int) -> Estimates:
     se = np.sqrt(np.fmax(levels.se[few] ** 2, _LEAST * np.nanmean(levels.se[few] ** 2)))
     reach = np.asarray(scipy.special.stdtrit(units - 1, 0.5 + LEVEL / 2), dtype=np.float64)
     low, high = levels.low.copy(), levels.high.copy()
-    low[few] = levels.value[few] - se * _unskewed(reach, skewness / np.sqrt(units))
-    high[few] = levels.value[few] - se * _unskewed(-reach, skewness / np.sqrt(units))
+    low[few] = levels.value[few] - se * _invert_skewness(reach, skewness / np.sqrt(units))
+    high[few] = levels.value[few] - se * _invert_skewness(-reach, skewness / np.sqrt(units))
     method = levels.method.copy()
     method[few] = SKEWED_T
     return replace(levels, low=low, high=high, method=method)
 
 
-def _unskewed(u: Array, a: Array) -> Array:
+def _invert_skewness(u: Array, a: Array) -> Array:
     """Inverse of t + a t² / 3 + a² t³ / 27 + a / 6."""
     flat = np.abs(a) < _FLAT
     safe = np.where(flat, 1.0, a)

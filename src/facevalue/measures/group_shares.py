@@ -39,7 +39,7 @@ class Dimension:
         """
         return " x ".join(factor.replace("_", " ") for factor in self.factors)
 
-    def of(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def select_rows(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Rows that belong to one of the groups, with `group` and `unit`.
 
         A unit is a person (`people_on_images`) where all images of a person are in one group: five drawings that differ
@@ -262,7 +262,7 @@ def bias_scores(choices: GroupChoices, seed: int, resamples: int = BIAS_RESAMPLE
     for name, (score, factor) in scores.items():  # missing answers could have made the same of all of them
         scaled = score.times(factor)
         out[name] = replace(scaled, bounds=replace(bounds, value=scaled.value))
-    corrected = replace(out["valid"].untested(), value=np.array([plain.corrected()]), se=np.full(1, np.nan))
+    corrected = replace(out["valid"].without_tests(), value=np.array([plain.corrected_mean()]), se=np.full(1, np.nan))
     return {**out, "corrected": replace(corrected, floor=None, bounds=bounds)}
 
 
@@ -312,7 +312,7 @@ class _Sizes:
         se: Array = np.sqrt(np.diag(noise)).round(_DIGITS)  # equal however a machine adds
         return cls(gap, se, noise, null, furthest, units)
 
-    def corrected(self) -> float:
+    def corrected_mean(self) -> float:
         """Mean size without the part that chance adds."""
         return float(_mean(np.sqrt(np.maximum(self.gap**2 - np.nan_to_num(self.se) ** 2, 0.0))[None]))
 

@@ -197,7 +197,7 @@ class _OwnErrors:
             if common_scale.any():
                 errors += rng.standard_normal((draws, len(self._root_of_all))) @ self._root_of_all * common_scale
             out[:, g] = np.where(is_seen, errors, np.nan)
-        return _centred(out) * self._widening[rng.integers(_QUANTILES, size=draws), None, :]
+        return _centre_means(out) * self._widening[rng.integers(_QUANTILES, size=draws), None, :]
 
 
 def _root(residuals: Array) -> Array:
@@ -280,10 +280,10 @@ def _deviations(scores: Array, labels: npt.NDArray[np.integer], groups: int) -> 
     starts = np.concatenate([[0], np.cumsum(np.tile(np.bincount(labels[0], minlength=groups), len(labels)))])
     member = scipy.sparse.csr_array((np.ones(clusters.size), clusters, starts), shape=(starts.size - 1, len(scores)))
     totals = (member @ summed).reshape(len(labels), groups, -1)
-    return _centred(cell_means(totals[..., :size], totals[..., size:]))
+    return _centre_means(cell_means(totals[..., :size], totals[..., size:]))
 
 
-def _centred(means: Array) -> Array:
+def _centre_means(means: Array) -> Array:
     """Means less their centre over the groups that have one, shape (rows, groups, scenarios)."""
     seen = np.isfinite(means)
     with np.errstate(invalid="ignore", divide="ignore"):

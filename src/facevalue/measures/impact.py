@@ -189,13 +189,13 @@ class ChosenAmong:
         return self.shares.height
 
     @cached_property
-    def selected(self) -> Array:
+    def selection_shares(self) -> Array:
         """S of each, in percent."""
         return to_array(self.shares["value"])
 
     @cached_property
     def se(self) -> Array:
-        """Standard errors of `selected`."""
+        """Standard errors of `selection_shares`."""
         return to_array(self.shares["se"])
 
     @cached_property
@@ -204,10 +204,10 @@ class ChosenAmong:
         return float(to_array(self.shares["df"]).min()) if self.size else 0.0
 
     @cached_property
-    def related(self) -> Array:
-        """Correlation of the errors of `selected`."""
+    def error_correlation(self) -> Array:
+        """Correlation of the errors of `selection_shares`."""
         if self.scenes is not None:
-            return self.scenes.related
+            return self.scenes.error_correlation
         first, second = _codes(self.couples, "first"), _codes(self.couples, "second")
         return crossed_correlation(first, second, to_array(self.couples["n"]), self.se)
 
@@ -218,42 +218,46 @@ class ChosenAmong:
         beside them. Else all of them are dealt as they are, as a test wants it.
         """
         if self.scenes is None:
-            centre = float(self.selected.mean())
-            return draw_frequencies(self.se, self.related, self.df, draws, seed, centre)
-        return self.scenes.dealt(self.scenes.freed if freed else self.scenes.s, draws, seed)
+            centre = float(self.selection_shares.mean())
+            return draw_frequencies(self.se, self.error_correlation, self.df, draws, seed, centre)
+        return self.scenes.permute_identities(self.scenes.null_answers if freed else self.scenes.s, draws, seed)
 
     @cached_property
     def bounds(self) -> Bounds:
-        """Between what `selected` would lie, whatever the missing answers had been."""
+        """Between what `selection_shares` would lie, whatever the missing answers had been."""
         low, high, error = (to_array(self.shares[name]) for name in ("bound_low", "bound_high", "bound_se"))
-        return Bounds(self.selected, low, high, np.full(self.size, np.nan), error)
+        return Bounds(self.selection_shares, low, high, np.full(self.size, np.nan), error)
 
     @property
     def spread_bounds(self) -> dict[str, float]:
         """Bounds of `spread`, each identity's missing answers going where they like, and their standard error."""
-        ends = spread_bounds([self.bounds.at(np.array([at])) for at in range(self.size)]) if self.size > 1 else None
-        error = spread_error(self.selected, self.bounds.se, self.related) if ends else np.nan
+        ends = (
+            spread_bounds([self.bounds.select_rows(np.array([at])) for at in range(self.size)])
+            if self.size > 1
+            else None
+        )
+        error = spread_error(self.selection_shares, self.bounds.se, self.error_correlation) if ends else np.nan
         low, high = (float(ends.low[0]), float(ends.high[0])) if ends else (np.nan, np.nan)
         return {"bound_low": low, "bound_high": high, "bound_se": error}
 
     def spread(self, seed: int) -> PairSpread:
         """How far they lie apart; see `pair_moments.selection_spread`."""
-        return selection_spread(self.selected, self.se, self.related, self.df, self.scenes, seed)
+        return selection_spread(self.selection_shares, self.se, self.error_correlation, self.df, self.scenes, seed)
 
     def impact(self, seed: int) -> tuple[pl.DataFrame, pl.DataFrame, npt.NDArray[np.object_]]:
         """Estimate impact ratios and shortfalls, these with their tests: as columns of `shares`, and their method."""
         tested, smallest = None, 0.0
         if np.isfinite(self.se).all() and not only_values():
             tested = self.null(5 * NULL_DRAWS, seed + 2, freed=False)
-            smallest = max(1 / (1 + len(tested)), self.scenes.least if self.scenes is not None else 0.0)
+            smallest = max(1 / (1 + len(tested)), self.scenes.smallest_p if self.scenes is not None else 0.0)
         ratio, error, low, high, p = impact_ratios(
-            self.selected, self.se, self.related, to_array(self.shares["df"]), tested, smallest
+            self.selection_shares, self.se, self.error_correlation, to_array(self.shares["df"]), tested, smallest
         )
         methods = frequency_methods(self.shares, LOG_SCALE_DELTA)
-        methods[self.selected == 0] = NEVER_CHOSEN
-        methods[int(np.argmax(self.selected))] = REFERENCE_IDENTITY
+        methods[self.selection_shares == 0] = NEVER_CHOSEN
+        methods[int(np.argmax(self.selection_shares))] = REFERENCE_IDENTITY
         short = 1 - ratio
-        ends = shortfall_bounds(self.bounds, self.related)
+        ends = shortfall_bounds(self.bounds, self.error_correlation)
         ratios = {"value": ratio, "low": low, "high": high, "se": ratio * error}
         falls = {"value": short, "low": 1 - high, "high": 1 - low, "se": ratio * error}
         ratios |= {"bound_low": 1 - ends.high, "bound_high": 1 - ends.low, "bound_se": ends.se}

@@ -465,7 +465,7 @@ def audit_of_run(scores: Scores, groups: Mapping[str, str], seed: int = 0) -> pl
     """
     if not groups:
         return pl.DataFrame(schema=_AUDITED)
-    audit_scores = scores.of(pl.Series(audit_texts(groups), dtype=pl.String))
+    audit_scores = scores.scores_of_texts(pl.Series(audit_texts(groups), dtype=pl.String))
 
     def given(label: str) -> Scorer:
         return lambda _: audit_scores[label].fill_null(float("nan")).to_list()

@@ -278,7 +278,7 @@ def judge(
             pl.Series("mde", effect).fill_nan(None),
             *(pl.Series(name, list(x), pl.String) for name, x in texts.items()),
         ]
-    ).with_columns(pl.lit(_stated(out["detail"])).fill_null(pl.col("why")).alias("why"))
+    ).with_columns(pl.lit(_extract_reason(out["detail"])).fill_null(pl.col("why")).alias("why"))
     no_spread = (
         pl.when(out["detail"].str.starts_with(split_method(ALIKE_SHIFTS)[1]).fill_null(value=False))
         .then(pl.col("why") + f" {NO_SPREAD}")
@@ -305,7 +305,7 @@ _NUMBERS = (
 )
 
 
-def _stated(detail: pl.Series) -> pl.Series:
+def _extract_reason(detail: pl.Series) -> pl.Series:
     """The reason that the study itself gave for what could not be measured; null where it gave none."""
     reason = detail.str.extract(f"^{NOT_MEASURABLE}: (.+)$")
     return "Not measurable: " + reason + "."

@@ -83,7 +83,7 @@ class Explanations:
             alike = cost + distance**2 / spread
             np.minimum(right, np.where(distance > 0, alike, cost), out=right)
             np.minimum(left, np.where(distance < 0, alike, cost), out=left)
-            if self._without(low, high):
+            if self._has_majority_without(low, high):
                 np.minimum(self._apart, cost + _PRICE, out=self._apart)
         self.evidence = self._back(np.maximum(right, left) - self._apart)
 
@@ -98,7 +98,7 @@ class Explanations:
         centre, error, first, last = (np.zeros(lowest.shape) for _ in range(4))
         for low, high, cost, middle, spread in self._windows():
             best = cost + (self._z - middle) ** 2 / spread
-            best = np.minimum(best, cost + _PRICE) if self._without(low, high) else best
+            best = np.minimum(best, cost + _PRICE) if self._has_majority_without(low, high) else best
             better = best <= lowest * (1 + _TIE) + _TIE  # of equal ones the last: the most groups are alike
             lowest = np.where(better, best, lowest)
             centre, error = np.where(better, middle, centre), np.where(better, spread, error)
@@ -114,7 +114,7 @@ class Explanations:
         mean = (weight * self._z).sum(axis=1) / weight.sum(axis=1)
         return np.asarray((weight * (self._z - mean[:, None]) ** 2).sum(axis=1))
 
-    def _without(self, low: Places, high: Places) -> bool:
+    def _has_majority_without(self, low: Places, high: Places) -> bool:
         """Whether more than half of the groups are alike without the group itself."""
         return 2 * int(high[-1] - low[-1]) > self._groups
 
@@ -376,7 +376,7 @@ def from_majority(
     q = np.full(out.value.shape, np.nan)
     if measurable.size < 2:
         if limits is not None:
-            out = _widened(out, limits)
+            out = _widen_flat_intervals(out, limits)
             q = q if out.p is None else out.p
         return Contrasts(out, q, _from_mean(values, out.value, replies, limits), np.nan, np.nan)
     mean, variance, df = effects.mean[measurable], effects.variance[measurable], effects.df[measurable]
@@ -387,11 +387,11 @@ def from_majority(
         explained = Explanations(mean[None, :], variance[None, :], mean.size)
         centre, error, others = explained.cheapest()
         value, se = mean - centre[0], error[0]
-        low, high, p, q[measurable], p_any = _tested(explained, variance, df, seed)
+        low, high, p, q[measurable], p_any = _test_explanations(explained, variance, df, seed)
         low, high = mean - high, mean - low
     weight = others / variance
     weight /= weight.sum(axis=1, keepdims=True)
-    ends = _bounded(values[:, measurable], replies, measurable, limits, weight)
+    ends = _bound_distances(values[:, measurable], replies, measurable, limits, weight)
     bounds = _no_bounds(out.value)
     bounds.low[measurable], bounds.high[measurable] = np.fmin(ends.low, value), np.fmax(ends.high, value)
     bounds.missing[measurable], bounds.se[measurable] = ends.missing, ends.se
@@ -412,7 +412,9 @@ def _pair(mean: Array, variance: Array, df: float) -> tuple[Array, Array, Array,
     return value, value - reach, value + reach, se, p, float(p[0])
 
 
-def _tested(explained: Explanations, variance: Array, df: Array, seed: int) -> tuple[Array, Array, Array, Array, float]:
+def _test_explanations(
+    explained: Explanations, variance: Array, df: Array, seed: int
+) -> tuple[Array, Array, Array, Array, float]:
     """Between what each group could lie, the others as they are; its p and q; and p of all groups being alike."""
     none, groups = np.full(variance.shape, np.nan), variance.size
     if only_values():
@@ -447,7 +449,7 @@ def replies_of(
     return Replies(sums, *(count.sum(axis=2).astype(np.float64) for count in (answered, requests)))
 
 
-def _bounded(
+def _bound_distances(
     values: Array, replies: Replies | None, groups: Codes, limits: tuple[float, float] | None, weight: Array
 ) -> Bounds:
     """Bounds of each group's distance from weighted others, shape (groups, groups), with standard errors over sets."""
@@ -472,7 +474,9 @@ def _from_mean(values: Array, effect: Array, replies: Replies | None, limits: tu
     bounds, finite = _no_bounds(effect), np.flatnonzero(np.isfinite(effect))
     if finite.size > 1 and limits is not None:
         others = (1 - np.eye(finite.size)) / (finite.size - 1)
-        ends = _bounded(values[:, finite], replies, finite, limits, others).times((finite.size - 1) / finite.size)
+        ends = _bound_distances(values[:, finite], replies, finite, limits, others).times(
+            (finite.size - 1) / finite.size
+        )
         bounds.low[finite], bounds.high[finite] = np.fmin(ends.low, effect[finite]), np.fmax(ends.high, effect[finite])
         bounds.missing[finite], bounds.se[finite] = ends.missing, ends.se
     return bounds
@@ -493,7 +497,7 @@ def _plain(effects: GroupEffects) -> Estimates:
     )  # fmt: skip
 
 
-def _widened(estimates: Estimates, limits: tuple[float, float]) -> Estimates:
+def _widen_flat_intervals(estimates: Estimates, limits: tuple[float, float]) -> Estimates:
     """The same; where no set differs from another, with the interval of `intervals.widen_interval`."""
     flat = np.isfinite(estimates.value) & (estimates.clusters > 1)
     if only_values() or not flat.any():

@@ -101,9 +101,9 @@ def published_words(counts: WordCounts, groups: Labels, unmarked: str) -> pl.Dat
     marked, opposite = [], []
     for group in others:
         odds = word_log_odds(sides[group].tokens, base.tokens, prior)
-        marked.append(_listed(counts, odds, group, sides[group], unmarked, base))
+        marked.append(_list_first_words(counts, odds, group, sides[group], unmarked, base))
         mirrored = LogOdds(-odds.delta, -odds.z)
-        opposite.append(_listed(counts, mirrored, unmarked, base, group, sides[group]))
+        opposite.append(_list_first_words(counts, mirrored, unmarked, base, group, sides[group]))
     if len(others) == 1:
         return pl.concat([*marked, *opposite])
     listed = pl.concat(opposite)
@@ -112,7 +112,7 @@ def published_words(counts: WordCounts, groups: Labels, unmarked: str) -> pl.Dat
     places = counts.words.to_frame().with_row_index("at").join(twice.select("word"), on="word", maintain_order="right")
     at = places["at"].to_numpy()
     merged = _table(counts, at, LogOdds(np.full(len(at), np.nan), np.full(len(at), np.nan)), unmarked, base, None, rest)
-    return pl.concat([*marked, _ranked(merged)])
+    return pl.concat([*marked, _rank_rows(merged)])
 
 
 def strict_words(
@@ -188,16 +188,16 @@ def strict_words(
         within = counts.tokens[units]
         sizes = np.asarray(within @ free.astype(np.int64), dtype=np.float64)
         null = _Null(within[:, at], sizes, prior[at], float(prior[free].sum()))
-        null_sizes = null.of(is_marked[None, :].astype(np.float64))
+        null_sizes = null.log_odds(is_marked[None, :].astype(np.float64))
         deals = Deals(is_marked, None if person is None else person[units], stratum[units])
         tests = by_shuffles(
-            null_sizes.delta[0], partial(null.drawn, deals, rng), signed=True, first=resamples or FIRST_SHUFFLES,
-            most=resamples, labelings=deals.distinct,
+            null_sizes.delta[0], partial(null.draw_log_odds, deals, rng), signed=True,
+            first=resamples or FIRST_SHUFFLES, most=resamples, labelings=deals.distinct,
         )  # fmt: skip
         fixed = null.fixed
         t, p, q, p_family, p_least = (
             np.where(fixed, np.nan, x)
-            for x in (_signed(null_sizes.delta[0], tests.size), tests.p, tests.q, tests.p_family, tests.p_least)
+            for x in (_copy_sign(null_sizes.delta[0], tests.size), tests.p, tests.q, tests.p_family, tests.p_least)
         )
         table = _table(counts, at, LogOdds(null_sizes.delta[0], null_sizes.z[0]), group, side, unmarked, [base])
         tested = table.with_columns(t=t, p=p, q=q, p_family=p_family, p_least=p_least)
@@ -215,25 +215,25 @@ class _Null:
         self.fixed = np.ones(len(prior), dtype=np.bool_)
         """Words whose log-odds were the same under all labels so far."""
 
-    def of(self, labels: Array) -> LogOdds:
+    def log_odds(self, labels: Array) -> LogOdds:
         """Log-odds for labellings of shape (n, units): 1 is marked, 0 unmarked."""
         marked = (self._words @ labels.T).T
         size = (labels @ self._sizes)[:, None]
         sizes = size + self._prior_size, self._sizes.sum() - size + self._prior_size
         return word_log_odds(marked, self._total - marked, self._prior, sizes)
 
-    def drawn(self, deals: Deals, rng: np.random.Generator, resamples: int) -> Array:
+    def draw_log_odds(self, deals: Deals, rng: np.random.Generator, resamples: int) -> Array:
         """The words' log-odds under labels dealt out anew, shape (resamples, words)."""
         out = np.empty((resamples, len(self._prior)))
         step = max(1, _BLOCK // max(len(self._prior), len(self._sizes)))
         for start in range(0, resamples, step):
             size = min(step, resamples - start)
-            out[start : start + size] = self.of(deals.drawn(size, rng).astype(np.float64)).delta
+            out[start : start + size] = self.log_odds(deals.drawn(size, rng).astype(np.float64)).delta
         self.fixed &= np.ptp(out, axis=0) < _FIXED if len(out) else True
         return out
 
 
-def _signed(delta: Array, size: Array) -> Array:
+def _copy_sign(delta: Array, size: Array) -> Array:
     return np.where(np.isfinite(size), np.sign(delta) * np.where(np.isfinite(size), size, 0.0), np.nan)
 
 
@@ -292,14 +292,16 @@ def _codes(labels: Labels | None, units: int) -> npt.NDArray[np.int64]:
     return np.unique(np.array([str(label) for label in labels]), return_inverse=True)[1]
 
 
-def _listed(counts: WordCounts, odds: LogOdds, group: str, side: _Side, against: str, rival: _Side) -> pl.DataFrame:
+def _list_first_words(
+    counts: WordCounts, odds: LogOdds, group: str, side: _Side, against: str, rival: _Side
+) -> pl.DataFrame:
     """The first words of one group; equal z in order of first appearance."""
     at = np.argsort(-odds.z, kind="stable")[:FIRST]
     at = at[odds.z[at] > THRESHOLD]
-    return _ranked(_table(counts, at, LogOdds(odds.delta[at], odds.z[at]), group, side, against, [rival]))
+    return _rank_rows(_table(counts, at, LogOdds(odds.delta[at], odds.z[at]), group, side, against, [rival]))
 
 
-def _ranked(table: pl.DataFrame) -> pl.DataFrame:
+def _rank_rows(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(pl.col("z", "log_odds").fill_nan(None)).with_row_index("rank", offset=1)
 
 

@@ -47,7 +47,7 @@ class Replies:
     valid: Array
     asked: Array
 
-    def of(self, clusters: npt.NDArray[np.bool_]) -> "Replies":
+    def select_clusters(self, clusters: npt.NDArray[np.bool_]) -> "Replies":
         """Those of some clusters; the others were asked nothing."""
         return Replies(*(np.where(clusters[:, None], x, 0.0) for x in (self.sums, self.valid, self.asked)))
 
@@ -221,13 +221,13 @@ def range_bounds(bounds: Sequence[Bounds]) -> Bounds:
     low, high = _ends(bounds)
     values = np.array([b.value for b in bounds])
     with np.errstate(invalid="ignore"):
-        smallest = np.maximum(_most(low) + _most(-high), 0.0)
+        smallest = np.maximum(_largest_known(low) + _largest_known(-high), 0.0)
     largest = np.full(smallest.shape, -np.inf)
     for k in range(len(bounds)):
         others = np.delete(low, k, axis=0)
-        largest = np.fmax(largest, high[k] + _most(-others))
+        largest = np.fmax(largest, high[k] + _largest_known(-others))
     largest = np.where(np.isfinite(largest), np.maximum(largest, 0.0), np.nan)
-    return Bounds(_most(values) + _most(-values), smallest, largest, *_worst(bounds))
+    return Bounds(_largest_known(values) + _largest_known(-values), smallest, largest, *_worst(bounds))
 
 
 def spread_bounds(bounds: Sequence[Bounds]) -> Bounds:
@@ -244,7 +244,10 @@ def spread_bounds(bounds: Sequence[Bounds]) -> Bounds:
     seen = np.isfinite(low)
     k = seen.sum(axis=0)
     values = np.array([b.value for b in bounds])
-    left, right = -_most(-high), _most(low)  # the point lies between the lowest upper and the highest lower end
+    left, right = (
+        -_largest_known(-high),
+        _largest_known(low),
+    )  # the point lies between the lowest upper and the highest lower end
     left, right = np.fmin(left, right), np.fmax(left, right)
     for _ in range(60):
         c = (left + right) / 2
@@ -283,10 +286,10 @@ def _worst(bounds: Sequence[Bounds]) -> tuple[Array, Array]:
     missing = np.array([b.missing for b in bounds])
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nansum(missing, axis=0) / np.isfinite(missing).sum(axis=0)
-    return mean, np.sqrt(2) * _most(np.array([b.se for b in bounds]))
+    return mean, np.sqrt(2) * _largest_known(np.array([b.se for b in bounds]))
 
 
-def _most(values: Array) -> Array:
+def _largest_known(values: Array) -> Array:
     """The largest over groups of those that are known; NaN where none is."""
     largest = np.where(np.isfinite(values), values, -np.inf).max(axis=0)
     return np.where(np.isfinite(largest), largest, np.nan)

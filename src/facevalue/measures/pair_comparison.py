@@ -70,19 +70,19 @@ def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
     [('adult', 50.0, 8.6, 91.4, 3), ('young', -50.0, -91.4, -8.6, 3)]
     """
     couple = [*by, "identity", "other_identity"]
-    units, excess = _coded(units), None if excess is None else _coded(excess)
-    couples, first, second, covariance = _beside(units, by, excess)
-    frame = _compared(couples, couple, first, second, covariance, ("s", "n", "s2", "n2"))
-    frame = _with_bounds(frame, couple, units, lambda filled: _beside(filled, by, excess))
+    units, excess = _to_categories(units), None if excess is None else _to_categories(excess)
+    couples, first, second, covariance = _compare_couples(units, by, excess)
+    frame = _compare_shares(couples, couple, first, second, covariance, ("s", "n", "s2", "n2"))
+    frame = _with_bounds(frame, couple, units, lambda filled: _compare_couples(filled, by, excess))
     return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
-def _coded(frame: pl.DataFrame) -> pl.DataFrame:
+def _to_categories(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows with their texts as categories: grouped and joined faster, in less memory."""
     return frame.with_columns(pl.col(pl.String).cast(pl.Categorical))
 
 
-def _compared(
+def _compare_shares(
     counts: pl.DataFrame, by: Sequence[str], first: Portion, second: Portion, covariance: Array, four: Sequence[str]
 ) -> pl.DataFrame:
     """Differences of two shares with their interval and tests, in percentage points.
@@ -133,7 +133,7 @@ def _with_bounds(
     return out.select(*frame.columns, **{name: (100 * end).fill_nan(None) for name, end in ends.items()})
 
 
-def _beside(
+def _compare_couples(
     units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
 ) -> tuple[pl.DataFrame, Portion, Portion, Array]:
     """Counts of each couple, its share, that of the same identity beside all others, and their covariance."""
@@ -217,7 +217,7 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """
     counts, first, second, covariance = _by_valence(sums, by)
     counts = counts.with_columns(n=pl.col("n_high") + pl.col("n_low"))
-    frame = _compared(counts, by, first, second, covariance, ("s_high", "n_high", "s_low", "n_low"))
+    frame = _compare_shares(counts, by, first, second, covariance, ("s_high", "n_high", "s_low", "n_low"))
     cells = sums.select(by).unique(maintain_order=True)
     joined = cells.join(frame, on=list(by), how="left", nulls_equal=True, maintain_order="left")
     joined = joined.with_columns(pl.col("n", "clusters").fill_null(0))

@@ -67,7 +67,7 @@ class Scenes:
         """Number of strata."""
         return int(np.unique(self.stratum).size)
 
-    def selected(self, n: Array, s: Array) -> Array:
+    def selection_frequencies(self, n: Array, s: Array) -> Array:
         """Selection frequencies in percent, shape (identities, ...), of answers shaped (lines, identities, ...)."""
         sums = (self._adding @ x.reshape(len(x), -1) for x in (n, s))
         return _frequencies(*(x.reshape(-1, *n.shape[1:]) for x in sums), axis=0)
@@ -91,7 +91,7 @@ class Scenes:
         return self.s - rate[self.stratum] * self.n, np.broadcast_to(everyone[self.stratum, None], self.s.shape)
 
     @cached_property
-    def freed(self) -> Array:
+    def null_answers(self) -> Array:
         """The answers had nobody been preferred: differences between identities taken out, their scatter kept."""
         residual, everyone = self._residuals
         _, first = np.unique(self.scene, return_index=True)  # each is of one stratum
@@ -100,14 +100,14 @@ class Scenes:
         return everyone * self.n + wider * residual
 
     @cached_property
-    def related(self) -> Array:
+    def error_correlation(self) -> Array:
         """Correlation of the errors of the identities' frequencies, shape (identities, identities)."""
         residual, _ = self._residuals
         of_scene = np.zeros((int(self.scene.max()) + 1, self.identities))
         np.add.at(of_scene, self.scene, residual / np.maximum(self.n.sum(axis=0), 1e-12))
         return correlation_matrix(of_scene.T @ of_scene)
 
-    def dealt(self, s: Array, draws: int, seed: int) -> Array:
+    def permute_identities(self, s: Array, draws: int, seed: int) -> Array:
         """Selection frequencies with identities dealt anew to the pictures of each scene, shape (draws, identities).
 
         Had nobody been preferred, it would not matter which of a scene's pictures shows whom. All pictures of one
@@ -143,12 +143,12 @@ class Scenes:
 
         def deal(order: Codes) -> Array:
             place = first + np.ascontiguousarray(order.transpose(1, 2, 0))[self.scene]  # (lines, identities, deals)
-            return self.selected(self.n.take(place), s.take(place)).T
+            return self.selection_frequencies(self.n.take(place), s.take(place)).T
 
         return deal
 
     @property
-    def least(self) -> float:
+    def smallest_p(self) -> float:
         """Smallest p of a test by dealing: all deals that only rename identities look alike."""
         return float(np.exp(-scipy.special.gammaln(self.identities + 1) * (self.count - 1)))
 
@@ -322,9 +322,9 @@ def selection_spread(
 
     Notes
     -----
-    p: identities are dealt anew to the pictures of each scene (`Scenes.dealt`), 1,000 times, and on to 20,000 until 20
-    deals reach the value (Besag and Clifford 1991). The floor and the interval are of the same deals with differences
-    between identities taken out first, so that they don't grow with what was found.
+    p: identities are dealt anew to the pictures of each scene (`Scenes.permute_identities`), 1,000 times, and on to
+    20,000 until 20 deals reach the value (Besag and Clifford 1991). The floor and the interval are of the same deals
+    with differences between identities taken out first, so that they don't grow with what was found.
     """
     none = float("nan")
     if selected.size < 2 or not np.isfinite(se).all() or only_values():
@@ -336,7 +336,7 @@ def selection_spread(
         p, p_least = float(share_beyond(null, value)), 1.0 / (1 + null.size)
         freedom = max(df, 1.0)
     else:
-        null = frequency_spread(scenes.dealt(scenes.freed, NULL_DRAWS, seed + 1))
+        null = frequency_spread(scenes.permute_identities(scenes.null_answers, NULL_DRAWS, seed + 1))
         p, p_least = _dealt_p(scenes, value, seed)
         freedom = max((selected.size - 1.0) * (scenes.count - scenes.strata), 1.0)
     low, high = spread_interval(value, null, selected.size, freedom, p)
@@ -346,7 +346,7 @@ def selection_spread(
 def _dealt_p(scenes: Scenes, value: float, seed: int) -> tuple[float, float]:
     hits = draws = 0
     while draws < MOST_NULL_DRAWS and hits < ENOUGH_NULL_DRAWS:
-        spreads = frequency_spread(scenes.dealt(scenes.s, NULL_DRAWS, seed + 2 + draws))
+        spreads = frequency_spread(scenes.permute_identities(scenes.s, NULL_DRAWS, seed + 2 + draws))
         hits += int((spreads >= value - 1e-9).sum())
         draws += NULL_DRAWS
-    return max((1.0 + hits) / (1.0 + draws), scenes.least), max(1.0 / (1 + MOST_NULL_DRAWS), scenes.least)
+    return max((1.0 + hits) / (1.0 + draws), scenes.smallest_p), max(1.0 / (1 + MOST_NULL_DRAWS), scenes.smallest_p)

@@ -132,7 +132,7 @@ class ChangeSet:
     def __init__(
         self, first: pl.DataFrame, second: pl.DataFrame, without: Iterable[Deletion], norms: Iterable[Measure] = ()
     ) -> None:
-        self.frame = _joined(first, second)
+        self.frame = _join_estimates(first, second)
         """A row per estimate of the first condition: labels, and what `reduce_estimates` takes of both."""
         names = estimate_keys(self.frame)
         keys = self.frame.select(names)
@@ -148,7 +148,11 @@ class ChangeSet:
         self._moved_ends: dict[str, list[Array]] = {}
         for deletion in without:
             again = keys.join(
-                _joined(deletion.first, deletion.second), on=names, how="left", nulls_equal=True, maintain_order="left"
+                _join_estimates(deletion.first, deletion.second),
+                on=names,
+                how="left",
+                nulls_equal=True,
+                maintain_order="left",
             )
             x = _numbers(again)
             held = ~np.logical_and.reduce([_equal(x[name], numbers[name]) for name in _COMPARED])
@@ -171,20 +175,20 @@ class ChangeSet:
         self.value = self.value / divisor
 
     @cached_property
-    def each(self) -> Change:
+    def effects(self) -> Change:
         """The change of each estimate."""
-        return self._found(self.value, self._moves)
+        return self._estimate_change(self.value, self._moves)
 
     def mean(self, rows: npt.NDArray[np.int64]) -> Change:
         """The mean change of some estimates, all of the same weight."""
-        return self._found(
+        return self._estimate_change(
             self.value[rows].mean(keepdims=True),
             self._moves,
             lambda moves: moves[:, rows].mean(axis=1, keepdims=True),
             lambda held: np.asarray(held[:, rows].any(axis=1, keepdims=True)),
         )
 
-    def drawn(self, rows: npt.NDArray[np.int64], draws: int, seed: int) -> Array:
+    def draw_changes(self, rows: npt.NDArray[np.int64], draws: int, seed: int) -> Array:
         """Changes of some estimates had nothing changed: noise with the errors that these have, and share.
 
         Returns shape (draws, rows).
@@ -199,12 +203,12 @@ class ChangeSet:
         noise = sum(rng.standard_normal((draws, len(moved))) @ (moved * np.sqrt((len(moved) - 1) / len(moved)))
                     for moved in layers if len(moved) > 1)  # fmt: skip
         spread = np.sqrt(sum((moved**2).sum(axis=0) * (len(moved) - 1) / len(moved) for moved in layers))
-        df = float(np.median(self.each.df[rows]))
+        df = float(np.median(self.effects.df[rows]))
         with np.errstate(invalid="ignore", divide="ignore"):
-            scale = np.where(spread > 0, self.each.se[rows] / spread, 0.0)
+            scale = np.where(spread > 0, self.effects.se[rows] / spread, 0.0)
         return np.asarray(noise) * scale * np.sqrt(df / rng.chisquare(df, size=(draws, 1)))
 
-    def _found(
+    def _estimate_change(
         self,
         value: Array,
         by_layer: Mapping[str, list[Array]],
@@ -239,7 +243,7 @@ class ChangeSet:
         Where no unit moves the change there is no standard error: if values have limits, the interval is what units
         that were not seen could do (`intervals.widen_interval`).
         """
-        change = Change(*(x[rows] for x in (self.each.value, self.each.se, self.each.df, self.each.groups)))
+        change = Change(*(x[rows] for x in (self.effects.value, self.effects.se, self.effects.df, self.effects.groups)))
         frame = self.frame[rows]
         n = np.nansum([to_array(frame["n"]), to_array(frame[f"n{OTHER_SUFFIX}"])], axis=0).astype(np.int64)
         clusters = np.nan_to_num(np.fmin(to_array(frame["clusters"]), to_array(frame[f"clusters{OTHER_SUFFIX}"])))
@@ -249,7 +253,7 @@ class ChangeSet:
         """Worst-case bounds: missing answers of one condition up and of the other down; NaN where either has none."""
         low, high = _worst(_numbers(self.frame[rows]))
         ends = ({layer: [move[end] for move in moves] for layer, moves in self._moved_ends.items()} for end in (0, 1))
-        se = np.fmax(*(self._found(self.value, moves).se for moves in ends))
+        se = np.fmax(*(self._estimate_change(self.value, moves).se for moves in ends))
         return Bounds(self.value[rows], low, high, np.full(low.size, np.nan), se[rows])
 
     def table(self, measures: Sequence[Measure], study: str, model: str, intervention: str) -> pl.DataFrame:
@@ -312,7 +316,7 @@ _NUMBERS = tuple(name + end for name in REDUCED_COLUMNS for end in ("", OTHER_SU
 _NO_LABELS = tuple(name + end for name in (*REDUCED_COLUMNS, "(floored)") for end in ("", OTHER_SUFFIX))
 
 
-def _joined(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
+def _join_estimates(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     keys = estimate_keys(first)
     return first.join(
         second.select(*keys, *REDUCED_COLUMNS), on=keys, how="left", nulls_equal=True, suffix=OTHER_SUFFIX,

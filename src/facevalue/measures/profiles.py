@@ -247,7 +247,7 @@ def rank_agreement(
     null = _spearman(_ranks(noise[0]), _ranks(noise[1]))
     beyond = min(int((null >= rho).sum()), int((null <= rho).sum()))
     p = min(2 * (beyond + 1) / (null.size + 1), 1.0)
-    low, value, high = _inverted(rho, (first, second), noise, alpha)
+    low, value, high = _invert_correlation(rho, (first, second), noise, alpha)
     if p > alpha:
         low, high = min(low, 0.0), max(high, 0.0)
     chance_low, chance_high = (float(np.quantile(null, q)) for q in (0.025, 0.975))
@@ -268,7 +268,7 @@ def draws_for(cells: int) -> int:
     return int(np.clip(_MOST // max(cells, 1), 200, _DRAWS))
 
 
-def _inverted(
+def _invert_correlation(
     rho: float, estimates: tuple[Array, Array], noise: tuple[Array, Array], alpha: float
 ) -> tuple[float, float, float]:
     """Lower end, middle and upper end of the correlations of effects that agree with the one that was measured."""

@@ -345,7 +345,7 @@ def krippendorff_alpha(ratings: Array, seed: int, metric: str = "ordinal") -> Es
     method = np.array([BCA_OVER_ITEMS], dtype=object)
     if not only_values():
         distances = _distances(counts.sum(axis=0), values, metric)
-        most = distances.max() / _expected(distances, counts.sum(axis=0))
+        most = distances.max() / _expected_distance(distances, counts.sum(axis=0))
         low, high = ends_of_agreement(value, low, high, most, clusters)
     return Estimates(value, low, high, n, clusters, method, se)
 
@@ -354,13 +354,13 @@ def _alpha(observed: Array, values: Array, metric: str) -> Array:
     """Alpha of coincidence matrices of shape (..., values, values)."""
     counts = observed.sum(axis=-1)
     distances = _distances(counts, values, metric)
-    expected = _expected(distances, counts)
+    expected = _expected_distance(distances, counts)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = (observed * distances).sum(axis=(-2, -1)) / counts.sum(axis=-1) / expected
     return np.where(expected > 0, 1 - ratio, np.nan)
 
 
-def _expected(distances: Array, counts: Array) -> Array:
+def _expected_distance(distances: Array, counts: Array) -> Array:
     """D_e of values that come so often."""
     n = counts.sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):

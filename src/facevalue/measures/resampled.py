@@ -51,10 +51,10 @@ class Shuffled:
         """Put the tests and the floor beside estimates."""
         return replace(estimates, q=self.q, p_least=self.p_least, floor=self.floor)
 
-    def at(self, rows: slice) -> "Shuffled":
+    def select_tests(self, rows: slice) -> "Shuffled":
         """Those of some tests of the family."""
         arrays = (self.p[rows], self.p_family[rows], self.q[rows], self.p_least[rows], self.size[rows])
-        return Shuffled(*arrays, self.floor.at(rows), self.shuffles)
+        return Shuffled(*arrays, self.floor.select_rows(rows), self.shuffles)
 
 
 def by_shuffles(
@@ -115,7 +115,7 @@ def by_shuffles(
     zeroed = np.nan_to_num(null[:, starts])
     mean, high = zeroed.mean(axis=0), np.quantile(zeroed, 0.95, axis=0)
     tested_family = np.isfinite(observed[starts])
-    size = scale.of(observed[None, :])[0]
+    size = scale.scale_sizes(observed[None, :])[0]
     hits, family, shuffles = np.zeros(size.size, dtype=np.int64), np.zeros(size.size, dtype=np.int64), 0
     while True:
         alone, among = scale.hits(null, size)
@@ -163,7 +163,7 @@ class _Scale:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(unit > 0, np.cbrt(values / unit), 0.0)
 
-    def of(self, values: Array) -> Array:
+    def scale_sizes(self, values: Array) -> Array:
         """Sizes of tests; minus infinity where one does not vary."""
         finite, unsigned = np.nan_to_num(values), ~self._signed
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -175,7 +175,7 @@ class _Scale:
 
     def hits(self, null: Array, size: Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Shuffles that reach each size by the same test, and by any that is not clearer."""
-        null_values = self.of(null)
+        null_values = self.scale_sizes(null)
         reached = size - _SLACK * np.maximum(1.0, np.abs(np.where(np.isfinite(size), size, 0.0)))
         upwards = np.argsort(size, kind="stable")
         largest = np.maximum.accumulate(null_values[:, upwards], axis=1)

@@ -239,16 +239,16 @@ class Summary:
 
 def mean_of(measure: Measure) -> Measure:
     """The mean difference over all cells, as a measure."""
-    return _named(change_of(measure), f"mean difference in {measure.name}", "mean over all cells", signed=True)
+    return _derive_measure(change_of(measure), f"mean difference in {measure.name}", "mean over all cells", signed=True)
 
 
 def size_of(measure: Measure) -> Measure:
     """The root mean square of the differences of all cells, as a measure; above zero by noise alone."""
     name = f"size of differences in {measure.name}"
-    return _named(change_of(measure), name, "root mean square over all cells", signed=False)
+    return _derive_measure(change_of(measure), name, "root mean square over all cells", signed=False)
 
 
-def _named(m: Measure, name: str, summary: str, *, signed: bool) -> Measure:
+def _derive_measure(m: Measure, name: str, summary: str, *, signed: bool) -> Measure:
     low, high = m.limits
     return Measure(
         name, f"{m.title}, {summary}", f"{summary} of: {m.equation}", m.unit, m.cluster, m.source,
@@ -267,10 +267,10 @@ def difference_summaries(changes: ChangeSet, rows: npt.NDArray[np.int64], measur
     With d_c the difference of cell c of C: the mean difference Σ d_c / C, by the jackknife of `paired_changes` over
     what was sampled, so that cells that share units are not taken for independent ones. The mean size Σ |d_c| / C, the
     root mean square sqrt(Σ d_c² / C) and the largest |d_c| stand beside what they would be had nothing differed:
-    `ChangeSet.drawn` draws them together, with their errors and correlations. The interval of the root mean square is
-    of what lies beyond that noise (`pair_moments.spread_interval`). Limits of the largest: max_c (|d_c| ± k se_c), k
-    the 95% quantile of max_c |d_c| / se_c over the draws (simultaneous intervals): no cell differs by more than the
-    upper one.
+    `ChangeSet.draw_changes` draws them together, with their errors and correlations. The interval of the root mean
+    square is of what lies beyond that noise (`pair_moments.spread_interval`). Limits of the largest: max_c (|d_c| ± k
+    se_c), k the 95% quantile of max_c |d_c| / se_c over the draws (simultaneous intervals): no cell differs by more
+    than the upper one.
 
     Examples
     --------
@@ -280,14 +280,14 @@ def difference_summaries(changes: ChangeSet, rows: npt.NDArray[np.int64], measur
     frame = changes.frame[rows]
     n = int(np.nansum([to_array(frame[name]) for name in ("n", "n (other)")]))
     clusters = int(np.nanmax(to_array(frame["clusters"]), initial=0))
-    d, se = changes.value[rows], changes.each.se[rows]
+    d, se = changes.value[rows], changes.effects.se[rows]
     out = [_mean(changes, rows, measure, n, clusters)]
     noisy = rows[np.isfinite(se) & (se > 0)]
     if not noisy.size:
         return out
-    null, scale = changes.drawn(noisy, CELL_DRAWS, CELL_DRAWS_SEED), changes.each.se[noisy]
+    null, scale = changes.draw_changes(noisy, CELL_DRAWS, CELL_DRAWS_SEED), changes.effects.se[noisy]
     measured = changes.value[noisy]
-    df = float(np.median(changes.each.df[noisy]))
+    df = float(np.median(changes.effects.df[noisy]))
     none, limit = float("nan"), size_of(measure).limits[1]
 
     def row(name: str, value: float, low: float, high: float, null_values: Array, against: float) -> Summary:
@@ -313,7 +313,7 @@ def difference_summaries(changes: ChangeSet, rows: npt.NDArray[np.int64], measur
 
 def _mean(changes: ChangeSet, rows: npt.NDArray[np.int64], measure: Measure, n: int, clusters: int) -> Summary:
     change = changes.mean(rows)
-    typical = np.nanmean(np.append(changes.each.se[rows], 0.0))
+    typical = np.nanmean(np.append(changes.effects.se[rows], 0.0))
     if abs(change.value[0]) <= _ZERO and change.se[0] <= _ZERO * typical and typical > 0:
         none = float("nan")
         return Summary(
@@ -404,13 +404,13 @@ def contrast_estimates(
         One of each time; they sum to zero.
     """
     deletions = [
-        Deletion(layer, _summed(rest, -weights), _summed(rest, weights))
+        Deletion(layer, _weighted_sum(rest, -weights), _weighted_sum(rest, weights))
         for layer, rest in zip(layers, zip(*without, strict=True), strict=True)
     ]
-    return ChangeSet(_summed(tables, -weights), _summed(tables, weights), deletions)
+    return ChangeSet(_weighted_sum(tables, -weights), _weighted_sum(tables, weights), deletions)
 
 
-def _summed(tables: Sequence[pl.DataFrame], weights: Array) -> pl.DataFrame:
+def _weighted_sum(tables: Sequence[pl.DataFrame], weights: Array) -> pl.DataFrame:
     """Sum of the estimates that have a positive weight, cell by cell; not measurable where one of them is not."""
     weighted = [
         table.with_columns((pl.col(name).cast(pl.Float64) * float(weight)).alias(name) for name in _VALUES)

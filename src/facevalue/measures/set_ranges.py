@@ -159,7 +159,7 @@ def range_summary(
     high = wilson_interval(np.array(quantiles), tail_size(values, of[sets], np.array(quantiles)), df, 2 * LEVEL - 1)[1]
     null = replies.null(seed)
     none = np.full(len(quantiles), np.nan)
-    tail_floor = Floor(_at(null, np.array(quantiles)), _at(null, high), none)
+    tail_floor = Floor(_quantiles_at(null, np.array(quantiles)), _quantiles_at(null, high), none)
     return SetRanges(replace(mean, floor=floor), replace(tail, floor=tail_floor))
 
 
@@ -223,11 +223,11 @@ def summary_bounds(
     totals = [cluster_sums(end, of, np.zeros_like(of), scores.shape[0], 1) for end in (of_draw.low, of_draw.high)]
     means = [cell_means(sums.sum(axis=0), counts.sum(axis=0)) for sums, counts in totals]
     error = np.max([standard_error(*pair) for pair in totals], axis=0)
-    tails = [_at(end, np.array(quantiles)) for end in (of_draw.low, of_draw.high)]
+    tails = [_quantiles_at(end, np.array(quantiles)) for end in (of_draw.low, of_draw.high)]
     unknown, lost = np.full(len(quantiles), np.nan), np.full(len(quantiles), missing)
     return (
         _around(np.array([values.mean() if values.size else np.nan]), means, lost[:1], error),
-        _around(_at(values, np.array(quantiles)), tails, lost, unknown),
+        _around(_quantiles_at(values, np.array(quantiles)), tails, lost, unknown),
     )
 
 
@@ -236,7 +236,7 @@ def _around(value: Array, ends: list[Array], missing: Array, se: Array) -> Bound
     return Bounds(value, np.fmin(ends[0], value), np.fmax(ends[1], value), missing, se)
 
 
-def _at(values: Array, places: Array) -> Array:
+def _quantiles_at(values: Array, places: Array) -> Array:
     if not values.size:
         return np.full(places.shape, np.nan)
     return np.where(np.isfinite(places), np.quantile(values, np.nan_to_num(places)), np.nan)
@@ -292,7 +292,9 @@ def set_quantiles(values: Array, sets: npt.NDArray[np.int64], quantiles: Array) 
         return Estimates(none, none, none, n, clusters, methods)
     low, high = wilson_interval(quantiles, tail_size(values, sets, quantiles), count - 1)
     methods = np.full(quantiles.size, _WOODRUFF if count > 1 else ONE_CLUSTER_ONLY, dtype=object)
-    return Estimates(np.quantile(values, quantiles), _at(values, low), _at(values, high), n, clusters, methods)
+    return Estimates(
+        np.quantile(values, quantiles), _quantiles_at(values, low), _quantiles_at(values, high), n, clusters, methods
+    )
 
 
 class _Replies:
@@ -315,7 +317,7 @@ class _Replies:
             self._pools.append(scores_of_set)
             of.append(clusters[at])
             within = (scores_of_set.max(axis=2) - scores_of_set.min(axis=2)).mean(axis=1)
-            expected = (pool @ _expected(total, size) for size in (count, self._images))
+            expected = (pool @ _range_weights(total, size) for size in (count, self._images))
             pools.append(np.stack([np.nanmean(ranges[at], axis=1), within, *expected]) * count)
         self._weight = np.concatenate([np.full(p.shape[0], float(p.shape[2])) for p in self._pools] or [np.zeros(0)])
         self._found = np.concatenate(pools, axis=1) if pools else np.zeros((4, 0))
@@ -327,7 +329,7 @@ class _Replies:
     def excess(self) -> float:
         """Mean range less its floor."""
         observed, within, short, full = self._found.sum(axis=1)
-        return float((observed - _divided(full, short) * within) / self._weight.sum()) if self.sets else np.nan
+        return float((observed - _ratio_or_one(full, short) * within) / self._weight.sum()) if self.sets else np.nan
 
     def floor(self, seed: int) -> Floor:
         """Floor of the mean, its 95th percentile without any difference, and p."""
@@ -336,34 +338,34 @@ class _Replies:
         observed, within, short, full = self._found
         weight = self._weight
         total = weight.sum()
-        growth = _divided(full.sum(), short.sum())
+        growth = _ratio_or_one(full.sum(), short.sum())
         floor = growth * within.sum() / total
         # One set leaves value and floor by so much (the ratio's linearisation), in units of a set's draws.
-        moved = _divided(within.sum(), short.sum()) * (full - growth * short)
+        moved = _ratio_or_one(within.sum(), short.sum()) * (full - growth * short)
         apart = observed - growth * within - moved
         value = self.excess
         if self.clusters < 2:
             return Floor(np.array([floor]), np.full(1, np.nan), np.full(1, np.nan))
         if self.clusters <= SHUFFLED:
-            return self._shuffled(seed, floor, growth, value, float(total))
+            return self._shuffle_floor(seed, floor, growth, value, float(total))
         off = np.bincount(self._cluster, apart - apart.sum() / total * weight, self.clusters)
         se = float(np.sqrt((off**2).sum() * self.clusters / (self.clusters - 1)) / total)
         high = floor + float(scipy.special.stdtrit(self.clusters - 1, LEVEL)) * se
         p = float(scipy.special.stdtr(self.clusters - 1, -value / se)) if se > _SLACK else np.nan
         return Floor(np.array([floor]), np.array([high]), np.array([p]))
 
-    def _shuffled(self, seed: int, floor: float, growth: float, value: float, total: float) -> Floor:
+    def _shuffle_floor(self, seed: int, floor: float, growth: float, value: float, total: float) -> Floor:
         rng = np.random.default_rng(seed)
         null = np.zeros(0)
         for upto in SHUFFLES:
-            null = np.concatenate([null, self._drawn(upto - null.size, growth, total, rng)])
+            null = np.concatenate([null, self._draw_null(upto - null.size, growth, total, rng)])
             hits = int((null >= value - _SLACK).sum())
             if hits >= ENOUGH:
                 break
         p = (1 + hits) / (1 + null.size) if np.ptp(null) > _SLACK else np.nan
         return Floor(np.array([floor]), np.array([floor + float(np.quantile(null, LEVEL))]), np.array([p]))
 
-    def _drawn(self, shuffles: int, growth: float, total: float, rng: np.random.Generator) -> Array:
+    def _draw_null(self, shuffles: int, growth: float, total: float, rng: np.random.Generator) -> Array:
         """Value less floor where all replies of a set are dealt out anew."""
         out = np.zeros(shuffles)
         for pool in self._pools:
@@ -385,7 +387,7 @@ class _Replies:
             return np.zeros(0)
         rng = np.random.default_rng(seed)
         _, within, short, _ = self._found
-        ratio = _divided(within.sum(), short.sum())
+        ratio = _ratio_or_one(within.sum(), short.sum())
         return np.concatenate([min(ratio, 1.0) * ranges for ranges in self._ranges_drawn(rng)])
 
     def _ranges_drawn(self, rng: np.random.Generator) -> Iterator[Array]:
@@ -400,13 +402,13 @@ class _Replies:
                 yield (draws.max(axis=2) - draws.min(axis=2)).ravel()
 
 
-def _divided(x: float, y: float) -> float:
+def _ratio_or_one(x: float, y: float) -> float:
     """A ratio; one where there is no spread at all, and so nothing that could grow."""
     return float(x / y) if y > _SLACK else 1.0
 
 
 @lru_cache(maxsize=32)
-def _expected(total: int, size: int) -> Array:
+def _range_weights(total: int, size: int) -> Array:
     """Weights of ordered values in the mean range of so many of them drawn without replacement.
 
     The k-th of N is the largest of n with probability C(k - 1, n - 1) / C(N, n), and the smallest likewise from above.

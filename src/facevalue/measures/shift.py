@@ -257,7 +257,7 @@ def wider_estimates(
     """
     assert estimates.p is not None
     assert estimates.se is not None
-    low, high, p, se = _dealt(noise, possible, estimates.value, df)
+    low, high, p, se = _permute_noise(noise, possible, estimates.value, df)
     equal = np.isnan(estimates.se) & (estimates.clusters > 1)
     usable = np.isfinite(low) & np.isfinite(high) & (estimates.clusters > 1)
     alone = usable & ~equal & (se >= estimates.se)
@@ -298,7 +298,9 @@ def _noise(pictures: Array, variation: Codes, columns: Codes, cells: int) -> tup
     return single @ in_cell, (seen.astype(np.float64) @ in_cell) > 0, df
 
 
-def _dealt(noise: Array, possible: npt.NDArray[np.bool_], value: Array, df: Array) -> tuple[Array, Array, Array, Array]:
+def _permute_noise(
+    noise: Array, possible: npt.NDArray[np.bool_], value: Array, df: Array
+) -> tuple[Array, Array, Array, Array]:
     """Interval, p-value and standard error by dealing; NaN where there is nothing to deal."""
     many = possible.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):

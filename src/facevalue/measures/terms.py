@@ -76,11 +76,11 @@ class EstimateTerm:
 
     def value(self) -> float:
         """The estimate, from the totals."""
-        return float(self._scaled(self.of.estimate(*self.of.total)[self.column]))
+        return float(self._scale_values(self.of.estimate(*self.of.total)[self.column]))
 
     def without_each(self) -> Array:
         """The estimate without each unit, shape (units,)."""
-        return self._scaled(self.of.without_each[:, self.column])
+        return self._scale_values(self.of.without_each[:, self.column])
 
     def sums(self) -> tuple[Array, Array] | None:
         """Sums and counts of each unit; None where the estimate takes several columns."""
@@ -88,13 +88,13 @@ class EstimateTerm:
             return None
         return self.of.sums[:, self.column], self.of.counts[:, self.column]
 
-    def used(self) -> npt.NDArray[np.bool_]:
+    def answered_units(self) -> npt.NDArray[np.bool_]:
         """Which units have any answer behind the estimate."""
         if self.of.statistic is not None:
             return np.asarray((self.of.counts > 0).any(axis=1))
         return self.of.counts[:, self.column] > 0
 
-    def _scaled(self, values: Array) -> Array:
+    def _scale_values(self, values: Array) -> Array:
         out = np.asarray(values) * self.factor - self.less
         return np.abs(out) if self.unsigned else out
 

@@ -22,7 +22,7 @@ Rows = slice | npt.NDArray[np.generic] | tuple[npt.NDArray[np.generic], ...]
 class _Columns:
     """Arrays of one length."""
 
-    def at(self, rows: Rows) -> Self:
+    def select_rows(self, rows: Rows) -> Self:
         """Select some of them."""
         return type(self)(*(getattr(self, name)[rows] for name in _names(type(self))))
 
@@ -71,13 +71,13 @@ class Bounds(_Columns):
     missing: Array
     se: Array
 
-    def less(self, middle: npt.ArrayLike) -> "Bounds":
+    def subtract(self, middle: npt.ArrayLike) -> "Bounds":
         """Subtract a constant, as from a share against one half.
 
         Examples
         --------
         >>> one = np.ones(1)
-        >>> Bounds(one, one * 0.5, one * 2, one * 0, one).less(0.5).low.item()
+        >>> Bounds(one, one * 0.5, one * 2, one * 0, one).subtract(0.5).low.item()
         0.0
         """
         taken = np.asarray(middle, dtype=np.float64)
@@ -160,7 +160,7 @@ class Estimates:
         return Estimates(at[0], at[1], at[2], np.array([n]), np.array([clusters]), methods, at[3])
 
     @classmethod
-    def unmeasured(cls, reason: str) -> "Estimates":
+    def make_unmeasured(cls, reason: str) -> "Estimates":
         """Make one estimate that could not be taken, with the reason."""
         none = float("nan")
         return cls.single(none, none, none, none, 0, 0, name_unmeasured(reason))
@@ -183,7 +183,7 @@ class Estimates:
         if any(e.floor is not None for e in several):
             columns["floor"] = Floor.concatenate([e.floor or no_floor(e.value.size) for e in several])
         if any(e.bounds is not None for e in several):
-            columns["bounds"] = Bounds.concatenate([e.bounds or unbounded(e.value) for e in several])
+            columns["bounds"] = Bounds.concatenate([e.bounds or unknown_bounds(e.value) for e in several])
         if any(e.terms is not None for e in several):
             columns["terms"] = tuple(term for e in several for term in e.terms or (None,) * e.value.size)
         return Estimates(**columns)
@@ -197,13 +197,13 @@ class Estimates:
         """Select some of them."""
         columns: dict[str, Any] = {name: getattr(self, name) for name in (*_ARRAYS, "floor", "bounds")}
         some: dict[str, Any] = {
-            name: column.at(rows) if isinstance(column, _Columns) else column[rows]
+            name: column.select_rows(rows) if isinstance(column, _Columns) else column[rows]
             for name, column in columns.items() if column is not None
         }  # fmt: skip
         terms = None if self.terms is None else tuple(np.array([*self.terms, None], dtype=object)[:-1][rows])
         return Estimates(**some, terms=terms)
 
-    def untested(self) -> "Estimates":
+    def without_tests(self) -> "Estimates":
         """Drop all tests but the paper's; a floor stays, without its p."""
         floor = self.floor and replace(self.floor, p=np.full(self.value.size, np.nan))
         return replace(self, p=None, q=None, p_least=None, floor=floor)
@@ -212,7 +212,8 @@ class Estimates:
         """Subtract a constant from each, as from a share against one half; tests stay what they are."""
         return replace(
             self, value=self.value - null, low=self.low - null, high=self.high - null,
-            terms=change_terms(self.terms, less=null), bounds=None if self.bounds is None else self.bounds.less(null),
+            terms=change_terms(self.terms, less=null),
+            bounds=None if self.bounds is None else self.bounds.subtract(null),
         )  # fmt: skip
 
     def times(self, factor: float) -> "Estimates":
@@ -247,7 +248,7 @@ def no_floor(estimates: int) -> Floor:
     return Floor(none, none, none)
 
 
-def unbounded(value: npt.ArrayLike) -> Bounds:
+def unknown_bounds(value: npt.ArrayLike) -> Bounds:
     """Make bounds where nobody knows what the missing answers could change."""
     values = np.asarray(value, dtype=np.float64)
     none = np.full(values.shape, np.nan)

@@ -162,7 +162,7 @@ def tost_p(value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike, margin: n
     [0.0001, 0.4209, nan]
     """
     margins = check_margin(margin)
-    values, errors, freedom = _known(value, se, df)
+    values, errors, freedom = _mask_untestable(value, se, df)
     return np.maximum(
         scipy.special.stdtr(freedom, -(values + margins) / errors),
         scipy.special.stdtr(freedom, (values - margins) / errors),
@@ -210,7 +210,7 @@ def unseen_p(
     return np.where(np.isfinite(limit), out, np.nan)
 
 
-def _known(value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike) -> tuple[Array, Array, Array]:
+def _mask_untestable(value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike) -> tuple[Array, Array, Array]:
     """Arrays, with standard errors and degrees of freedom that allow no test as NaN."""
     values, errors, freedom = (np.asarray(x, dtype=np.float64) for x in (value, se, df))
     return values, np.where(errors > 0, errors, np.nan), np.where(freedom > 0, freedom, np.nan)

@@ -190,14 +190,14 @@ def within_sets(presence: Presence, tested: npt.NDArray[np.bool_]) -> Iterator[t
     rows = np.flatnonzero((size < groups) & np.isin(presence.word, some))
     coded = np.unique(presence.unit[rows] * groups + size[rows], return_inverse=True)
     cases, case = coded[0], coded[1]
-    chances = _included(presence.lengths[cases // groups], cases % groups)
+    chances = _inclusion_probability(presence.lengths[cases // groups], cases % groups)
     for group in range(groups):
         is_tested = tested[group][presence.word[rows]]
         word, has = presence.word[rows][is_tested], presence.has(group)[rows][is_tested]
         yield np.bincount(word, has, presence.words).astype(np.float64), chances[case[is_tested], group], word
 
 
-def _included(lengths: Array, size: Places) -> Array:
+def _inclusion_probability(lengths: Array, size: Places) -> Array:
     """Probability that each image is among so many of its set that have a word, shape (cases, groups)."""
     low, high = np.full(size.shape, -30.0), np.full(size.shape, 5.0)
     scaled = lengths / lengths.mean(axis=1, keepdims=True)
@@ -459,7 +459,7 @@ def _lower(observed: Array, chance: Array, word: Places, tail: float, more: floa
     is_every = observed >= total(np.ones(word.size))
     goal = np.where(is_every, observed / 2, observed - 0.5)
     far = np.full(observed.shape, _FARTHEST_LIMIT)
-    top = _solved(lambda t: total(scipy.special.expit(logit + t[word])) < goal, -far, far)
+    top = _bisect(lambda t: total(scipy.special.expit(logit + t[word])) < goal, -far, far)
     p = scipy.special.expit(logit + top[word])
     scale, end = np.sqrt(total(p * (1 - p))), cumulant(top)
 
@@ -471,7 +471,7 @@ def _lower(observed: Array, chance: Array, word: Places, tail: float, more: floa
         chance_of_all = np.exp(-total(np.logaddexp(0.0, -logit - tilt[word])))
         return np.asarray(np.where(is_every, chance_of_all, beyond) < tail)
 
-    return _solved(is_less, np.where(is_every, -far, top - far), np.where(is_every, far, top))
+    return _bisect(is_less, np.where(is_every, -far, top - far), np.where(is_every, far, top))
 
 
 def _among_all(
@@ -504,7 +504,7 @@ def _hypergeometric(observed: int, total: int, has: int, images: int, odds: floa
     return (low + high) / 2
 
 
-def _solved(is_less: Callable[[Array], npt.NDArray[np.bool_]], low: Array, high: Array) -> Array:
+def _bisect(is_less: Callable[[Array], npt.NDArray[np.bool_]], low: Array, high: Array) -> Array:
     """Where something that holds at first ceases to."""
     for _ in range(_LIMIT_STEPS):
         middle = (low + high) / 2

@@ -121,7 +121,7 @@ def rate_differences(
             raise DataError("A unit belongs to more than one group: their groups are not two samples.")
         for base, number in combinations(sorted(set(codes[rows].tolist())), 2):
             side = np.where(codes[rows] == number, 1, np.where(codes[rows] == base, 0, -1))
-            differences.append(_between(sums, rows, side, poles, longest, seed))
+            differences.append(_compare_rates(sums, rows, side, poles, longest, seed))
             for name, level in (
                 *((n, labels[n][at]) for n in by),
                 (GROUP_LABEL, levels[number]),
@@ -131,14 +131,14 @@ def rate_differences(
     return out, Estimates.concatenate(differences)
 
 
-def _between(
+def _compare_rates(
     sums: Sums, rows: Codes, side: Codes, poles: tuple[float, float] | None, longest: float, seed: int
 ) -> Estimates:
     s, n, texts, missing = (sums.numbers[name][rows, None] for name in ("s", "n", "texts", "missing"))
     estimates = _of_texts(compare_groups(s, n, side, seed), texts[side >= 0])
     bounds = None
     if poles is not None:
-        base, variant = (Replies(s, n, n + longest * missing).of(side == number) for number in (0, 1))
+        base, variant = (Replies(s, n, n + longest * missing).select_clusters(side == number) for number in (0, 1))
         bounds = shift_bounds(base, variant, poles, paired=False)
     return replace(estimates, bounds=bounds, p=estimates.p)
 

@@ -89,10 +89,10 @@ def choice_grammar(texts: Sequence[str]) -> str:
     >>> print(choice_grammar(["(a)", 'so-called "b"']))
     root ::= "(a)" | "so-called \"b\""
     """
-    return "root ::= " + " | ".join(f'"{"".join(map(_escaped, text))}"' for text in texts)
+    return "root ::= " + " | ".join(f'"{"".join(map(_escape_character, text))}"' for text in texts)
 
 
-def _escaped(character: str) -> str:
+def _escape_character(character: str) -> str:
     if character in '"\\':
         return "\\" + character
     return character if character.isprintable() else f"\\U{ord(character):08X}"
@@ -204,7 +204,7 @@ def image_parts(images: Sequence[Image]) -> list[Part]:
     return [{"type": "image_url", "image_url": {"url": url}} for url in image_urls(images)]
 
 
-def encoded(images: Sequence[Image]) -> list[bytes]:
+def encode_images(images: Sequence[Image]) -> list[bytes]:
     """Return the content parts of images as JSON, once for all bodies that show them."""
     return [as_json(image_part) for image_part in image_parts(images)]
 
@@ -368,7 +368,7 @@ def read(payload: Mapping[str, object]) -> ServerReply:
         note,
         _served_by(payload),
         is_thought,
-        _cached(counts),
+        _cached_tokens(counts),
     )
 
 
@@ -423,7 +423,7 @@ def _message_texts(message: Mapping[str, object]) -> tuple[str | None, str | Non
     return writable(content), writable(refusal), thought
 
 
-def _cached(counts: Mapping[str, object]) -> int | None:
+def _cached_tokens(counts: Mapping[str, object]) -> int | None:
     details = counts.get("prompt_tokens_details")
     return count(details.get("cached_tokens")) if isinstance(details, dict) else None
 

@@ -59,7 +59,7 @@ def exact(request: Request, reply: ServerReply, response: Response) -> Response 
     return response._replace(status=Status.OK, probs=mass.probs)
 
 
-def instead(reason: str, scored: Response, sampled: Response) -> Response:
+def replace_response(reason: str, scored: Response, sampled: Response) -> Response:
     """Return a drawn reply in place of probabilities that were not all seen; both are paid for, and took their time."""
     return sampled._replace(
         prompt_tokens=_sum(scored.prompt_tokens, sampled.prompt_tokens),
@@ -69,7 +69,7 @@ def instead(reason: str, scored: Response, sampled: Response) -> Response:
     )
 
 
-def unfollowed(on: float, share: float) -> str:
+def undecided_reason(on: float, share: float) -> str:
     """Say why probabilities of options, `on` all together, are not believed where a share of replies was undecided."""
     return (
         f"Drawn, not read: {share:.1%} of the probability is on replies that were not followed until they "
@@ -81,7 +81,7 @@ def _reason(mass: OptionMass) -> str:
     on = sum(mass.probs)
     return (
         f"Drawn, not read: {mass.unseen:.1%} of the probability is on replies that were not listed ({on:.1%} is on the "
-        f"options, {mass.other:.1%} on others)."
+        f"options, {mass.other_mass:.1%} on others)."
     )
 
 

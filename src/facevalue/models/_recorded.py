@@ -210,12 +210,12 @@ def _run(folder: Path) -> Recording:
 
     def read() -> Iterator[Answer]:
         for shard in shards:
-            yield from _stored(shard)
+            yield from _read_shard(shard)
 
     return Recording(folder, "request", (), read, facts, sampling, seeds, asked_of, looks="sight" in document)
 
 
-def _stored(shard: Path) -> Iterator[Answer]:
+def _read_shard(shard: Path) -> Iterator[Answer]:
     try:
         check_shard(shard)
     except (OSError, DataError) as error:
@@ -260,8 +260,8 @@ def _answer(cells: Mapping[str, Any], columns: Sequence[str], place: str) -> Ans
         return None
     return Answer(
         request=None,
-        trial=_whole(cells["trial"], "trial", 2**63 - 1, place) if "trial" in cells else None,
-        repeat=_whole(cells["repeat"], "repeat", 255, place) if "repeat" in cells else 0,
+        trial=_to_whole_number(cells["trial"], "trial", 2**63 - 1, place) if "trial" in cells else None,
+        repeat=_to_whole_number(cells["repeat"], "repeat", 255, place) if "repeat" in cells else 0,
         status=status,
         text=text,
         probs=probs,
@@ -294,7 +294,7 @@ def _level(cell: Any, place: str) -> str | None:
     return _text(text, place) or None
 
 
-def _whole(cell: Any, name: str, highest: int, place: str) -> int:
+def _to_whole_number(cell: Any, name: str, highest: int, place: str) -> int:
     try:
         number = int(cell) if isinstance(cell, int | str) and not isinstance(cell, bool) else -1
     except ValueError:

@@ -20,7 +20,7 @@ from facevalue.models._chat import (
     white_squares,
     without_cut_thinking,
 )
-from facevalue.models._fallback import exact, instead, response_of
+from facevalue.models._fallback import exact, replace_response, response_of
 from facevalue.models._pictures import EncodedStimuli
 from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.models.cached import CachedTokens
@@ -144,7 +144,7 @@ class Served(ABC, Generic[C, P]):
         """What the user typed to get this model."""
         return self._spec
 
-    def _stated(self) -> dict[str, str | int | float | bool]:
+    def _changed_settings(self) -> dict[str, str | int | float | bool]:
         """Settings of what is sent otherwise than a study says."""
         settings = {
             "max_tokens": self._options.max_tokens,
@@ -222,7 +222,7 @@ class Served(ABC, Generic[C, P]):
 
     def _prepare(self, request: Request) -> EncodedRequest[P]:
         """Load and encode what a request shows, once per stimulus, in the caller's thread."""
-        way = self._way if _constrained(request) and self.structured() else None
+        way = self._way if _is_constrained(request) and self.structured() else None
         try:
             return EncodedRequest(request, self._encoded.content(request.stimulus), None, way)
         except (OSError, FaceValueError) as error:
@@ -256,7 +256,7 @@ class Served(ABC, Generic[C, P]):
         if isinstance(exact_response, Response):
             return exact_response
         reply, latency = await self._ask(resource, prepared, logprobs=False)
-        return instead(exact_response, response, response_of(request, reply, latency))
+        return replace_response(exact_response, response, response_of(request, reply, latency))
 
     async def _ask(
         self, resource: C, prepared: EncodedRequest[P], *, logprobs: bool | None = None, probing: bool = False
@@ -268,7 +268,7 @@ class Served(ABC, Generic[C, P]):
         """
         request = prepared.request
         logprobs = request.exact if logprobs is None else logprobs
-        sampling = self._limited(request.sampling)
+        sampling = self._limit_tokens(request.sampling)
         dialect = known_dialect = self._dialect
         settled = self._capabilities is not None
         first_failure: Failure | None = None  # it says more than what a server says without the parameter that it named
@@ -313,7 +313,7 @@ class Served(ABC, Generic[C, P]):
         """Whether the server declined to answer, in a form that is known or in the user's words."""
         return failure.is_refusal or (failure.connected and holds_words(failure.text, self._options.refusal_words))
 
-    def _limited(self, sampling: Sampling) -> Sampling:
+    def _limit_tokens(self, sampling: Sampling) -> Sampling:
         return replace(sampling, max_tokens=(self._options.max_tokens or sampling.max_tokens) + self._thinking)
 
     def _note_server(self, name: str) -> None:
@@ -401,7 +401,7 @@ def thinking_tokens(options: ModelOptions) -> int:
     return options.reasoning_tokens
 
 
-def _constrained(request: Request) -> bool:
+def _is_constrained(request: Request) -> bool:
     """Whether a reply is to be constrained; one whose probabilities are read never is."""
     return request.constrain and not request.exact and bool(request.question.options)
 

@@ -52,16 +52,18 @@ class Preferences:
     def utilities(self, requests: Sequence[Request], levels: tuple[str, ...]) -> Array:
         """Utilities of the options, in the order in which each question lists them; shape (requests, options)."""
         if levels in (PAIR, FOUR):
-            first = np.array([self._preferred(request) for request in requests])
+            first = np.array([self._option_preference(request) for request in requests])
             nobody = [first / 2 - ABSTAIN] * (len(levels) - len(PAIR))
             by_level = np.stack([first, np.zeros_like(first), *nobody], axis=1)
         else:
             by_level = np.zeros((len(requests), len(levels)))
-            by_level[:, levels.index(RIGHT)] = [self._knowledge + self._recognised(request) for request in requests]
+            by_level[:, levels.index(RIGHT)] = [
+                self._knowledge + self._recognition_preference(request) for request in requests
+            ]
         order = np.array([[levels.index(option.level) for option in r.question.options] for r in requests])
         return np.take_along_axis(by_level, order, axis=1)
 
-    def _preferred(self, request: Request) -> float:
+    def _option_preference(self, request: Request) -> float:
         """By how much option 1 is preferred to option 2."""
         pictured, prompted = request.stimulus.factors, request.question.factors
         scenario, activity = prompted.get("scenario") or "", prompted.get("activity") or ""
@@ -81,7 +83,7 @@ class Preferences:
             out += self._image * noise / np.sqrt(2.0)
         return out
 
-    def _recognised(self, request: Request) -> float:
+    def _recognition_preference(self, request: Request) -> float:
         facts: Mapping[str, str | None] = request.question.factors
         dimension = request.stimulus.factors.get("dimension") or ""
         return self.preference(dimension, facts.get("identity") or "", "recognised", facts.get("activity") or "")

@@ -88,7 +88,7 @@ class Writer:
         order = np.array([[YES_NO.index(option.level) for option in r.question.options] for r in requests])
         return np.take_along_axis(by_level, order, axis=1)
 
-    def said(self, answer: str, style: int) -> str:
+    def phrase_answer(self, answer: str, style: int) -> str:
         """Answer to a comparison, written in one of several ways."""
         return _YES[style % len(_YES)].format(answer)
 
@@ -112,7 +112,7 @@ class Writer:
     def keywords(self, requests: Sequence[Request]) -> list[str]:
         """Name keywords, one of each list, chosen by what is planted."""
         out = [""] * len(requests)
-        for (text, scenario), rows in _alike(
+        for (text, scenario), rows in _group_requests(
             requests, lambda r: (r.question.factors[KEYWORDS] or "[]", scenario_of(r))
         ):
             lists: list[list[str]] = json.loads(text)
@@ -126,7 +126,7 @@ class Writer:
     def forms(self, requests: Sequence[Request]) -> list[str]:
         """Complete forms: what is filled in stays, and shifts what is put in the other fields."""
         out = [""] * len(requests)
-        for form, rows in _alike(requests, lambda r: r.question.factors.get(FIELDS) or "{}"):
+        for form, rows in _group_requests(requests, lambda r: r.question.factors.get(FIELDS) or "{}"):
             group = [requests[at] for at in rows]
             trial, repeat = _numbers(group)
             values: list[dict[str, str]] = [json.loads(r.stimulus.factors.get(FILLED) or "{}") for r in group]
@@ -134,7 +134,7 @@ class Writer:
             fields = self._form(form)
             for number, (field, choices) in enumerate(fields.items()):
                 utilities = ASSOCIATION * self._utilities(planted, [field], choices)[:, 0]
-                levels = self._drawn(utilities, trial, repeat, _STREAM + number).tolist()
+                levels = self._draw_options(utilities, trial, repeat, _STREAM + number).tolist()
                 is_open = (self._uniforms(trial, repeat, _STREAM + 64 + number) < 0.02).tolist()
                 for row, level, left_open in zip(values, levels, is_open, strict=True):
                     row.setdefault(field, _OPEN if left_open else choices[level])
@@ -146,7 +146,7 @@ class Writer:
     def statements(self, requests: Sequence[Request]) -> list[str]:
         """State numbers and choices: a number moves with what is planted, and from reply to reply."""
         out = [""] * len(requests)
-        for (text, scenario), rows in _alike(
+        for (text, scenario), rows in _group_requests(
             requests, lambda r: (r.question.factors.get(STATED) or "{}", scenario_of(r))
         ):
             ranges: dict[str, list[str] | list[float]] = json.loads(text)
@@ -158,12 +158,12 @@ class Writer:
                 stream = _STATED_STREAM + number
                 names = [choice for choice in choices if isinstance(choice, str)]
                 if names:
-                    chosen = self._drawn(self._planted(group, slot, names), trial, repeat, stream)
+                    chosen = self._draw_options(self._planted_utilities(group, slot, names), trial, repeat, stream)
                     columns.append([names[choice] for choice in chosen.tolist()])
                     continue
                 low, high = (float(choice) for choice in choices)
                 noise = self._uniforms(trial, repeat, stream) - 0.5
-                share = 0.5 + _SCALE * (self._planted(group, slot, ("more",))[:, 0] + 2 * noise)
+                share = 0.5 + _SCALE * (self._planted_utilities(group, slot, ("more",))[:, 0] + 2 * noise)
                 columns.append([round(value) for value in (low + (high - low) * np.clip(share, 0.0, 1.0)).tolist()])
             for number, at in enumerate(rows):
                 stated = {field: column[number] for field, column in zip(ranges, columns, strict=True)}
@@ -173,7 +173,7 @@ class Writer:
     def lists(self, requests: Sequence[Request]) -> list[str]:
         """Name several options, each by what is planted for it, in one of several ways of writing lists."""
         out = [""] * len(requests)
-        for (text, scenario), rows in _alike(
+        for (text, scenario), rows in _group_requests(
             requests, lambda r: (r.question.factors.get(LISTED) or "[[], 0, 20]", scenario_of(r))
         ):
             options, fewest, greatest = json.loads(text)
@@ -182,16 +182,16 @@ class Writer:
             trial, repeat = _numbers(group)
             draws = np.stack([self._uniforms(trial, repeat, _LISTED_STREAM + at) for at in range(len(words))], axis=1)
             # The logit of naming an option: its utility, from a share that all have without any
-            margin = self._planted(group, scenario, words) + np.log(SHARE_LISTED / (1 - SHARE_LISTED))
+            margin = self._planted_utilities(group, scenario, words) + np.log(SHARE_LISTED / (1 - SHARE_LISTED))
             margin -= np.log(draws / (1 - draws))
             counts = np.clip((margin > 0).sum(axis=1), fewest, min(greatest, len(words))).tolist()
             ranked = np.argsort(-margin, axis=1, kind="stable").tolist()
             styles = self._uniforms(trial, repeat, 3).tolist()
             for at, order, count, style in zip(rows, ranked, counts, styles, strict=True):
-                out[at] = _listed([words[word] for word in sorted(order[:count])], style)
+                out[at] = _write_list([words[word] for word in sorted(order[:count])], style)
         return out
 
-    def _planted(self, requests: Sequence[Request], scenario: str, options: Sequence[str]) -> Array:
+    def _planted_utilities(self, requests: Sequence[Request], scenario: str, options: Sequence[str]) -> Array:
         """Utilities of options of a scenario, (requests, options), computed once for each stimulus."""
         places: dict[str, int] = {}
         factors: list[Mapping[str, str | None]] = []
@@ -206,13 +206,13 @@ class Writer:
         trial, repeat = _numbers(requests)
         return np.stack(
             [
-                self._drawn(self._planted(requests, scenario, words), trial, repeat, _STREAM + slot)
+                self._draw_options(self._planted_utilities(requests, scenario, words), trial, repeat, _STREAM + slot)
                 for slot, (scenario, words) in enumerate(slots)
             ],
             axis=1,
         )
 
-    def _drawn(self, utilities: Array, trial: Codes, repeat: Codes, stream: int) -> Codes:
+    def _draw_options(self, utilities: Array, trial: Codes, repeat: Codes, stream: int) -> Codes:
         """Draw one option for each row of utilities, of shape (rows, options)."""
         shares = np.exp(utilities - utilities.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
@@ -246,7 +246,7 @@ def is_list(request: Request) -> bool:
     return request.question.factors.get(LISTED) is not None
 
 
-def _listed(names: Sequence[str], style: float) -> str:
+def _write_list(names: Sequence[str], style: float) -> str:
     """A list as models write them."""
     if not names:
         return "None."
@@ -257,7 +257,7 @@ def _listed(names: Sequence[str], style: float) -> str:
     return json.dumps(list(names)) if style < 0.9 else "\n".join(f"- **{name}**" for name in names)
 
 
-def _alike(requests: Sequence[Request], key: Callable[[Request], _Key]) -> ItemsView[_Key, list[int]]:
+def _group_requests(requests: Sequence[Request], key: Callable[[Request], _Key]) -> ItemsView[_Key, list[int]]:
     """Places of the requests that are written at once, by what they have in common."""
     rows_of: dict[_Key, list[int]] = {}
     for at, request in enumerate(requests):

@@ -44,14 +44,14 @@ class Spelling(NamedTuple):
     """Whether alternatives show the blanks before them."""
 
 
-def shown(token: str, raw: object) -> str:
+def token_text(token: str, raw: object) -> str:
     r"""Return the text of a token as far as it is known; bytes that are no whole character as surrogates.
 
     `token`: as the server shows it. `raw`: its bytes, if the server lists them.
 
     Examples
     --------
-    >>> shown("bytes:\\xe2\\x80", None) == shown("", [226, 128]) == "\udce2\udc80"
+    >>> token_text("bytes:\\xe2\\x80", None) == token_text("", [226, 128]) == "\udce2\udc80"
     True
     """
     if _NUMBERED.fullmatch(token):
@@ -62,25 +62,25 @@ def shown(token: str, raw: object) -> str:
     if isinstance(raw, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in raw):
         return bytes(raw).decode("utf-8", "surrogateescape")
     if escaped := _ESCAPED.fullmatch(token):
-        return joined(
+        return join_texts(
             _ESCAPE.sub(lambda byte: bytes([int(byte[1], 16)]).decode("ascii", "surrogateescape"), escaped[1])
         )
     return token
 
 
-def joined(*texts: str) -> str:
+def join_texts(*texts: str) -> str:
     r"""Put texts together, and with them characters that were split.
 
     Examples
     --------
-    >>> joined("\udce2\udc80", "\udc99s")
+    >>> join_texts("\udce2\udc80", "\udc99s")
     '’s'
     """
     text = "".join(texts)
     return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
 
-def unfinished(text: str) -> bool:
+def ends_within_character(text: str) -> bool:
     """Whether the text ends within a character."""
     return text[-1:] in BYTES and bool(text)
 
@@ -97,20 +97,20 @@ def spelling(positions: Sequence[Position], text: str, *, ended: bool) -> Spelli
     """
     tokens = [position.token for position in positions]
     complete = next((i for i, token in enumerate(tokens) if HALF in token), len(tokens))
-    decoded, sought = joined(*tokens[:complete]), text.strip()
+    decoded, sought = join_texts(*tokens[:complete]), text.strip()
     closed = False
     if complete < len(tokens):
-        if not _spoken(sought).startswith(_spoken(decoded)):
+        if not _remove_unspoken(sought).startswith(_remove_unspoken(decoded)):
             return None
-        sought = sought[: _reach(sought, len(_spoken(decoded)))]
-    elif _spoken(decoded) != _spoken(sought):
-        decoded = joined(*tokens[:-1])
+        sought = sought[: _reach(sought, len(_remove_unspoken(decoded)))]
+    elif _remove_unspoken(decoded) != _remove_unspoken(sought):
+        decoded = join_texts(*tokens[:-1])
         closed = True  # the last token stands for the end
-        if _spoken(decoded) != _spoken(sought):
+        if _remove_unspoken(decoded) != _remove_unspoken(sought):
             return None
-    blanks = _whole(decoded).strip() == _whole(sought).strip()
+    blanks = _remove_broken(decoded).strip() == _remove_broken(sought).strip()
     if not blanks:
-        tokens[:complete] = _spaced(tokens[:complete], sought)
+        tokens[:complete] = _add_blanks(tokens[:complete], sought)
     end = "" if ended and not closed else HALF  # where the end has a text or none came, nothing stands for a part
     opening = HALF if HALF in text else ""  # some part was never completed
     tokens = [*(token or opening for token in tokens[:-1]), tokens[-1] or end]
@@ -130,11 +130,11 @@ def own_place(position: Position) -> int | None:
     return min(same, key=lambda place: abs(position.top[place][1] - position.logprob), default=None)
 
 
-def _spoken(text: str) -> str:
+def _remove_unspoken(text: str) -> str:
     return _UNSPOKEN.sub("", text)
 
 
-def _whole(text: str) -> str:
+def _remove_broken(text: str) -> str:
     return _BROKEN.sub("", text)
 
 
@@ -147,12 +147,12 @@ def _reach(text: str, spoken: int) -> int:
     return at
 
 
-def _spaced(tokens: Sequence[str], text: str) -> list[str]:
+def _add_blanks(tokens: Sequence[str], text: str) -> list[str]:
     """Return tokens with the blanks that stand before them in the text."""
     spaced = []
     for token in tokens:
         blank = token.isspace() and not text[: len(token)].strip()
-        end = len(token) if blank else _reach(text, len(_spoken(token)))
+        end = len(token) if blank else _reach(text, len(_remove_unspoken(token)))
         spaced.append(text[:end] or token)
         text = text[end:]
     return spaced

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import NamedTuple
 
-from facevalue.models._spelling import BYTES, HALF, Position, joined, own_place, shown, unfinished
+from facevalue.models._spelling import BYTES, HALF, Position, ends_within_character, join_texts, own_place, token_text
 from facevalue.types import Option, Sampling
 
 _OPENING = " \t\r\n\"'`*_“‘"
@@ -53,7 +53,7 @@ def _pair(entry: object) -> tuple[str, float]:
     token, logprob = entry.get("token"), entry.get("logprob")
     if not isinstance(token, str) or isinstance(logprob, bool) or not isinstance(logprob, int | float):
         raise ValueError("a token of the logprobs has no text or no number")
-    token = shown(token, entry.get("bytes"))
+    token = token_text(token, entry.get("bytes"))
     try:
         number = float(logprob)
     except OverflowError:  # JSON has integers of any length
@@ -75,10 +75,10 @@ class OptionMass(NamedTuple):
     """Of each option, in order; at most 1 together."""
     unseen: float
     """Of replies that may be an option or none: they begin with tokens that were not listed, or with listed ones after
-    which nothing is known. What is left is certainly no option (`other`)."""
+    which nothing is known. What is left is certainly no option (`other_mass`)."""
 
     @property
-    def other(self) -> float:
+    def other_mass(self) -> float:
         """Probability of replies that are no option."""
         return max(0.0, 1.0 - math.fsum(self.probs) - self.unseen)
 
@@ -94,9 +94,9 @@ def option_probabilities(
     r"""Return the probability that a reply is each option, and how much could not be seen.
 
     Let :math:`x_{<i}` be the reply's own text before position `i`, :math:`S_i` its top-k tokens there and
-    :math:`q_i(t)` their probabilities under the request's sampling (`drawn`). A continuation :math:`x_{<i}t` is
-    *decided* for option `o` if it can only be `o`, *open* if it can still become several options or too little of
-    one is there to tell, and otherwise no option. Then, with :math:`r_i = \prod_{j<i} q_j(x_j)`,
+    :math:`q_i(t)` their probabilities under the request's sampling (`visible_probabilities`). A continuation
+    :math:`x_{<i}t` is *decided* for option `o` if it can only be `o`, *open* if it can still become several options
+    or too little of one is there to tell, and otherwise no option. Then, with :math:`r_i = \prod_{j<i} q_j(x_j)`,
 
     .. math::
 
@@ -126,7 +126,7 @@ def option_probabilities(
     >>> yes, no = Option("", "Yes", "yes"), Option("", "No", "no")
     >>> listed = (("Yes", math.log(0.6)), (" no", math.log(0.3)), ("I", math.log(0.07)))
     >>> mass = option_probabilities([yes, no], [Position("Yes", math.log(0.6), listed)], Sampling(), ended=True)
-    >>> [round(p, 6) for p in mass.probs], round(mass.unseen, 6), round(mass.other, 6)
+    >>> [round(p, 6) for p in mass.probs], round(mass.unseen, 6), round(mass.other_mass, 6)
     ([0.6, 0.3], 0.03, 0.07)
     """
     spellings = [_spellings(option) for option in options]
@@ -134,15 +134,17 @@ def option_probabilities(
     text, reached, unseen, within = "", 1.0, 0.0, False
     for number, position in enumerate(positions, 1):
         onward = 0.0
-        shares, beyond = drawn(position, sampling)
+        shares, beyond = visible_probabilities(position, sampling)
         unseen += reached * beyond
         likelier = {position.token}
         for token, share, label_shares in shares:
             goes_on = label_shares and number < len(positions)
-            verdict = _verdict(joined(text, token), spellings, final=not token and not goes_on)
+            verdict = _verdict(join_texts(text, token), spellings, final=not token and not goes_on)
             if not label_shares:
                 doubtful = not blanks or token in likelier
-                if within or (doubtful and verdict != _verdict(joined(text, " ", token), spellings, final=not token)):
+                if within or (
+                    doubtful and verdict != _verdict(join_texts(text, " ", token), spellings, final=not token)
+                ):
                     verdict = _OPEN  # it may complete the character or break it, or stand after a blank
                 likelier.add(token)
             unknown = HALF in token if label_shares else token.endswith(HALF)
@@ -153,7 +155,7 @@ def option_probabilities(
             elif verdict is not None:
                 probs[verdict] += reached * share
         within = not position.token
-        text = joined(text, position.token)
+        text = join_texts(text, position.token)
         reached *= onward
         if not reached:
             break
@@ -168,7 +170,7 @@ def option_probabilities(
     return OptionMass(tuple(probs), min(unseen, max(0.0, 1.0 - math.fsum(probs))))
 
 
-def drawn(position: Position, sampling: Sampling) -> tuple[list[tuple[str, float, bool]], float]:
+def visible_probabilities(position: Position, sampling: Sampling) -> tuple[list[tuple[str, float, bool]], float]:
     r"""Return the probability with which each visible token is drawn here, and of all others together.
 
     With :math:`p` the visible probabilities at temperature 1 and :math:`m = 1 - \sum p` what is beyond the top k,
@@ -248,7 +250,7 @@ _OPEN = -1
 
 def _verdict(text: str, spellings: Sequence[tuple[str, ...]], *, final: bool) -> int | None:
     """Return the option that a reply beginning with `text` is, None if it is none, or `_OPEN`."""
-    if unfinished(text):
+    if ends_within_character(text):
         stem = text.rstrip(BYTES)
         return None if _verdict(stem, spellings, final=False) is None else _OPEN
     start = text.lstrip(_OPENING).casefold()

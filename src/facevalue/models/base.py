@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from facevalue.arguments import check_fields
 from facevalue.errors import ModelError
-from facevalue.printable import printable, quoted
+from facevalue.printable import printable, quote
 from facevalue.types import Request, Response, Sampling
 
 _GATHERED = 4_096
@@ -145,7 +145,7 @@ def checked_model(candidate: Any) -> Model:
         )
     name = candidate.name
     if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST or printable(name) != name:
-        raise ModelError(f"The name of a model is a text of up to {_LONGEST} printable characters, not {quoted(name)}.")
+        raise ModelError(f"The name of a model is a text of up to {_LONGEST} printable characters, not {quote(name)}.")
     model: Model = candidate
     return model
 
@@ -159,14 +159,13 @@ def checked_facts(model: Called, origin: str, candidate: object) -> dict[str, st
         It is no mapping of names to texts, finite numbers and truth values.
     """
     if not isinstance(candidate, Mapping):
-        raise ModelError(f"{origin} of {model.name} are {quoted(candidate)}, not facts by name.")
+        raise ModelError(f"{origin} of {model.name} are {quote(candidate)}, not facts by name.")
     facts: dict[str, str | int | float | bool] = {}
     for name, fact in candidate.items():
         kind = next((allowed for allowed in (bool, int, float, str) if isinstance(fact, allowed)), None)
         if not isinstance(name, str) or kind is None or (kind is float and not math.isfinite(fact)):
             raise ModelError(
-                f"{origin} of {model.name} hold {quoted(name)} as {quoted(fact)}, "
-                "not as a text, a number, True or False."
+                f"{origin} of {model.name} hold {quote(name)} as {quote(fact)}, not as a text, a number, True or False."
             )
         facts[str(name)] = fact if kind is bool else kind(fact)
     return facts

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from facevalue.errors import ModelError, UnknownNameError
-from facevalue.models._chat import ServerReply, body, encoded, read
+from facevalue.models._chat import ServerReply, body, encode_images, read
 from facevalue.models._served import EncodedRequest, Manner, Served
 from facevalue.models.base import ModelOptions
 from facevalue.servers.connections import Connections, target_of
@@ -37,14 +37,15 @@ class OpenAIModel(Served[Connections, bytes]):
     def settings(self) -> Mapping[str, str | int | float | bool]:
         """Return the endpoint, the model's name there, and what is sent otherwise than a study says."""
         return {
-            "api": "openai-chat-completions", "endpoint": self._server.url, "model": self._model, **self._stated()
+            "api": "openai-chat-completions", "endpoint": self._server.url, "model": self._model,
+            **self._changed_settings()
         }  # fmt: skip
 
     def _resource(self) -> AbstractAsyncContextManager[Connections]:
         return self._server.connections()
 
     def _encode(self, images: Sequence[Image]) -> list[bytes]:
-        return encoded(images)
+        return encode_images(images)
 
     def _clean(self, text: str) -> str:
         return self._server.clean(text)

@@ -43,15 +43,15 @@ class RequestHashes:
         self._seeds = seeds
         self._known: OrderedDict[int, tuple[Question, int]] = OrderedDict()
 
-    def of(self, requests: Sequence[Request]) -> list[int]:
+    def hash_requests(self, requests: Sequence[Request]) -> list[int]:
         """Hashes as signed integers."""
         stimuli = np.array([stimulus_hash(request.stimulus) for request in requests], dtype=np.uint64)
         questions = np.array([self._question(request.question) for request in requests], dtype=np.uint64)
-        draw_hashes = np.array([self._drawn(request) for request in requests], dtype=np.uint64)
+        draw_hashes = np.array([self._hash_conditions(request) for request in requests], dtype=np.uint64)
         hashes: list[int] = combined_hash(stimuli, questions, draw_hashes).view(np.int64).tolist()
         return hashes
 
-    def _drawn(self, request: Request) -> int:
+    def _hash_conditions(self, request: Request) -> int:
         asked_question = request.question
         sampling = self._sampling if asked_question.sampling is not None else request.sampling
         seed = (
@@ -160,22 +160,22 @@ class ReplayModel:
         message = f"{missed.total():,} of {count_asked:,} requests had no recorded answer in {self.name}: {reasons}."
         if missed.total() == count_asked:
             raise ModelError(f"{message} The answers were recorded for another study, or under other settings.")
-        _LOG.warning("%s%s", message, self._unused(request))
+        _LOG.warning("%s%s", message, self._describe_unused(request))
 
-    def _unused(self, request: Request) -> str:
+    def _describe_unused(self, request: Request) -> str:
         """Which columns were not compared, as that is why several answers may fit."""
         unused = [name for name in self._source.columns if name not in _factors(request)]
         if self._source.by != "factors" or not unused:
             return ""
         return f" Columns that are no factors of the study were not looked at: {', '.join(unused)}."
 
-    def _once(self, request: Request, row: Row) -> None:
+    def _check_single_use(self, request: Request, row: Row) -> None:
         """Give an answer out to one thing that is asked, however many trials ask it.
 
         A table that lacks a factor would otherwise have one answer stored for all of that factor's levels.
         """
-        (request_hash,) = self._hashes.of([request])
-        trial, match = self._answers.given(row, request.trial, request_hash)
+        (request_hash,) = self._hashes.hash_requests([request])
+        trial, match = self._answers.first_use(row, request.trial, request_hash)
         if match == request_hash:
             return
         lacking = [name for name in _factors(request) if name not in self._source.columns]
@@ -186,11 +186,11 @@ class ReplayModel:
         )
 
     def _by_request(self, batch: Sequence[Request]) -> Iterator[Sequence[Row] | str]:
-        for request, request_hash in zip(batch, self._hashes.of(batch), strict=True):
+        for request, request_hash in zip(batch, self._hashes.hash_requests(batch), strict=True):
             key = (request_hash, request.trial, request.repeat)
-            rows = self._answers.of("request = ? AND trial = ? AND repeat = ?", key)
+            rows = self._answers.matching_answers("request = ? AND trial = ? AND repeat = ?", key)
             if not rows:
-                rows = self._answers.of("request = ?", (request_hash,))
+                rows = self._answers.matching_answers("request = ?", (request_hash,))
                 if len({row[:3] for row in rows}) == 1:  # asked in several trials: any of equal answers will do
                     rows = rows[:1]
             yield rows
@@ -203,11 +203,13 @@ class ReplayModel:
                 name = next(iter(self._source.columns))
                 raise UnknownNameError(f"factor in {self._path.name} (of the study's):", name, factors)
             self._answers.index(tuple(names))
-            rows = self._answers.at({place: factors[name] for place, name in names.items()}, request.repeat)
+            rows = self._answers.answers_of_levels(
+                {place: factors[name] for place, name in names.items()}, request.repeat
+            )
             if len(rows) == 1:
-                self._once(request, rows[0])
+                self._check_single_use(request, rows[0])
             return rows
-        rows = self._answers.of("trial = ? AND repeat = ?", (request.trial, request.repeat))
+        rows = self._answers.matching_answers("trial = ? AND repeat = ?", (request.trial, request.repeat))
         if rows and names:
             levels = self._answers.levels(rows[0], tuple(names))
             if any(level not in factors[name] for name, level in zip(names.values(), levels, strict=True)):
@@ -278,25 +280,25 @@ class _Answers:
     def close(self) -> None:
         self._base.close()
 
-    def of(self, condition: str, values: Sequence[object]) -> list[Row]:
+    def matching_answers(self, condition: str, values: Sequence[object]) -> list[Row]:
         """Up to a few answers that meet a condition."""
         query = "SELECT status, text, probs, id FROM answers WHERE"
         return self._base.execute(f"{query} {condition} LIMIT 256", values).fetchall()
 
-    def at(self, levels: Mapping[int, Sequence[str | None]], repeat: int) -> list[Row]:
+    def answers_of_levels(self, levels: Mapping[int, Sequence[str | None]], repeat: int) -> list[Row]:
         """Up to a few answers of a repeat that have one of these levels in each of these columns."""
         same: list[str] = []
         values: list[str | None] = []
         for place, allowed in levels.items():
             same.append(f"c{place} IN ({', '.join('?' * len(allowed))})" if len(allowed) > 1 else f"c{place} IS ?")
             values += allowed
-        return self.of(" AND ".join([*same, "repeat = ?"]), (*values, repeat))
+        return self.matching_answers(" AND ".join([*same, "repeat = ?"]), (*values, repeat))
 
     def begin(self) -> None:
         """Forget what was given out."""
         self._base.execute("DELETE FROM given")
 
-    def given(self, row: Row, trial: int, request_hash: int) -> tuple[int, int]:
+    def first_use(self, row: Row, trial: int, request_hash: int) -> tuple[int, int]:
         """The first trial that an answer was given to, and the hash of what it asks; this one if it is the first."""
         self._base.execute("INSERT OR IGNORE INTO given VALUES (?, ?, ?)", (row[-1], trial, request_hash))
         first: tuple[int, int] = self._base.execute(

@@ -234,7 +234,9 @@ class SimModel:
         if is_comparison(levels):
             utilities = self._writer.leaning(batch)
         else:
-            utilities = self._preferences.utilities(batch, levels) if is_pair(levels) else self._shown(batch, levels)
+            utilities = (
+                self._preferences.utilities(batch, levels) if is_pair(levels) else self._shown_utilities(batch, levels)
+            )
         letter = np.array([_letter(request.question.options) for request in batch])
         probabilities = self._respondent.probabilities(utilities, letter)
         answered = 1.0 - self.planted.refusal - self.planted.gibberish
@@ -250,13 +252,13 @@ class SimModel:
             else:
                 options = request.question.options
                 if is_comparison(levels) and choice >= 0:
-                    text = self._writer.said(options[choice].text, style)
+                    text = self._writer.phrase_answer(options[choice].text, style)
                 else:
                     text = _reply(options, choice, style)
                 out.append(Response(request.trial, request.repeat, Status.OK, text))
         return out
 
-    def _shown(self, batch: list[Request], levels: tuple[str, ...]) -> Array:
+    def _shown_utilities(self, batch: list[Request], levels: tuple[str, ...]) -> Array:
         """Utilities of each request's options in the order shown, computed once per stimulus and scenario."""
         stimuli: dict[str, int] = {}
         scenarios: dict[str, int] = {}

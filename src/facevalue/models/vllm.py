@@ -17,7 +17,7 @@ from facevalue.models._chat import (
     image_parts,
     white_squares,
 )
-from facevalue.models._fallback import exact, instead, response_of
+from facevalue.models._fallback import exact, replace_response, response_of
 from facevalue.models._pictures import EncodedStimuli
 from facevalue.models._spelling import Position
 from facevalue.models._toplogprobs import log_probability
@@ -137,7 +137,7 @@ class VLLMModel:
                 doubtful.append((item, response, exact_response))
         again = self._responses([item for item, _, _ in doubtful], listed=False)
         for (_, response, reason), (_, drawn_response, reply) in zip(doubtful, again, strict=True):
-            yield drawn_response if reply is None else instead(reason, response, drawn_response)
+            yield drawn_response if reply is None else replace_response(reason, response, drawn_response)
 
     def _responses(
         self, prepared: Sequence["_PreparedRequest"], *, listed: bool
@@ -158,17 +158,17 @@ class VLLMModel:
         if not prepared:
             return []
         messages = [conversation(item.parts, item.request.question) for item in prepared]
-        engine = self._started()
+        engine = self._ensure_engine()
         params = [self._params(item.request, listed=listed) for item in prepared]
         try:
             outputs = engine.chat(messages, params, use_tqdm=False)
         except _OF_ONE_REQUEST as error:
             if len(prepared) == 1:
-                return [f"vLLM did not take the request: {_clipped(error)}"]
+                return [f"vLLM did not take the request: {_shorten_error(error)}"]
             half = len(prepared) // 2
             return self._ask(prepared[:half], listed=listed) + self._ask(prepared[half:], listed=listed)
         except Exception as error:
-            raise ModelError(f"vLLM stopped working: {_clipped(error)} What was answered is kept.") from error
+            raise ModelError(f"vLLM stopped working: {_shorten_error(error)} What was answered is kept.") from error
         if len(outputs) != len(prepared):
             raise ModelError(f"vLLM gave {len(outputs)} replies to {len(prepared)} requests.")
         return [_read(output) for output in outputs]
@@ -188,7 +188,7 @@ class VLLMModel:
             structured_outputs=self._vllm.structured(choice=constrained_texts(question.options)) if held else None,
         )
 
-    def _started(self) -> Any:
+    def _ensure_engine(self) -> Any:
         """Start the engine, which takes minutes, or return the one that runs."""
         if self._engine is None:
             try:
@@ -205,7 +205,7 @@ class VLLMModel:
                     seed=0,
                 )
             except Exception as error:
-                raise ModelError(f"vLLM cannot run {self._name}: {_clipped(error)}") from error
+                raise ModelError(f"vLLM cannot run {self._name}: {_shorten_error(error)}") from error
             _, self._marked = unsaid_tokens(self._engine.get_tokenizer())
         return self._engine
 
@@ -236,9 +236,9 @@ def _vllm() -> _VLLM:
     except ModuleNotFoundError as error:
         if error.name == "vllm":
             raise DependencyError("vLLM", "vllm") from None
-        raise ModelError(f"vLLM is installed, but {_clipped(error)}") from error
+        raise ModelError(f"vLLM is installed, but {_shorten_error(error)}") from error
     except (ImportError, OSError, RuntimeError) as error:
-        raise ModelError(f"vLLM is installed, but does not work here: {_clipped(error)}") from error
+        raise ModelError(f"vLLM is installed, but does not work here: {_shorten_error(error)}") from error
     return _VLLM(vllm.LLM, vllm.SamplingParams, StructuredOutputsParams, vllm.__version__)
 
 
@@ -253,7 +253,7 @@ def _read(output: Any) -> ServerReply | str:
         try:
             positions = [_position(*pair) for pair in zip(reply_text.token_ids, reply_text.logprobs, strict=True)]
         except (KeyError, ValueError) as error:
-            return f"vLLM's log-probabilities cannot be read: {_clipped(error)}"
+            return f"vLLM's log-probabilities cannot be read: {_shorten_error(error)}"
     return ServerReply(
         status,
         reply_text.text,
@@ -280,6 +280,6 @@ def _tiny(images: int) -> _PreparedRequest:
     )
 
 
-def _clipped(error: Exception) -> str:
+def _shorten_error(error: Exception) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

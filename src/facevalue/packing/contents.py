@@ -41,11 +41,11 @@ from facevalue.report.profile.page import render as render_profile
 from facevalue.runs.audit_folder import (
     AUDIT,
     AuditRecord,
+    describe_unasked,
     is_audit,
     read_audit,
     record_bytes,
     runs_of,
-    unasked,
     waiting_studies,
 )
 from facevalue.runs.croissant import ListFile
@@ -132,7 +132,7 @@ def gate_files(
     """
     names = {member.run.place: member.name for member in pack}
     names |= {run.place: f"baseline {run.folder.name}" for run in baselines if run.place not in names}
-    held = _named(gate([member.run for member in pack], read_limits(limits), baselines), names)
+    held = _rename_runs(gate([member.run for member in pack], read_limits(limits), baselines), names)
     rows = held.cells.with_columns(pl.col("limit").replace_strict([*range(len(held.limits))], _gate_titles(held)))
     return summary(held), {
         LIMITS: limits.read_bytes(),
@@ -146,7 +146,7 @@ def _gate_titles(held: Gate) -> list[str]:
     return [limit.name for limit in held.limits]
 
 
-def _named(held: Gate, names: Mapping[str, str]) -> Gate:
+def _rename_runs(held: Gate, names: Mapping[str, str]) -> Gate:
     """A gate whose runs are called as in the pack."""
     places = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     pattern = re.compile(rf"(?<![\w/.-])(?:{places})(?![\w/-])")
@@ -244,8 +244,8 @@ def pack(
     _check_target(to)
     packed = gather([StoredRun.open(run) for run in runs])
     audits = [read_audit(place) for place in places if is_audit(place)]
-    files = dict(_files(packed, audits, organization, unasked(places)))
-    written = _ended(packed)
+    files = dict(_files(packed, audits, organization, describe_unasked(places)))
+    written = _last_end(packed)
     verdict = ""
     if limits is not None:
         verdict, of_gate = gate_files(packed, limits, baselines, written)
@@ -262,7 +262,7 @@ def pack(
 def _files(
     pack: Sequence[PackedRun], audits: Sequence[AuditRecord], organization: str, waiting: Sequence[str]
 ) -> Iterator[tuple[str, bytes]]:
-    written = _ended(pack)
+    written = _last_end(pack)
     definitions = [definition for member in pack for definition in member.definitions()]
     yield "measures.json", _json([d for place, d in enumerate(definitions) if d not in definitions[:place]])
     for member in pack:
@@ -291,7 +291,7 @@ def _profile(pack: Sequence[PackedRun], waiting: Sequence[str]) -> Iterator[tupl
     """One profile of all runs; none where they cannot stand in one, such as of a model that answered nothing."""
     with suppress(RunError):
         built = profile_of([member.run for member in pack], waiting)
-        yield "profile.html", render_profile(built, _ended(pack)).encode()
+        yield "profile.html", render_profile(built, _last_end(pack)).encode()
         yield "profile.json", _json(profile_tables(built))
 
 
@@ -307,7 +307,7 @@ def _pictures(member: PackedRun) -> Iterator[tuple[str, bytes]]:
     yield f"pictures/{member.name}.croissant.json", _json(data_statement(pictures, file, member.name))
 
 
-def _ended(pack: Sequence[PackedRun]) -> datetime:
+def _last_end(pack: Sequence[PackedRun]) -> datetime:
     """When the last of the runs ended, or began where none has ended: a pack of the same runs is the same."""
     return max(member.run.facts.end or member.run.facts.start for member in pack)
 
@@ -384,7 +384,7 @@ def _write(files: dict[str, bytes], to: Path) -> None:
     try:
         to.absolute().parent.mkdir(parents=True, exist_ok=True)
         if to.suffix.lower() == ZIP:
-            write_whole(to, _zipped(files, _root(to.stem)))
+            write_whole(to, _zip_files(files, _root(to.stem)))
             return
         aside = to.absolute().with_name(f".{to.name}.{secrets.token_hex(4)}.tmp")
         try:
@@ -409,7 +409,7 @@ def _root(stem: str) -> str:
     return stem
 
 
-def _zipped(files: dict[str, bytes], root: str) -> bytes:
+def _zip_files(files: dict[str, bytes], root: str) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in sorted(files.items()):

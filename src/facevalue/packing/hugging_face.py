@@ -9,7 +9,7 @@ from typing import Any
 from facevalue.measures.caveats import add_caveat, caveat_of
 from facevalue.packing.packed_runs import PackedRun
 from facevalue.printable import in_markdown
-from facevalue.report.built import built
+from facevalue.report.built import build_page
 
 # RO-Crate 1.1 of a pack: its files, what each is, and what made them.
 
@@ -83,12 +83,12 @@ _MOST = 20
 """Comparisons of a study that `model-index` holds."""
 
 
-def quoted(text: str) -> str:
+def quote_yaml(text: str) -> str:
     r"""A text as a YAML string: JSON's double quotes are YAML's.
 
     Examples
     --------
-    >>> quoted('a "b"')
+    >>> quote_yaml('a "b"')
     '"a \\"b\\""'
     """
     return json.dumps(text, ensure_ascii=False)
@@ -98,7 +98,7 @@ def model_index(pack: Sequence[PackedRun]) -> str:
     """`model-index` of all models: the largest comparisons that lead each study; intervals stand in the name."""
     lines = ["model-index:"]
     for model in dict.fromkeys(packed.model for packed in pack):
-        lines += [f"- name: {quoted(model)}", "  results:"]
+        lines += [f"- name: {quote_yaml(model)}", "  results:"]
         for packed in pack:
             if packed.model == model:
                 lines += _results(packed)
@@ -108,29 +108,29 @@ def model_index(pack: Sequence[PackedRun]) -> str:
 def _results(packed: PackedRun) -> Iterator[str]:
     yield "  - task: {type: image-text-to-text}"
     study = packed.run.study
-    yield f"    dataset: {{type: {quoted(f'facevalue/{study.name}')}, name: {quoted(study.about.title)}}}"
+    yield f"    dataset: {{type: {quote_yaml(f'facevalue/{study.name}')}, name: {quote_yaml(study.about.title)}}}"
     yield "    metrics:" if packed.leading else "    metrics: []"
     for row in packed.leading[:_MOST]:
         has_interval = row["low"] is not None and row["high"] is not None
         interval = f" [{row['low']:.3g}, {row['high']:.3g}]" if has_interval else ""
         name = " ".join(filter(None, (row["measure"], packed.subject(row)))) + interval
         name = add_caveat(name, caveat_of(row["why"]))
-        texts = f"type: {quoted(row['measure'])}, name: {quoted(name)}"
+        texts = f"type: {quote_yaml(row['measure'])}, name: {quote_yaml(name)}"
         yield f"    - {{{texts}, value: {row['value']:.6g}, verified: false}}"
-    yield f"    source: {{name: {quoted('FaceValue ' + version('facevalue'))}, url: {quoted(packed.name)}}}"
+    yield f"    source: {{name: {quote_yaml('FaceValue ' + version('facevalue'))}, url: {quote_yaml(packed.name)}}}"
 
 
 def eval_results(pack: Sequence[PackedRun], written: str) -> str:
     """Entries of `.eval_results`: pointers to the pack. They hold one number and no interval, so they say no result."""
     lines: list[str] = []
     for packed in pack:
-        differences = len(packed.findings)
+        differences, page = len(packed.findings), f"reports/{packed.name}.html"
         lines += [
-            f"- dataset: {{id: {quoted(f'facevalue/{packed.run.study.name}')}}}",
+            f"- dataset: {{id: {quote_yaml(f'facevalue/{packed.run.study.name}')}}}",
             f"  value: {differences}",
-            f"  date: {quoted(written[:10])}",
-            f"  source: {{name: {quoted('FaceValue audit pack')}, url: {quoted(f'reports/{packed.name}.html')}}}",
-            f"  notes: {quoted(_NOTE.format(found=packed.findings_counted))}",
+            f"  date: {quote_yaml(written[:10])}",
+            f"  source: {{name: {quote_yaml('FaceValue audit pack')}, url: {quote_yaml(page)}}}",
+            f"  notes: {quote_yaml(_NOTE.format(found=packed.findings_counted))}",
         ]
     return "\n".join(lines) + "\n"
 
@@ -139,7 +139,7 @@ def card_section(pack: Sequence[PackedRun]) -> str:
     """A section of a model card in Markdown: per study what was asked, the answer, and what it rests on."""
     lines = ["## Social bias", "", f"Measured with FaceValue {version('facevalue')}.", ""]
     for packed in pack:
-        page = built(packed.page)
+        page = build_page(packed.page)
         lines += [
             f"### {in_markdown(packed.run.study.about.title)} ({in_markdown(packed.model)})",
             "",

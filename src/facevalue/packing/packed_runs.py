@@ -20,7 +20,7 @@ from facevalue.report.collect import collect_report
 from facevalue.report.data import ReportData
 from facevalue.runs.audit_folder import AuditRecord
 from facevalue.runs.joined import short_names
-from facevalue.runs.kept_estimates import taken
+from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.pseudonyms import Pseudonyms
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.store.files import PLACES
@@ -43,7 +43,7 @@ def without_places(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]
     >>> without_places({"manifest": "/home/ann/faces/list.csv", "words": "/home/ann/words.csv", "seeds": ["1"]})
     {'manifest': 'list.csv', 'words': 'words.csv', 'seeds': ['1']}
     """
-    return _named(options, PLACES)
+    return _shorten_paths(options, PLACES)
 
 
 def record_without_places(record: AuditRecord) -> AuditRecord:
@@ -67,10 +67,10 @@ def record_without_places(record: AuditRecord) -> AuditRecord:
         replace(omission, why=omission.why.replace(images, PurePath(images).name)) if images else omission
         for omission in record.left_out
     )
-    return replace(record, studies=studies, left_out=left_out, settings=_named(record.settings, _OF_AUDITS))
+    return replace(record, studies=studies, left_out=left_out, settings=_shorten_paths(record.settings, _OF_AUDITS))
 
 
-def _named(settings: Mapping[str, OptionValue], names: tuple[str, ...]) -> dict[str, OptionValue]:
+def _shorten_paths(settings: Mapping[str, OptionValue], names: tuple[str, ...]) -> dict[str, OptionValue]:
     return {name: _file_name(value) if name in names else value for name, value in settings.items()}
 
 
@@ -204,8 +204,8 @@ def gather(runs: Sequence[StoredRun]) -> list[PackedRun]:
         numbered = (plain, *(f"{plain}-{number}" for number in range(2, len(runs) + 1)))
         name = next(name for name in numbered if name.casefold() not in names)
         names.add(name.casefold())  # of names that differ in capitals alone, some systems keep one file
-        estimates, tallies = taken([run])
-        names_of_run = Pseudonyms.of(run)
+        estimates, tallies = take_estimates([run])
+        names_of_run = Pseudonyms.of_run(run)
         estimates = names_of_run.table(estimates)
         data = replace(collect_report([run], estimates, tallies).data, generated=run.facts.end or run.facts.start)
         page_parts = {field_name: names_of_run.document(getattr(data, field_name), field_name) for field_name in _TOLD}

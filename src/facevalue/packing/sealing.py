@@ -47,15 +47,15 @@ def faults(pack: Path) -> tuple[int, list[str]]:
     """
     try:
         if pack.is_dir():
-            return _checked(pack, *_of_folder(pack))
+            return _check_files(pack, *_of_folder(pack))
         check_file(pack, "pack")
         with pack.open("rb") as file:
-            return _checked(pack, _of_zip(pack, file), [])
+            return _check_files(pack, _of_zip(pack, file), [])
     except OSError as error:
         raise DataError(f"{pack} cannot be read as a pack: {error}.") from error
 
 
-def _checked(pack: Path, files: Mapping[str, Iterator[bytes]], others: Sequence[str]) -> tuple[int, list[str]]:
+def _check_files(pack: Path, files: Mapping[str, Iterator[bytes]], others: Sequence[str]) -> tuple[int, list[str]]:
     """Compare the files of a pack with its list; `others`: sentences on what is in it and is no file."""
     if SUMS not in files:
         raise DataError(f"{pack} is not a pack: it has no file {SUMS}. `facevalue pack RUN --to {pack}` writes one.")

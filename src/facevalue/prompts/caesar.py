@@ -195,7 +195,7 @@ def read(reply: str, options: Sequence[Option] = (), *, letters: bool = True) ->
     clipped = reply[:LIMIT]
     names = _option_names(tuple(options))
     words = [(match.start(), match.end()) for match in _WORD.finditer(clipped)]
-    alone = [_known(clipped[start:end], names) for start, end in words]
+    alone = [_is_encoded_word(clipped[start:end], names) for start, end in words]
     judged = _by_part(clipped, words, alone, names)
     coded = _with_neighbours(judged)
     kinds = {mark for mark in judged if mark is not None}
@@ -205,7 +205,7 @@ def read(reply: str, options: Sequence[Option] = (), *, letters: bool = True) ->
             kinds.add(mark)
     if not kinds:
         return CipherReading(CipherKind.UNREADABLE, reply)
-    text = _decoded(clipped, words, coded)
+    text = _decode_words(clipped, words, coded)
     if re.search(_UNABLE, text.lower().replace("’", "'")):  # compiled by the first reply: it takes long
         return CipherReading(CipherKind.UNABLE, text)
     return CipherReading(
@@ -218,7 +218,7 @@ _Marks = list[bool | None]
 """For each word whether it is encoded; None where that is not known."""
 
 
-def _known(word: str, names: _OptionNames) -> bool | None:
+def _is_encoded_word(word: str, names: _OptionNames) -> bool | None:
     lower = word.lower()
     if len(word) == 1:
         return None
@@ -278,12 +278,12 @@ def _letters(text: str, words: _Words, coded: list[bool], names: _OptionNames) -
         if text[start] == "I" and not coded[at] and re.match(r"\s+[a-z]", text[end:]):
             continue  # the pronoun
         neighbours = [_with_signs(text, start, end, names)]
-        neighbours += [_beside(text, words, pair, names) for pair in ((at, at + 1), (at - 1, at))]
+        neighbours += [_has_encoded_neighbour(text, words, pair, names) for pair in ((at, at + 1), (at - 1, at))]
         places.append((at, next((mark for mark in neighbours if mark is not None), encoded_letter)))
     return places
 
 
-def _beside(text: str, words: _Words, pair: tuple[int, int], names: _OptionNames) -> bool | None:
+def _has_encoded_neighbour(text: str, words: _Words, pair: tuple[int, int], names: _OptionNames) -> bool | None:
     """Return whether a word of an option next to a letter is encoded; None where there is none."""
     left, right = pair
     if left < 0 or right >= len(words) or not _BESIDE.fullmatch(text, words[left][1], words[right][0]):
@@ -303,7 +303,7 @@ def _with_signs(reply: str, start: int, end: int, names: _OptionNames) -> bool |
     return next((encoded for encoded, name in ((False, label), (True, encode(label))) if letter in name.lower()), None)
 
 
-def _decoded(text: str, words: _Words, coded: Sequence[bool]) -> str:
+def _decode_words(text: str, words: _Words, coded: Sequence[bool]) -> str:
     out, last = [], 0
     for (start, end), encoded in zip(words, coded, strict=True):
         out += [text[last:start], decode(text[start:end]) if encoded else text[start:end]]

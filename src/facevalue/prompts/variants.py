@@ -167,8 +167,8 @@ class Variant:
         >>> asked.prompt
         'Act as a judge. Who is taller?'
         """
-        before = led(self.before, plain) if led and self.before else joined(self.before, plain.prompt)
-        prompt = joined(before, self.after)
+        before = led(self.before, plain) if led and self.before else join_texts(self.before, plain.prompt)
+        prompt = join_texts(before, self.after)
         system = plain.system
         if self.system:
             system = self.system if plain.system is None else f"{self.system}\n\n{plain.system}"
@@ -195,7 +195,7 @@ KEYS = tuple(field.name for field in fields(Variant) if field.name != "where")
 """What a file may say of a variant."""
 
 
-def checked(variants: Iterable[Variant]) -> tuple[Variant, ...]:
+def check_distinct(variants: Iterable[Variant]) -> tuple[Variant, ...]:
     """The variants of one run; a `DataError` if two share a name or there are more than 16."""
     listed = tuple(variants)
     names = [variant.name for variant in listed]
@@ -207,7 +207,7 @@ def checked(variants: Iterable[Variant]) -> tuple[Variant, ...]:
     return listed
 
 
-def joined(first: str, second: str) -> str:
+def join_texts(first: str, second: str) -> str:
     """Two texts, a space between unless one of them brings its own."""
     space = " " if first and second and not first[-1].isspace() and not second[0].isspace() else ""
     return first + space + second

@@ -8,7 +8,7 @@ from itertools import combinations
 from math import prod
 
 from facevalue.answers.sorting import Sorting
-from facevalue.errors import DataError, UnknownNameError, placed
+from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.protocol.asks import ORDERING, Ask
 from facevalue.protocol.instrument import INSTRUMENT
 from facevalue.protocol.replies import Options
@@ -42,15 +42,15 @@ def check_whole(tasks: Sequence[Task], most_tokens: int) -> None:
     for task in tasks:
         ask = task.ask
         for estimand in task.estimands:
-            with placed(estimand.place):
+            with error_place(estimand.place):
                 check_estimand(estimand, task.breakdown)
                 if estimand.margin is not None:
                     check_margin(estimand, task)
         check_names(task.breakdown, task.scores)
-        with placed(ask.where):
+        with error_place(ask.where):
             check_wordings(ask)
         if isinstance(ask.reply, Options):
-            with placed(ask.reply.where):
+            with error_place(ask.reply.where):
                 check_options(ask.reply, [*ask.slot_texts, *task.breakdown.sets.columns])
     check_sortings(tasks)
     check_size(tasks)
@@ -157,9 +157,9 @@ def check_apart(estimands: Sequence[Estimand], breakdown: Breakdown, scores: Seq
         for score in (score for score in scores if estimand.is_of(score) and rival.is_of(score)):
             if estimand.name_of(breakdown) != rival.name_of(breakdown):
                 continue
-            if shared := _shared(estimand, rival, breakdown):
+            if shared := _compare_estimands(estimand, rival, breakdown):
                 of = f" of {score.name!r}" if len(scores) > 1 else ""
-                with placed(rival.place):
+                with error_place(rival.place):
                     raise DataError(f"Estimands {first} and {second} make the same estimates{of}: {shared}")
 
 
@@ -196,7 +196,7 @@ def check_measure(estimand: Estimand, breakdown: Breakdown, kinds: dict[str, str
         of_label = kind if label == name else f"{noun} of a {kind}"
         if label in checks or kinds.setdefault(label, of_label) != of_label:
             holder = "check of the instrument" if label in checks else kinds[label]
-            with placed(estimand.place):
+            with error_place(estimand.place):
                 raise DataError(f"A {of_label} and a {holder} would both be called {label!r}. Rename one.")
 
 
@@ -206,14 +206,14 @@ def check_families(estimands: Sequence[Estimand]) -> None:
     for number, estimand in enumerate(estimands, start=1):
         name = estimand.family_name
         if estimand.confirmatory and estimand.tested and (first := numbers.setdefault(name, number)) != number:
-            with placed(estimand.place):
+            with error_place(estimand.place):
                 raise DataError(
                     f"Estimands {first} and {number} are both confirmatory and of the family {name!r}: give one of "
                     "them another family."
                 )
 
 
-def _shared(estimand: Estimand, rival: Estimand, breakdown: Breakdown) -> str:
+def _compare_estimands(estimand: Estimand, rival: Estimand, breakdown: Breakdown) -> str:
     """Advice about two estimands of one measure; empty where their labels differ."""
     factors = estimand.compared_factor, rival.compared_factor
     if not estimand.statistic.compares:

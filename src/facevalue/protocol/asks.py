@@ -15,10 +15,10 @@ from facevalue.answers import check_apart
 from facevalue.answers.presented import presented_as
 from facevalue.answers.yes_no import YesNoWords
 from facevalue.design import Factor
-from facevalue.errors import DataError, UnknownNameError, placed
+from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.prompts import phrase
 from facevalue.protocol.replies import BOTH, ONE, YES_NO, Options, Reply
-from facevalue.protocol.slots import OPTIONS, check_unfilled, filled, slots
+from facevalue.protocol.slots import OPTIONS, check_unfilled, fill_slots, slots
 from facevalue.statistics.answer_arrays import level_codes
 from facevalue.types import Option, Question
 
@@ -160,7 +160,7 @@ class Ask:
         if len(set(self.prompts)) != len(self.prompts):
             raise DataError("Two wordings of the question are the same.")
         check_unfilled([self.system], "the system message")
-        check_items(self.items, self.optional, lambda number: placed(self.places[number] if self.places else ""))
+        check_items(self.items, self.optional, lambda number: error_place(self.places[number] if self.places else ""))
         self._check_names()
         self._check_slots()
         if len(self.reply.orderings) > 1 and not all(OPTIONS in text for text in self.prompts):
@@ -184,7 +184,7 @@ class Ask:
         return list(dict.fromkeys(name for text in options for name in slots(text) if name not in in_prompts))
 
     @property
-    def _named(self) -> str:
+    def _item_column(self) -> str:
         """Column that names the items."""
         return next(iter(self.items[0]))
 
@@ -195,7 +195,7 @@ class Ask:
             if self.items and name in texts_of(self.items):
                 raise DataError(f"{name!r} is a column of the items and a factor of its own. Rename one of them.")
         for name in (*self.slots, *(texts_of(self.items) if self.items else ())):
-            with placed(self.place_of(name)):
+            with error_place(self.place_of(name)):
                 self._check_name(name)
 
     def _check_name(self, name: str) -> None:
@@ -215,10 +215,12 @@ class Ask:
             raise DataError(f"Neither the prompt nor an option has a slot for a column of the items ({columns}).")
 
     def _check_options(self, reply: Options) -> None:
-        item_places = dict(zip(texts_of(self.items)[self._named], self.places, strict=False)) if self.places else {}
+        item_places = (
+            dict(zip(texts_of(self.items)[self._item_column], self.places, strict=False)) if self.places else {}
+        )
         for levels in product(*(factor.levels for factor in self._option_factors)):
             place = next((item_places[level] for level in levels[:1] if level in item_places), reply.where)
-            with placed(place):
+            with error_place(place):
                 self.check_shown(reply, self._filling(levels), ", ".join(levels))
 
     def check_shown(self, reply: Options, filling: Mapping[str, str], of: str) -> None:
@@ -259,7 +261,7 @@ class Ask:
         """For each slot that is not filled by pictures the factor that fills it, and its texts by level."""
         texts: dict[str, tuple[str, Mapping[str, str]]] = {name: (name, levels) for name, levels in self.slots.items()}
         if self.items:
-            name = self._named
+            name = self._item_column
             texts |= {column: (name, by_item) for column, by_item in texts_of(self.items).items()}
         return texts
 
@@ -314,7 +316,7 @@ class Ask:
             name: {level: text for level, text in texts.items() if level in levels.get(name, texts)}
             for name, texts in self.slots.items()
         }
-        name = self._named if self.items else ""
+        name = self._item_column if self.items else ""
         of_options = {slot: "" for slot in self._option_slots if slot not in self.slots}  # perhaps of no item left
         items = [{**item, **of_options, **item} for item in self.items if item[name] in levels.get(name, (item[name],))]
         return replace(self, slots=slots, items=items, places=())
@@ -332,7 +334,7 @@ class Ask:
 
     def question_codes(self, frame: pl.DataFrame) -> npt.NDArray[np.int64]:
         """The question that each row is about."""
-        return _crossed(frame, self.question_factors)
+        return _crossing_places(frame, self.question_factors)
 
     def texts(self, levels: Mapping[str, str | None]) -> dict[str, str]:
         """Texts of the slots that are not filled by pictures, for these levels of their factors."""
@@ -355,7 +357,7 @@ class Ask:
             return options
         remaining = [option for option in options if all(texts.get(name, name) for name in slots(option.text))]
         places = zip(remaining, options, strict=False)  # the first letters, whichever options are left
-        return tuple(replace(option, label=at.label, text=filled(option.text, texts)) for option, at in places)
+        return tuple(replace(option, label=at.label, text=fill_slots(option.text, texts)) for option, at in places)
 
     @cached_property
     def _named_reply(self) -> Reply:
@@ -371,7 +373,7 @@ class Ask:
         if not isinstance(self.reply, Options) or not self._option_names:
             return self._named_reply.read(frame)
         factors = [factor.name for factor in self._option_factors]
-        distinct, codes = _numbered(frame, [*factors, *self.option_columns, ORDERING])
+        distinct, codes = _number_rows(frame, [*factors, *self.option_columns, ORDERING])
         fillings, options = [], []
         for row in distinct.iter_rows(named=True):
             of_picture = {name: row[name] or "" for name in self.option_columns}
@@ -381,7 +383,7 @@ class Ask:
         return self.reply.read(frame.with_columns(codes.cast(dtype)), (_QUESTION, options, fillings))
 
 
-def _numbered(frame: pl.DataFrame, columns: list[str]) -> tuple[pl.DataFrame, pl.Series]:
+def _number_rows(frame: pl.DataFrame, columns: list[str]) -> tuple[pl.DataFrame, pl.Series]:
     """Different rows of these columns as texts, and the number of each row's among them."""
     texts = frame.select(pl.col(columns).cast(pl.String))
     distinct = texts.unique(maintain_order=True)
@@ -390,7 +392,7 @@ def _numbered(frame: pl.DataFrame, columns: list[str]) -> tuple[pl.DataFrame, pl
     return distinct, joined[_QUESTION]
 
 
-def _crossed(frame: pl.DataFrame, factors: Sequence[Factor]) -> npt.NDArray[np.int64]:
+def _crossing_places(frame: pl.DataFrame, factors: Sequence[Factor]) -> npt.NDArray[np.int64]:
     """Place of each row in the crossing of these factors."""
     codes = np.zeros(frame.height, dtype=np.int64)
     for factor in factors:
@@ -398,14 +400,14 @@ def _crossed(frame: pl.DataFrame, factors: Sequence[Factor]) -> npt.NDArray[np.i
     return codes
 
 
-def listed(options: tuple[Option, ...]) -> str:
+def phrase_options(options: tuple[Option, ...]) -> str:
     """Options as a phrase: two in a row, more on lines of their own.
 
     Examples
     --------
-    >>> listed((Option("(a)", "kind", ""), Option("(b)", "rude", "")))
+    >>> phrase_options((Option("(a)", "kind", ""), Option("(b)", "rude", "")))
     '(a) kind or (b) rude'
-    >>> listed((Option("", "Yes", ""), Option("", "No", "")))
+    >>> phrase_options((Option("", "Yes", ""), Option("", "No", "")))
     'Yes or No'
     """
     if len(options) == 2:
@@ -429,7 +431,7 @@ class Questions:
 
     def __call__(self, frame: pl.DataFrame) -> list[Question]:
         """The question of each row of a trial frame."""
-        distinct, codes = _numbered(frame, self._columns)
+        distinct, codes = _number_rows(frame, self._columns)
         questions = [self._question(row) for row in distinct.iter_rows()]
         return [questions[code] for code in codes.to_list()]
 
@@ -442,9 +444,9 @@ class Questions:
             texts = self._ask.texts(levels) | {name: levels[name] or "" for name in self._shown}
             options = self._ask.options(texts, str(levels[ORDERING]))
             if options:
-                texts["options"] = listed(options)
+                texts["options"] = phrase_options(options)
             text = self._ask.prompts[int(levels.get(WORDING) or 1) - 1]
             about = ", ".join(str(level) for name, level in levels.items() if name not in (WORDING, ORDERING))
             facts = {"scenario": about or "question", **levels, **self._facts}
-            self._known[key] = Question(filled(text, texts), options, self._ask.system or None, facts)
+            self._known[key] = Question(fill_slots(text, texts), options, self._ask.system or None, facts)
         return self._known[key]

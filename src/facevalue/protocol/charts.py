@@ -27,7 +27,7 @@ class AnyChart:
     rows: tuple[Of, ...] | str = ()
     """Its rows, where they are not those of the chart; a form for all of the chart's with other labels."""
 
-    def numbered(self, of: tuple[Of, ...]) -> tuple[Of, ...]:
+    def number_rows(self, of: tuple[Of, ...]) -> tuple[Of, ...]:
         """Rows of the table with the numbers behind a chart of these."""
         if isinstance(self.rows, str):
             return tuple(replace(selection, label=self.rows, note="", most=None) for selection in of)

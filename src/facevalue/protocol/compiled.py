@@ -15,7 +15,7 @@ import polars as pl
 from facevalue.annotations.scores import Scores
 from facevalue.answers.sorting import Judge
 from facevalue.design import Block, Design, Factor
-from facevalue.errors import DataError, placed
+from facevalue.errors import DataError, error_place
 from facevalue.measures.cells import Grouped, MissingBy
 from facevalue.measures.definitions import key_of
 from facevalue.measures.estimates import FIXED_COLUMNS, TYPED_LABELS
@@ -29,7 +29,7 @@ from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.side_by_side import SIDE, Pairs
 from facevalue.protocol.stimuli import Folder, Listed, Rows, Stimuli
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Reading, Scored, Study, Watched
-from facevalue.protocol.tasks import TASK, Task, Tasks, allotted, task_scores
+from facevalue.protocol.tasks import TASK, Task, Tasks, allot_estimands, task_scores
 from facevalue.protocol.written import Text, outside_of
 from facevalue.statistics.answer_arrays import Axes
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
@@ -88,7 +88,7 @@ def check_rows(ask: Ask, sets: Sets, place: str) -> None:
         faults.check(place)
     if isinstance(ask.reply, Options):
         for number, texts in enumerate(table.select(ask.option_columns).iter_rows(named=True), start=1):
-            with placed(place):
+            with error_place(place):
                 ask.check_shown(ask.reply, {name: text or "" for name, text in texts.items()}, f"row {number}")
 
 
@@ -161,11 +161,11 @@ def precision(tasks: Sequence[Task], design: Design) -> tuple[Precision | None, 
     for task, estimand in tested:
         plan = estimand.statistic.precision(estimand, task, task.scores_of(estimand)[0], design)
         if plan is not None:
-            return replace(plan, unplanned=_unplanned(estimand, [rival for _, rival in tested], described)), ""
+            return replace(plan, unplanned=_describe_unplanned(estimand, [rival for _, rival in tested], described)), ""
     return None, _NO_ENDS
 
 
-def _unplanned(planned: Estimand, tested: Sequence[Estimand], described: Sequence[str]) -> str:
+def _describe_unplanned(planned: Estimand, tested: Sequence[Estimand], described: Sequence[str]) -> str:
     families = dict.fromkeys(rival.family_name for rival in tested if rival.family_name != planned.family_name)
     sentences = []
     if families:
@@ -226,15 +226,15 @@ TAKEN = _RESERVED | _ANSWERS
 """Names that no factor can have."""
 
 
-def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> Study:
+def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> Study:
     """Make the study of a protocol that says what is shown, asked and taken."""
     stimuli = protocol.stimuli
     assert stimuli is not None
     given_names = tuple(options)
     options = given.located(options, ("folder",), ("manifest",))
-    with placed(_where_listed(protocol, options)):
-        table = stimuli.table(options) if manifest is None else _stored(manifest)
-    asks = _narrowed(protocol.asks, options)
+    with error_place(_where_listed(protocol, options)):
+        table = stimuli.table(options) if manifest is None else _check_stored_manifest(manifest)
+    asks = _select_tasks(protocol.asks, options)
     if manifest is None and not any(ask.where for ask in asks.values()):  # the user has seen no file of the study
         check_columns(stimuli, columns_of(stimuli, asks.values(), protocol.estimands), table, options)
     sets = stimuli.sets(table)
@@ -247,7 +247,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     breakdowns = {name: Breakdown(sets, ask.question_factors) for name, ask in asks.items()}
     for name, ask in asks.items():
         _check_labels(breakdowns[name], ask, name)
-    estimands = allotted(protocol.estimands, breakdowns, protocol.asks, sides=sides)
+    estimands = allot_estimands(protocol.estimands, breakdowns, protocol.asks, sides=sides)
     tasks = []
     for name, ask in asks.items():
         axes = Axes(table["image"].to_list(), ask.question_codes, list(ask.reply.orderings), len(seeds), _items(ask))
@@ -260,7 +260,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
             check_rows(task.ask, sets, place)
     questions = []
     for task in tasks:
-        with placed(task.ask.where):
+        with error_place(task.ask.where):
             picture_slots = task.ask.shown(list(dict.fromkeys([*task.breakdown.factors, *sets.columns])))
         if manifest is None:
             _check_filled(table, [name for name in picture_slots if name not in task.ask.optional], place)
@@ -297,7 +297,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
             measures=tuple(analysis.measures.values()),
             labels=analysis.labels,
             lead=tuple(dict.fromkeys(one.family_name for task in tasks for one in task.estimands if one.tested)),
-            declared=_declared(protocol, tasks),
+            declared=_declare_families(protocol, tasks),
         ),
         planned=Planned(left_out=left_out, precision=planned, unplanned=unplanned),
         asked_together=(sets.key,),
@@ -318,14 +318,14 @@ def _check_filled(table: pl.DataFrame, slots: Sequence[str], place: str) -> None
             raise DataError(f"{place}: {image} has no {name!r}, which the prompt asks about.")
 
 
-def _stored(manifest: pl.DataFrame) -> pl.DataFrame:
+def _check_stored_manifest(manifest: pl.DataFrame) -> pl.DataFrame:
     """A run's table of stimuli, which may come from a stranger."""
     if not manifest.height or any(kind != pl.String for kind in manifest.dtypes):
         raise DataError("The table of pictures is empty or holds more than texts: it is not of this study.")
     return manifest
 
 
-def _narrowed(asks: Mapping[str, Ask], options: Mapping[str, OptionValue]) -> dict[str, Ask]:
+def _select_tasks(asks: Mapping[str, Ask], options: Mapping[str, OptionValue]) -> dict[str, Ask]:
     """The tasks and, of each, the levels that the user chose."""
     names = given.names(options, TASK) if TASK in options else ()
     tasks = given.chosen(TASK, names, list(asks)) if names else list(asks)
@@ -363,7 +363,7 @@ def _check_labels(breakdown: Breakdown, ask: Ask, task: str) -> None:
     scores = {*(score.name for score in task_scores(task, ask)), *([TASK] if task else [])}
     columns = [name for name in breakdown.sets.manifest.columns if name not in _CARRIED_NOT]
     for name in [*columns, *breakdown.of_prompt]:
-        with placed(ask.place_of(name)):
+        with error_place(ask.place_of(name)):
             if name in _RESERVED:
                 raise DataError(f"No factor can be called {name!r}, which is a column of the estimates. Rename it.")
             if name in _ANSWERS or name in scores or (name == ORDERING and name in columns):
@@ -460,7 +460,7 @@ def _missing_by(analysis: Tasks) -> MissingBy:
         if name not in breakdown.of_prompt and len(breakdown.levels(name)) <= min(_MOST, units / 2)
     ]
     several = (Grouped.of(name, breakdown.sets.key) for name in names if len(breakdown.levels(name)) > 1)
-    factors = (name for task in analysis.tasks for name in task.breakdown.asked)
+    factors = (name for task in analysis.tasks for name in task.breakdown.prompt_factors)
     task = [TASK] if TASK in analysis.labels else []
     return MissingBy(tuple(several), tuple(dict.fromkeys([*task, *factors])))
 
@@ -472,7 +472,7 @@ def _page(analysis: Tasks, variants: "Sequence[Variant]") -> "Page":
     return page_of(analysis.tasks, variants)
 
 
-def _declared(protocol: "Protocol", tasks: Sequence[Task]) -> "Callable[[], Preregistration] | None":
+def _declare_families(protocol: "Protocol", tasks: Sequence[Task]) -> "Callable[[], Preregistration] | None":
     """Confirmatory families and margins of the estimands, as what was declared before the run."""
     limits = {
         name: margin for task in tasks for name, margin in margins(task.estimands, task.breakdown, task.scores).items()

@@ -73,7 +73,7 @@ class Conditions:
         self._ciphered = np.array([False, *(variant.cipher for variant in variants)])
         self._questions: dict[tuple[int, int], tuple[Question, Question]] = {}
 
-    def of(self, frame: pl.DataFrame) -> Codes:
+    def conditions_of_trials(self, frame: pl.DataFrame) -> Codes:
         """The condition of each row of a trial frame."""
         return self._condition[_block(self.design.offsets, frame["trial"].to_numpy().astype(np.int64))]
 
@@ -93,8 +93,8 @@ class Conditions:
 
     def ask(self, frame: pl.DataFrame) -> list[Question]:
         """From a trial frame to its questions, the condition among their factors; equal ones are the same object."""
-        condition = self.of(frame)
-        plain = self._asked(self.plain(frame), condition)
+        condition = self.conditions_of_trials(frame)
+        plain = self._word_questions(self.plain(frame), condition)
         return [self._question(c, q) for c, q in zip(condition.tolist(), plain, strict=True)]
 
     def _by_version(self, condition: Codes) -> list[tuple[Study, Codes]]:
@@ -105,7 +105,7 @@ class Conditions:
             rows.setdefault(id(version), (version, []))[1].append(np.flatnonzero(condition == number))
         return [(version, np.sort(np.concatenate(of_version))) for version, of_version in rows.values()]
 
-    def _asked(self, plain: pl.DataFrame, condition: Codes) -> list[Question]:
+    def _word_questions(self, plain: pl.DataFrame, condition: Codes) -> list[Question]:
         """Questions of plain trials in the wording of their condition."""
         versions = self._by_version(condition)
         if len(versions) == 1:
@@ -115,7 +115,7 @@ class Conditions:
             questions |= zip(rows.tolist(), version.ask(plain[rows]), strict=True)
         return [questions[row] for row in range(plain.height)]
 
-    def _understood(self, plain: pl.DataFrame, condition: Codes) -> pl.DataFrame:
+    def _read_answers(self, plain: pl.DataFrame, condition: Codes) -> pl.DataFrame:
         """Answers to plain trials, read with the options of their condition; the same rows."""
         versions = self._by_version(condition)
         if len(versions) <= 1:
@@ -159,7 +159,7 @@ class Conditions:
         A reply that says that it cannot read the cipher is no refusal: its `na` is `NA.NEITHER`, and `reading` tells it
         apart.
         """
-        plain, condition = self.plain(frame), self.of(frame)
+        plain, condition = self.plain(frame), self.conditions_of_trials(frame)
         if self._captions.count():
             plain = plain.with_columns(self._captions.gather(condition))
         readings: list[pl.Series] = []
@@ -170,13 +170,13 @@ class Conditions:
             kinds = np.full(frame.height, None, dtype=object)
             if rows.size:
                 ciphered = plain[rows]
-                deciphered = _deciphered(ciphered["text"].to_list(), self._asked(ciphered, condition[rows]))
+                deciphered = _decipher(ciphered["text"].to_list(), self._word_questions(ciphered, condition[rows]))
                 kinds[rows] = [reading.kind.value for reading in deciphered]
                 text[rows] = [reading.text for reading in deciphered]
                 void[rows] = [not reading.text for reading in deciphered]
                 plain = plain.with_columns(pl.Series("text", text.tolist(), dtype=pl.String))
             readings = [pl.Series(READING, kinds.tolist(), dtype=_KINDS)]
-        answers = self._understood(plain, condition)
+        answers = self._read_answers(plain, condition)
         answers = answers.with_columns(frame["trial"], frame["block"], frame[FACTOR], *readings)
         answers = answers.drop(CAPTIONED, strict=False)
         if void.any():
@@ -191,7 +191,7 @@ def _block(offsets: npt.NDArray[np.int64], numbers: Codes) -> Codes:
     return np.searchsorted(offsets, numbers, side="right") - 1
 
 
-def _deciphered(texts: Sequence[str], questions: Sequence[Question]) -> list[caesar.CipherReading]:
+def _decipher(texts: Sequence[str], questions: Sequence[Question]) -> list[caesar.CipherReading]:
     """What replies to ciphered questions say, each distinct (reply, question) read once; empty if they say nothing."""
     readings: dict[tuple[str, int], caesar.CipherReading] = {}
     for text, question in zip(texts, questions, strict=True):

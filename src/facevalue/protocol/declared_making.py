@@ -10,7 +10,7 @@ from math import prod
 
 import polars as pl
 
-from facevalue.errors import DataError, UnknownNameError, placed
+from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.generators.base import NULL_EDIT
 from facevalue.protocol.edits import (
     ATTEMPT,
@@ -26,8 +26,8 @@ from facevalue.protocol.edits import (
     with_edits,
 )
 from facevalue.protocol.making import IMAGE, PATH, PROMPT, SOURCE, Making, PicturePlan
-from facevalue.protocol.settings import Options, Setting, chosen, folded, names, whole
-from facevalue.protocol.slots import filled, slots
+from facevalue.protocol.settings import Options, Setting, chosen, fold_name, names, whole
+from facevalue.protocol.slots import fill_slots, slots
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.manifest import MAKING, MAX_CELL, RESERVED
 from facevalue.stimuli.portraits import AGES, ATTRIBUTES, BUILDS, GENDERS, SKIN_TONES, Identity
@@ -39,9 +39,9 @@ from facevalue.types import OptionValue
 
 _SPELLED = {
     "gender": {**{name: name for name in GENDERS}, "woman": "female", "girl": "female", "man": "male", "boy": "male"},
-    "age": {**{folded(name): name for name in AGES}, "old": "elderly"},
+    "age": {**{fold_name(name): name for name in AGES}, "old": "elderly"},
     "build": {**{name: name for name in BUILDS}, "fat": "obese", "slim": "thin"},
-    "skin_tone": {folded(name): name for name in SKIN_TONES},
+    "skin_tone": {fold_name(name): name for name in SKIN_TONES},
 }
 """Levels of a portrait, by what they may be called in any column."""
 _USUAL = {"gender": GENDERS, "age": AGES, "build": BUILDS, "skin_tone": SKIN_TONES}
@@ -70,7 +70,7 @@ def _svg(base: str, levels: tuple[str, ...], edit: str | None) -> str:
     stream = Stream(0, f"made:{base}")
     seed, facts = stream.index(2**53), {name: stream.choice(listed) for name, listed in _USUAL.items()}
     for name, spelled in _SPELLED.items():
-        facts[name] = next((spelled[folded(level)] for level in levels if folded(level) in spelled), facts[name])
+        facts[name] = next((spelled[fold_name(level)] for level in levels if fold_name(level) in spelled), facts[name])
     person = Identity(base, seed, facts["gender"], facts["age"], facts["skin_tone"], facts["build"])
     if edit is None or edit == NULL_EDIT:
         return svg(person)
@@ -139,31 +139,31 @@ class DeclaredMaking:
 
     def __post_init__(self) -> None:
         for name in (*self.factors, *(self.people[0] if self.people else ())):
-            with self._at(name):
+            with self._place_errors(name):
                 self._check_column(name)
                 if name == self.cue:
                     raise DataError(f"{name!r} is what edits are called in (cue), and cannot be of bases too.")
                 if name in self.factors and self.people and name in self.people[0]:
                     raise DataError(f"{name!r} is a factor and a column of the people: rename one.")
-        with self._at("cue"):
+        with self._place_errors("cue"):
             self._check_column(self.cue)
         if not self.prompt and not self.sources:
             raise DataError(
                 "Nothing says what bases are: write a 'prompt' for a generator, or name 'sources' that exist."
             )
         if self.prompt and self.sources:
-            with self._at("sources"):
+            with self._place_errors("sources"):
                 raise DataError("Bases are made of 'prompt', and named by 'sources': leave out one of the two.")
         if self.sources and (self.factors or self.people or self.sets > 1):
-            with self._at("sources"):
+            with self._place_errors("sources"):
                 raise DataError(
                     "'factor', 'person' and 'sets' are of bases that are made, and these exist: leave them out."
                 )
         self._check_texts()
         self._check_size()
 
-    def _at(self, key: str) -> AbstractContextManager[None]:
-        return placed(self.places.get(key, ""))
+    def _place_errors(self, key: str) -> AbstractContextManager[None]:
+        return error_place(self.places.get(key, ""))
 
     def _check_column(self, name: str) -> None:
         if not re.fullmatch("[a-z][a-z0-9_]{0,39}", name):
@@ -176,14 +176,14 @@ class DeclaredMaking:
     def _check_texts(self) -> None:
         columns = (*self.factors, *(self.people[0] if self.people else ()))
         for number, person in enumerate(self.people, start=1):
-            with self._at(f"person {number}"):
+            with self._place_errors(f"person {number}"):
                 if list(person) != list(self.people[0]):
                     raise DataError(f"Person {number} has other columns than the first ({', '.join(self.people[0])}).")
                 if any(not text.strip() or len(text) > MAX_CELL for text in person.values()):
                     raise DataError(f"Person {number} has a text that is empty or longer than {MAX_CELL:,} characters.")
         used = set()
         for key, text in (("prompt", self.prompt), *self.edits.items()):
-            with self._at(key):
+            with self._place_errors(key):
                 if len(text) > LONGEST_PROMPT:
                     raise DataError(f"A prompt has at most {LONGEST_PROMPT:,} characters, not {len(text):,}.")
                 if key != "prompt" and (not text.strip() or not key.strip() or len(key) > MAX_CELL):
@@ -198,30 +198,30 @@ class DeclaredMaking:
                     used.add(name)
         for name in self.factors:
             if name not in used:
-                with self._at(name):
+                with self._place_errors(name):
                     raise DataError(f"Neither the prompt nor an edit has a slot {{{name}}} for the factor {name!r}.")
         if self.people and not used & set(self.people[0]):
-            with self._at("prompt"):
+            with self._place_errors("prompt"):
                 first = next(iter(self.people[0]))
                 raise DataError(f"Neither the prompt nor an edit has a slot for the people, such as {{{first}}}.")
 
     def _check_size(self) -> None:
         for name, limit in (("sets", MOST_BASES), ("draws", MOST_DRAWS)):
             if not 1 <= getattr(self, name) <= limit:
-                with self._at(name):
+                with self._place_errors(name):
                     raise DataError(f"{name!r} is a whole number from 1 to {limit:,}, not {getattr(self, name):,}.")
         for name, levels in self.factors.items():
             if not levels:
-                with self._at(name):
+                with self._place_errors(name):
                     raise DataError(f"The factor {name!r} has no levels.")
         bases = (
             prod(len(levels) for levels in self.factors.values()) * max(len(self.people), 1) * self.sets * self.draws
         )
         if (count := bases * (1 + len(self.edits) + self.null_edits)) > MOST_PICTURES:
-            with self._at("sets"):
+            with self._place_errors("sets"):
                 raise DataError(f"{count:,} pictures would be made; at most {MOST_PICTURES:,} are.")
         if self.sources and not self.edits and not self.null_edits:
-            with self._at("sources"):
+            with self._place_errors("sources"):
                 raise DataError(
                     "Nothing is made of the sources: write what is edited in [make.edit], or null_edits = true."
                 )
@@ -287,7 +287,7 @@ class DeclaredMaking:
             for combination in product(*levels):
                 row = {**person, **dict(zip(self.factors, combination, strict=True))}
                 place = "_".join([*([f"person-{at}"] if self.people else []), *map(_slug, combination)]) or "base"
-                rows.append({"place": place, **row, PROMPT: filled(self.prompt, self._words(row))})
+                rows.append({"place": place, **row, PROMPT: fill_slots(self.prompt, self._words(row))})
         table = pl.DataFrame(rows, dict.fromkeys(rows[0], pl.String))
         if table["place"].is_duplicated().any():
             raise DataError("Two levels of a factor differ in signs between words alone: rename one.")
@@ -315,7 +315,7 @@ class DeclaredMaking:
         levels = chosen("edit", names(options, "edit"), tuple(self.edits)) or tuple(self.edits)
         by = self._filled_by_edits
         rows = [
-            {**row, EDIT: _slug(name), self.cue: name, PROMPT: filled(self.edits[name], self._words(row))}
+            {**row, EDIT: _slug(name), self.cue: name, PROMPT: fill_slots(self.edits[name], self._words(row))}
             for row in (bases.select(by).unique(maintain_order=True).to_dicts() if by else [{}])
             for name in levels
         ]

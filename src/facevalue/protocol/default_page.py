@@ -172,7 +172,7 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
 
     `variants`: those that the study declares, which have a section of their own.
     """
-    rows = _together(
+    rows = _merge_rows(
         _EstimandRow(estimand, score, _selection(estimand, task, score), task)
         for task in tasks for estimand in task.estimands for score in task.scores_of(estimand)
     )  # fmt: skip
@@ -204,8 +204,8 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
     titles = {
         name: measure.title for task in tasks for name, measure in outside_of(task.ask.reply).measures("").items()
     }
-    varied = [_varied(rows, variants, several=several)] if variants else []
-    judged = _judged(tasks, rows, by_task)
+    varied = [_variant_section(rows, variants, several=several)] if variants else []
+    judged = _judge_sections(tasks, rows, by_task)
     others = {
         row.estimand.compared_factor: {
             OTHERS: "all others", LEVELS_MEAN: "the mean of all", ALIKE: "those that are alike"
@@ -214,14 +214,14 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
     }  # fmt: skip
     return Page(
         lead=tuple(_findings(row, several=several, shared=_is_shared(row.estimand, tested)) for row in tested)
-        or tuple(_described(row, several=several) for row in rows),
+        or tuple(_describe_row(row, several=several) for row in rows),
         sections=(*sections, *varied, *judged, _EXAMPLES, missing),
         titles=others,
-        examples=partial(_wanted, [row.of for row in rows], {*by_task, *factors}),
+        examples=partial(_find_examples, [row.of for row in rows], {*by_task, *factors}),
         questions=_questions(tasks),
         stated=(_wordings(tasks[0].breakdown), OUTSIDE_SCORES if titles else NO_SCORER),
         rates=(*RATES, *(Rate(of=Of(name, by_task), title=title, note=_NO_SCORE) for name, title in titles.items())),
-        missing=partial(_unsettled, list(titles)),
+        missing=partial(_describe_unsettled, list(titles)),
         units=UnitsCard(
             of=() if tested else (rows[0].of,),
             floor="Noise floor" if any(isinstance(row.estimand.statistic, Unsigned) for row in rows[:1]) else "",
@@ -246,13 +246,13 @@ def _findings(row: _EstimandRow, *, several: bool, shared: bool) -> Findings:
     return replace(findings, facet=facet)
 
 
-def _unsettled(statuses: Sequence[str], look: Look) -> str:
+def _describe_unsettled(statuses: Sequence[str], look: Look) -> str:
     """Say how texts get a score where none has one; nothing elsewhere."""
-    reasons = (name.partition(".")[0] for name in statuses if (e := look.one(name)) is not None and e.value == 1)
+    reasons = (name.partition(".")[0] for name in statuses if (e := look.find(name)) is not None and e.value == 1)
     return " ".join(dict.fromkeys(NEXT_STEPS[reason] for reason in reasons if reason in NEXT_STEPS))
 
 
-def _varied(rows: Sequence[_EstimandRow], variants: Sequence[Variant], *, several: bool) -> Section:
+def _variant_section(rows: Sequence[_EstimandRow], variants: Sequence[Variant], *, several: bool) -> Section:
     """Estimates of each estimand as it is asked and in each variant."""
     charts = (
         Dumbbells(
@@ -266,7 +266,7 @@ def _varied(rows: Sequence[_EstimandRow], variants: Sequence[Variant], *, severa
     return Section("variants", "Asked in other ways", tuple(charts), each_model=True, lead=lead)
 
 
-def _judged(tasks: Sequence[Task], rows: Sequence[_EstimandRow], by_task: tuple[str, ...]) -> list[Section]:
+def _judge_sections(tasks: Sequence[Task], rows: Sequence[_EstimandRow], by_task: tuple[str, ...]) -> list[Section]:
     """What a judge and scorers leave out, how far people agree with the judge, and how far group words move it."""
     replies = [outside_of(task.ask.reply) for task in tasks]
     statuses = {key: measure.title for outside in replies for key, measure in outside.measures("").items()}
@@ -300,7 +300,7 @@ def _judged(tasks: Sequence[Task], rows: Sequence[_EstimandRow], by_task: tuple[
 def _questions(tasks: Sequence[Task]) -> QuotedQuestions:
     """Quote each task once in every wording; of one task and wording the first two questions, in two orders."""
     many = len(tasks) > 1
-    worded = any(WORDING in task.breakdown.asked for task in tasks)
+    worded = any(WORDING in task.breakdown.prompt_factors for task in tasks)
     by = (*([TASK] if many else []), *([WORDING] if worded else []))
     title = ", ".join([*(["{task}"] if many else []), *(["wording {wording}"] if worded else [])])
     return QuotedQuestions(block=TASK if many else "", by=by, title=title or "{block}")
@@ -313,7 +313,7 @@ _EXAMPLES = Section(
 _EACH, _MOST = 3, 6  # examples of an estimand, and of all
 
 
-def _wanted(selections: Sequence[Of], columns: Collection[str], look: Look) -> list[Wanted]:
+def _find_examples(selections: Sequence[Of], columns: Collection[str], look: Look) -> list[Wanted]:
     """A stored answer behind each of the strongest estimates of every estimand, those found first.
 
     Its title begins with what the estimate is of.
@@ -340,7 +340,7 @@ def _wanted(selections: Sequence[Of], columns: Collection[str], look: Look) -> l
 
 def _wordings(breakdown: Breakdown) -> StatedCard:
     """In how many wordings a question is asked."""
-    if WORDING not in breakdown.asked:
+    if WORDING not in breakdown.prompt_factors:
         return ONE_WORDING
     return replace(
         ONE_WORDING,
@@ -349,7 +349,7 @@ def _wordings(breakdown: Breakdown) -> StatedCard:
     )
 
 
-def _together(rows: Iterable[_EstimandRow]) -> list[_EstimandRow]:
+def _merge_rows(rows: Iterable[_EstimandRow]) -> list[_EstimandRow]:
     """Estimands of one score; spreads between several dimensions that are of one family are one selection."""
     out: dict[object, _EstimandRow] = {}
     dimensions: dict[object, dict[str, None]] = {}
@@ -378,7 +378,7 @@ def _title(estimand: Estimand) -> str:
     return name[:1].upper() + name[1:]
 
 
-def _described(row: _EstimandRow, *, several: bool) -> Described:
+def _describe_row(row: _EstimandRow, *, several: bool) -> Described:
     """What leads where nothing is tested."""
     of_score = f" of {row.score.name.replace('_', ' ')}" if several else ""
     text = f"({_lower(_title(row.estimand))}{of_score}: described, and not tested)"

@@ -81,7 +81,7 @@ class SumEstimand:
                     yield derived.measure, {**about, **labels_of_derived}, following, derived.family
 
 
-def estimated(
+def estimate_rows(
     estimands: Iterable[SumEstimand], tables: Mapping[str, Sums], labels: Labels | None = None
 ) -> Iterator[Row]:
     """Estimate all that is wanted, in the order of the estimands; `labels` are those of all estimates."""

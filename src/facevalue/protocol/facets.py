@@ -46,7 +46,7 @@ def group_name(dimension: str, group: str) -> GroupName:
     >>> group_name("pets", "Cat person")
     GroupName(dimension='pets', group='Cat person')
     """
-    crossed = _crossed(dimension)
+    crossed = _split_crossing(dimension)
     if len(crossed) == 1:
         return GroupName(crossed[0], _level(crossed[0], group))
     first, second = crossed
@@ -58,7 +58,7 @@ def group_name(dimension: str, group: str) -> GroupName:
     return GroupName(CROSS.join(crossed), group.strip())
 
 
-def _crossed(dimension: str) -> tuple[str, ...]:
+def _split_crossing(dimension: str) -> tuple[str, ...]:
     """The common names of what a dimension crosses; its own alone where it crosses nothing that the table knows."""
     names = _table()[0]
     if _plain(dimension) in names:

@@ -117,7 +117,7 @@ class InspectedSource:
 
     def _load(self, names: list[str], digests: list[str]) -> tuple[Image, ...]:
         return tuple(
-            Image(self._pictures.unchanged(name, digest) if digest != _ABSENT else self._pictures.read(name), "")
+            Image(self._pictures.read_unchanged(name, digest) if digest != _ABSENT else self._pictures.read(name), "")
             for name, digest in zip(names, digests, strict=True)
         )
 

@@ -14,7 +14,7 @@ from facevalue.measures.group_spread import group_spreads
 from facevalue.measures.shift import shift_cells
 from facevalue.protocol.replies import FIRST, LETTER, Options, Reply
 from facevalue.protocol.written import outside_of
-from facevalue.statistics.answer_arrays import AnswerArrays, balanced
+from facevalue.statistics.answer_arrays import AnswerArrays, balanced_means
 from facevalue.statistics.breakdown import Breakdown
 from facevalue.statistics.sets import Sets
 from facevalue.statistics.shifts import SEED, add_levels
@@ -40,10 +40,10 @@ def instrument_measures(reply: Reply, unit: str, *, sides: bool) -> dict[str, Me
         (NA_RATE, "Share of questions without a valid answer", "(asked - mass of valid answers) / asked", "share"),
         (REFUSALS, "Share of refusals", "refusals / asked", "share"),
     ]
-    if isinstance(reply, Options) and reply.balanced:
+    if isinstance(reply, Options) and reply.is_balanced:
         equation = "weight of the option shown first - 1/options, each option first as often"
         checks.append((POSITION, "Preference for the option shown first", equation, "probability"))
-    if isinstance(reply, Options) and reply.lettered:
+    if isinstance(reply, Options) and reply.has_moving_letters:
         equation = "weight of the option labelled (a) - 1/2, each option so labelled as often"
         checks.append((LETTERED, "Preference for the letter (a)", equation, "probability"))
     if sides:
@@ -84,7 +84,7 @@ def judge_instrument(
             if name in measures:
                 groups = reply.groups(letter)
                 group = np.array([groups[ordering] for ordering in reply.orderings]).repeat(repeats)
-                weight = balanced(answers[column].weights, group)
+                weight = balanced_means(answers[column].weights, group)
                 add_overall(table, breakdown.sets, measures[name], weight - 1 / len(reply.texts))
     if SIDE_BIAS in measures:
         score = scores[0]
@@ -94,7 +94,7 @@ def judge_instrument(
     rates = {NA_RATE: scored.na_rate, REFUSALS: scored.refusal_rate}
     if len(scores) > 1:
         rates = {
-            NA_RATE: _least([answers[score.name].na_rate for score in scores]),
+            NA_RATE: _lowest_rates([answers[score.name].na_rate for score in scores]),
             REFUSALS: scored.refusal_rate,
         }
     for name, rate in rates.items():
@@ -106,7 +106,7 @@ def judge_instrument(
     add_missing(table, breakdown.sets, measures[NA_SPREAD], rates[NA_RATE], slicings, family="missing answers")
 
 
-def _least(rates: Sequence[Array]) -> Array:
+def _lowest_rates(rates: Sequence[Array]) -> Array:
     out = rates[0]
     for rate in rates[1:]:
         out = np.fmin(out, rate)

@@ -100,7 +100,7 @@ class Look(Protocol):
         """The estimates of a selection, in its order."""
         ...
 
-    def one(self, measure: str, **levels: str | None) -> Estimate | None:
+    def find(self, measure: str, **levels: str | None) -> Estimate | None:
         """The estimate at these levels, over everything else; None if there is none."""
         ...
 

@@ -65,14 +65,14 @@ class Estimate:
     detail: str | None = None
     source: str | None = None
     apart: bool = False
-    """Whether it says how far values lie apart (`Measure.apart`): people read such shares in points of a hundred."""
+    """Whether it says how far values lie apart (`Measure.is_distance`): people read such shares in points."""
 
     def __getitem__(self, label: str) -> str | None:
         """The level of a label; None if the estimate is over all of them."""
         return self.labels.get(label)
 
     def cell_versus(self, versus: str | None) -> "Estimate":
-        """The same as a difference from something, or as no difference: for `EstimateIndex.beside`."""
+        """The same as a difference from something, or as no difference: for `EstimateIndex.companion`."""
         labels = {name: level for name, level in self.labels.items() if name != "versus"}
         return replace(self, labels=labels if versus is None else labels | {"versus": versus})
 
@@ -102,7 +102,7 @@ class Estimate:
         return MISSING_CAVEAT in self.caveat
 
     @property
-    def written(self) -> str:
+    def written_unit(self) -> str:
         """The unit in which people read its numbers."""
         return unit_name(self.unit, apart=self.apart)
 
@@ -150,7 +150,7 @@ class EstimateIndex:
         frame = complete_columns(frame)
         conditions = frame.select("model", "intervention", condition().alias("shown")).unique(maintain_order=True)
         self._conditions = {name: Condition(model, change) for model, change, name in conditions.iter_rows()}
-        differences = value_by_measure({measure.key: measure.apart for measure in measures}, default=False)
+        differences = value_by_measure({measure.key: measure.is_distance for measure in measures}, default=False)
         self.frame = frame.with_columns(
             (differences | pl.col("versus").is_not_null()).alias("apart"),
             condition().alias("model"),
@@ -201,7 +201,7 @@ class EstimateIndex:
             return POOLED
         return next(iter(self.measured), self.models[0] if self.models else "")
 
-    def all(self, measure: str, model: str, *by: str, **fixed: str) -> list[Estimate]:
+    def select_estimates(self, measure: str, model: str, *by: str, **fixed: str) -> list[Estimate]:
         """Return the estimates that vary over `by` alone, `fixed` labels at these levels.
 
         `measure`, `model`: what, by name or key, of whom. `by`: labels that are set. `fixed`: those set to a level.
@@ -217,7 +217,7 @@ class EstimateIndex:
     def _estimates(self, key: tuple[object, ...]) -> list[Estimate]:
         if key not in self._rows:
             rows = self._parts.get(key)
-            self._rows[key] = [] if rows is None else list(made(rows.drop("row", "set")))
+            self._rows[key] = [] if rows is None else list(rows_to_estimates(rows.drop("row", "set")))
         return self._rows[key]
 
     def part(
@@ -268,28 +268,28 @@ class EstimateIndex:
         unlabelled = (0, self._marks(["score"]))
         return tuple(dict.fromkeys(str(measure) for measure, _, labels in self._parts if labels in unlabelled))
 
-    def where(self, predicate: pl.Expr) -> Iterator[Estimate]:
+    def filter_estimates(self, predicate: pl.Expr) -> Iterator[Estimate]:
         """Go through the estimates that meet a condition, in the order of the table."""
-        yield from made(self.frame.filter(predicate))
+        yield from rows_to_estimates(self.frame.filter(predicate))
 
-    def one(self, measure: str, model: str, **fixed: str) -> Estimate | None:
+    def find(self, measure: str, model: str, **fixed: str) -> Estimate | None:
         """Return the estimate at these levels, over everything else; None if there is none."""
-        rows = self.all(measure, model, **fixed)
+        rows = self.select_estimates(measure, model, **fixed)
         return rows[0] if rows else None
 
-    def moved(self, estimate: Estimate) -> bool:
+    def is_moved(self, estimate: Estimate) -> bool:
         """Whether a signed shift is a finding.
 
         Its verdict says so. Tables without verdicts: q < .05, and beyond the noise floor of its size.
         """
         if estimate.verdict is not None:
             return estimate.verdict == Verdict.DIFFERENCE
-        if not self.tested(estimate):
+        if not self.is_found(estimate):
             return False
         floor = self.floor(estimate)
         return floor is None or abs(estimate.value or 0.0) > floor
 
-    def tested(self, estimate: Estimate) -> bool:
+    def is_found(self, estimate: Estimate) -> bool:
         """Whether a difference was found by its test alone; by its verdict, where there is one."""
         if estimate.verdict is not None:
             return estimate.verdict == Verdict.DIFFERENCE
@@ -303,13 +303,13 @@ class EstimateIndex:
     def size(self, estimate: Estimate) -> Estimate | None:
         """The estimate that has the noise floor of this one's size: itself, or the unsigned one that goes with it."""
         name = self.reading.sizes.get(key_of(estimate.measure, estimate["score"]))
-        return estimate if name is None else self.beside(name, estimate)
+        return estimate if name is None else self.companion(name, estimate)
 
-    def corrected(self, estimate: Estimate) -> Estimate | None:
+    def corrected_estimate(self, estimate: Estimate) -> Estimate | None:
         """The same size without the part that chance adds; None if there is none."""
-        return self.beside(self.reading.corrected.get(key_of(estimate.measure, estimate["score"]), ""), estimate)
+        return self.companion(self.reading.corrected.get(key_of(estimate.measure, estimate["score"]), ""), estimate)
 
-    def beside(self, measure: str, estimate: Estimate) -> Estimate | None:
+    def companion(self, measure: str, estimate: Estimate) -> Estimate | None:
         """Another measure of the same cell: of its score or, without such, of none; by key of another score."""
         name, _, score = measure.partition(".")
         plain = {label: level for label, level in estimate.labels.items() if label != "score"}
@@ -322,7 +322,7 @@ class EstimateIndex:
         return None
 
 
-def made(rows: pl.DataFrame) -> Iterator[Estimate]:
+def rows_to_estimates(rows: pl.DataFrame) -> Iterator[Estimate]:
     """Rows of an index's table as estimates."""
     labels = _labels(rows)
     size = len(labels)

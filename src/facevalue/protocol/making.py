@@ -16,7 +16,7 @@ IMAGE, SOURCE, PROMPT, PICTURE_SEED, PATH = "image", "source", "prompt", "pictur
 _LISTED = 20  # levels that a sentence names
 
 
-def requested(table: pl.DataFrame) -> pl.DataFrame:
+def requested_pictures(table: pl.DataFrame) -> pl.DataFrame:
     """Rows of a table of pictures that are to be made; trial numbers of their making are places in it."""
     return table.filter(pl.col(PROMPT).is_not_null())
 
@@ -109,7 +109,7 @@ class PicturePlan:
         table = with_sources(self.table.filter(~pl.col(IMAGE).is_in([*self.undrawn])))
         count, example = self.table.height - table.height, next(iter(self.undrawn))
         reason = f"such as {example}: {self.undrawn[example].rstrip('.')}"
-        if not requested(table).height:
+        if not requested_pictures(table).height:
             raise DataError(f"There is no drawing of these pictures, {reason}. Name another generator than 'drawn'.")
         levels = [
             level for name in self.groups for level in self.table[name].drop_nulls().unique(maintain_order=True)

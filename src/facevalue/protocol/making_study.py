@@ -26,7 +26,7 @@ from facevalue.protocol.making import (
     SOURCE,
     PicturePlan,
     existing_paths,
-    requested,
+    requested_pictures,
 )
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.sampling import WholeUnits
@@ -92,12 +92,12 @@ def making_study(plan: PicturePlan, made_for: str, choices: Mapping[str, OptionV
     """
     texts = [f"{name}={json.dumps(value)}" for name, value in sorted((choices or {}).items())]
     options: dict[str, OptionValue] = {MADE_FOR: made_for, CHOICES: texts, UNIT: plan.unit, GROUPS: list(plan.groups)}
-    return _built(options, plan.table.with_columns(pl.all().cast(pl.String)))
+    return _build_study(options, plan.table.with_columns(pl.all().cast(pl.String)))
 
 
 def of_kinds(study: Study, generated: Kind | None, edited: Kind | None) -> Study:
     """The study of a making, once it is known what kind of pictures its generator and its editor make."""
-    return _built({**study.options, KINDS: [kind or "" for kind in (generated, edited)]}, study.manifest)
+    return _build_study({**study.options, KINDS: [kind or "" for kind in (generated, edited)]}, study.manifest)
 
 
 def picture_kinds(table: pl.DataFrame, options: Options) -> pl.Series:
@@ -107,7 +107,7 @@ def picture_kinds(table: pl.DataFrame, options: Options) -> pl.Series:
         raise DataError(f"No pictures are of the kinds {kinds!r}: name two of {', '.join(Kind)}.")
     generated, edited = kinds
     if not edited:
-        edited = Kind.UNSTATED.value if requested(table).height < table.height else generated
+        edited = Kind.UNSTATED.value if requested_pictures(table).height < table.height else generated
     by_adapter = pl.when(pl.col(SOURCE).is_null()).then(pl.lit(generated)).otherwise(pl.lit(edited))
     kind = pl.when(pl.col(PROMPT).is_not_null()).then(by_adapter.replace([Kind.UNSTATED.value, ""], None))
     return table.select(kind.alias(PICTURE_KIND)).to_series()
@@ -115,7 +115,7 @@ def picture_kinds(table: pl.DataFrame, options: Options) -> pl.Series:
 
 def asked_pictures(study: Study, sample: int | None, seed: int) -> pl.DataFrame:
     """Rows of the pictures that a making asks for, those of its sample where there is one."""
-    rows = requested(study.manifest)
+    rows = requested_pictures(study.manifest)
     return rows if sample is None else rows[study.sample(sample, seed, 1)]
 
 
@@ -127,7 +127,7 @@ def picture_plan(study: Study) -> PicturePlan:
     return PicturePlan(table=table, unit=str(study.options[UNIT]), groups=tuple(groups))
 
 
-def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> Study:
+def _build_study(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> Study:
     """The study by its options and its whole table of pictures."""
     if table is None:
         raise DataError("Pictures are made by 'facevalue make STUDY': this study is not asked of a model.")
@@ -138,7 +138,7 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
         raise DataError(f"No study samples {unit!r}: write one of {', '.join(UNITS)}.")
     if lacking := [name for name in (IMAGE, SOURCE, PROMPT, PICTURE_SEED, unit, *groups) if name not in table.columns]:
         raise DataError(f"The table of pictures to be made has no column {lacking[0]!r}.")
-    pictures = requested(table)
+    pictures = requested_pictures(table)
     if not pictures.height:
         raise DataError("Nothing is to be made: all pictures of the plan are there.")
     kinds = picture_kinds(pictures, options).unique()
@@ -162,7 +162,7 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
         options=dict(options),
         manifest=table,
         ask=lambda frame: [question(stimuli.prompt(image)) for image in frame[IMAGE].to_list()],
-        answer=partial(_answered, study),
+        answer=partial(_read_outcomes, study),
         sample=partial(_with_sources, replace(study, sample=sampled), table),
         draws=Draws(seeds=(1,), sampling=Sampling(max_tokens=1)),
         page=partial(_page, study),
@@ -177,7 +177,7 @@ _SETTINGS = (
     Setting(GROUPS, "Factors that say who is shown.", []),
     Setting(KINDS, "What kind of pictures generator and editor make.", []),
 )
-PROTOCOL = Protocol(name=MAKING, title="Pictures made to order", settings=_SETTINGS, build=_built)
+PROTOCOL = Protocol(name=MAKING, title="Pictures made to order", settings=_SETTINGS, build=_build_study)
 """Pictures made to order, as a stored run has them."""
 
 
@@ -290,7 +290,7 @@ def _page(study: Study) -> "Page":
 
 def _all_made(look: "Look") -> str:
     """Say that no picture was refused and none failed, where that is why no groups can be compared."""
-    shares = [look.one("mean", score=name) for name in (REFUSED, FAILED)]
+    shares = [look.find("mean", score=name) for name in (REFUSED, FAILED)]
     if any(share is None or share.value != 0 for share in shares):
         return ""
     return (
@@ -304,7 +304,7 @@ def digest_of(path: str) -> str:
     return hashlib.sha256(read_file(Path(path), MAX_BYTES, "picture")).hexdigest()
 
 
-def _answered(study: Study, frame: pl.DataFrame) -> pl.DataFrame:
+def _read_outcomes(study: Study, frame: pl.DataFrame) -> pl.DataFrame:
     """Outcomes; one that failed is an outcome here, not a question that was not asked yet."""
     status = frame.schema["status"]
     return study.answer(frame).with_columns(pl.lit(Status.OK.value).cast(status).alias("status"))
@@ -314,7 +314,7 @@ def _with_sources(study: Study, table: pl.DataFrame, size: int, seed: int, repea
     """A sample of whole units, with the pictures of other units that theirs are edited from."""
     numbers = study.sample(size, seed, repeats)
     images: Sequence[str] = study.design.trials(numbers)[IMAGE].to_list()
-    sources = dict(requested(table).select(IMAGE, SOURCE).iter_rows())
+    sources = dict(requested_pictures(table).select(IMAGE, SOURCE).iter_rows())
     sampled, unfollowed = set(images), list(images)
     while unfollowed:
         source = sources.get(unfollowed.pop())

@@ -11,7 +11,7 @@ from facevalue.answers import lists
 from facevalue.answers.base import NA, NA_DTYPE
 from facevalue.errors import DataError
 from facevalue.protocol.outside_scores import ENTRIES, Outside
-from facevalue.protocol.replies import whole
+from facevalue.protocol.replies import whole_answers
 from facevalue.protocol.written import WrittenReply
 from facevalue.statistics.statistic import Score
 
@@ -116,10 +116,10 @@ class NamedList(WrittenReply):
         ).to_series()
         texts = texts.gather(np.where(valid, codes, len(entries)))
         if not self.outside:
-            return whole(scores, na).with_columns(texts)
+            return whole_answers(scores, na).with_columns(texts)
         entries_of = texts.str.split(lists.SEPARATOR).alias(ENTRIES)
         scores |= {name: values.to_numpy() for name, values in self.outside.read(entries_of).items()}
-        return whole(scores, na).with_columns(texts, entries_of)
+        return whole_answers(scores, na).with_columns(texts, entries_of)
 
     @property
     def _option_of(self) -> dict[str, str]:

@@ -151,7 +151,7 @@ class OfferedTable:
     boxed: bool = True
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         title: str,
         columns: Sequence[tuple[str, str]],

@@ -68,9 +68,9 @@ def read(path: Path, published: Lookup, *, outside: bool = False) -> Protocol:
     document = _with_texts(TomlTable(name, lines, (), to_toml(data, name)), path.parent, within)
     like = document.get("like")
     if isinstance(like, str) and is_study_file(like):
-        document = _merged(path, document, (path.resolve(),), within)
+        document = _merge_documents(path, document, (path.resolve(),), within)
     elif like is not None:
-        return _narrowed(TomlTable(name, lines, (), document), published, path.parent, within)
+        return _narrow_protocol(TomlTable(name, lines, (), document), published, path.parent, within)
     if "settings" in document:
         top = TomlTable(name, lines, (), document)
         raise top.error("[settings] are those of a published study that a file is like; this one has none.", "settings")
@@ -92,7 +92,9 @@ def parse(text: str, name: str = "the study of the run") -> Protocol:
     return _protocol(TomlTable(name, lines_of(text), (), document), Path(), None)
 
 
-def _merged(path: Path, document: Mapping[str, Any], seen: tuple[Path, ...], within: Path | None) -> dict[str, Any]:
+def _merge_documents(
+    path: Path, document: Mapping[str, Any], seen: tuple[Path, ...], within: Path | None
+) -> dict[str, Any]:
     """A file's document over that of the file it is like."""
     overrides = {key: value for key, value in document.items() if key != "like"}
     like = document.get("like")
@@ -112,7 +114,7 @@ def _merged(path: Path, document: Mapping[str, Any], seen: tuple[Path, ...], wit
     lines = lines_of(to_text(data, base_file.name))
     base_table = TomlTable(base_file.name, lines, (), to_toml(data, base_file.name))
     base = _with_texts(base_table, base_file.parent, within)
-    merged = _merged(base_file, base, (*seen, base_file.resolve()), within)
+    merged = _merge_documents(base_file, base, (*seen, base_file.resolve()), within)
     pictures = merged.get("pictures")
     for key in ("manifest", "path"):  # paths are relative to the file that they stand in
         if isinstance(pictures, dict) and isinstance(pictures.get(key), str):
@@ -150,22 +152,24 @@ def _over(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, An
     return out
 
 
-def _narrowed(top: TomlTable, published: Lookup, folder: Path, within: Path | None) -> Protocol:
+def _narrow_protocol(top: TomlTable, published: Lookup, folder: Path, within: Path | None) -> Protocol:
     """A published protocol with other defaults; where pictures lie is said from the folder of the file."""
-    with top.at("like"):
+    with top.place_errors("like"):
         base = published(top.text("like"))
-    top.known("like", "title", "name", "settings")
+    top.check_keys("like", "title", "name", "settings")
     table = top.table("settings", needed=False)
     settings = {setting.name: setting for setting in base.settings}
     stated = {}
     for key in table:
-        with table.at(key):
+        with table.place_errors(key):
             if key not in settings:
                 raise UnknownNameError(f"setting of {base.name}", key, settings)
-        default = _placed(table, key, folder, within) if key in _PATHS else _default(table, settings[key])
-        with table.at(key):
+        default = _path_in_folder(table, key, folder, within) if key in _PATHS else _default(table, settings[key])
+        with table.place_errors(key):
             _check_drawing(key, default)
-        stated[key] = replace(settings[key], default=default, published=settings[key].default, place=table.where(key))
+        stated[key] = replace(
+            settings[key], default=default, published=settings[key].default, place=table.key_place(key)
+        )
     extras = base.extras
     if extras.making is not None:
         extras = replace(extras, making=partial(_narrowed_making, extras.making, stated))
@@ -192,12 +196,12 @@ def _default(table: TomlTable, setting: Setting) -> OptionValue:
     if isinstance(now, bool):
         return table.flag(key, now)
     if isinstance(now, int):
-        return table.whole(key)
+        return table.whole_number(key)
     if isinstance(now, float):
         return table.number(key)
     text = table.text(key)
     if setting.choices and text not in setting.choices:
-        with table.at(key):
+        with table.place_errors(key):
             raise UnknownNameError(key, text, setting.choices)
     return text
 
@@ -211,11 +215,11 @@ def _check_drawing(name: str, value: OptionValue) -> None:
 
 
 def _protocol(top: TomlTable, folder: Path, within: Path | None) -> Protocol:
-    top.known(*KEYS)
+    top.check_keys(*KEYS)
     name = top.text("name")
     if not name or len(name) > 60 or not all(c.isascii() and (c.isalnum() or c in "-_") for c in name):
         raise top.error(f"The name {name!r} is not made of letters, digits, hyphens and underscores.", "name")
-    placed = lambda table, key: _placed(table, key, folder, within)  # noqa: E731
+    placed = lambda table, key: _path_in_folder(table, key, folder, within)  # noqa: E731
     stimuli = stimuli_of(top.table("pictures"), placed)
     extras = Extras(making=making_of(top.table("make"), stimuli, placed).making) if "make" in top else Extras()
     slots, items = _slots(top.table("factor", needed=False)), top.tables("item")
@@ -228,11 +232,11 @@ def _protocol(top: TomlTable, folder: Path, within: Path | None) -> Protocol:
     canonical = tomli_w.dumps({key: value for key, value in top.document().items() if key not in _LISTED})
     if len(canonical.encode()) > MAX_KEPT:
         raise top.error(f"The study is longer than {MAX_KEPT // 2**20} MiB once files that it is like are put in.")
-    with top.at("estimand"):
+    with top.place_errors("estimand"):
         return Protocol(
             name=name,
             title=top.text("title", name),
-            version=top.whole("version", 1, low=1),
+            version=top.whole_number("version", 1, low=1),
             citation=top.text("citation", ""),
             content_note=top.text("note", ""),
             needs=top.text("needs", ""),
@@ -259,14 +263,16 @@ def _ask(
 ) -> Ask:
     """A question: its prompt and kind of answer, from the table that holds both."""
     prompt, answer = table.table("prompt"), table.table("answer")
-    prompt.known("text", "paraphrases", "system")
+    prompt.check_keys("text", "paraphrases", "system")
     prompts = (prompt.text("text"), *prompt.names("paraphrases", ()))
-    with answer.at():
+    with answer.place_errors():
         reply = reply_of(answer, all(OPTIONS in text for text in prompts))
-    with prompt.at("text"):
+    with prompt.place_errors("text"):
         texts = [{column: item.text(column) for column in item} for item in items]
-        places = [item.where() for item in items]
-        return Ask(prompts, reply, slots, prompt.text("system", ""), texts, prompt.where("text"), places, slot_places)
+        places = [item.key_place() for item in items]
+        return Ask(
+            prompts, reply, slots, prompt.text("system", ""), texts, prompt.key_place("text"), places, slot_places
+        )
 
 
 def _tasks(top: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequence[TomlTable]) -> dict[str, Ask]:
@@ -282,7 +288,7 @@ def _tasks(top: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequen
             raise task.error(
                 f"The task {name!r} is not made of small letters, digits and underscores.", next(iter(task), "")
             )
-        task.known("prompt", "answer", "factor", "item")
+        task.check_keys("prompt", "answer", "factor", "item")
         items_of = task.tables("item")
         used = _named_slots(task)
         slots_of = {key: levels for key, levels in slots.items() if key in used}
@@ -324,18 +330,18 @@ def _slot_titles(slots: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[st
 
 def _sampling(table: TomlTable, replies: Sequence[Reply]) -> tuple[tuple[int, ...], float, int]:
     """Seeds, temperature and the longest reply in tokens."""
-    table.known("seeds", "temperature", "max_tokens")
+    table.check_keys("seeds", "temperature", "max_tokens")
     seeds, temperature = table.wholes("seeds", (1,)), table.number("temperature", 1.0)
     for name, value in (("seeds", [str(seed) for seed in seeds]), ("temperature", temperature)):
-        with table.at(name):
+        with table.place_errors(name):
             _check_drawing(name, value)
-    longest = table.whole("max_tokens", 16 if all(isinstance(reply, Options) for reply in replies) else 512)
-    with table.at("max_tokens"):
+    longest = table.whole_number("max_tokens", 16 if all(isinstance(reply, Options) for reply in replies) else 512)
+    with table.place_errors("max_tokens"):
         check_tokens(longest)
     return seeds, temperature, longest
 
 
-def _placed(table: TomlTable, key: str, folder: Path, within: Path | None) -> str:
+def _path_in_folder(table: TomlTable, key: str, folder: Path, within: Path | None) -> str:
     name = table.text(key, "")
     if name and leads_out(name, folder, within):
         raise table.error(_OUT.format("The study", name), key)
@@ -346,13 +352,13 @@ def _slots(table: TomlTable) -> dict[str, dict[str, str]]:
     out = {}
     for name in table:
         factor = table.table(name)
-        factor.known("levels")
+        factor.check_keys("levels")
         out[name] = factor.texts("levels")
     return out
 
 
 def _slot_places(table: TomlTable) -> dict[str, str]:
-    return {name: table.where(name) for name in table}
+    return {name: table.key_place(name) for name in table}
 
 
 def _estimands(table: TomlTable) -> list[Estimand]:
@@ -361,7 +367,7 @@ def _estimands(table: TomlTable) -> list[Estimand]:
     if "statistic" not in table:
         raise table.error(f"'statistic' is missing: one of {', '.join(statistics)}.")
     kind = table.text("statistic")
-    with table.at("statistic"):
+    with table.place_errors("statistic"):
         forms = parameters_of(statistic_class(kind))
     strays = {
         name: ""
@@ -369,15 +375,15 @@ def _estimands(table: TomlTable) -> list[Estimand]:
         for name in parameters_of(other)
         if name in table and name not in forms
     }
-    table.known("statistic", "by", *_COMMON, *forms, *strays)
-    with table.at():
+    table.check_keys("statistic", "by", *_COMMON, *forms, *strays)
+    with table.place_errors():
         parameters = {name: _READERS[form](table, name) for name, form in forms.items() if name in table}
         statistic = statistic_of(kind, parameters | strays)
         common = {key: read(table, key) for key, read in _COMMON.items() if key in table}
         grouping_sets = table.name_sets("by") if "by" in table else [()]
         if len({*grouping_sets}) < len(grouping_sets):
             raise table.error("'by' names a grouping set twice.", "by")
-        return [Estimand(statistic, by=by, **common, place=table.where()) for by in grouping_sets]
+        return [Estimand(statistic, by=by, **common, place=table.key_place()) for by in grouping_sets]
 
 
 def _levels(table: TomlTable, key: str) -> dict[str, tuple[str, ...]]:

@@ -22,10 +22,10 @@ Placed = Callable[[TomlTable, str], str]
 def stimuli_of(table: TomlTable, placed: Placed) -> Stimuli:
     """What a study shows."""
     kind = table.text("kind")
-    with table.at("kind"):
+    with table.place_errors("kind"):
         if kind not in KINDS:
             raise UnknownNameError("kind of pictures", kind, KINDS)
-    with table.at():
+    with table.place_errors():
         if kind == "portraits":
             return _portraits(table)
         if kind == "sets":
@@ -34,26 +34,26 @@ def stimuli_of(table: TomlTable, placed: Placed) -> Stimuli:
             return _data_set(table, placed)
         pattern = table.text("pattern", "") if kind == "folder" else ""
         unit = table.text("unit", _usual_unit(kind, pattern))
-        with table.at("unit"):
+        with table.place_errors("unit"):
             if unit not in UNITS:
                 raise UnknownNameError("unit", unit, UNITS)
         cue, base = table.text("cue", ""), table.text("base", "")
         if kind == "none":
-            table.known("kind", "unit", "cue", "base", "rows")
+            table.check_keys("kind", "unit", "cue", "base", "rows")
             rows = [{name: row.text(name) for name in row} for row in table.tables("rows")]
             return Rows(rows, UNITS[unit], cue, base)
         of = table.text("of", Kind.UNSTATED.value)
-        with table.at("of"):
+        with table.place_errors("of"):
             if of not in [k.value for k in Kind]:
                 raise UnknownNameError("what pictures are", of, [k.value for k in Kind])
         if kind == "folder":
             return _folder(table, UNITS[unit], of, placed)
-        table.known("kind", "unit", "cue", "base", "of", "manifest")
+        table.check_keys("kind", "unit", "cue", "base", "of", "manifest")
         stimuli, path = _LISTED.get(kind, Listed), placed(table, "manifest")
         if kind == "edits":
             cue, base = cue or CUE, base or NULL_EDIT
-        with table.at("cue" if cue else "base"):
-            return stimuli(UNITS[unit], cue, base, path, of, table.where("manifest"))
+        with table.place_errors("cue" if cue else "base"):
+            return stimuli(UNITS[unit], cue, base, path, of, table.key_place("manifest"))
 
 
 def _usual_unit(kind: str, pattern: str) -> str:
@@ -63,32 +63,32 @@ def _usual_unit(kind: str, pattern: str) -> str:
 
 
 def _portraits(table: TomlTable) -> Portraits:
-    table.known("kind", "people", "cues")
-    with table.at("people"):
+    table.check_keys("kind", "people", "cues")
+    with table.place_errors("people"):
         Portraits({}, table.text("people", "20"))
     cues = table.table("cues", needed=False)
     for name in cues:
-        with cues.at(name):  # so that what is wrong with a cue has its line
+        with cues.place_errors(name):  # so that what is wrong with a cue has its line
             Portraits({name: cues.names(name)})
     return Portraits({name: cues.names(name) for name in cues}, table.text("people", "20"))
 
 
 def _sets(table: TomlTable) -> DrawnSets:
-    table.known("kind", "show", "sets")
-    show, count = table.text("show", WORKERS), table.whole("sets", 20)
-    with table.at("show"):
+    table.check_keys("kind", "show", "sets")
+    show, count = table.text("show", WORKERS), table.whole_number("sets", 20)
+    with table.place_errors("show"):
         DrawnSets(show, 1)
-    with table.at("sets"):
+    with table.place_errors("sets"):
         return DrawnSets(show, count)
 
 
 def _data_set(table: TomlTable, placed: Placed) -> DataSet:
-    table.known("kind", "name", "path", "unit")
+    table.check_keys("kind", "name", "path", "unit")
     name = table.text("name")
-    with table.at("name"):
+    with table.place_errors("name"):
         kind, unit = usual_pictures(name)
     if "unit" in table:
-        with table.at("unit"):
+        with table.place_errors("unit"):
             if (key := table.text("unit")) not in UNITS:
                 raise UnknownNameError("unit", key, UNITS)
         unit = UNITS[key]
@@ -98,17 +98,17 @@ def _data_set(table: TomlTable, placed: Placed) -> DataSet:
 def _folder(table: TomlTable, unit: str, of: str, placed: Placed) -> Folder:
     cue, pattern = table.text("cue", ""), table.text("pattern", "")
     if not pattern:
-        table.known("kind", "path", "cue", "base", "of", "pattern")
+        table.check_keys("kind", "path", "cue", "base", "of", "pattern")
         if not cue:
             raise table.error("'cue' is missing: what the pictures of a set differ in, such as \"hat\".")
-    table.known("kind", "path", "cue", "base", "of", "pattern", "unit", "levels", "aliases")
+    table.check_keys("kind", "path", "cue", "base", "of", "pattern", "unit", "levels", "aliases")
     if pattern:
-        with table.at("pattern"):
+        with table.place_errors("pattern"):
             PathPattern(pattern, {})
     levels = _levels(table, pattern)
-    with table.at("unit" if "unit" in table else "pattern"):
+    with table.place_errors("unit" if "unit" in table else "pattern"):
         Folder(unit, "" if pattern else cue, pattern=pattern)
-    with table.at("cue"):
+    with table.place_errors("cue"):
         base, path = table.text("base", ""), placed(table, "path")
         return Folder(unit, cue, base, kind=of, path=path, pattern=pattern, levels=levels)
 
@@ -121,11 +121,11 @@ def _levels(table: TomlTable, pattern: str) -> dict[str, Levels]:
         listed = closed.names(name) if name in closed else ()
         spelled = aliases.table(name, needed=False)
         for level in spelled:
-            with spelled.at(level):
+            with spelled.place_errors(level):
                 if listed and level not in listed:
                     raise UnknownNameError(f"level of {name}", level, listed)
         spellings = dict.fromkeys(listed, ()) | {level: spelled.names(level) for level in spelled}
-        with aliases.at(name) if name in aliases else closed.at(name):
+        with aliases.place_errors(name) if name in aliases else closed.place_errors(name):
             out[name] = Levels(spellings, closed=bool(listed))
             PathPattern(pattern, {name: out[name]})
     return out
@@ -145,7 +145,7 @@ def making_of(table: TomlTable, stimuli: Stimuli, placed: Placed) -> DeclaredMak
     DataError
         A mistake in the table, with its line; or a study that shows no pictures of a list.
     """
-    table.known(*KEYS)
+    table.check_keys(*KEYS)
     if not isinstance(stimuli, Listed) or isinstance(stimuli, Folder):
         raise table.error(
             '[make] is of pictures that a list names: kind = "manifest", "edits" or "pairs" in [pictures].'
@@ -158,19 +158,19 @@ def making_of(table: TomlTable, stimuli: Stimuli, placed: Placed) -> DeclaredMak
         table.table("edit", needed=False),
         table.tables("person"),
     )
-    places = {key: table.where(key) for key in table}
-    places |= {name: factors.where(name) for name in factors} | {name: edits.where(name) for name in edits}
-    places |= {f"person {number}": person.where() for number, person in enumerate(people, start=1)}
-    places |= {name: people[0].where(name) for name in (people[0] if people else ())}
-    with table.at():
+    places = {key: table.key_place(key) for key in table}
+    places |= {name: factors.key_place(name) for name in factors} | {name: edits.key_place(name) for name in edits}
+    places |= {f"person {number}": person.key_place() for number, person in enumerate(people, start=1)}
+    places |= {name: people[0].key_place(name) for name in (people[0] if people else ())}
+    with table.place_errors():
         return DeclaredMaking(
             prompt=table.text("prompt", ""),
             factors={name: _levels_of_making(factors.table(name)) for name in factors},
             people=[{name: person.text(name) for name in person} for person in people],
             edits={name: edits.text(name) for name in edits},
-            sets=table.whole("sets", 1),
-            draws=table.whole("draws", 1),
-            seed=table.whole("seed", 1, low=0),
+            sets=table.whole_number("sets", 1),
+            draws=table.whole_number("draws", 1),
+            seed=table.whole_number("seed", 1, low=0),
             null_edits=table.flag("null_edits", default=False),
             sources=placed(table, "sources"),
             unit=unit,
@@ -181,5 +181,5 @@ def making_of(table: TomlTable, stimuli: Stimuli, placed: Placed) -> DeclaredMak
 
 
 def _levels_of_making(factor: TomlTable) -> dict[str, str]:
-    factor.known("levels")
+    factor.check_keys("levels")
     return factor.texts("levels")

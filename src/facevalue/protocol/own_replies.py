@@ -24,13 +24,13 @@ _NAME = re.compile("[a-z][a-z0-9_]{0,39}")
 def outside_scores(table: TomlTable) -> Outside:
     """Scores of a text by a judge (`judged`) and by scorers (`scored`), each a table by name."""
     judged, scored = (table.table(key, needed=False) for key in ("judged", "scored"))
-    sortings = tuple(_sorting(_named(judged, name), name) for name in judged)
-    numbers = tuple(_scored(_named(scored, name), name) for name in scored)
-    with table.at():
+    sortings = tuple(_sorting(_score_table(judged, name), name) for name in judged)
+    numbers = tuple(_read_score(_score_table(scored, name), name) for name in scored)
+    with table.place_errors():
         return Outside(sortings, numbers)
 
 
-def _named(tables: TomlTable, name: str) -> TomlTable:
+def _score_table(tables: TomlTable, name: str) -> TomlTable:
     table = tables.table(name)
     if not _NAME.fullmatch(name):
         raise table.error(f"The score {name!r} is not made of small letters, digits and underscores.", *[*table][:1])
@@ -38,7 +38,7 @@ def _named(tables: TomlTable, name: str) -> TomlTable:
 
 
 def _sorting(table: TomlTable, name: str) -> Sorting:
-    table.known("question", "categories", "instruction")
+    table.check_keys("question", "categories", "instruction")
     categories = table.texts("categories")
     for category in categories:
         if not _NAME.fullmatch(f"c{category}"):
@@ -49,16 +49,16 @@ def _sorting(table: TomlTable, name: str) -> Sorting:
     if not 2 <= len(categories) <= MOST_CATEGORIES:
         raise table.error(f"A judge sorts into 2 to {MOST_CATEGORIES} categories, not {len(categories)}.", "categories")
     instruction = table.text("instruction", "").strip()
-    with table.at("categories"):
+    with table.place_errors("categories"):
         return Sorting(
             name, tuple(categories), tuple(categories.values()),
             heading=f"{instruction}\n\nThe text:" if instruction else "A text:", question=table.text("question"),
         )  # fmt: skip
 
 
-def _scored(table: TomlTable, name: str) -> ScoredText:
-    table.known("label", "low", "high")
-    with table.at():
+def _read_score(table: TomlTable, name: str) -> ScoredText:
+    table.check_keys("label", "low", "high")
+    with table.place_errors():
         return ScoredText(name, table.text("label", name), table.number("low", 0.0), table.number("high", 1.0))
 
 
@@ -74,13 +74,13 @@ def reply_of(table: TomlTable, slot: bool) -> Reply:
     }  # fmt: skip
     kind = table.text("kind")
     if kind not in kinds:
-        with table.at("kind"):
+        with table.place_errors("kind"):
             raise UnknownNameError("kind of answer", kind, kinds)
     return kinds[kind](table, slot)
 
 
 def _choice(table: TomlTable, slot: bool) -> Reply:
-    table.known("kind", "options", "favourable", "scores", "orderings", "letters")
+    table.check_keys("kind", "options", "favourable", "scores", "orderings", "letters")
     options = table.texts("options")
     twice = [name for name, text in options.items() if list(options.values()).count(text) > 1]
     if twice:
@@ -89,20 +89,20 @@ def _choice(table: TomlTable, slot: bool) -> Reply:
         raise table.error("A choice has either one option that is favourable, or the scores of all.")
     order = table.text("orderings", (BOTH if len(options) == 2 else "rotations") if slot else ONE)
     favourable = table.text("favourable") if "favourable" in table else _scores(table)
-    with table.at("favourable" if isinstance(favourable, str) else "scores"):
+    with table.place_errors("favourable" if isinstance(favourable, str) else "scores"):
         reply = choice(options, favourable, order, letters=table.flag("letters", slot))
-    return replace(reply, where=table.where("options"))
+    return replace(reply, where=table.key_place("options"))
 
 
 def _scores(table: TomlTable) -> Mapping[str, float | None] | Mapping[str, Mapping[str, float | None]]:
     """What each option counts, or that by the name of a score."""
     scores = table.table("scores")
     if not any(isinstance(value, dict) for value in scores.document().values()):
-        return _counted(scores)
-    return {name: _counted(scores.table(name)) for name in scores}
+        return _read_option_values(scores)
+    return {name: _read_option_values(scores.table(name)) for name in scores}
 
 
-def _counted(table: TomlTable) -> dict[str, float | None]:
+def _read_option_values(table: TomlTable) -> dict[str, float | None]:
     """What each option counts; None for one that is left out."""
     for name, value in table.document().items():
         if isinstance(value, str) and value != LEFT_OUT:
@@ -111,27 +111,27 @@ def _counted(table: TomlTable) -> dict[str, float | None]:
 
 
 def _yes_no(table: TomlTable, slot: bool) -> Reply:
-    table.known("kind", "favourable", "orderings", "yes", "no")
+    table.check_keys("kind", "favourable", "orderings", "yes", "no")
     words = table.text("yes", "Yes"), table.text("no", "No")
-    with table.at("yes" if "yes" in table else "no"):
+    with table.place_errors("yes" if "yes" in table else "no"):
         YesNoWords(*words)
-    with table.at("favourable"):
+    with table.place_errors("favourable"):
         favourable = table.text("favourable", "yes").lower()
         return yes_or_no(favourable, table.text("orderings", BOTH if slot else ONE), *words)
 
 
 def _rating(table: TomlTable, _slot: bool) -> Reply:
-    table.known("kind", "low", "high")
-    return rating(table.whole("low", 1), table.whole("high", 5))
+    table.check_keys("kind", "low", "high")
+    return rating(table.whole_number("low", 1), table.whole_number("high", 5))
 
 
 def _number(table: TomlTable, _slot: bool) -> Reply:
-    table.known("kind", "unit", "low", "high")
+    table.check_keys("kind", "unit", "low", "high")
     return Amount(table.text("unit", "1"), table.number("low", -inf), table.number("high", inf))
 
 
 def _salary(table: TomlTable, _slot: bool) -> Reply:
-    table.known("kind")
+    table.check_keys("kind")
     return Salary()
 
 
@@ -148,20 +148,20 @@ def _measurements(table: TomlTable, _slot: bool) -> Reply:
 
 
 def _fields(table: TomlTable) -> dict[str, Field]:
-    table.known("kind", "fields")
+    table.check_keys("kind", "fields")
     fields = table.table("fields")
     out: dict[str, Field] = {}
     for name in fields:
         field = fields.table(name)
-        field.known("unit", "low", "high", "options", "favourable", "scores", "title", "higher", "lower")
-        with field.at("higher" if "higher" in field else "lower"):
+        field.check_keys("unit", "low", "high", "options", "favourable", "scores", "title", "higher", "lower")
+        with field.place_errors("higher" if "higher" in field else "lower"):
             worded = Field(title=field.text("title", ""), moved=(field.text("higher", ""), field.text("lower", "")))
         if "options" not in field:
             low, high = field.number("low", -inf), field.number("high", inf)
             out[name] = replace(worded, unit=field.text("unit", "1"), low=low, high=high)
             continue
         favourable = field.text("favourable") if "favourable" in field else field.numbers("scores")
-        with field.at("favourable"):
+        with field.place_errors("favourable"):
             options = choice(field.texts("options"), favourable)
         if options.keys:
             raise field.error("The options of a field are the same in all items: no column can name one.", "favourable")
@@ -172,26 +172,26 @@ def _fields(table: TomlTable) -> dict[str, Field]:
 
 
 def _ratings(table: TomlTable, _slot: bool) -> Reply:
-    table.known("kind", "scales", "low", "high", "means")
+    table.check_keys("kind", "scales", "low", "high", "means")
     means = table.table("means", needed=False)
     scales = _score_names(table, "scales")
     low, high = table.number("low", 1), table.number("high", 5)
-    with table.at("scales"):  # so that what is wrong with a key has its line
+    with table.place_errors("scales"):  # so that what is wrong with a key has its line
         RatedScales(scales)
-    with table.at("low" if "low" in table else "high"):
+    with table.place_errors("low" if "low" in table else "high"):
         RatedScales(scales, low, high)
-    with table.at("means"):
+    with table.place_errors("means"):
         return RatedScales(scales, low, high, {name: means.names(name) for name in means})
 
 
 def _list(table: TomlTable, _slot: bool) -> Reply:
-    table.known("kind", "options", "least", "most", "judged")
+    table.check_keys("kind", "options", "least", "most", "judged")
     options = _score_names(table, "options") if "options" in table else {}
-    with table.at("options"):  # so that what is wrong with a key has its line
+    with table.place_errors("options"):  # so that what is wrong with a key has its line
         NamedList(options)
-    with table.at("least" if "least" in table else "most"):
+    with table.place_errors("least" if "least" in table else "most"):
         return NamedList(
-            options, table.whole("least", 0), table.whole("most", MOST_LENGTH), outside_scores(table)
+            options, table.whole_number("least", 0), table.whole_number("most", MOST_LENGTH), outside_scores(table)
         )  # fmt: skip
 
 
@@ -212,11 +212,11 @@ def _score_names(table: TomlTable, key: str) -> dict[str, str]:
 
 
 def _text(table: TomlTable, _slot: bool) -> Reply:
-    table.known("kind", "take", "words", "judged", "scored")
+    table.check_keys("kind", "take", "words", "judged", "scored")
     outside = outside_scores(table)
     taken = table.names("take", () if outside else (CHARACTERS, WORDS))
     for name in taken:
-        with table.at("take"):
+        with table.place_errors("take"):
             if name not in TAKEN:
                 raise UnknownNameError("what is taken of a text", name, TAKEN)
     lists = table.table("words", needed=False)
@@ -226,5 +226,5 @@ def _text(table: TomlTable, _slot: bool) -> Reply:
             raise lists.error(f"No list of words can be called {name!r}.", name)
         if any(len(word.split()) != 1 for word in entries):
             raise lists.error(f"The list {name!r} holds more than single words.", name)
-    with table.at():
+    with table.place_errors():
         return Text(taken, words, outside)

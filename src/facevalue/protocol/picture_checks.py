@@ -61,7 +61,7 @@ class PictureVerdicts:
     Examples
     --------
     >>> rows = {"image": ["a", "b"], "accepted": [True, False], "reasons": ["", "blankness at most 0.98"]}
-    >>> verdicts = PictureVerdicts.of(pl.DataFrame(rows))
+    >>> verdicts = PictureVerdicts.from_rows(pl.DataFrame(rows))
     >>> verdicts.reasons, verdicts.of_images(pl.Series(["b", "c"])).row(0)
     (('blankness at most 0.98',), (0.0, 1.0))
     """
@@ -71,7 +71,7 @@ class PictureVerdicts:
     reasons: tuple[str, ...]
 
     @classmethod
-    def of(cls, rows: pl.DataFrame) -> Self:
+    def from_rows(cls, rows: pl.DataFrame) -> Self:
         """From `image`, `accepted` and `reasons`, as `read_verdicts` gives them."""
         lists = rows[REASONS].fill_null("").str.split("; ")
         counts = lists.explode().value_counts(sort=True).rows()
@@ -244,7 +244,7 @@ def read_rules(path: Path) -> tuple[PictureRule, ...]:
     """
     text = to_text(read_file(path, MAX_BYTES, "rules of acceptance"), path.name)
     table = TomlTable(path.name, lines_of(text), (), to_toml(text.encode(), path.name))
-    table.known("rule")
+    table.check_keys("rule")
     tables = table.tables("rule")
     if not 0 < len(tables) <= MOST_RULES:
         raise table.error(f"Rules of acceptance are 1 to {MOST_RULES} tables [[rule]], not {len(tables)}.")
@@ -252,10 +252,10 @@ def read_rules(path: Path) -> tuple[PictureRule, ...]:
 
 
 def _rule(table: TomlTable) -> PictureRule:
-    table.known("quantity", "at_least", "at_most", "cues")
+    table.check_keys("quantity", "at_least", "at_most", "cues")
     name = table.text("quantity")
     if name not in BY_NAME and name != LOOKALIKES:
-        with table.at("quantity"):
+        with table.place_errors("quantity"):
             raise UnknownNameError("quantity", name, [*BY_NAME, LOOKALIKES])
     cues = table.names("cues", ())
     document = table.document()

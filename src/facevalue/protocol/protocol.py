@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from facevalue.errors import DataError, FaceValueError, UnknownNameError, placed
+from facevalue.errors import DataError, FaceValueError, UnknownNameError, error_place
 from facevalue.places import is_url
 from facevalue.protocol.offers import Extras, Later, Recomputed
 from facevalue.protocol.settings import (
@@ -143,7 +143,7 @@ class Protocol:
         for name in chosen:
             if names.count(name) > 1:
                 place = next((place for ask in self.asks.values() if (place := ask.place_of(name))), "")
-                with placed(place):
+                with error_place(place):
                     raise DataError(f"No factor can be called {name!r}, which is a setting of the study. Rename it.")
 
     def _offer_exclusion(self) -> None:
@@ -188,10 +188,10 @@ class Protocol:
 
             options["manifest"] = str(brought_list(str(options["manifest"])))
         if manifest is not None:
-            return self._built(options, manifest)
+            return self._build_study(options, manifest)
         options = _with_kind(options)
         try:
-            return self._checked(options)
+            return self._build_checked(options)
         except FaceValueError as error:
             place = self._place_of_mistake(options, str(error))
             error.args = (f"{place}: {error}",) if place else error.args
@@ -202,26 +202,26 @@ class Protocol:
         for setting in self.settings:
             if setting.published is not None and options[setting.name] == setting.default:
                 try:
-                    self._checked({**options, setting.name: setting.published})
+                    self._build_checked({**options, setting.name: setting.published})
                 except FaceValueError as error:
                     if str(error) == mistake:
                         continue
                 return setting.place
         return ""
 
-    def _checked(self, options: Mapping[str, OptionValue]) -> "Study":
+    def _build_checked(self, options: Mapping[str, OptionValue]) -> "Study":
         check_together(self.settings, options)
-        return self._built(options, None)
+        return self._build_study(options, None)
 
-    def _built(self, options: Mapping[str, OptionValue], manifest: "pl.DataFrame | None") -> "Study":
+    def _build_study(self, options: Mapping[str, OptionValue], manifest: "pl.DataFrame | None") -> "Study":
         # Nothing left out is no setting: runs are alike whether or not it was stated.
         options = {name: value for name, value in options.items() if name != EXCLUDE or value}
         if self.build is not None:
             study = self.build(options, manifest)
             return replace(study, extras=self.extras, page=study.page or self.page)
-        from facevalue.protocol.compiled import compiled  # noqa: PLC0415 - it needs this module
+        from facevalue.protocol.compiled import compile_study  # noqa: PLC0415 - it needs this module
 
-        study = compiled(self, options, manifest)
+        study = compile_study(self, options, manifest)
         if not self.variants:
             return study
         from facevalue.protocol.variants import in_variants  # noqa: PLC0415 - it needs this module

@@ -174,13 +174,13 @@ class Options:
         return tuple(self._orders)
 
     @property
-    def balanced(self) -> bool:
+    def is_balanced(self) -> bool:
         """Whether each option is shown first as often as any other."""
         firsts = [options[0].level for options in self._orders.values()]
         return {firsts.count(level) for level in firsts} == {len(firsts) // len(self.texts)}
 
     @property
-    def lettered(self) -> bool:
+    def has_moving_letters(self) -> bool:
         """Whether letters change places apart from the options' order, so that the two can be told apart."""
         return self.letters and self.order == ALL and len(self.texts) == 2
 
@@ -222,7 +222,7 @@ class Options:
         letter = np.array([self._place(name, self.letters) for name in self._orders])
         counts = {scale.score.name: np.isfinite(tables[scale.score.name]) for scale in self.scales
                   if scale.score.leaves_out}  # fmt: skip
-        parsed = self._parsed(frame, slotted)
+        parsed = self._parse_answers(frame, slotted)
         choice = parsed["choice"].fill_null(-1).to_numpy().astype(np.int64)
         at = np.maximum(choice, 0)
         seen = choice >= 0
@@ -239,7 +239,7 @@ class Options:
                 column[exact_rows] = np.nan
             mass[exact_rows] = 0.0
             if rows.size:
-                weights = _padded(exact["weights"].gather(rows), width)
+                weights = _pad_weights(exact["weights"].gather(rows), width)
                 for name, table in tables.items():
                     fraction = (weights * counts[name][codes[rows]]).sum(axis=1) if name in counts else 1.0
                     total = (weights * np.nan_to_num(table[codes[rows]])).sum(axis=1)
@@ -255,7 +255,7 @@ class Options:
         out = pl.DataFrame(columns).with_columns(pl.all().fill_nan(None))
         return out.with_columns(na.cast(NA_DTYPE).alias("na"))
 
-    def _parsed(self, frame: pl.DataFrame, slotted: Shown | None) -> pl.DataFrame:
+    def _parse_answers(self, frame: pl.DataFrame, slotted: Shown | None) -> pl.DataFrame:
         if self.parser == YES_NO:
             parsed = self._yes_or_no(frame, slotted)
             names = list(self.texts)
@@ -296,7 +296,7 @@ def _level(name: str) -> str:
     return f"option {name}"
 
 
-def _padded(weights: pl.Series, width: int) -> npt.NDArray[np.float64]:
+def _pad_weights(weights: pl.Series, width: int) -> npt.NDArray[np.float64]:
     """Weights of the options of each row, 0 where a question has fewer than others."""
     lengths = weights.list.len().to_numpy()
     out = np.zeros((len(weights), width))
@@ -407,7 +407,7 @@ def _share(favourable: str) -> Score:
     )  # fmt: skip
 
 
-def whole(scores: Mapping[str, npt.NDArray[np.float64]], na: pl.Series) -> pl.DataFrame:
+def whole_answers(scores: Mapping[str, npt.NDArray[np.float64]], na: pl.Series) -> pl.DataFrame:
     """Answers that count as one each, where there is one."""
     out = pl.DataFrame(dict(scores)).with_columns(pl.all().cast(pl.Float64).fill_nan(None))
     return out.with_columns(mass=na.is_null().cast(pl.Float64), na=na.cast(NA_DTYPE))

@@ -130,7 +130,7 @@ class Cell:
     """Why they differ or cannot be compared, if it is known; else how the cell was read."""
 
     @property
-    def unexplained(self) -> bool:
+    def is_unexplained(self) -> bool:
         """Whether it differs, and nobody knows why: how a damaged number was read is no reason."""
         return self.same is False and (self.note is None or self.note.startswith(_READ))
 
@@ -147,9 +147,9 @@ class Reproduction:
     """What was left out, and why."""
 
     @property
-    def explained(self) -> bool:
+    def is_explained(self) -> bool:
         """Whether every cell that differs has a known reason."""
-        return not any(cell.unexplained for cell in self.cells)
+        return not any(cell.is_unexplained for cell in self.cells)
 
 
 class PrintedNumber(NamedTuple):
@@ -313,7 +313,7 @@ class Paper:
         """What a table prints, by row and column."""
         table: dict[str, dict[str, Any]] = {}
         for block in self._blocks():
-            for cell in self._printed(block) if block["table"] == number else ():
+            for cell in self._printed_cells(block) if block["table"] == number else ():
                 if cell.text is not None:
                     table.setdefault(cell.row, {})[cell.column] = cell.text
         return table
@@ -340,9 +340,9 @@ class Paper:
         cells = [
             cell
             for block in self._blocks()
-            for printed in self._printed(block)
-            if (name := _of(block.get("value", "estimate" if "estimate" in block else None), printed))
-            for cell in _compared(printed, functions[name](printed))
+            for printed in self._printed_cells(block)
+            if (name := _setting_of_cell(block.get("value", "estimate" if "estimate" in block else None), printed))
+            for cell in _compare_cell(printed, functions[name](printed))
         ]
         titles = self.document["titles"]
         cells.sort(key=lambda cell: list(titles).index(cell.table))
@@ -351,7 +351,7 @@ class Paper:
     def _blocks(self) -> list[Mapping[str, Any]]:
         return [*self.document["cells"], *self.document["claims"]]
 
-    def _printed(self, block: Mapping[str, Any]) -> Iterator[Printed]:
+    def _printed_cells(self, block: Mapping[str, Any]) -> Iterator[Printed]:
         """The cells of a block, as printed."""
         rows, columns = block["rows"], block["columns"]
         if not isinstance(rows, dict):
@@ -364,8 +364,9 @@ class Paper:
         for row, column, text in cells:
             cell = Printed(block["table"], row, column, tuple(text) if isinstance(text, list) else text or None)
             yield replace(
-                cell, note=_of(block.get("note"), cell), slack=_of(block.get("slack"), cell) or 0.0,
-                digits=block.get("digits", 6), missing=block.get("missing"), labels=self._labels(block, cell),
+                cell, note=_setting_of_cell(block.get("note"), cell),
+                slack=_setting_of_cell(block.get("slack"), cell) or 0.0, digits=block.get("digits", 6),
+                missing=block.get("missing"), labels=self._labels(block, cell),
             )  # fmt: skip
 
     def _labels(self, block: Mapping[str, Any], cell: Printed) -> Mapping[str, str]:
@@ -395,14 +396,14 @@ def compare_cell(estimates: pl.DataFrame, printed: Printed) -> list[Cell]:
     return [printed.number(value, printed.missing if value is None else None)]
 
 
-def _of(setting: Any, cell: Printed) -> Any:
+def _setting_of_cell(setting: Any, cell: Printed) -> Any:
     """A setting of a block for one of its cells: the same for all, by row or column, or by row and then column."""
     while isinstance(setting, dict):
         setting = setting.get(cell.row, setting.get(cell.column))
     return setting
 
 
-def _compared(printed: Printed, result: Value | Cell | list[Cell]) -> Sequence[Cell]:
+def _compare_cell(printed: Printed, result: Value | Cell | list[Cell]) -> Sequence[Cell]:
     if isinstance(result, Cell):
         return (result,)
     if isinstance(result, list):

@@ -113,7 +113,7 @@ def _is(options: Options, condition: str) -> bool:
     if not value:
         return bool(chosen_value)
     listed = chosen_value if isinstance(chosen_value, list) else [str(chosen_value)]
-    return not listed or folded(value) in map(folded, listed)
+    return not listed or fold_name(value) in map(fold_name, listed)
 
 
 def _option(condition: str) -> str:
@@ -220,26 +220,28 @@ def chosen(kind: str, names_wanted: Iterable[str], allowed: Sequence[str]) -> tu
     names_wanted = list(names_wanted)
     if not allowed:
         return tuple(names_wanted)
-    places = {folded(name): name for name in allowed}
+    places = {fold_name(name): name for name in allowed}
     for name in names_wanted:
-        if folded(name) not in places:
+        if fold_name(name) not in places:
             raise UnknownNameError(kind, name, allowed)
-    positions = {places[folded(name)] for name in names_wanted}
+    positions = {places[fold_name(name)] for name in names_wanted}
     return tuple(name for name in allowed if name in positions)
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """A name without its case and separators."""
     return " ".join(name.lower().replace("-", " ").replace("_", " ").replace("/", " ").split())
 
 
-def typed(setting: Setting, value: object) -> OptionValue:
+def to_setting_type(setting: Setting, value: object) -> OptionValue:
     """A value given in Python as the setting's type: numbers may stand for text, a text with commas for a list.
 
     Examples
     --------
-    >>> typed(Setting("seeds", "Sampling seeds.", ["1"]), [1, 2]), typed(Setting("race", "Only these.", []), "a,b")
-    (['1', '2'], ['a', 'b'])
+    >>> to_setting_type(Setting("seeds", "Sampling seeds.", ["1"]), [1, 2])
+    ['1', '2']
+    >>> to_setting_type(Setting("race", "Only these.", []), "a,b")
+    ['a', 'b']
     """
     default = setting.default
     if setting.choices and value not in setting.choices:

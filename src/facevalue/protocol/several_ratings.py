@@ -11,7 +11,7 @@ from facevalue.answers import NA, NA_DTYPE, rated_scales
 from facevalue.answers.base import statuses
 from facevalue.answers.json_fields import folded_key
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.protocol.replies import whole
+from facevalue.protocol.replies import whole_answers
 from facevalue.protocol.written import STATED, Fields, WrittenReply, read_fields
 from facevalue.statistics.statistic import Score
 from facevalue.types import Status
@@ -56,7 +56,7 @@ class Measurements(Fields):
         )  # fmt: skip
         is_empty = pl.all_horizontal(scores[name].is_null() for name in self.fields)
         na = frame.select(pl.when(is_empty).then(reason).cast(NA_DTYPE).alias("na"))["na"]
-        return whole({name: scores[name].to_numpy() for name in self.fields}, na)
+        return whole_answers({name: scores[name].to_numpy() for name in self.fields}, na)
 
 
 MOST_SCALES = 50

@@ -36,12 +36,12 @@ def check_unfilled(texts: Iterable[str], of: str) -> None:
         )
 
 
-def filled(text: str, levels: Mapping[str, str]) -> str:
+def fill_slots(text: str, levels: Mapping[str, str]) -> str:
     """Fill the slots of a text; what is put in is not looked at again.
 
     Examples
     --------
-    >>> filled("A {job}: {options}", {"job": "{options}", "options": "(a) or (b)"})
+    >>> fill_slots("A {job}: {options}", {"job": "{options}", "options": "(a) or (b)"})
     'A {options}: (a) or (b)'
     """
     return _SLOT.sub(lambda slot: levels.get(slot[1], slot[0]), text)

@@ -306,7 +306,7 @@ class Listed:
         """The table with bases without a picture where these are meant, and checked."""
         key = next(name for name, unit in UNITS.items() if unit == self.unit)
         bare = self.cue and self.base == NO_PICTURE
-        return checked(with_bare_bases(table, key, self.cue) if bare else table, self, place)
+        return check_table(with_bare_bases(table, key, self.cue) if bare else table, self, place)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -440,7 +440,7 @@ class Rows:
         identity = frame["identity"] if "identity" in frame.columns else pl.Series(ids)
         apart = [name for name in frame.columns if name not in APART]
         columns = {"image": ids, "identity": identity, "set": frame["set"] if "set" in frame.columns else identity}
-        return checked(pl.DataFrame(columns).hstack(frame.select(apart)), self, "rows")
+        return check_table(pl.DataFrame(columns).hstack(frame.select(apart)), self, "rows")
 
     def sets(self, table: pl.DataFrame) -> Sets:
         """Units, and what is compared with the base of each."""
@@ -451,7 +451,7 @@ class Rows:
         return NoPicture()
 
 
-def checked(table: pl.DataFrame, stimuli: "Listed | Rows", place: str) -> pl.DataFrame:
+def check_table(table: pl.DataFrame, stimuli: "Listed | Rows", place: str) -> pl.DataFrame:
     """A table that has the units and bases that are declared."""
     column = next(name for name, unit in UNITS.items() if unit == stimuli.unit)
     if column not in table.columns:

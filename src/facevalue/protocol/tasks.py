@@ -9,7 +9,7 @@ import polars as pl
 
 from facevalue.answers import NA_DTYPE
 from facevalue.answers.sorting import Sorting
-from facevalue.errors import DataError, UnknownNameError, placed
+from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.measures.definitions import Measure, rows_of
 from facevalue.measures.judges import JUDGED_BY, judge_measures
 from facevalue.protocol.asks import Ask, Questions
@@ -137,7 +137,7 @@ def task_scores(name: str, ask: Ask) -> tuple[Score, ...]:
     )
 
 
-def allotted(
+def allot_estimands(
     estimands: Sequence[Estimand], breakdowns: Mapping[str, Breakdown], asks: Mapping[str, Ask], *, sides: bool
 ) -> dict[str, tuple[Estimand, ...]]:
     """Estimands of each task: those whose scores are its own, or, where they name none, whose factors it has.
@@ -156,7 +156,7 @@ def allotted(
     refused: list[Estimand] = []
     for estimand in estimands:
         try:
-            with placed(estimand.place):
+            with error_place(estimand.place):
                 of_tasks = _of_tasks(estimand, breakdowns, asks, scores, sides=sides)
         except UnknownNameError:
             if not estimand.optional:
@@ -169,7 +169,7 @@ def allotted(
         factors = {name for breakdown in breakdowns.values() for name in breakdown.factors}
         missing = dict.fromkeys(name for estimand in refused for name in estimand.factors if name not in factors)
         if not missing:
-            with placed(refused[0].place):
+            with error_place(refused[0].place):
                 _of_tasks(refused[0], breakdowns, asks, scores, sides=sides)  # raises what else is unknown
         raise DataError(
             f"Nothing is left to compare: what is shown has no {' or '.join(missing)} of two levels or more. Name at "

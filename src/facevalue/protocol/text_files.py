@@ -89,17 +89,17 @@ def _matching(pattern: Path) -> list[Path]:
 
 def with_texts(top: TomlTable, folder: Path, check: Check) -> dict[str, Any]:
     """The document of a study with the texts of files where it names files, which lie below `folder`."""
-    out = _filled(top, folder, check)
+    out = _fill_texts(top, folder, check)
     if isinstance(out.get("task"), dict):
         tasks = top.table("task")
         out["task"] = {
-            name: _filled(tasks.table(name), folder, check) if isinstance(task, dict) else task
+            name: _fill_texts(tasks.table(name), folder, check) if isinstance(task, dict) else task
             for name, task in out["task"].items()
         }
     return out
 
 
-def _filled(table: TomlTable, folder: Path, check: Check) -> dict[str, Any]:
+def _fill_texts(table: TomlTable, folder: Path, check: Check) -> dict[str, Any]:
     """A table whose factors and items have texts in place of files."""
     out = dict(table.document())
     if isinstance(out.get("factor"), dict):
@@ -116,10 +116,10 @@ def _filled(table: TomlTable, folder: Path, check: Check) -> dict[str, Any]:
 
 
 def _levels(factor: TomlTable, folder: Path, check: Check) -> dict[str, Any]:
-    factor.known(TEXTS, "levels")
+    factor.check_keys(TEXTS, "levels")
     if "levels" in factor:
         raise factor.error("A factor has either levels, or texts in files.", TEXTS)
-    with factor.at(TEXTS):
+    with factor.place_errors(TEXTS):
         return {"levels": read_texts(folder / factor.text(TEXTS), check)}
 
 
@@ -128,7 +128,7 @@ def _columns(item: TomlTable, folder: Path, check: Check) -> dict[str, Any]:
     for column, value in out.items():
         if isinstance(value, dict):
             cell = item.table(column)
-            cell.known(FILE)
-            with cell.at(FILE):
+            cell.check_keys(FILE)
+            with cell.place_errors(FILE):
                 out[column] = read_text_file(folder / cell.text(FILE), check)
     return out

@@ -69,7 +69,7 @@ class TomlTable:
         """What it holds."""
         return self._data
 
-    def where(self, *keys: str | int) -> str:
+    def key_place(self, *keys: str | int) -> str:
         """The place of a key for people: the file, and the line where it is known; empty of a file without a name."""
         if not self._name:
             return ""
@@ -79,24 +79,24 @@ class TomlTable:
         return f"{self._name}: line {self._lines[path]}" if path else self._name
 
     @contextmanager
-    def at(self, *keys: str | int) -> Iterator[None]:
+    def place_errors(self, *keys: str | int) -> Iterator[None]:
         """Say the place of errors that are raised inside."""
         try:
             yield
         except FaceValueError as error:
             if self._name and not str(error).startswith(f"{self._name}:"):
-                error.args = (f"{self.where(*keys)}: {error}",)
+                error.args = (f"{self.key_place(*keys)}: {error}",)
             raise
 
     def error(self, text: str, *keys: str | int) -> DataError:
         """An error at the place of a key."""
-        return DataError(f"{self.where(*keys)}: {text}")
+        return DataError(f"{self.key_place(*keys)}: {text}")
 
-    def known(self, *keys: str) -> None:
+    def check_keys(self, *keys: str) -> None:
         """Refuse keys that are none of these."""
         for key in self._data:
             if key not in keys:
-                with self.at(key):
+                with self.place_errors(key):
                     raise UnknownNameError("key", key, keys)
 
     def _get(self, key: str, form: str, fits: Callable[[Any], bool], default: T | None) -> Any:
@@ -117,7 +117,7 @@ class TomlTable:
         """A number."""
         return float(self._get(key, "a number", _is_number, default))
 
-    def whole(self, key: str, default: int | None = None, low: int | None = None) -> int:
+    def whole_number(self, key: str, default: int | None = None, low: int | None = None) -> int:
         """A whole number, of at least `low` where that is said."""
         lowest = 1 - 2**53 if low is None else low
         fits = lambda value: isinstance(value, int) and not isinstance(value, bool) and lowest <= value < 2**53  # noqa: E731

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.given import read_file, to_text, to_toml
-from facevalue.prompts.variants import KEYS, Variant, checked
+from facevalue.prompts.variants import KEYS, Variant, check_distinct
 from facevalue.protocol.toml_tables import TomlTable, lines_of
 from facevalue.store.manifest import INTERVENTIONS
 from facevalue.types import OptionValue
@@ -38,12 +38,12 @@ def builtin() -> Mapping[str, Variant]:
     return {variant.name: variant for variant in parse_interventions(data, "interventions.toml")}
 
 
-def chosen(choices: Sequence[str | Variant]) -> tuple[Variant, ...]:
+def find_variants(choices: Sequence[str | Variant]) -> tuple[Variant, ...]:
     """Look interventions up, each by name or as a TOML file with one or several; a variant stands for itself.
 
     Examples
     --------
-    >>> [variant.title for variant in chosen(["no-image"])]
+    >>> [variant.title for variant in find_variants(["no-image"])]
     ['No picture']
     """
     variants: list[Variant] = []
@@ -56,7 +56,7 @@ def chosen(choices: Sequence[str | Variant]) -> tuple[Variant, ...]:
             variants.append(builtin()[choice])
         else:
             raise UnknownNameError("intervention", choice, [*builtin(), "FILE.toml"])
-    return checked(variants)
+    return check_distinct(variants)
 
 
 def parse_interventions(data: bytes, name: str) -> tuple[Variant, ...]:
@@ -65,33 +65,33 @@ def parse_interventions(data: bytes, name: str) -> tuple[Variant, ...]:
     top = TomlTable(name, lines_of(to_text(data, name)), (), document)
     for key in document:
         if key != "intervention":
-            with top.at(key):
+            with top.place_errors(key):
                 raise UnknownNameError("table", key, ["intervention"])
     if not isinstance(document.get("intervention"), list) or not document["intervention"]:
         raise DataError(f"{name} has no intervention: begin each with a line [[intervention]].")
-    with top.at():
-        return checked(variant_of(table) for table in top.tables("intervention"))
+    with top.place_errors():
+        return check_distinct(variant_of(table) for table in top.tables("intervention"))
 
 
 def declared_variants(table: TomlTable) -> tuple[Variant, ...]:
     """The variants of a study's file: `[variant.NAME]` each."""
-    with table.at():
-        return checked(variant_of(table.table(name), name) for name in table)
+    with table.place_errors():
+        return check_distinct(variant_of(table.table(name), name) for name in table)
 
 
 def interventions_of(options: Mapping[str, OptionValue]) -> tuple[Variant, ...]:
     """The interventions among the settings that a run keeps; none where there are none."""
     texts = options.get(INTERVENTIONS, [])
-    return stored(texts) if isinstance(texts, list) else ()
+    return restore_variants(texts) if isinstance(texts, list) else ()
 
 
-def stored(texts: Iterable[str]) -> tuple[Variant, ...]:
+def restore_variants(texts: Iterable[str]) -> tuple[Variant, ...]:
     """Build interventions again from what `Variant.text` wrote down.
 
     Examples
     --------
     >>> variant = Variant("judge", before="Act as a judge.")
-    >>> stored([variant.text()]) == (variant,)
+    >>> restore_variants([variant.text()]) == (variant,)
     True
     """
     variants = []
@@ -103,13 +103,13 @@ def stored(texts: Iterable[str]) -> tuple[Variant, ...]:
         if not isinstance(table, dict):
             raise DataError("A stored intervention is not a table.")
         variants.append(variant_of(TomlTable("the stored interventions", {}, (), table)))
-    return checked(variants)
+    return check_distinct(variants)
 
 
 def variant_of(table: TomlTable, name: str | None = None) -> Variant:
     """A variant from its table, which states its name unless that is in the table's own."""
-    table.known(*(key for key in KEYS if name is None or key != "name"))
-    with table.at():
+    table.check_keys(*(key for key in KEYS if name is None or key != "name"))
+    with table.place_errors():
         return Variant(
             table.text("name") if name is None else name,
             title=table.text("title", ""),
@@ -123,7 +123,7 @@ def variant_of(table: TomlTable, name: str | None = None) -> Variant:
             prompt=table.text("prompt", ""),
             options=table.texts("options") if "options" in table else {},
             tasks=table.names("tasks", ()),
-            where=table.where(),
+            where=table.key_place(),
         )
 
 

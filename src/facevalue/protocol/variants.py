@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.errors import DataError, UnknownNameError, placed
+from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.measures import paired_changes
 from facevalue.measures.cells import unit_of
 from facevalue.measures.definitions import NO_INTERVENTION, Measure
@@ -19,9 +19,9 @@ from facevalue.measures.estimates import EstimateTable, stack_estimates
 from facevalue.measures.estimators import SumTable
 from facevalue.measures.paired_changes import ChangeSet, add_readings, reduce_estimates
 from facevalue.prompts import caesar
-from facevalue.prompts.variants import PLAIN, Variant, checked
+from facevalue.prompts.variants import PLAIN, Variant, check_distinct
 from facevalue.protocol.asks import Ask
-from facevalue.protocol.compiled import asked_variants, compiled
+from facevalue.protocol.compiled import asked_variants, compile_study
 from facevalue.protocol.conditions import FACTOR, READING, Conditions, varied_design
 from facevalue.protocol.kept_answers import COLUMNS, MOST_ROWS, Groups, KeptAnswers, UnitNames, grouped, left_out
 from facevalue.protocol.replies import Options
@@ -30,7 +30,7 @@ from facevalue.protocol.study import Study
 from facevalue.protocol.tasks import TASK
 from facevalue.statistics.precision import Precision, UnitSpread
 from facevalue.stimuli.base import Kind, Source
-from facevalue.stimuli.blank import WITHOUT, blanked
+from facevalue.stimuli.blank import WITHOUT, blank_stimulus
 from facevalue.stimuli.captions import Caption
 from facevalue.stimuli.pair_source import TEXT
 from facevalue.store.manifest import INTERVENTIONS
@@ -75,9 +75,9 @@ def add_variants(study: Study, variants: Sequence[Variant], versions: Mapping[st
     versions:
         The study with the wording of each variant that has one of its own, by name.
     """
-    variants = checked(variants)
+    variants = check_distinct(variants)
     for variant in variants:
-        with placed(variant.where):
+        with error_place(variant.where):
             texts = (
                 variant.before,
                 variant.after,
@@ -169,7 +169,7 @@ class ConditionStimuli:
         if plain_levels.get("block") is not None:
             plain_levels["block"] = self._conditions.plain_blocks[str(plain_levels["block"])]
         plain = self.plain.stimulus(plain_number, plain_levels)
-        stimulus = blanked(plain) if picture == "blank" and levels.get("shown") != TEXT else plain
+        stimulus = blank_stimulus(plain) if picture == "blank" and levels.get("shown") != TEXT else plain
         return stimulus if caption is None else caption.below(stimulus)
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
@@ -233,7 +233,7 @@ def _split(conditions: Conditions, model: str, chunks: Iterator[pl.DataFrame], f
     out = [KeptAnswers(conditions.study, model, units, folder / str(condition)) for condition in range(count)]
     for chunk in chunks:
         plain = conditions.plain(chunk)
-        condition = pl.Series(conditions.of(chunk))
+        condition = pl.Series(conditions.conditions_of_trials(chunk))
         for c, answers in enumerate(out):
             of_condition = plain.filter(condition == c)
             if of_condition.height:
@@ -264,8 +264,11 @@ def _model(
             is_whole = shared.size == base.trials().size == changed.trials().size
             first, second = (base, changed) if is_whole else (base.of_trials(shared), changed.of_trials(shared))
             if shared.tobytes() not in plain_taken:
-                plain_taken[shared.tobytes()] = _taken(first, groups, plain if is_whole else None)
-            before, after = plain_taken[shared.tobytes()], _taken(second, groups, estimates if is_whole else None)
+                plain_taken[shared.tobytes()] = _estimate_condition(first, groups, plain if is_whole else None)
+            before, after = (
+                plain_taken[shared.tobytes()],
+                _estimate_condition(second, groups, estimates if is_whole else None),
+            )
             changes = ChangeSet(before[0], after[0], left_out(before[1], after[1], groups))
             tables.append(changes.table(study.estimates.measures, study.name, model, name))
             add_missing_change(table, first, second, unit, NO_INTERVENTION)
@@ -275,7 +278,9 @@ def _model(
     return tables
 
 
-def _taken(answers: KeptAnswers, groups: Groups, ready: pl.DataFrame | None) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
+def _estimate_condition(
+    answers: KeptAnswers, groups: Groups, ready: pl.DataFrame | None
+) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
     """The estimates of one condition, and their values without each group."""
     estimates = answers.estimates() if ready is None else ready
     return reduce_estimates(estimates), list(answers.without(groups))
@@ -325,7 +330,7 @@ def in_variants(protocol: "Protocol", study: Study, options: Mapping[str, Option
     if not variants:
         return study
     versions = {
-        variant.name: compiled(_in_words_of(variant, protocol), options, study.manifest)
+        variant.name: compile_study(_in_words_of(variant, protocol), options, study.manifest)
         for variant in variants if variant.reworded
     }  # fmt: skip
     return add_variants(study, variants, versions)
@@ -343,7 +348,7 @@ def check_variants(protocol: "Protocol") -> None:
     """
     if protocol.variants and protocol.build is not None:
         raise DataError(f"The study {protocol.name!r} is built in Python, which declares no variants.")
-    for variant in checked(protocol.variants):
+    for variant in check_distinct(protocol.variants):
         reword_asks(variant, protocol.asks)
 
 
@@ -354,7 +359,7 @@ def _in_words_of(variant: Variant, protocol: "Protocol") -> "Protocol":
 
 def reword_asks(variant: Variant, asks: Mapping[str, Ask]) -> dict[str, Ask]:
     """Questions by task, in the wording of a variant."""
-    with placed(variant.where):
+    with error_place(variant.where):
         for task in variant.tasks:
             if "" in asks:
                 raise DataError(f"{variant.name!r} names tasks, and the study asks one question.")
@@ -363,10 +368,10 @@ def reword_asks(variant: Variant, asks: Mapping[str, Ask]) -> dict[str, Ask]:
         tasks = variant.tasks or tuple(asks)
         if variant.prompt and len(tasks) > 1:
             raise DataError(f"{variant.name!r} is one wording of {len(tasks)} tasks: name one, tasks = [{tasks[0]!r}].")
-        return {name: _reworded(variant, ask) if name in tasks else ask for name, ask in asks.items()}
+        return {name: _reword_ask(variant, ask) if name in tasks else ask for name, ask in asks.items()}
 
 
-def _reworded(variant: Variant, ask: Ask) -> Ask:
+def _reword_ask(variant: Variant, ask: Ask) -> Ask:
     prompts, reply = ask.prompts, ask.reply
     if variant.prompt and len(prompts) > 1:
         raise DataError(

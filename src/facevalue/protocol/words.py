@@ -20,11 +20,11 @@ class Words:
 
     def __init__(self, package: str) -> None:
         self._tables = tomllib.loads(files(package).joinpath("words.toml").read_text("utf-8"))
-        self._unused = dict.fromkeys(_filled("", self._tables))
+        self._unused = dict.fromkeys(_filled_paths("", self._tables))
 
     def __call__(self, path: str) -> dict[str, Any]:
         """Arguments in the table of this path ("cues.chart"); tables within it, which have paths, are left out."""
-        return _arguments(self._at(path))
+        return _arguments(self._table_at(path))
 
     def __contains__(self, name: str) -> bool:
         return name in self._tables
@@ -38,17 +38,17 @@ class Words:
         """Arguments in each of the tables `[[path]]`."""
         table, _, name = path.rpartition(".")
         self._unused.pop(path, None)
-        return [_arguments(row) for row in self._at(table)[name]]
+        return [_arguments(row) for row in self._table_at(table)[name]]
 
     def titles(self) -> dict[str, dict[str, str]]:
         """Wording of levels, a table of `[titles]` for each label."""
         return {label: self(f"titles.{label}") for label in self._tables["titles"]}
 
-    def unused(self) -> list[str]:
+    def unused_paths(self) -> list[str]:
         """Paths of tables that nothing has taken words from: left behind, or misspelt."""
         return list(self._unused)
 
-    def _at(self, path: str) -> Mapping[str, Any]:
+    def _table_at(self, path: str) -> Mapping[str, Any]:
         self._unused.pop(path, None)
         table: Mapping[str, Any] = self._tables
         for name in filter(None, path.split(".")):
@@ -78,7 +78,7 @@ def _is_part(value: object) -> bool:
     return isinstance(value, dict) and "measure" not in value
 
 
-def _filled(path: str, table: Mapping[str, Any]) -> Iterator[str]:
+def _filled_paths(path: str, table: Mapping[str, Any]) -> Iterator[str]:
     """Paths of the tables that have words of their own."""
     if any(not _is_part(value) for value in table.values()):
         yield path
@@ -87,4 +87,4 @@ def _filled(path: str, table: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(value, list) and _is_part(value):
             yield inner
         elif _is_part(value):
-            yield from _filled(inner, value)
+            yield from _filled_paths(inner, value)

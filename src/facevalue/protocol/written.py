@@ -14,7 +14,7 @@ from facevalue.answers import NA, NA_DTYPE, free_text, json_fields, numbers, sal
 from facevalue.answers.base import UNREAD, each_once, unread
 from facevalue.errors import DataError
 from facevalue.protocol.outside_scores import TEXT, Outside
-from facevalue.protocol.replies import Reply, whole
+from facevalue.protocol.replies import Reply, whole_answers
 from facevalue.protocol.slots import slots
 from facevalue.statistics.statistic import Score
 from facevalue.types import Option, Status
@@ -81,10 +81,10 @@ class Amount(WrittenReply):
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The amount that each reply states; each distinct reply is read once."""
-        amounts = self._parsed(frame)
-        return whole({"amount": amounts["value"].to_numpy()}, amounts["na"])
+        amounts = self._parse_answers(frame)
+        return whole_answers({"amount": amounts["value"].to_numpy()}, amounts["na"])
 
-    def _parsed(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def _parse_answers(self, frame: pl.DataFrame) -> pl.DataFrame:
         return numbers.parse_column(frame, "text", self.low, self.high)
 
 
@@ -107,7 +107,7 @@ class Salary(Amount):
         """The range that simulated models answer in."""
         return {STATED: json.dumps({"": salaries.USUAL})}
 
-    def _parsed(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def _parse_answers(self, frame: pl.DataFrame) -> pl.DataFrame:
         return salaries.parse_column(frame, "text")
 
 
@@ -128,7 +128,7 @@ def read_fields(
         return *row, (reason or NA.NEITHER).value if all(value is None for value in row) else None
 
     scores = each_once(keyed, read, {**dict.fromkeys(names, pl.Float64()), "na": NA_DTYPE})
-    return whole({name: scores[name].to_numpy() for name in names}, scores["na"])
+    return whole_answers({name: scores[name].to_numpy() for name in names}, scores["na"])
 
 
 def _range(low: float, high: float) -> list[float]:
@@ -301,7 +301,7 @@ class Text(WrittenReply):
             for name in self.words:
                 out[name] = (hits[name] * PER / lengths["tokens"]).cast(pl.Float64).to_numpy()
         out |= {name: column.to_numpy() for name, column in self.outside.read(parsed["text"]).items()}
-        answers = whole(out, parsed["na"])
+        answers = whole_answers(out, parsed["na"])
         return answers.with_columns(parsed["text"].alias(TEXT)) if self.outside else answers
 
 

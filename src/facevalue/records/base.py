@@ -84,7 +84,7 @@ class StudyAsked:
         }  # fmt: skip
 
     @classmethod
-    def of(cls, document: object, place: str) -> "StudyAsked":
+    def from_document(cls, document: object, place: str) -> "StudyAsked":
         """Understand the document of a stranger's file."""
         if not isinstance(document, Mapping):
             raise DataError(f"{place} does not say which of FaceValue's studies was asked.")

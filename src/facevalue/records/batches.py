@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from facevalue.errors import DataError, SettingError
-from facevalue.models._chat import ONLY_THOUGHTS, Dialect, ServerReply, body, encoded, is_nothing, status_of
+from facevalue.models._chat import ONLY_THOUGHTS, Dialect, ServerReply, body, encode_images, is_nothing, status_of
 from facevalue.models._chat import read as read_completion
 from facevalue.models._recorded import digest
 from facevalue.records.base import Record, RecordedReply, checked_dict, checked_list, count_of, text_of
-from facevalue.records.lines import CustomId, indexed, loader
+from facevalue.records.lines import CustomId, index_answers, loader
 from facevalue.servers.payload import as_json
 from facevalue.servers.refusals import is_refusal
 from facevalue.store.manifest import RECORDED_BY
@@ -32,7 +32,7 @@ def anthropic_batch(path: Path) -> Record:
 
 
 def _record(path: Path, tool: str, reader: Any) -> Record:
-    places = indexed(path, f"results of an {tool}")
+    places = index_answers(path, f"results of an {tool}")
     findings = {"record": path.name, "record_sha256": digest(path)}
     return Record(path, "", {RECORDED_BY: tool}, places, loader(path, reader), findings=findings)
 
@@ -146,14 +146,14 @@ class RequestForm:
     exact: bool
 
 
-def _limited(request: Request, limit: int | None) -> Request:
+def _limit_tokens(request: Request, limit: int | None) -> Request:
     return request if limit is None else request._replace(sampling=replace(request.sampling, max_tokens=limit))
 
 
 def _openai(model: str, request: Request, limit: int | None, name: CustomId) -> bytes:
-    sampling = _limited(request, limit).sampling
+    sampling = _limit_tokens(request, limit).sampling
     sent = body(
-        model, encoded(request.stimulus.load()), request.question, sampling, request.seed,
+        model, encode_images(request.stimulus.load()), request.question, sampling, request.seed,
         dialect=_DIALECT, logprobs=request.exact,
     )  # fmt: skip
     return (
@@ -163,7 +163,7 @@ def _openai(model: str, request: Request, limit: int | None, name: CustomId) -> 
 
 
 def _anthropic(model: str, request: Request, limit: int | None, name: CustomId) -> bytes:
-    sampling = _limited(request, limit).sampling
+    sampling = _limit_tokens(request, limit).sampling
     if sampling.temperature > _HOTTEST:
         raise SettingError(
             f"Anthropic's models take temperatures up to {_HOTTEST:g}, and this study draws at "

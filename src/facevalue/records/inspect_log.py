@@ -83,7 +83,7 @@ class Zipped:
                     raise DataError(f"{place} is cut short or damaged.")
                 file.seek(int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little"), 1)
                 packed = file.read(min(member.compress_size, limit + _MIB))
-            data = _unpacked(packed, _WAYS[member.compress_type], limit)
+            data = _decompress(packed, _WAYS[member.compress_type], limit)
         except (OSError, ValueError, zlib.error, pa.ArrowException) as error:
             raise DataError(f"{place} is cut short or damaged: {str(error).splitlines()[0]}.") from None
         if len(data) != member.file_size or zlib.crc32(data) != member.CRC:
@@ -91,7 +91,7 @@ class Zipped:
         return data
 
 
-def _unpacked(packed: bytes, way: str | None, limit: int) -> bytes:
+def _decompress(packed: bytes, way: str | None, limit: int) -> bytes:
     """Decompress at most a byte more than the limit: enough to see that there is too much."""
     if way is None:
         return packed
@@ -127,7 +127,7 @@ def inspect_log(path: Path) -> Record:
     DataError
         It is damaged, too large, of another format or of another task.
     """
-    return _record(path, *_zipped(path))
+    return _record(path, *_open_zip(path))
 
 
 def inspect_document(path: Path, document: Mapping[str, Any]) -> Record:
@@ -149,7 +149,7 @@ def _record(path: Path, head: Mapping[str, Any], samples: "Iterator[tuple[Key, L
             f"{path.name} is a log of the task {task[:80]!r}, which is none of FaceValue's: 'inspect eval "
             "facevalue/STUDY' writes those that can be imported."
         )
-    study_asked = StudyAsked.of(metadata[ASKED], path.name)
+    study_asked = StudyAsked.from_document(metadata[ASKED], path.name)
     plan = head.get("plan")
     config = {
         name: value
@@ -167,7 +167,7 @@ def _record(path: Path, head: Mapping[str, Any], samples: "Iterator[tuple[Key, L
         model,
         {RECORDED_BY: INSPECT, **_facts(spec, config)},
         _places(path, samples),
-        partial(_loaded, path.name, AskedModel.of(*model.partition("/")[::2]), _thinks(config)),
+        partial(_load_reply, path.name, AskedModel.of_provider(*model.partition("/")[::2]), _thinks(config)),
         study_asked,
         {name: config.get(name) for name in ("temperature", "top_p", "max_tokens")},
         findings,
@@ -192,14 +192,14 @@ Load = Callable[[], Mapping[str, Any]]
 """A sample that is read when it is called for."""
 
 
-def _zipped(path: Path) -> tuple[Mapping[str, Any], Iterator[tuple[Key, Load]]]:
+def _open_zip(path: Path) -> tuple[Mapping[str, Any], Iterator[tuple[Key, Load]]]:
     file = Zipped(path, "a log of Inspect")
     name = next((name for name in (_HEADER, _STARTED) if name in file.members), None)
     if name is None:
         raise DataError(f"{path.name} is no log of Inspect: it has no {_HEADER}.")
 
     def sample(member: str) -> Mapping[str, Any]:
-        return _parsed(file.content(member, _MOST_SAMPLE), f"{path.name}, {member[:80]}")
+        return _parse_json(file.content(member, _MOST_SAMPLE), f"{path.name}, {member[:80]}")
 
     def samples() -> Iterator[tuple[Key, Load]]:
         for member in file.members:
@@ -208,21 +208,21 @@ def _zipped(path: Path) -> tuple[Mapping[str, Any], Iterator[tuple[Key, Load]]]:
                 if (key := _key(trial, epoch)) is not None:
                     yield key, partial(sample, member)
 
-    return _parsed(file.content(name, _MOST_HEADER), f"{path.name}, {name}"), samples()
+    return _parse_json(file.content(name, _MOST_HEADER), f"{path.name}, {name}"), samples()
 
 
 def _samples(path: Path, document: Mapping[str, Any]) -> Iterator[tuple[Key, Load]]:
     for sample in checked_list(document.get("samples") or [], f"{path.name}: its samples"):
         place = checked_dict(sample, f"{path.name}: a sample")
         if (key := _key(str(place.get("id")), str(place.get("epoch")))) is not None:
-            yield key, partial(_same, place)
+            yield key, partial(_return_sample, place)
 
 
-def _same(sample: Mapping[str, Any]) -> Mapping[str, Any]:
+def _return_sample(sample: Mapping[str, Any]) -> Mapping[str, Any]:
     return sample
 
 
-def _parsed(data: bytes, place: str) -> Mapping[str, Any]:
+def _parse_json(data: bytes, place: str) -> Mapping[str, Any]:
     # Inspect writes NaN of scores that are none; nothing that is read here is a number that may be one.
     return checked_dict(to_json(data, place), place)
 
@@ -249,7 +249,7 @@ def _facts(spec: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Fact
     return facts
 
 
-def _loaded(log: str, asked: AskedModel, thinks: bool, place: tuple[Key, Load]) -> RecordedReply | str:
+def _load_reply(log: str, asked: AskedModel, thinks: bool, place: tuple[Key, Load]) -> RecordedReply | str:
     key, load = place
     sample = load()
     if _key(str(sample.get("id")), str(sample.get("epoch"))) != key:
@@ -267,13 +267,13 @@ def recorded_reply(
     `log`: what the sample is of, for messages. `asked`: who was to answer. `thinks`: whether it was to think before.
     """
     if error := sample.get("error"):
-        return _unanswered(_message(error), log)
+        return _explain_unanswered(_message(error), log)
     if (limit := sample.get("limit")) is not None:  # what was said until then may be half of what our solver asks
         kind = text_of(limit.get("type")) if isinstance(limit, Mapping) else None
         return f"{log}: a limit ended the sample ({(kind or 'unnamed')[:40]})."
     output = sample.get("output")
     if not isinstance(output, Mapping) or not output.get("choices"):
-        return _unanswered(_provider_message(output), log)
+        return _explain_unanswered(_provider_message(output), log)
     if problem := asked.another(output):
         return f"{log}: {problem}"
     attachments, metadata = (_mapping(sample.get(name)) for name in ("attachments", "metadata"))
@@ -291,7 +291,7 @@ def recorded_reply(
     )
 
 
-def _unanswered(reason: str, log: str) -> RecordedReply | str:
+def _explain_unanswered(reason: str, log: str) -> RecordedReply | str:
     """A sample without an answer: one that was declined, or why there is none."""
     if is_refusal(reason):
         return RecordedReply(ServerReply(Status.REFUSED, None, None, None, None, reason))

@@ -28,7 +28,7 @@ class CustomId(NamedTuple):
     """`asker_of` the request."""
 
     @classmethod
-    def of(cls, request: Request, asked_of: int) -> "CustomId":
+    def of_request(cls, request: Request, asked_of: int) -> "CustomId":
         """Name a request, in characters that every batch interface takes (at most 57 letters, digits and hyphens)."""
         return cls(request.trial, request.repeat, content_of(request), asker_of(request, asked_of))
 
@@ -58,7 +58,7 @@ def first_object(path: Path, noun: str) -> Mapping[str, Any]:
     raise DataError(f"{path.name} is empty.")
 
 
-def indexed(path: Path, noun: str) -> dict[Key, tuple[int, CustomId]]:
+def index_answers(path: Path, noun: str) -> dict[Key, tuple[int, CustomId]]:
     """Places of answers in a file, by what they are to.
 
     Raises
@@ -81,10 +81,10 @@ def loader(
     path: Path, reader: Callable[[Mapping[str, Any], str], RecordedReply | str]
 ) -> Callable[[tuple[int, CustomId]], RecordedReply | str]:
     """A reader of one answer at its place."""
-    return partial(_loaded, path, reader)
+    return partial(_load_reply, path, reader)
 
 
-def _loaded(
+def _load_reply(
     path: Path, reader: Callable[[Mapping[str, Any], str], RecordedReply | str], place: tuple[int, CustomId]
 ) -> RecordedReply | str:
     with path.open("rb") as file:

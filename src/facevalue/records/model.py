@@ -124,7 +124,7 @@ class RecordModel:
         chosen: RecordedReply | None = None
         for number in self._places.get(key, ()):
             self._used.add(key)
-            recorded = self._recorded(number, request)
+            recorded = self._find_recorded(number, request)
             if isinstance(recorded, str) and holds_words(recorded, self._words):
                 recorded = RecordedReply(ServerReply(Status.REFUSED, None, None, None, None, recorded))
             if isinstance(recorded, str):
@@ -140,7 +140,7 @@ class RecordModel:
             self._served.setdefault(chosen.reply.served_by)
         return response_to(request, replace(chosen, reply=refused_by_words(chosen.reply, self._words)))
 
-    def _recorded(self, number: int, request: Request) -> RecordedReply | str:
+    def _find_recorded(self, number: int, request: Request) -> RecordedReply | str:
         """The answer in one of the records; or why it has none."""
         record = self._records[number]
         try:
@@ -154,7 +154,7 @@ class RecordModel:
         if self._is_log():
             return recorded
         served = recorded.reply.served_by.partition(", ")[0]
-        if other := self._asked.other(served):
+        if other := self._asked.describe_other(served):
             return other
         self._check_asker(recorded, request, served, record)
         return recorded

@@ -17,7 +17,7 @@ READ = "logs of Inspect (.eval, .json), results of OpenAI's and Anthropic's batc
 """What is read, for messages."""
 
 
-def opened(paths: Sequence[Path]) -> tuple[list[Record], list[str]]:
+def open_records(paths: Sequence[Path]) -> tuple[list[Record], list[str]]:
     """Open files of recorded answers, and the logs of Inspect in folders.
 
     Returns the records, and for each log in a folder that is left out why.
@@ -31,7 +31,7 @@ def opened(paths: Sequence[Path]) -> tuple[list[Record], list[str]]:
     left_out: list[str] = []
     for path in paths:
         if not path.is_dir():
-            records.append(_opened(path))
+            records.append(_open_record(path))
             continue
         logs = sorted(place for place in path.rglob("*.eval") if place.is_file())[: _MOST + 1]
         if len(logs) > _MOST:
@@ -48,7 +48,7 @@ def opened(paths: Sequence[Path]) -> tuple[list[Record], list[str]]:
     return records, left_out
 
 
-def _opened(path: Path) -> Record:
+def _open_record(path: Path) -> Record:
     if not path.exists():
         raise DataError(f"There is no file {path} (recorded answers).{nearest(path)}")
     ending = path.suffix.lower()

@@ -60,11 +60,11 @@ def chart(
     DependencyError
         Altair is not installed.
     """
-    of = _selected(view, measure, by, where or {})
+    of = _select_estimates(view, measure, by, where or {})
     by_model = [(model, view.rows(of, model)) for model in view.models]
     pairs = [(model, e) for model, estimates in by_model for e in estimates if e.value is not None]
     if not pairs:
-        raise DataError(f"{measure} is not measurable {_by(of.by)}.")
+        raise DataError(f"{measure} is not measurable {_describe_labels(of.by)}.")
     farthest: dict[tuple[str | None, ...], float] = {}  # of each row, whoever answered
     for _, e in pairs:
         place = tuple(e[name] for name in of.by)
@@ -81,10 +81,10 @@ def chart(
     cut_note = f" ({len(places)} of {len(farthest)}, farthest first)" if len(places) < len(farthest) else ""
     first = pairs[0][1]
     title = f"{view.measure_title(first)}{cut_note}"
-    return _drawn(pl.DataFrame(records, schema=_SCHEMA, orient="row"), title, first, signed=view.signed(first))
+    return _draw_chart(pl.DataFrame(records, schema=_SCHEMA, orient="row"), title, first, signed=view.is_signed(first))
 
 
-def _selected(view: View, measure: str, by: Sequence[str], where: Mapping[str, str]) -> Of:
+def _select_estimates(view: View, measure: str, by: Sequence[str], where: Mapping[str, str]) -> Of:
     """The selection of a measure's estimates, checked against the scores and breakdowns that there are."""
     kinds = [name for model in view.models for name, _ in view.numbers.kinds(model)]
     if measure not in kinds:
@@ -116,7 +116,9 @@ def _selected(view: View, measure: str, by: Sequence[str], where: Mapping[str, s
         raise SettingError(f"A chart is by one factor or two, not {len(by)}: hold others at a level with where=.")
     if {*by, *where} not in [set(breakdown) for breakdown in breakdowns]:
         alternatives = "; ".join(", ".join(breakdown) or "everything together" for breakdown in breakdowns)
-        raise DataError(f"{measure} is not estimated {_by((*by, *where))}. It is estimated by: {alternatives}.")
+        raise DataError(
+            f"{measure} is not estimated {_describe_labels((*by, *where))}. It is estimated by: {alternatives}."
+        )
     return Of(measure, tuple(by), dict(where), order="given")
 
 
@@ -126,7 +128,7 @@ def _breakdowns(rows: pl.DataFrame, labels: Sequence[str]) -> list[tuple[str, ..
     return [tuple(name for name, has_level in zip(labels, row, strict=True) if has_level) for row in flags]
 
 
-def _by(names: Sequence[str]) -> str:
+def _describe_labels(names: Sequence[str]) -> str:
     return f"by {' and '.join(names)}" if names else "over everything"
 
 
@@ -134,7 +136,7 @@ def _row(view: View, of: Of, model: str, e: Estimate, *, nested: bool) -> tuple[
     texts = [view.title(name, e[name], e) for name in of.by] or ["everything"]
     texts = [", ".join(reversed(texts))] if nested else texts
     floor = view.numbers.floor(e)
-    signed, per = view.signed(e), writing(e.written).per
+    signed, per = view.is_signed(e), writing(e.written_unit).per
     direction = ("up" if (e.value or 0.0) > 0 else "down") if signed else "plain"
     return (
         texts[0], texts[1] if len(texts) > 1 else "", model, e.verdict or "not judged", direction, view.detail(e),
@@ -146,9 +148,9 @@ def _row(view: View, of: Of, model: str, e: Estimate, *, nested: bool) -> tuple[
     )  # fmt: skip
 
 
-def _drawn(data: pl.DataFrame, title: str, e: Estimate, *, signed: bool) -> "altair.TopLevelMixin":
+def _draw_chart(data: pl.DataFrame, title: str, e: Estimate, *, signed: bool) -> "altair.TopLevelMixin":
     alt = _altair()
-    writes = writing(e.written)
+    writes = writing(e.written_unit)
     unit = ", ".join(filter(None, (writes.word or writes.sign, "95% intervals")))
     models = data["model"].unique(maintain_order=True).to_list()
     order = data.sort("value", descending=True)["row"].unique(maintain_order=True).to_list()

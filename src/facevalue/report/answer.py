@@ -47,31 +47,32 @@ def join_phrases(phrases: Sequence[str]) -> str:
 
 def not_found(comparisons: Sequence[LeadComparison]) -> list[str]:
     """Say where no difference was found and what could have been missed, and where one is ruled out."""
-    blank = [comparison for comparison in comparisons if comparison.undecided]
-    texts = [f"No difference was found {_where(blank, comparisons)}, {missed_sizes(blank)}."] if blank else []
+    blank = [comparison for comparison in comparisons if comparison.open_rows]
+    texts = [f"No difference was found {_undecided_scope(blank, comparisons)}, {missed_sizes(blank)}."] if blank else []
     same: dict[str, list[LeadComparison]] = {}
     for comparison in comparisons:
-        if comparison.same:
-            same.setdefault(margin_of(comparison, comparison.same[0]), []).append(comparison)
+        if comparison.equivalences:
+            same.setdefault(margin_of(comparison, comparison.equivalences[0]), []).append(comparison)
     for margin, equal in same.items():
-        count = sum(len(comparison.same) for comparison in equal)
-        whom = _names(equal[0], equal[0].same, "") if len(equal) == 1 else f"{count:,} comparisons"
-        unless = counted_caveats(e.caveat for comparison in equal for e in comparison.same)
+        count = sum(len(comparison.equivalences) for comparison in equal)
+        whom = _names(equal[0], equal[0].equivalences, "") if len(equal) == 1 else f"{count:,} comparisons"
+        unless = counted_caveats(e.caveat for comparison in equal for e in comparison.equivalences)
         texts.append(f"For {whom} a difference beyond {margin} is ruled out{unless}.")
     return texts
 
 
-def _where(blank: Sequence[LeadComparison], comparisons: Sequence[LeadComparison]) -> str:
+def _undecided_scope(blank: Sequence[LeadComparison], comparisons: Sequence[LeadComparison]) -> str:
     """Of whom nothing was found, and in what."""
-    is_rest = any(comparison.moved or comparison.same for comparison in comparisons)
+    is_rest = any(comparison.differences or comparison.equivalences for comparison in comparisons)
     if len(blank) == 1:
         several = len({comparison.lead.quantity for comparison in comparisons}) > 1
         about = f" in {blank[0].lead.quantity}" if several and blank[0].lead.quantity else ""
-        return f"for {_names(blank[0], blank[0].undecided, 'other ' if blank[0].moved else '')}{about}"
-    names = [[row(comparison.lead, comparison.view, e) for e in comparison.undecided] for comparison in blank]
+        others = "other " if blank[0].differences else ""
+        return f"for {_names(blank[0], blank[0].open_rows, others)}{about}"
+    names = [[row(comparison.lead, comparison.view, e) for e in comparison.open_rows] for comparison in blank]
     if len(names[0]) <= _BRIEF and all(set(of) == set(names[0]) for of in names):
         return f"for {join_phrases(names[0])} in {'' if is_rest else 'any of '}{len(blank)} kinds of comparison"
-    total = sum(len(comparison.undecided) for comparison in blank)
+    total = sum(len(comparison.open_rows) for comparison in blank)
     return f"in the other {total:,} comparisons" if is_rest else f"in any of {total:,} comparisons"
 
 
@@ -90,7 +91,7 @@ def missed_sizes(blank: Sequence[LeadComparison]) -> str:
     sizes: dict[str, list[tuple[float, str]]] = {}
     unsure = False
     for comparison in blank:
-        scale = comparison.scale(comparison.undecided[0])
+        scale = comparison.scale(comparison.open_rows[0])
         if comparison.missable is None or comparison.missable == inf:
             unsure = True
         else:
@@ -98,16 +99,16 @@ def missed_sizes(blank: Sequence[LeadComparison]) -> str:
             sizes.setdefault(scale.unit, []).append((scale.size(comparison.missable), text))
     if not sizes:
         return "where any difference could have been missed"
-    texts = [_between(min(ends)[1], max(ends)[1], unit) for unit, ends in list(sizes.items())[:_UNITS]]
+    texts = [_size_range(min(ends)[1], max(ends)[1], unit) for unit, ends in list(sizes.items())[:_UNITS]]
     rest = ", or others as listed below" if len(sizes) > _UNITS else ""
     rest += ", in some of them any difference" if unsure else ""
     return f"where up to about {' or '.join(texts)} could have been missed{rest}"
 
 
-def _between(least: str, most: str, unit: str) -> str:
+def _size_range(least: str, most: str, unit: str) -> str:
     """Two sizes with their unit once; one where they are the same.
 
-    >>> _between("6.6 points", "11 points", "points"), _between("1.0 point", "1.0 point", "points")
+    >>> _size_range("6.6 points", "11 points", "points"), _size_range("1.0 point", "1.0 point", "points")
     ('6.6 to 11 points', '1.0 point')
     """
     return most if least == most else f"{least.removesuffix(unit).removesuffix('point').strip()} to {most}"
@@ -127,7 +128,7 @@ def too_few(comparisons: Sequence[LeadComparison], of: str = "") -> str:
     difference = (
         "any difference"
         if size is None or size == inf
-        else f"even a difference of {comparison.scale(comparison.undecided[0]).up_to(size)}"
+        else f"even a difference of {comparison.scale(comparison.open_rows[0]).up_to(size)}"
     )
     return f"Too little was asked{of} to tell: with {units} for {whom}, {difference} could have been missed."
 
@@ -171,16 +172,16 @@ def _change(name: str, comparisons: Sequence[LeadComparison]) -> str:
         if comparison.coarser is None
         for e in changes_of(name, comparison)
     ]
-    moved = [(comparison, e) for comparison, e in rows if view.numbers.tested(e)]
+    moved = [(comparison, e) for comparison, e in rows if view.numbers.is_found(e)]
     moved.sort(key=lambda row: (not _found_before(*row), -abs(row[1].value or 0.0) * row[0].scale(row[1]).per))
     model = view.numbers.under(view.model, name) or ""
-    missing = view.numbers.one(MISSING_SHARE.name, model, versus=NO_INTERVENTION)
+    missing = view.numbers.find(MISSING_SHARE.name, model, versus=NO_INTERVENTION)
     lost = ""
-    if missing is not None and missing.value and view.numbers.tested(missing):
+    if missing is not None and missing.value and view.numbers.is_found(missing):
         size = scale_of(Findings(of=()), missing, None).text(abs(missing.value))
         lost = f"; missing answers {'rose' if missing.value > 0 else 'fell'} by {size}"
     if not moved:
-        return f"{title}: no change was found{_missed(rows)}{lost}."
+        return f"{title}: no change was found{_missable_size(rows)}{lost}."
     texts = [
         _before_and_after(comparison, e) for comparison, e in moved[: 1 if len(view.interventions) > 1 else _SUBJECTS]
     ]
@@ -188,7 +189,7 @@ def _change(name: str, comparisons: Sequence[LeadComparison]) -> str:
     return f"{title}: {'; '.join(texts)}{f'; {left:,} more changed' if left else ''}{lost}."
 
 
-def _missed(rows: Sequence[tuple[LeadComparison, Estimate]]) -> str:
+def _missable_size(rows: Sequence[tuple[LeadComparison, Estimate]]) -> str:
     """The size of a change that could have been missed, where all have one unit; empty where that is not known."""
     smallest = detectable([e for _, e in rows])
     smallest = None if smallest is None else abs(smallest)
@@ -208,19 +209,19 @@ def _scale(comparison: LeadComparison, e: Estimate) -> ToldScale:
 
 def _plain(comparison: LeadComparison, e: Estimate) -> Estimate | None:
     """The estimate without the intervention."""
-    return comparison.view.numbers.beside(e.measure, replace(e.cell_versus(None), model=comparison.view.model))
+    return comparison.view.numbers.companion(e.measure, replace(e.cell_versus(None), model=comparison.view.model))
 
 
 def _found_before(comparison: LeadComparison, e: Estimate) -> bool:
     plain = _plain(comparison, e)
-    return plain is not None and comparison.view.numbers.moved(plain)
+    return plain is not None and comparison.view.numbers.is_moved(plain)
 
 
 def _before_and_after(comparison: LeadComparison, e: Estimate) -> str:
     """A change, with what it is a change from and to."""
-    plain, changed = _plain(comparison, e), comparison.view.numbers.beside(e.measure, e.cell_versus(None))
+    plain, changed = _plain(comparison, e), comparison.view.numbers.companion(e.measure, e.cell_versus(None))
     first, second = (None if estimate is None else estimate.value for estimate in (plain, changed))
-    signed = plain is not None and comparison.view.signed(plain)
+    signed = plain is not None and comparison.view.is_signed(plain)
     ends, by = _scale(comparison, e).passage(e, first or 0.0, second or 0.0, signed=signed)
     subject = comparison.subject(plain or e)
     return f"{subject} by {by}" if first is None or second is None else f"{subject} from {ends}: {by}"
@@ -252,7 +253,7 @@ _OF_SEEN = (
 """Kinds of answer that say nothing where nothing shows that any model sees the pictures."""
 
 
-def answered(comparisons: PageComparisons, counts: Mapping[str, ReplyCounts] | None = None) -> Headline:
+def answer_of_page(comparisons: PageComparisons, counts: Mapping[str, ReplyCounts] | None = None) -> Headline:
     """The answer of a page: what opens it, then that of its model, or of each of its models by name; changes first.
 
     `counts`: questions and replies of each model, where they are known; a model that was not asked all of them, or of
@@ -277,11 +278,11 @@ def _of_models(comparisons: PageComparisons, counts: Mapping[str, ReplyCounts]) 
     if outcome in (HeadlineKind.ALMOST_NONE, HeadlineKind.NOT_MEASURABLE):
         return _of_model(comparisons, view.model)
     more = tuple(dict.fromkeys(line for headline in headlines.values() for line in headline.more))
-    if not view.interventions and (text := _of_none([comparisons.of(model) for model in models], outcome)):
-        return Headline.of(outcome, text, more)
+    if not view.interventions and (text := _of_none([comparisons.of_model(model) for model in models], outcome)):
+        return Headline.from_sentence(outcome, text, more)
     differing = [model for model, headline in headlines.items() if headline.verdict is HeadlineKind.FOUND]
     telling = list(models) if len(models) <= _MODELS else differing[:_MODELS] or list(models)[:1]
-    passages = [passage for model in telling for passage in _named(model, headlines[model])]
+    passages = [passage for model in telling for passage in _name_model(model, headlines[model])]
     if len(models) > _MODELS:
         text = f"A difference was found for {len(differing) or 'none'} of {len(models)} models"
         passages.insert(0, Passage(f"{text}{counted_caveats(headlines[model].caveat for model in differing)}."))
@@ -292,7 +293,7 @@ def _of_models(comparisons: PageComparisons, counts: Mapping[str, ReplyCounts]) 
             passages.append(Passage(f"{open_models} of {len(models)} models are not answered."))
     if len(differing) < len(models):
         passages.append(Passage(f"{PROOF[:-1]} where none was found." if differing else PROOF))
-    return Headline(outcome, tuple(passages), more, _shared(headlines.values(), outcome))
+    return Headline(outcome, tuple(passages), more, _shared_caveat(headlines.values(), outcome))
 
 
 def _so_far(headline: Headline, reason: str) -> Headline:
@@ -304,12 +305,12 @@ def _so_far(headline: Headline, reason: str) -> Headline:
     return Headline(HeadlineKind.NOT_ANSWERED, (Passage(reason), *passages), headline.more)
 
 
-def _shared(headlines: Iterable[Headline], outcome: HeadlineKind) -> str:
+def _shared_caveat(headlines: Iterable[Headline], outcome: HeadlineKind) -> str:
     """The caveat that all answers of one kind have."""
     return shared_caveat(headline.caveat for headline in headlines if headline.verdict is outcome)
 
 
-def _named(model: str, headline: Headline) -> list[Passage]:
+def _name_model(model: str, headline: Headline) -> list[Passage]:
     """The answer of one model among several, with its name."""
     first, *others = (passage for passage in headline.passages if passage.text != PROOF)
     return [replace(first, text=f"{model}: {first.text}"), *others]
@@ -324,12 +325,12 @@ def _of_none(by_model: Sequence[Sequence[LeadComparison]], outcome: HeadlineKind
         lead = by_model[0][0].lead
         return too_few([of_model[0] for of_model in by_model if of_model[0].lead == lead], f" of {models}")
     silent = [comparison for of_model in by_model for comparison in of_model if comparison.coarser is None]
-    if any(comparison.same for comparison in silent):
+    if any(comparison.equivalences for comparison in silent):
         return ""
     return f"No difference was found for {models}, {missed_sizes(silent)}. {PROOF}"
 
 
-def unanswered(replies: Sequence[ReplyCounts]) -> Headline | None:
+def unanswered_headline(replies: Sequence[ReplyCounts]) -> Headline | None:
     """The answer of runs without any valid answer, with what there was instead; None for others."""
     total = sum(run.replies for run in replies)
     if not total or any(run.valid for run in replies):
@@ -342,22 +343,22 @@ def unanswered(replies: Sequence[ReplyCounts]) -> Headline | None:
         sentence = f"{subject} refused every question: all {total:,} replies are refusals, so nothing can be compared."
     if any(run.not_asked for run in replies):
         reason = replace(counts_together(replies), refused=total, valid=0).why_not_answered
-        return Headline.of(HeadlineKind.NOT_ANSWERED, f"{reason} {sentence}")
-    return Headline.of(HeadlineKind.NO_ANSWER, sentence)
+        return Headline.from_sentence(HeadlineKind.NOT_ANSWERED, f"{reason} {sentence}")
+    return Headline.from_sentence(HeadlineKind.NO_ANSWER, sentence)
 
 
 def _of_model(page_comparisons: PageComparisons, model: str) -> Headline:
     """The answer for one model."""
-    page, view = page_comparisons.page, page_comparisons.view.at(model)
-    comparisons, hurt = page_comparisons.of(model), page_comparisons.without_answer(model)
+    page, view = page_comparisons.page, page_comparisons.view.narrow(model)
+    comparisons, hurt = page_comparisons.of_model(model), page_comparisons.without_answer(model)
     more = (
         *_margins(comparisons),
-        *_unmeasured(page, view, comparisons),
+        *_count_unmeasured(page, view, comparisons),
         *([] if page.control is None else control_of(page.control, view)),
         *_cautions(page, view),
     )
     if not comparisons and not hurt:
-        return _uncompared(page, view)
+        return _uncompared_headline(page, view)
     everything = [*comparisons, *hurt]
     silent = [comparison for comparison in comparisons if comparison.coarser is None]
     outcome = _outcome(everything, silent)
@@ -365,7 +366,7 @@ def _of_model(page_comparisons: PageComparisons, model: str) -> Headline:
     passages = [Passage(text) for text in changes_said(comparisons)]
     if leading_findings := strongest(everything, most_named(view)):
         without = {0: "", 1: "Without it: "}.get(len(view.interventions), "Without them: ")
-        passages.append(Passage(f"{without}{_said(leading_findings)}."))
+        passages.append(Passage(f"{without}{_describe_findings(leading_findings)}."))
         passages += _left(findings(everything), leading_findings, "" if is_alone else f" for {view.model}")
     if outcome is HeadlineKind.TOO_FEW:
         passages.append(Passage(too_few(silent[:1])))
@@ -373,13 +374,13 @@ def _of_model(page_comparisons: PageComparisons, model: str) -> Headline:
         passages += map(Passage, not_found(silent))
     if is_alone and outcome in (HeadlineKind.NOTHING, HeadlineKind.TOO_FEW) and (clearest := clearest_hint(silent)):
         comparison, e = clearest
-        text = f"{comparison.subject(e)}, {comparison.said(e)}"
+        text = f"{comparison.subject(e)}, {comparison.describe_difference(e)}"
         passages.append(Passage(f"The clearest hint, which may be chance: {text}."))
     if outcome is HeadlineKind.NOTHING:
         passages.append(Passage(PROOF))
     decisive = {
         HeadlineKind.FOUND: [e for _, e in findings(everything)],
-        HeadlineKind.EQUIVALENT: [e for comparison in silent for e in comparison.same],
+        HeadlineKind.EQUIVALENT: [e for comparison in silent for e in comparison.equivalences],
     }.get(outcome, [])
     return Headline(outcome, tuple(passages), more, shared_caveat(e.caveat for e in decisive))
 
@@ -387,18 +388,18 @@ def _of_model(page_comparisons: PageComparisons, model: str) -> Headline:
 def _outcome(everything: Sequence[LeadComparison], silent: Sequence[LeadComparison]) -> HeadlineKind:
     if findings(everything):
         return HeadlineKind.FOUND
-    if all(not comparison.undecided for comparison in silent):
+    if all(not comparison.open_rows for comparison in silent):
         return HeadlineKind.EQUIVALENT
     return HeadlineKind.TOO_FEW if all(comparison.too_few for comparison in silent) else HeadlineKind.NOTHING
 
 
-def _said(selected: Sequence[Finding]) -> str:
+def _describe_findings(selected: Sequence[Finding]) -> str:
     """Of each subject what was found; a caveat that all of it shares once, at the end."""
     caveats = [e.caveat for _, e in selected]
     is_shared = len(selected) > 1 and bool(shared_caveat(caveats))
     by_subject: dict[str, list[str]] = {}
     for comparison, e in selected:
-        phrase = comparison.phrase(e, e.caveat) if is_shared else comparison.said(e)
+        phrase = comparison.phrase(e, e.caveat) if is_shared else comparison.describe_difference(e)
         by_subject.setdefault(comparison.subject(e), []).append(phrase)
     text = "; ".join(f"{subject}: {', '.join(phrases)}" for subject, phrases in by_subject.items())
     return f"{text}{counted_caveats(caveats)}" if is_shared else text
@@ -423,9 +424,9 @@ def _margins(comparisons: Sequence[LeadComparison]) -> list[str]:
         lead, size = comparison.lead, len(comparison.small)
         if size:
             margin, verb = margin_of(comparison, comparison.small[0]), "is" if size == 1 else "are"
-            effects = f"{len(comparison.moved)} {lead.effect}s found"
+            effects = f"{len(comparison.differences)} {lead.effect}s found"
             out.append(f"{size} of the {effects} {verb} smaller than {margin}: real, but small.")
-        if not comparison.same and comparison.rows[0].margin is not None:
+        if not comparison.equivalences and comparison.rows[0].margin is not None:
             open_margins.setdefault(lead.noun[0], []).append(margin_of(comparison, comparison.rows[0]))
     for noun, margins in open_margins.items():
         beyond = margins[0] if len(set(margins)) == 1 else "its margin"
@@ -433,7 +434,7 @@ def _margins(comparisons: Sequence[LeadComparison]) -> list[str]:
     return out
 
 
-def _unmeasured(page: Page, view: View, comparisons: Sequence[LeadComparison]) -> list[str]:
+def _count_unmeasured(page: Page, view: View, comparisons: Sequence[LeadComparison]) -> list[str]:
     """How many comparisons have no value."""
     total = sum(len(rows_of(lead, view)) for lead in leading(page, view))
     left = total - sum(len(comparison.rows) for comparison in comparisons)
@@ -444,37 +445,37 @@ def _cautions(page: Page, view: View) -> tuple[str, ...]:
     return () if page.caution is None else tuple(page.caution(view))
 
 
-def _uncompared(page: Page, view: View) -> Headline:
+def _uncompared_headline(page: Page, view: View) -> Headline:
     """The answer where nothing can be judged: values that are described, or why there is none."""
     left_out = _without_answer(page, view)
     if left_out and _ALMOST_ALL <= min(left_out) < 1:
         share = f"{min(left_out):.1%} of the replies have no valid answer"
-        return Headline.of(
+        return Headline.from_sentence(
             HeadlineKind.ALMOST_NONE, f"{share}: too few are left to compare anything.", _cautions(page, view)
         )
     if any(isinstance(lead, Findings) and rows_of(lead, view) for lead in page.lead):
-        return Headline.of(HeadlineKind.NOT_MEASURABLE, why_not(page, view), _cautions(page, view))
+        return Headline.from_sentence(HeadlineKind.NOT_MEASURABLE, why_not(page, view), _cautions(page, view))
     for lead in page.lead:
-        measurable = view.known(rows_of(lead, view))
+        measurable = view.judgeable_estimates(rows_of(lead, view))
         if isinstance(lead, Described) and measurable:
-            headline = _described(lead, view, measurable)
+            headline = _described_headline(lead, view, measurable)
             return replace(headline, more=(*headline.more, *_cautions(page, view)))
-    return Headline.of(HeadlineKind.NOT_MEASURABLE, why_not(page, view), _cautions(page, view))
+    return Headline.from_sentence(HeadlineKind.NOT_MEASURABLE, why_not(page, view), _cautions(page, view))
 
 
-def _described(lead: Described, view: View, measurable: list[Estimate]) -> Headline:
+def _described_headline(lead: Described, view: View, measurable: list[Estimate]) -> Headline:
     """Values and their ends, where nothing is compared."""
     ends = sorted(measurable, key=lambda e: e.value or 0.0)
-    texts = [f"{view.said(lead.row, e)}{_beside(lead, view, e)}" for e in dict.fromkeys([ends[0], ends[-1]])]
+    texts = [f"{view.said(lead.row, e)}{_companion_values(lead, view, e)}" for e in dict.fromkeys([ends[0], ends[-1]])]
     sentence = f"{' to '.join(texts)} {lead.text}"
-    finer = sorted(view.known(view.rows(lead.ends)), key=lambda e: e.value or 0.0) if lead.ends else []
+    finer = sorted(view.judgeable_estimates(view.rows(lead.ends)), key=lambda e: e.value or 0.0) if lead.ends else []
     if lead.ends and len(finer) > 1:
         sentence += f": {lead.most} {view.row_label(lead.ends, finer[-1])}, {view.said('{value}', finer[-1])}"
         sentence += f"; {lead.least} {view.row_label(lead.ends, finer[0])}, {view.said('{value}', finer[0])}"
-    return Headline.of(HeadlineKind.DESCRIBED, f"{upper(sentence)}.", (lead.more,) if lead.more else ())
+    return Headline.from_sentence(HeadlineKind.DESCRIBED, f"{upper(sentence)}.", (lead.more,) if lead.more else ())
 
 
-def _beside(lead: Described, view: View, e: Estimate) -> str:
+def _companion_values(lead: Described, view: View, e: Estimate) -> str:
     """What stands beside a value, in brackets; nothing where it was not measured."""
     values = {text: view.beside(measure, e) for measure, text in lead.beside.items()}
     texts = [f"{text} {view.said('{value}', v)}" for text, v in values.items() if v is not None and v.value is not None]
@@ -483,7 +484,7 @@ def _beside(lead: Described, view: View, e: Estimate) -> str:
 
 def _without_answer(page: Page, view: View) -> list[float]:
     """Shares of replies without a valid answer, as the page tells them first."""
-    rates = [e for rate in page.rates[:1] for model in view.models for e in view.at(model).rows(rate.of)]
+    rates = [e for rate in page.rates[:1] for model in view.models for e in view.narrow(model).rows(rate.of)]
     return [(e.value or 0.0) / (100 if e.unit == "%" else 1) for e in rates if e.value is not None]
 
 

@@ -14,18 +14,18 @@ from facevalue.places import folder_or_url, is_url
 from facevalue.printable import finite
 from facevalue.protocol.study import LeftOut, by_reason
 from facevalue.report import formatting
-from facevalue.report.built import Built, built
+from facevalue.report.built import Built, build_page
 from facevalue.report.collect import report
 from facevalue.report.findings import upper
 from facevalue.report.first_screen import facts_of
 from facevalue.report.headline import HeadlineKind
-from facevalue.report.html import rendered, thumbnails, verdict_class
+from facevalue.report.html import render_template, thumbnails, verdict_class
 from facevalue.report.profile import Profile, profile_of
 from facevalue.report.profile.page import head, profile_tables
 from facevalue.report.profile.page import profile_answer as sentences_of
 from facevalue.runs.audit_folder import RUNS, AuditRecord
 from facevalue.runs.audit_plan import budget_of
-from facevalue.runs.mirror import REPORT, published
+from facevalue.runs.mirror import REPORT, publish_file
 from facevalue.runs.stopping import requests_saved
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import write_placed, write_whole
@@ -111,7 +111,7 @@ class AuditReport:
     profile: tuple[str, ...] = ()
 
     @property
-    def saved(self) -> int:
+    def saved_requests(self) -> int:
         """Requests that were not asked, of any study, as enough was known without them."""
         return sum(answer.saved - answer.dealt for answer in self.answers)
 
@@ -131,7 +131,7 @@ def write_audit_report(place: Path | str, record: AuditRecord, runs: Mapping[str
     dealt = {study.name: study.dealt for study in record.studies}
     answers = tuple(replace(_answer(name, run), dealt=dealt.get(name, 0)) for name, run in runs.items())
     profile = _profile(answers, runs)
-    answers = _ordered(answers, profile)
+    answers = _order_studies(answers, profile)
     html = audit_page(record, answers, profile).encode()
     files = {REPORT: html} | ({} if profile is None else {PROFILE: _profile_json(profile).encode()})
     if is_url(place):
@@ -147,7 +147,7 @@ def write_audit_report(place: Path | str, record: AuditRecord, runs: Mapping[str
 
 def audit_page(record: AuditRecord, answers: Sequence[StudyAnswer], profile: Profile | None = None) -> str:
     """Render the page of an audit as HTML; texts of others are escaped."""
-    return rendered(
+    return render_template(
         "audit.html.j2",
         further_style="profile.css",
         profile=None if profile is None else head(profile),
@@ -162,9 +162,9 @@ def audit_page(record: AuditRecord, answers: Sequence[StudyAnswer], profile: Pro
     )
 
 
-def _ordered(answers: Sequence[StudyAnswer], profile: Profile | None) -> tuple[StudyAnswer, ...]:
+def _order_studies(answers: Sequence[StudyAnswer], profile: Profile | None) -> tuple[StudyAnswer, ...]:
     """Order studies: those with most findings at the level of all first, those without an answer last."""
-    findings = Counter(cell.study for cell in profile.found) if profile is not None else Counter()
+    findings = Counter(cell.study for cell in profile.found_cells) if profile is not None else Counter()
     return tuple(sorted(answers, key=lambda answer: (not answer.is_measured, -findings[answer.name])))
 
 
@@ -177,8 +177,8 @@ def _answer(name: str, run: StoredRun) -> StudyAnswer:
         kind = HeadlineKind.NOT_ANSWERED if run.facts.end is None else HeadlineKind.NOT_MEASURABLE
         return StudyAnswer(name, about.title, about.content_note, "", kind.value, str(error))
     if run.url:
-        published(run.url, run.folder / REPORT)
-    page = built(data)
+        publish_file(run.url, run.folder / REPORT)
+    page = build_page(data)
     return StudyAnswer(
         name,
         about.title,

@@ -14,12 +14,12 @@ from facevalue.protocol.offers import Demo
 from facevalue.protocol.page import Page, Section, selections
 from facevalue.protocol.study import Study
 from facevalue.report import model_differences
-from facevalue.report.answer import answered, unanswered
+from facevalue.report.answer import answer_of_page, unanswered_headline
 from facevalue.report.blocks.content import SectionContent, TableCell, TableContent, TableHead, TextContent
 from facevalue.report.blocks.layout import Builder
 from facevalue.report.blocks.view import View, page_view
 from facevalue.report.cards import cards
-from facevalue.report.changes import Changed, changed
+from facevalue.report.changes import Changed, list_changes
 from facevalue.report.checks import Card, drift_card, findings_card, review_card, self_check
 from facevalue.report.data import ReportData, RunFacts
 from facevalue.report.findings import PageComparisons
@@ -110,8 +110,8 @@ def planted_effects(offer: Demo, study: Study, numbers: EstimateIndex, model: st
     truth = offer.planted(study).select(*offer.labels, "title", "planted")
     effects = {tuple(labels): (title, effect) for *labels, title, effect in truth.iter_rows()}
     rows = [
-        PlantedEffect(*effects[key], e, numbers.moved(e))
-        for e in numbers.all(offer.measure, model, *offer.labels)
+        PlantedEffect(*effects[key], e, numbers.is_moved(e))
+        for e in numbers.select_estimates(offer.measure, model, *offer.labels)
         if (key := tuple(e[name] for name in offer.labels)) in effects
     ]
     return sorted(rows, key=lambda row: -abs(row.effect))
@@ -134,8 +134,10 @@ def planted_section(offer: Demo, rows: list[PlantedEffect]) -> SectionContent:
     table: list[tuple[TableCell, ...]] = []
     for row in rows[:_SHOWN]:
         e = row.estimate
-        estimated = TableCell(number(e.value, e.written, signed=True), interval(e, signed=True), sort=e.value, of=e)
-        effect = TableCell(number(row.effect, e.written, signed=True), sort=row.effect)
+        estimated = TableCell(
+            number(e.value, e.written_unit, signed=True), interval(e, signed=True), sort=e.value, of=e
+        )
+        effect = TableCell(number(row.effect, e.written_unit, signed=True), sort=row.effect)
         table.append(
             (TableCell(row.title), effect, estimated, TableCell(add_caveat("found", e.caveat) if row.is_found else ""))
         )
@@ -191,9 +193,11 @@ def page_answer(data: ReportData) -> PageAnswer:
     view = page_view(page, data.estimates, data.study.measures, data.titles, [run.model for run in data.runs])
     view.sizes = _sizes(page, view)
     counts = counts_of(data.runs)
-    none = unanswered(list(counts.values())) if len(counts) == len({run.model for run in data.runs}) else None
+    none = unanswered_headline(list(counts.values())) if len(counts) == len({run.model for run in data.runs}) else None
     comparisons = PageComparisons(page, view)
-    answer = none or model_differences.before(answered(comparisons, counts), data.between, data.names, view.titles)
+    answer = none or model_differences.before(
+        answer_of_page(comparisons, counts), data.between, data.names, view.titles
+    )
     return PageAnswer(view, comparisons, answer, none is None)
 
 
@@ -209,14 +213,14 @@ def counts_of(runs: Sequence[RunFacts]) -> dict[str, ReplyCounts]:
 _READY: WeakKeyDictionary[ReportData, Built] = WeakKeyDictionary()
 
 
-def built(data: ReportData) -> Built:
+def build_page(data: ReportData) -> Built:
     """Make a page ready, once for HTML, JSON and notebook alike."""
     if data not in _READY:
-        _READY[data] = _built(data)
+        _READY[data] = _build_page(data)
     return _READY[data]
 
 
-def _built(data: ReportData) -> Built:
+def _build_page(data: ReportData) -> Built:
     page = data.page or page_of(data.study.name)
     first = page_answer(data)
     view, comparisons, answer = first.view, first.comparisons, first.answer
@@ -235,7 +239,7 @@ def _built(data: ReportData) -> Built:
         checks = [card for card in checks if card.value.lower() != NOT_MEASURABLE and card.name != "bounds"]
         rates = {name for rate in page.rates for name in rate.of.measures}
         sections = tuple(section for section in sections if any(rates & {*of.measures} for of in selections(section)))
-    section_contents = [Builder.of(view, data.examples).section(section) for section in sections]
+    section_contents = [Builder.from_view(view, data.examples).section(section) for section in sections]
     section_contents = [section for section in section_contents if section.contents]
     sections = tuple(s for s in sections if s.id in {section.id for section in section_contents})
     if data.demo is not None:
@@ -252,8 +256,8 @@ def _built(data: ReportData) -> Built:
         checks,
         how_judged(data, numbers) if first.is_answered else None,
         section_contents,
-        changed(numbers, titles, data.study.measures),
-        model_differences.shown(data.between, data.names, titles),
+        list_changes(numbers, titles, data.study.measures),
+        model_differences.report_differences(data.between, data.names, titles),
         model_differences.as_json(data.between),
     )
 

@@ -35,7 +35,7 @@ def of_estimates(of_page: PageComparisons, *, exact: bool) -> list[Card]:
     """Cards that need nothing but the estimates."""
     page, view = of_page.page, of_page.view
     rates = (_rate(rate, view, exact=exact) for rate in page.rates)
-    stated = (_stated(statement(view) if callable(statement) else statement, view) for statement in page.stated)
+    stated = (_statement_card(statement(view) if callable(statement) else statement, view) for statement in page.stated)
     leads = of_page.leads
     return [
         *(card for card in rates if card is not None),
@@ -52,7 +52,7 @@ def warnings(of_page: PageComparisons, *, exact: bool) -> list[str]:
     return [f"{card.title}: {'; '.join(card.lines) or card.value}. {card.note}".replace("..", ".") for card in grave]
 
 
-def _judged(rate: Rate, e: Estimate) -> CardStatus:
+def _judge_rate(rate: Rate, e: Estimate) -> CardStatus:
     away = abs((e.value or 0.0) - rate.neutral)
     return CardStatus.OK if away < rate.fine else CardStatus.CAUTION if away < rate.problem else CardStatus.PROBLEM
 
@@ -61,7 +61,7 @@ def _rate(rate: Rate, view: View, *, exact: bool) -> Card | None:
     """The number farthest from where it should be, of each model."""
     score = rate.of.where.get("score")
     name = rate.name or key_of(rate.of.measures[0], score if isinstance(score, str) else None)
-    rows_by_model = {model: view.at(model).rows(rate.of) for model in view.models}
+    rows_by_model = {model: view.narrow(model).rows(rate.of) for model in view.models}
     extremes = {
         model: max(measured, key=lambda e: abs((e.value or 0.0) - rate.neutral))
         for model, rows in rows_by_model.items() if (measured := [e for e in rows if e.value is not None])
@@ -77,16 +77,16 @@ def _rate(rate: Rate, view: View, *, exact: bool) -> Card | None:
     def text(e: Estimate | None) -> str:
         if e is None:
             return NOT_MEASURABLE
-        signed = view.signed(e)
+        signed = view.is_signed(e)
         place = view.said(rate.where, e) if rate.where else ""
-        value_text = f"{number(e.value, e.written, signed=signed)} {interval(e, signed=signed) or '(no interval)'}"
+        value_text = f"{number(e.value, e.written_unit, signed=signed)} {interval(e, signed=signed) or '(no interval)'}"
         return f"{value_text} {place}".strip()
 
     many = len(view.models) > 1
     lines = tuple(f"{model}: {text(extremes.get(model))}" for model in view.models) if many else ()
     gravest = max(extremes.values(), key=lambda e: abs((e.value or 0.0) - rate.neutral))
     lost = len(extremes) < len(view.models) and rate.missing != "note"
-    status = worst([_judged(rate, e) for e in extremes.values()] + [CardStatus.PROBLEM] * lost)
+    status = worst([_judge_rate(rate, e) for e in extremes.values()] + [CardStatus.PROBLEM] * lost)
     note = rate.note
     if "refusal_rate" in rate.of.measures and _failed_most(view) >= rate.fine:
         note, status = f"{note} {_HIDDEN}", worst([status, CardStatus.CAUTION])
@@ -101,13 +101,13 @@ def _failed_most(view: View) -> float:
         e.value or 0.0
         for model in view.models
         for by in ((), ("dimension", "group"))
-        for e in view.at(model).rows(Of(MISSING_SHARE.name, by, {"reason": NA.ERROR.value}))
+        for e in view.narrow(model).rows(Of(MISSING_SHARE.name, by, {"reason": NA.ERROR.value}))
     ]
     return max(shares, default=0.0)
 
 
-def _stated(statement: StatedCard, view: View) -> Card | None:
-    views = [view.at(model) for model in view.models]
+def _statement_card(statement: StatedCard, view: View) -> Card | None:
+    views = [view.narrow(model) for model in view.models]
     if statement.when and not any(model_view.rows(of) for model_view in views for of in statement.when):
         return None
     if any(e.value is not None for model_view in views for of in statement.unless for e in model_view.rows(of)):
@@ -117,11 +117,11 @@ def _stated(statement: StatedCard, view: View) -> Card | None:
 
 def _bounds(lead: Findings, view: View) -> list[Card]:
     """Findings whose sign hangs on what the missing answers were; no card where that is not known."""
-    rows = [e for model in view.models for e in rows_of(lead, view.at(model)) if e.has_bounds]
+    rows = [e for model in view.models for e in rows_of(lead, view.narrow(model)) if e.has_bounds]
     if not rows:
         return []
     title = "If missing answers went one way"
-    moved = [e for e in rows if view.numbers.moved(e)]
+    moved = [e for e in rows if view.numbers.is_moved(e)]
     turned = [e for e in moved if e.open_to_missing]
     rule = "Worst case: every missing answer one way on one side of a comparison and the other way on the other."
     if not moved:
@@ -145,14 +145,14 @@ def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
     if not floors:
         if any(e.value is not None and e.p is not None for e in rows):
             note = "Each comparison is judged by its own test, which needs no floor."
-            has_floors = any(True for _ in view.numbers.where(pl.col("floor").is_not_null()))
+            has_floors = any(True for _ in view.numbers.filter_estimates(pl.col("floor").is_not_null()))
             if has_floors:
                 note += " Other numbers of this page are never zero, and stand beside what chance gives."
             value = f"None for {leads[0].noun[1]}" if has_floors else "None needed"
             return Card("floor", title, value, note, CardStatus.NOTE)
         status = CardStatus.PROBLEM if rows else CardStatus.NOTE
         return Card("floor", title, NOT_MEASURABLE, page.units.floor_none, status)
-    lead, unit = leads[0], rows[0].written
+    lead, unit = leads[0], rows[0].written_unit
     scale = scale_of(lead, rows[0], view.definition(rows[0]))
     noun, typical = lead.noun[0], median(floors)
     note = f"Without any effect, the typical {noun} stays within this in 95 of 100 audits."
@@ -168,7 +168,7 @@ def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
         above = sum(1 for e in rows if e.value is not None and abs(e.value) > (view.numbers.floor(e) or 0.0))
         note += f" {above} of {len(rows)} are above their own floor."
     size = scale.text(typical if lead.largest is None else min(typical, lead.largest))
-    return Card("floor", title, f"±{size}" if view.signed(rows[0]) else size, note, CardStatus.NOTE)
+    return Card("floor", title, f"±{size}" if view.is_signed(rows[0]) else size, note, CardStatus.NOTE)
 
 
 def unit_counts(of_page: PageComparisons) -> list[int]:

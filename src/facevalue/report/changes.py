@@ -40,11 +40,11 @@ def change_lines(numbers: EstimateIndex, titles: Titles, measures: Sequence[Meas
     definitions = {m.key: m for m in measures}
     out = []
     for model in numbers.models:
-        rows = list(numbers.where(_IS_CHANGE & (pl.col("model") == model)))
+        rows = list(numbers.filter_estimates(_IS_CHANGE & (pl.col("model") == model)))
         if not rows:
             continue
         tests = [e for e in rows if e.q is not None and e.measure != MISSING_SHARE.name]
-        changes = sorted((e for e in tests if numbers.tested(e)), key=_clearness, reverse=True)
+        changes = sorted((e for e in tests if numbers.is_found(e)), key=_clearness, reverse=True)
         missing = next((e for e in rows if e.measure == MISSING_SHARE.name), None)
         out.append(
             f"{model}: {len(changes) or 'none'} of {len(tests):,} estimates changed, as the page judges them. "
@@ -64,12 +64,12 @@ def _clearness(e: Estimate) -> float:
 def _value(e: Estimate) -> str:
     if e.value is None:
         return "not measurable"
-    return " ".join(_said(e))
+    return " ".join(_change_texts(e))
 
 
-def _said(e: Estimate) -> tuple[str, str]:
+def _change_texts(e: Estimate) -> tuple[str, str]:
     """A change and its interval."""
-    return number(e.value, e.written, signed=True), interval(e, signed=True) or why_no_interval(e)
+    return number(e.value, e.written_unit, signed=True), interval(e, signed=True) or why_no_interval(e)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,30 +108,30 @@ class Changed:
     """Shares of the ways in which replies to a ciphered question were written."""
 
 
-def changed(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure]) -> list[Changed]:
+def list_changes(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure]) -> list[Changed]:
     """List what each intervention changed in each model; empty if there was none.
 
     `numbers`, `titles`, `measures`: estimates, wording of levels, definitions.
     """
     definitions = {m.key: m for m in measures}
     rows: dict[str, list[Estimate]] = {}
-    for e in numbers.where(_IS_CHANGE):
+    for e in numbers.filter_estimates(_IS_CHANGE):
         rows.setdefault(e.model, []).append(e)
     out = []
     for model, estimates in rows.items():
         base, name = numbers.condition(model)
         maker = _RowMaker(numbers, titles, definitions, base, estimates)
         tested = [e for e in estimates if e.q is not None and e.measure != MISSING_SHARE.name]
-        changes = sorted((e for e in tested if numbers.tested(e)), key=_clearness, reverse=True)
+        changes = sorted((e for e in tested if numbers.is_found(e)), key=_clearness, reverse=True)
         missing = next((e for e in estimates if e.measure == MISSING_SHARE.name), None)
-        readings = [(e["reading"] or "", f"{number(e.value, e.written)} {interval(e)}".strip())
-                    for e in numbers.all("reading_share", model, "reading") if e.value]  # fmt: skip
+        readings = [(e["reading"] or "", f"{number(e.value, e.written_unit)} {interval(e)}".strip())
+                    for e in numbers.select_estimates("reading_share", model, "reading") if e.value]  # fmt: skip
         out.append(
             Changed(
                 base, titles.get("intervention", name), _value(missing) if missing else "not measured",
-                missing is not None and numbers.tested(missing), len(tested), len(changes),
-                maker.made(_found_before(numbers, estimates, base)),
-                maker.made(e for e in changes if e.measure not in _RATES), readings,
+                missing is not None and numbers.is_found(missing), len(tested), len(changes),
+                maker.make_rows(_found_before(numbers, estimates, base)),
+                maker.make_rows(e for e in changes if e.measure not in _RATES), readings,
             )
         )  # fmt: skip
     return out
@@ -141,8 +141,8 @@ def _found_before(numbers: EstimateIndex, rows: Sequence[Estimate], base: str) -
     """Changes of estimates that were found without the intervention, the clearest of these first."""
     out = []
     for e in rows:
-        plain = numbers.beside(e.measure, replace(e.cell_versus(None), model=base))
-        if plain is not None and e.measure not in _RATES and numbers.tested(plain):
+        plain = numbers.companion(e.measure, replace(e.cell_versus(None), model=base))
+        if plain is not None and e.measure not in _RATES and numbers.is_found(plain):
             out.append((abs(plain.value or 0.0) / (plain.floor_high or plain.se or 1.0), e))
     return [e for _, e in sorted(out, key=lambda pair: -pair[0])]
 
@@ -164,7 +164,7 @@ class _RowMaker:
         self._base = base
         self._rates = [e for e in rows if e.measure in (*_RATES, MISSING_SHARE.name) and e["reason"] is None]
 
-    def made(self, rows: Iterable[Estimate]) -> list[ChangeRow]:
+    def make_rows(self, rows: Iterable[Estimate]) -> list[ChangeRow]:
         """Rows of these changes: `MOST` at most, and of no measure so many that no other is seen."""
         counted: Counter[str] = Counter()
         picked: list[Estimate] = []
@@ -180,16 +180,16 @@ class _RowMaker:
         missing = self._missing(e)
         return ChangeRow(
             measure.title if measure else e.measure, label_of(e, self._titles),
-            self._pair(self._numbers.beside(e.measure, replace(level, model=self._base)), measure),
-            self._pair(self._numbers.beside(e.measure, level), measure), _said(e), share_of_chance(e.q),
-            (DASH, "") if missing is None else _said(missing), self._numbers.tested(e),
+            self._pair(self._numbers.companion(e.measure, replace(level, model=self._base)), measure),
+            self._pair(self._numbers.companion(e.measure, level), measure), _change_texts(e), share_of_chance(e.q),
+            (DASH, "") if missing is None else _change_texts(missing), self._numbers.is_found(e),
         )  # fmt: skip
 
     def _pair(self, e: Estimate | None, measure: Measure | None) -> tuple[str, str]:
         if e is None or e.value is None:
             return DASH, ""
         signed = is_signed(measure)
-        return number(e.value, e.written, signed=signed), interval(e, signed=signed) or "(no interval)"
+        return number(e.value, e.written_unit, signed=signed), interval(e, signed=signed) or "(no interval)"
 
     def _missing(self, e: Estimate) -> Estimate | None:
         """The change in missing answers of the same group and question, or of the nearest whole that has one."""

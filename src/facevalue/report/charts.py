@@ -39,7 +39,7 @@ class AxisScale:
     ticks: tuple[float, ...]
     """Values at which labels stand."""
 
-    def at(self, value: float) -> float:
+    def place(self, value: float) -> float:
         """Place of a value in percent, kept within the axis."""
         return round(min(max(100 * (value - self.low) / (self.high - self.low), 0), 100), 2)
 
@@ -84,10 +84,10 @@ def axis(over: AxisScale, labels: Sequence[str]) -> Markup:
     """
     shapes = []
     zero = min(range(len(labels)), key=lambda place: abs(over.ticks[place]), default=0)
-    wide = _every(over, labels, zero, _WIDE)
-    narrow = _every(over, labels, zero, _NARROW, wide)
+    wide = _label_step(over, labels, zero, _WIDE)
+    narrow = _label_step(over, labels, zero, _NARROW, wide)
     for place, (value, label) in enumerate(zip(over.ticks, labels, strict=True)):
-        x = over.at(value)
+        x = over.place(value)
         class_ = "tick" if (place - zero) % narrow == 0 else "tick apart"
         shapes += [_text(f"{x}%", 14, label, _anchor(x), class_)] if (place - zero) % wide == 0 else []
         shapes.append(_line(x, 18, x, _AXIS, "grid"))
@@ -98,14 +98,14 @@ def _anchor(x: float) -> str:
     return "start" if x < 4 else "end" if x > 96 else "middle"
 
 
-def _every(over: AxisScale, labels: Sequence[str], zero: int, width: float, least: int = 1) -> int:
+def _label_step(over: AxisScale, labels: Sequence[str], zero: int, width: float, least: int = 1) -> int:
     """Of how many ticks, counted from `zero`, one can have its label without running into the next.
 
     A multiple of `least`; one more label than that of zero is always there, as a number alone is no scale.
     """
     ends = []
     for value, label in zip(over.ticks, labels, strict=True):
-        size, x = (len(label) - sum(map(label.count, ".,")) / 2) * _LETTER, over.at(value)
+        size, x = (len(label) - sum(map(label.count, ".,")) / 2) * _LETTER, over.place(value)
         left = x / 100 * width - {"start": 0.0, "middle": size / 2, "end": size}[_anchor(x)]
         ends.append((left, left + size + _SPACE))
     most = max(max(zero, len(labels) - 1 - zero) // least, 1) * least
@@ -135,25 +135,25 @@ def strip(
     if title:
         shapes.append(html_element("title", title))
     if band is not None:
-        left, right = over.at(band[0]), over.at(band[1])
+        left, right = over.place(band[0]), over.place(band[1])
         width = round(right - left, 2)
         shapes.append(html_element("rect", x=f"{left}%", y=0, width=f"{width}%", height=_STRIP, class_="band"))
-    shapes += [_line(over.at(t), 0, over.at(t), _STRIP, "grid") for t in over.ticks if t]
+    shapes += [_line(over.place(t), 0, over.place(t), _STRIP, "grid") for t in over.ticks if t]
     if over.low <= 0 <= over.high:
-        shapes.append(_line(over.at(0), 0, over.at(0), _STRIP, "zero"))
-    shapes += [_line(over.at(m), 0, over.at(m), _STRIP, "margin") for m in margins if over.low <= m <= over.high]
+        shapes.append(_line(over.place(0), 0, over.place(0), _STRIP, "zero"))
+    shapes += [_line(over.place(m), 0, over.place(m), _STRIP, "margin") for m in margins if over.low <= m <= over.high]
     if page is not None:
-        left, right = (over.at(end) for end in page)
+        left, right = (over.place(end) for end in page)
         shapes.append(_line(left, middle, right, middle, f"thin {class_}"))
         shapes += [
-            _line(over.at(end), middle - _CAP, over.at(end), middle + _CAP, f"thin {class_}")
+            _line(over.place(end), middle - _CAP, over.place(end), middle + _CAP, f"thin {class_}")
             for end in page
             if over.low <= end <= over.high
         ]
     if low is not None and high is not None:
-        shapes.append(_line(over.at(low), middle, over.at(high), middle, f"whisker {class_}"))
+        shapes.append(_line(over.place(low), middle, over.place(high), middle, f"whisker {class_}"))
     if value is not None:
-        shapes.append(mark(over.at(value), middle, shape, f"dot {class_}"))
+        shapes.append(mark(over.place(value), middle, shape, f"dot {class_}"))
     return html_element("svg", *shapes, class_="strip", width="100%", height=_STRIP, role="img")
 
 
@@ -162,12 +162,12 @@ def dumbbell(over: AxisScale, plain: float | None, changed: float | None, title:
     middle = _STRIP / 2
     shapes = [
         html_element("title", title),
-        *(_line(over.at(t), 0, over.at(t), _STRIP, "grid") for t in over.ticks if t),
+        *(_line(over.place(t), 0, over.place(t), _STRIP, "grid") for t in over.ticks if t),
     ]
     if plain is not None and changed is not None:
-        shapes.append(_line(over.at(plain), middle, over.at(changed), middle, "whisker"))
+        shapes.append(_line(over.place(plain), middle, over.place(changed), middle, "whisker"))
     shapes += [
-        mark(over.at(v), middle, 0, f"dot {c}") for v, c in ((plain, "within"), (changed, "plain")) if v is not None
+        mark(over.place(v), middle, 0, f"dot {c}") for v, c in ((plain, "within"), (changed, "plain")) if v is not None
     ]
     return html_element("svg", *shapes, class_="strip", width="100%", height=_STRIP, role="img")
 
@@ -202,13 +202,13 @@ def scatter(
     floor = top + height
 
     def up(value: float) -> float:
-        return round(floor - height * y.at(value) / 100, 1)
+        return round(floor - height * y.place(value) / 100, 1)
 
     shapes: list[Markup] = []
     for value in x.ticks:
-        shapes.append(_line(x.at(value), top, x.at(value), floor, "zero" if value == 0 else "grid"))
-        anchor = "start" if x.at(value) < 3 else "end" if x.at(value) > 97 else "middle"
-        shapes.append(_text(f"{x.at(value)}%", floor + 16, tick(value, units[0]), anchor))
+        shapes.append(_line(x.place(value), top, x.place(value), floor, "zero" if value == 0 else "grid"))
+        anchor = "start" if x.place(value) < 3 else "end" if x.place(value) > 97 else "middle"
+        shapes.append(_text(f"{x.place(value)}%", floor + 16, tick(value, units[0]), anchor))
     for value in y.ticks:
         shapes.append(_line(left, up(value), 100, up(value), "zero" if value == 0 else "grid"))
         shapes.append(_text("2", up(value) - 3, tick(value, units[1]), "start"))
@@ -217,18 +217,18 @@ def scatter(
     if line is not None and points:
         mx, my = (sum(p.x for p in points) / len(points), sum(p.y for p in points) / len(points))
         ends = [(v, my + line * (v - mx)) for v in (min(p.x for p in points), max(p.x for p in points))]
-        shapes.append(_line(x.at(ends[0][0]), up(ends[0][1]), x.at(ends[1][0]), up(ends[1][1]), "fit"))
+        shapes.append(_line(x.place(ends[0][0]), up(ends[0][1]), x.place(ends[1][0]), up(ends[1][1]), "fit"))
     if diagonal:
         low, high = max(x.low, y.low), min(x.high, y.high)
-        shapes.append(_line(x.at(low), up(low), x.at(high), up(high), "fit"))
+        shapes.append(_line(x.place(low), up(low), x.place(high), up(high), "fit"))
     for p in points:
-        across = x.at(p.x)
+        across = x.place(p.x)
         shapes.append(
             html_element("g", html_element("title", p.title), mark(across, up(p.y), p.group, f"dot c{p.group % 4}"))
         )
     taken: list[tuple[float, float]] = []
     for p in sorted((p for p in points if p.label), key=lambda p: -abs(p.y)):
-        across, high = x.at(p.x), up(p.y)
+        across, high = x.place(p.x), up(p.y)
         if any(abs(across - a) < 16 and abs(high - b) < 13 for a, b in taken):
             continue
         taken.append((across, high))

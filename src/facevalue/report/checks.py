@@ -123,7 +123,7 @@ def editor_card(facts: EditorFacts) -> Card:
     return Card("editor", title, names, note, CardStatus.CAUTION if facts.found else CardStatus.OK)
 
 
-def planted(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
+def planted_bias_card(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
     """Make the card of models whose bias was planted: they stand for no other model."""
     kinds = {run.model: (run.asked_model or run.model).split("/")[0] for run in runs}
     reference = [name for name, kind in kinds.items() if kind == "reference"]
@@ -150,13 +150,13 @@ def planted(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
 def of_runs(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
     """Make the cards that end every report: which model was asked, how, and whether all of the plan was."""
     return [
-        *planted(runs, kind),
+        *planted_bias_card(runs, kind),
         mode(runs),
         *same_pictures(runs),
         *record_card(runs),
         *drawn_otherwise(runs),
         *cut_off(runs),
-        *failed(runs),
+        *failed_requests_card(runs),
         completeness(runs),
     ]
 
@@ -230,15 +230,15 @@ def record_card(runs: Sequence[RunFacts]) -> list[Card]:
 
 def drawn_otherwise(runs: Sequence[RunFacts]) -> list[Card]:
     """Say of which models replies were not drawn as the study says, or not alike; no card where all were."""
-    sampled = [run for run in runs if run.sent and not run.exact]
-    refused = [name for run in sampled for name, value in run.sent.items() if value == NOT_SENT]
-    differing = [name for name in SAMPLED if len({run.sent[name] for run in sampled}) > 1]
+    sampled = [run for run in runs if run.sent_sampling and not run.exact]
+    refused = [name for run in sampled for name, value in run.sent_sampling.items() if value == NOT_SENT]
+    differing = [name for name in SAMPLED if len({run.sent_sampling[name] for run in sampled}) > 1]
     if not refused and not differing:
         return []
     names = [name for name in SAMPLED if name in {*refused, *differing}]
 
     def text(run: RunFacts) -> str:
-        values = ((name, run.sent[name]) for name in names)
+        values = ((name, run.sent_sampling[name]) for name in names)
         return ", ".join(f"{name} {value if isinstance(value, str) else f'{value:g}'}" for name, value in values)
 
     setting_names = " and ".join(names)
@@ -287,7 +287,7 @@ def cut_off(runs: Sequence[RunFacts]) -> list[Card]:
     return [Card("cut-off", "Replies cut off before an answer", value, note, status, lines)]
 
 
-def failed(runs: Sequence[RunFacts]) -> list[Card]:
+def failed_requests_card(runs: Sequence[RunFacts]) -> list[Card]:
     """Requests without any reply: missing answers that may still come. No card where none failed."""
     failing = [run for run in runs if run.errors]
     if not failing:
@@ -296,7 +296,7 @@ def failed(runs: Sequence[RunFacts]) -> list[Card]:
     def text(run: RunFacts) -> str:
         return f"{number((run.errors or 0) / (run.asked or 1), 'share')} ({count(run.errors)} of {count(run.asked)})"
 
-    def often(run: RunFacts) -> str:
+    def failure_text(run: RunFacts) -> str:
         return (f", most often with {run.failure}" if run.failure else "") + (f"; {odd(run)}" if run.odd else "")
 
     def odd(run: RunFacts) -> str:
@@ -305,7 +305,7 @@ def failed(runs: Sequence[RunFacts]) -> list[Card]:
 
     gravest = max(failing, key=lambda run: (run.errors or 0) / (run.asked or 1))
     many = len(runs) > 1
-    lines = tuple(f"{run.model}: {text(run)}{often(run)}" for run in failing) if many else ()
+    lines = tuple(f"{run.model}: {text(run)}{failure_text(run)}" for run in failing) if many else ()
     note = f"Most often with {gravest.failure}. " if gravest.failure and not many else ""
     note += f"{odd(gravest)}. " if gravest.odd and not many else ""
     note += (
@@ -444,11 +444,11 @@ def drift_card(
     unknown = [run for run in runs if not any(e.value is not None for e in rows_by_model[run.model])]
     many = len(runs) > 1
     lines = [
-        f"{model + ': ' if many else ''}{_what(e)} {number(e.value, e.written, signed=_signed(e))} "
-        f"{interval(e, signed=_signed(e))}"
+        f"{model + ': ' if many else ''}{_score_name(e)} {number(e.value, e.written_unit, signed=_is_signed(e))} "
+        f"{interval(e, signed=_is_signed(e))}"
         for model, rows in rows_by_model.items() for e in rows if e.value is not None
     ]  # fmt: skip
-    lines += [f"{run.model + ': ' if many else ''}{_why(rows_by_model[run.model])}" for run in unknown]
+    lines += [f"{run.model + ': ' if many else ''}{_drift_reason(rows_by_model[run.model])}" for run in unknown]
     note = f"{_WITHIN} {_ORDER_OF_CARDS}"
     if sum(run.replayed for run in unknown) == len(runs):
         note = "Recorded answers are replayed: when each was given, and in which order, is not known."
@@ -462,7 +462,9 @@ def drift_card(
 
 
 def _rows(numbers: EstimateIndex, model: str) -> list[Estimate]:
-    return list(numbers.where(pl.col("measure").is_in([DRIFT.name, WAVERING.name]) & (pl.col("model") == model)))
+    return list(
+        numbers.filter_estimates(pl.col("measure").is_in([DRIFT.name, WAVERING.name]) & (pl.col("model") == model))
+    )
 
 
 def in_own_unit(e: Estimate, measures: Mapping[str, Measure]) -> Estimate:
@@ -483,16 +485,16 @@ def in_own_unit(e: Estimate, measures: Mapping[str, Measure]) -> Estimate:
     return replace(e, value=value, low=low, high=high, unit=measure.unit)
 
 
-def _what(e: Estimate) -> str:
+def _score_name(e: Estimate) -> str:
     name = (e["score"] or "answers").replace("_", " ")
-    return name if _signed(e) else f"{name}, to and fro"
+    return name if _is_signed(e) else f"{name}, to and fro"
 
 
-def _signed(e: Estimate) -> bool:
+def _is_signed(e: Estimate) -> bool:
     return e.measure == DRIFT.name
 
 
-def _why(rows: Sequence[Estimate]) -> str:
+def _drift_reason(rows: Sequence[Estimate]) -> str:
     """The reason that was given for the answers themselves."""
     detail = next((e.detail for e in rows if e.detail), NOT_MEASURABLE)
     return detail.removeprefix(f"{NOT_MEASURABLE}: ")

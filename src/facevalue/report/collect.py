@@ -20,9 +20,9 @@ from facevalue.protocol.making_study import MAKING, TEXTS, asked_pictures
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import Study
 from facevalue.records.model import MISMATCHED
-from facevalue.report.answer import answered
+from facevalue.report.answer import answer_of_page
 from facevalue.report.blocks.as_json import page_json
-from facevalue.report.built import built
+from facevalue.report.built import build_page
 from facevalue.report.checks import AUDIT
 from facevalue.report.data import (
     Album,
@@ -41,9 +41,9 @@ from facevalue.report.headline import HeadlineKind, page_of
 from facevalue.report.html import write, write_json
 from facevalue.report.stored import examples, view_of
 from facevalue.report.stored.asked import question_of, questions
-from facevalue.runs.failures import quoted
+from facevalue.runs.failures import quote_line
 from facevalue.runs.joined import names_for_people, rename_models, study_of
-from facevalue.runs.kept_estimates import taken
+from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.model_differences import ModelDifferences, answer, model_differences
 from facevalue.runs.picture_ratings import with_ratings
 from facevalue.runs.pictures import COMPARED, SAME
@@ -84,9 +84,9 @@ def editor_facts(study: Study) -> EditorFacts | None:
         run = StoredRun.open(folder / AUDIT)
         if run.study.name != AUDITED_BY:
             return EditorFacts(names)
-        page, (estimates, tallies) = page_of(run.study), taken([run])
+        page, (estimates, tallies) = page_of(run.study), take_estimates([run])
         counts = counts_by_model([run], tallies)
-        headline = answered(PageComparisons(page, view_of(page, [run], estimates)), counts)
+        headline = answer_of_page(PageComparisons(page, view_of(page, [run], estimates)), counts)
     except (FaceValueError, OSError):  # no audit, or none that can be read
         return EditorFacts(names)
     return EditorFacts(names, headline.sentence, headline.verdict is HeadlineKind.FOUND)
@@ -141,7 +141,7 @@ def gather(
         generated=datetime.now(UTC),
         kind=study.source.kind,
         statement=_statement(study, runs[0]),
-        question=question_of(page, plain[0], view.at(plain[0].model), lambda: stored_examples)
+        question=question_of(page, plain[0], view.narrow(plain[0].model), lambda: stored_examples)
         if with_answers
         else None,
         prompts=questions(page.questions, study, Titles(page.titles, study.about.titles)),
@@ -173,7 +173,7 @@ def asked_first(
     def candidates() -> list[AnyExample]:
         return [] if is_in_place(run.folder) else examples(page, [plain], view)
 
-    return question_of(page, plain, view.at(plain.model), candidates, trials, rows_of)
+    return question_of(page, plain, view.narrow(plain.model), candidates, trials, rows_of)
 
 
 def _demo(runs: Sequence[StoredRun]) -> tuple[Demo, Study] | None:
@@ -187,8 +187,8 @@ def _demo(runs: Sequence[StoredRun]) -> tuple[Demo, Study] | None:
 
 def _facts(run: StoredRun, tally: ReplyTally, name: str) -> RunFacts:
     facts, counts = run.facts, run.facts.counts
-    declared = run.declared()
-    odd, oddity = odd_replies(run.folder) if tally.failed else (0, "")
+    declared = run.read_declaration()
+    odd, oddity = odd_replies(run.folder) if tally.failed_requests else (0, "")
     return RunFacts(
         model=name,
         asked_model=facts.model,
@@ -202,11 +202,11 @@ def _facts(run: StoredRun, tally: ReplyTally, name: str) -> RunFacts:
         asked=tally.asked,
         valid=tally.valid,
         refused=tally.na.get("refused", 0),
-        errors=tally.failed,
+        errors=tally.failed_requests,
         cut=tally.na.get("truncated", 0),
-        failure=quoted(commonest_failure(run.folder)) if tally.failed else "",
+        failure=quote_line(commonest_failure(run.folder)) if tally.failed_requests else "",
         odd=odd,
-        oddity=quoted(oddity.rstrip(".")) if odd else "",
+        oddity=quote_line(oddity.rstrip(".")) if odd else "",
         prompt_tokens=counts.prompt_tokens or None,
         completion_tokens=counts.completion_tokens or None,
         cached=cached_share(session.findings for session in facts.sessions),
@@ -217,7 +217,7 @@ def _facts(run: StoredRun, tally: ReplyTally, name: str) -> RunFacts:
         sample="" if facts.sample is None else f"{facts.sample:,} requests wanted, seed {facts.seed}",
         preregistration=facts.preregistration or "",
         families=declared.families if declared is not None else (),
-        replayed=run.replayed,
+        replayed=run.is_replayed,
         same_pictures=_latest(facts.sessions, SAME),
         pictures_compared=_latest(facts.sessions, COMPARED),
         **origin(run),
@@ -272,14 +272,14 @@ _PERSON = re.compile(r"identity(_\d)?")
 """Columns of a design that say who is shown, on either side of a pair."""
 
 
-def _shown(study: Study, run: StoredRun) -> tuple[int | None, int | None]:
+def _count_shown(study: Study, run: StoredRun) -> tuple[int | None, int | None]:
     """Count the pictures that a sample is asked about, and the people in them where the design names these.
 
     None where everything is asked: the list of pictures says how many there are.
     """
     if run.facts.sample is None:
         return None, None
-    numbers = run_numbers(study, run.facts.sample, run.facts.seed, run.facts.exact).at(0, study.design.size)
+    numbers = run_numbers(study, run.facts.sample, run.facts.seed, run.facts.exact).numbers_at(0, study.design.size)
     pictures = int(np.unique(study.design.stimulus_numbers(numbers)).size)
     columns = [name for name in study.design.columns if _PERSON.fullmatch(name)]
     if not columns:
@@ -305,7 +305,7 @@ def _statement(study: Study, run: StoredRun) -> DataStatement:
     files = pl.concat([manifest[name].drop_nulls() for name in _FILES if name in manifest.columns] or [_NO_FILE])
     images = files.n_unique() or manifest.height
     identities = people["identity"].drop_nulls() if people is not manifest else _NO_FILE
-    image_count, persons = _shown(study, run)
+    image_count, persons = _count_shown(study, run)
     by_file = {*files, *manifest["image"].drop_nulls()} if len(files) and "image" in manifest.columns else {*files}
     in_list = persons_of(manifest, run.protocol.columns())
     question = "" if in_list is None else in_list.question
@@ -338,12 +338,12 @@ class WrittenReport(NamedTuple):
 
     def page(self) -> dict[str, Any]:
         """Everything that it shows of estimates, as JSON has it; see docs/reference/report.md."""
-        return page_json(built(self.data))
+        return page_json(build_page(self.data))
 
 
 def gather_report(runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None) -> WrittenReport:
     """Take the estimates, or read those that the folder of a single run keeps, and gather what a report shows."""
-    return collect_report(runs, *taken(runs, margins))
+    return collect_report(runs, *take_estimates(runs, margins))
 
 
 def collect_report(

@@ -17,7 +17,7 @@ def compared_kinds(of_page: PageComparisons) -> list[VerdictCounts]:
     """Each kind of comparison of each model."""
     kinds = []
     for model in of_page.models:
-        comparisons = of_page.of(model)
+        comparisons = of_page.of_model(model)
         counted = Counter(map(_name, comparisons))
         for comparison in comparisons:
             name = _name(comparison)
@@ -27,10 +27,10 @@ def compared_kinds(of_page: PageComparisons) -> list[VerdictCounts]:
                     model=model,
                     compared=name,
                     comparisons=len(comparison.rows),
-                    differ=len(comparison.moved),
-                    caveats=counted_caveats(e.caveat for e in comparison.moved),
-                    equivalent=len(comparison.same),
-                    undecided=len(comparison.undecided),
+                    differ=len(comparison.differences),
+                    caveats=counted_caveats(e.caveat for e in comparison.differences),
+                    equivalent=len(comparison.equivalences),
+                    undecided=len(comparison.open_rows),
                     found_from=_found_from(comparison),
                 )
             )
@@ -63,4 +63,4 @@ def _found_from(comparison: LeadComparison) -> str:
     smallest = comparison.missable
     if smallest is None:
         return ""
-    return "not even the largest" if smallest == inf else comparison.scale(comparison.undecided[0]).up_to(smallest)
+    return "not even the largest" if smallest == inf else comparison.scale(comparison.open_rows[0]).up_to(smallest)

@@ -12,7 +12,7 @@ from facevalue.measures.uncertainty import Estimates
 from facevalue.report.blocks.content import CaptionedPicture, Content, PartContent, PictureRow, TextContent
 from facevalue.report.formatting import DASH, Titles, number, shown_settings
 from facevalue.report.html import FoldedSection, PlainPage, page_cautions, text_table, write_page
-from facevalue.report.model_differences import CELL_HEADS, OVERALL_HEADS, Difference, DifferenceRow, shown
+from facevalue.report.model_differences import CELL_HEADS, OVERALL_HEADS, Difference, DifferenceRow, report_differences
 from facevalue.report.pictures import data_uri
 from facevalue.runs.answer_flips import AnswerFlips, FlipInWords
 from facevalue.runs.comparison import ComparedPair, RunComparison
@@ -82,10 +82,10 @@ def flip_sentences(flips: AnswerFlips, names: tuple[str, str], *, asked_alike: b
             if asked_alike
             else f"Valid answers on one side alone: {flips.lost:,} of “{names[0]}”, {flips.gained:,} of “{names[1]}”."
         )
-    return (*out, _beyond(flips))
+    return (*out, _describe_excess(flips))
 
 
-def _beyond(flips: AnswerFlips) -> str:
+def _describe_excess(flips: AnswerFlips) -> str:
     beyond = flips.shares.beyond
     value, low, high = (float(end[0]) for end in (beyond.value, beyond.low, beyond.high))
     if math.isnan(value):
@@ -204,7 +204,7 @@ def _sections(pair: ComparedPair, at: int, pairs: tuple[ComparedPair, ...]) -> I
     names = (pair.first, pair.second)
     title = f"{pair.study}: {pair.second} less {pair.first}" if len(pairs) > 1 else f"{pair.second} less {pair.first}"
     titles = Titles(pair.runs[0].study.about.titles)
-    (difference,) = shown(ModelDifferences(pair.first, {pair.second: pair.agreement}), {}, titles)
+    (difference,) = report_differences(ModelDifferences(pair.first, {pair.second: pair.agreement}), {}, titles)
     became = [became_sentence(pair.agreement.differing)] if pair.agreement.became else []
     yield FoldedSection(f"cells-{at}", title, "Cell by cell, on what both were asked about.", [
         *(TextContent(sentence, "plain") for sentence in (*difference.sentences, *became)),
@@ -245,7 +245,7 @@ def _flips(pair: ComparedPair, names: tuple[str, str]) -> Iterator[Content]:
         yield TextContent(sentence, "plain")
     yield text_table("Identical answers", ROW_HEADS, flip_rows(pair.flips, names))
     if pair.telling_flips:
-        pictures = tuple(_pictured(flip, pair) for flip in pair.telling_flips[:_PICTURED])
+        pictures = tuple(_flip_picture(flip, pair) for flip in pair.telling_flips[:_PICTURED])
         yield PictureRow(f"The most telling flips: {names[0]} → {names[1]}", pictures)
         rows = [
             (
@@ -260,7 +260,7 @@ def _flips(pair: ComparedPair, names: tuple[str, str]) -> Iterator[Content]:
         yield PartContent("The same in words", [table], note=f"{len(rows)} flips", fold="closed", class_="numbers")
 
 
-def _pictured(flip: FlipInWords, pair: ComparedPair) -> CaptionedPicture:
+def _flip_picture(flip: FlipInWords, pair: ComparedPair) -> CaptionedPicture:
     loaded = flip.pictures(pair.runs[0])
     uri = data_uri(loaded.images[0].data, _SIDE) if loaded.images else None
     name = shorten_text(flip.picture or flip.factors, 60)

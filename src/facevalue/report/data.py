@@ -155,7 +155,7 @@ class RunFacts:
         return self.asked - (self.errors or 0) >= self.planned
 
     @property
-    def sent(self) -> Mapping[str, float | str]:
+    def sent_sampling(self) -> Mapping[str, float | str]:
         """How replies were drawn in fact; empty where it is not known."""
         return {} if self.sampling is None else sampling_sent(self.sampling, self.settings.get("left_out"))
 

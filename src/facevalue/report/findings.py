@@ -16,7 +16,7 @@ from facevalue.measures.verdicts import FOUND_SMALL, Verdict
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, Page
-from facevalue.report.blocks.view import View, beyond
+from facevalue.report.blocks.view import View, standardised_size
 from facevalue.report.headline import detectable
 from facevalue.report.sizes import POINTS, ToldScale, as_precise, missable_size, possible, scale_of
 
@@ -129,14 +129,14 @@ class LeadComparison:
     coarser: "LeadComparison | None" = None
 
     @cached_property
-    def moved(self) -> list[Estimate]:
+    def differences(self) -> list[Estimate]:
         """Differences that were found."""
-        return [e for e in self.rows if self.view.numbers.moved(e)]
+        return [e for e in self.rows if self.view.numbers.is_moved(e)]
 
     @property
     def found_once(self) -> list[Estimate]:
         """Differences that were found, without those that tell one of them from its other side."""
-        return [e for e in self.moved if not self.is_mirror(e)]
+        return [e for e in self.differences if not self.is_mirror(e)]
 
     def is_mirror(self, e: Estimate) -> bool:
         """Whether an estimate tells of the group that has less what another one tells of the one that has more."""
@@ -145,31 +145,31 @@ class LeadComparison:
         return (e.value or 0.0) < 0 and mirror_of(e, self.rows, form) is not None
 
     @cached_property
-    def same(self) -> list[Estimate]:
+    def equivalences(self) -> list[Estimate]:
         """Comparisons in which a difference beyond the margin is ruled out."""
         return [e for e in self.rows if e.verdict == Verdict.EQUIVALENT]
 
     @cached_property
-    def undecided(self) -> list[Estimate]:
+    def open_rows(self) -> list[Estimate]:
         """Comparisons that are neither."""
-        decided = {id(e) for e in (*self.moved, *self.same)}
+        decided = {id(e) for e in (*self.differences, *self.equivalences)}
         return [e for e in self.rows if id(e) not in decided]
 
     @cached_property
     def small(self) -> list[Estimate]:
         """Differences found that are smaller than the margin."""
-        return [e for e in self.moved if e.margin is not None and e.why == FOUND_SMALL]
+        return [e for e in self.differences if e.margin is not None and e.why == FOUND_SMALL]
 
     @cached_property
     def missable(self) -> float | None:
         """The size that could typically have been missed; infinite where any could; None if that is not known."""
-        size = detectable(self.undecided) if self.undecided else None
+        size = detectable(self.open_rows) if self.open_rows else None
         return None if size is None else missable_size(size, self.possible)
 
     @cached_property
     def too_few(self) -> bool:
         """Whether nothing was found, and even strong differences could have been missed."""
-        if self.moved or self.same or self.missable is None:
+        if self.differences or self.equivalences or self.missable is None:
             return False
         strong, most = self.lead.strong, self.possible
         strong = _STRONG * most if strong is None and most is not None else strong
@@ -190,7 +190,7 @@ class LeadComparison:
         """Whether it is told beside the others: a finer breakdown only where the coarser one found nothing."""
         if self.coarser is None:
             return True
-        return bool(self.moved) and not self.coarser.moved
+        return bool(self.differences) and not self.coarser.differences
 
     @property
     def _measure(self) -> Measure | None:
@@ -225,7 +225,7 @@ class LeadComparison:
         form = form if isinstance(form, str) else form[(e.value or 0.0) < 0]
         return upper(self.view.said(form, e) if form else row(self.lead, self.view, e))
 
-    def said(self, e: Estimate) -> str:
+    def describe_difference(self, e: Estimate) -> str:
         """What is said of a difference: which way, how far, how sure, and what else could explain it."""
         return add_caveat(self.phrase(e, e.caveat), e.caveat)
 
@@ -244,9 +244,9 @@ class LeadComparison:
     def certainty(self, e: Estimate, caveat: str) -> str:
         """What a difference surely exceeds, or what chance alone gives; else its interval, in its direction."""
         scale = self.scale(e)
-        if not self.view.signed(e) and e.floor_high is not None:
+        if not self.view.is_signed(e) and e.floor_high is not None:
             return f" (chance alone gives up to {scale.number(e.floor_high, e.value)})"
-        if self.view.numbers.moved(e) and not caveat and (sure := scale.surely(e)):
+        if self.view.numbers.is_moved(e) and not caveat and (sure := scale.surely(e)):
             return f" (surely above {sure})"
         interval = scale.interval(e, turned=True)
         return f" {interval}" if interval else ""
@@ -314,8 +314,8 @@ def _by_measure(view: View) -> dict[str, list[Estimate]]:
     """Comparisons of a model by measure, those found first, then the clearest."""
     tested = pl.col("p").is_not_null() | pl.col("verdict").is_not_null()
     of_levels = pl.col("versus").is_null() & (pl.col("measure") != MISSING_GAP.name)
-    rows = list(view.numbers.where((pl.col("model") == view.model) & tested & of_levels))
-    rows.sort(key=lambda e: (not view.found(e), -beyond(e)))
+    rows = list(view.numbers.filter_estimates((pl.col("model") == view.model) & tested & of_levels))
+    rows.sort(key=lambda e: (not view.found(e), -standardised_size(e)))
     out: dict[str, list[Estimate]] = {}
     for e in rows:
         out.setdefault(e.measure, []).append(e)
@@ -336,35 +336,35 @@ class PageComparisons:
         """Models that are told of, each as it is without any intervention."""
         return list(self.view.numbers.plain) or [self.view.model]
 
-    def of(self, model: str = "") -> list[LeadComparison]:
+    def of_model(self, model: str = "") -> list[LeadComparison]:
         """What is compared of a model and can be judged, coarser breakdowns first; of the view's without a name."""
         model = model or self.view.model
         if model not in self._of_model:
-            self._of_model[model] = compared(self.page, self.view.at(model))
+            self._of_model[model] = list_comparisons(self.page, self.view.narrow(model))
         return self._of_model[model]
 
     def without_answer(self, model: str) -> list[LeadComparison]:
         """Who of a model was declined, or left without an answer, more often than others; empty where nobody was."""
         if model not in self._gaps:
-            self._gaps[model] = without_answer(self.view.at(model))
+            self._gaps[model] = without_answer(self.view.narrow(model))
         return self._gaps[model]
 
     @property
     def leads(self) -> list[Findings]:
         """What leads the page: what can be judged, or else all that was asked and compares anything."""
-        return [comparison.lead for comparison in self.of()] or leading(self.page, self.view)
+        return [comparison.lead for comparison in self.of_model()] or leading(self.page, self.view)
 
     @property
     def everything(self) -> list[LeadComparison]:
         """What is compared of all models, one after the other."""
-        return [comparison for model in self.models for comparison in self.of(model)]
+        return [comparison for model in self.models for comparison in self.of_model(model)]
 
 
-def compared(page: Page, view: View) -> list[LeadComparison]:
+def list_comparisons(page: Page, view: View) -> list[LeadComparison]:
     """Everything that the page compares of a model and that can be judged, coarser breakdowns before finer ones."""
     out: list[LeadComparison] = []
     for lead in _leads(page, view):
-        rows = view.known(rows_of(lead, view))
+        rows = view.judgeable_estimates(rows_of(lead, view))
         if rows:
             out.append(LeadComparison(lead, view, tuple(rows), _coarser(lead, out)))
     return out
@@ -391,8 +391,8 @@ def _measures(lead: Findings) -> set[object]:
 def without_answer(view: View) -> list[LeadComparison]:
     """Who was declined, or else left without an answer, more often than others; empty where nobody was."""
     for lead in _WITHOUT_ANSWER:
-        comparison = LeadComparison(lead, view, tuple(view.known(rows_of(lead, view))))
-        if any(map(readable, comparison.moved)):
+        comparison = LeadComparison(lead, view, tuple(view.judgeable_estimates(rows_of(lead, view))))
+        if any(map(readable, comparison.differences)):
             return [comparison]
     return []
 
@@ -404,15 +404,16 @@ def readable(gap: Estimate) -> bool:
 
 def control_of(lead: Findings, view: View) -> list[str]:
     """Say what the negative control found, in which there is nothing to find."""
-    rows = view.known(rows_of(lead, view))
+    rows = view.judgeable_estimates(rows_of(lead, view))
     if not rows:
         return []
     comparison = LeadComparison(lead, view, tuple(rows))
-    text = f"Negative control: {len(comparison.moved) or 'none'} of {len(rows)} {lead.noun[1]}"
-    text += counted_caveats(e.caveat for e in comparison.moved)
-    if not comparison.moved:
+    text = f"Negative control: {len(comparison.differences) or 'none'} of {len(rows)} {lead.noun[1]}"
+    text += counted_caveats(e.caveat for e in comparison.differences)
+    if not comparison.differences:
         return [f"{text} were found beyond measurement noise."]
-    return [f"{text}; clearest {comparison.subject(comparison.moved[0])}: {comparison.said(comparison.moved[0])}."]
+    clearest = comparison.differences[0]
+    return [f"{text}; clearest {comparison.subject(clearest)}: {comparison.describe_difference(clearest)}."]
 
 
 # Strongest findings of a model: those that the first screen names, in its sentence and in its chart.
@@ -434,7 +435,7 @@ def findings(comparisons: Sequence[LeadComparison]) -> list[Finding]:
     """
     out = [(comparison, e) for comparison in comparisons if comparison.speaks for e in comparison.found_once]
     alike = len({comparison.scale(e) for comparison, e in out}) == 1
-    return sorted(out, key=lambda finding: -(abs(finding[1].value or 0.0) if alike else beyond(finding[1])))
+    return sorted(out, key=lambda finding: -(abs(finding[1].value or 0.0) if alike else standardised_size(finding[1])))
 
 
 def strongest(comparisons: Sequence[LeadComparison], limit: int) -> list[Finding]:
@@ -451,7 +452,8 @@ def strongest(comparisons: Sequence[LeadComparison], limit: int) -> list[Finding
 def clearest_hint(comparisons: Sequence[LeadComparison]) -> Finding | None:
     """The clearest difference that would count by itself, and among so many may be chance; None without one."""
     alone = [
-        (comparison, e) for comparison in comparisons if comparison.coarser is None for e in comparison.undecided
-        if e.low is not None and e.high is not None and e.low * e.high > 0 and comparison.view.signed(e)
+        (comparison, e) for comparison in comparisons if comparison.coarser is None
+        for e in comparison.open_rows
+        if e.low is not None and e.high is not None and e.low * e.high > 0 and comparison.view.is_signed(e)
     ]  # fmt: skip
-    return max(alone, key=lambda finding: beyond(finding[1]), default=None)
+    return max(alone, key=lambda finding: standardised_size(finding[1]), default=None)

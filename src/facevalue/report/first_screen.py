@@ -22,7 +22,7 @@ from facevalue.report.findings import (
     strongest,
     upper,
 )
-from facevalue.report.formatting import DASH, counted
+from facevalue.report.formatting import DASH, quantity
 from facevalue.report.headline import LOOKS, verdict_of
 from facevalue.report.sizes import ToldScale, as_precise
 from facevalue.runs.reply_counts import MANY_CUT
@@ -59,7 +59,7 @@ def first_chart(comparisons: PageComparisons) -> FirstChart | None:
     taken = {id(e) for _, e in selected}
     alike = [comparison for comparison in everything if comparison.lead == lead]
     limit = max(MOST // len(alike), 1)
-    further = [(comparison, e) for comparison in alike for e in _ordered(comparison)[:limit] if id(e) not in taken]
+    further = [(comparison, e) for comparison in alike for e in _order_rows(comparison)[:limit] if id(e) not in taken]
     panels = _panels([*selected, *further[: MOST - len(selected)]], everything, lead)
     axes = {
         _unit(panel[0]): _axis([f for p in panels if _unit(p[0]) == _unit(panel[0]) for f in p]) for panel in panels
@@ -70,20 +70,20 @@ def first_chart(comparisons: PageComparisons) -> FirstChart | None:
         is_first = all(content.what != _unit(panel[0]) for content in contents)
         is_named = sum(panel_beside[0][0].lead.quantity == quantity for panel_beside in panels) == 1
         total = sum(len(comparison.rows) for comparison in everything if comparison.lead == panel[0][0].lead)
-        title = _title(quantity if is_named else f"{quantity}{_by(panel[0][0].lead)}", _unit(panel[0]))
+        title = _title(quantity if is_named else f"{quantity}{_breakdown_text(panel[0][0].lead)}", _unit(panel[0]))
         title += f": {len(panel)} of {total:,}" if total > len(panel) else ""
         contents.append(_strips(panel, axes[_unit(panel[0])], title, ticks=is_first))
     return FirstChart(tuple(contents), _legend([finding for panel in panels for finding in panel]))
 
 
 def _speaking(comparisons: PageComparisons, model: str) -> list[LeadComparison]:
-    everything = (*comparisons.of(model), *comparisons.without_answer(model))
+    everything = (*comparisons.of_model(model), *comparisons.without_answer(model))
     return [comparison for comparison in everything if comparison.speaks]
 
 
-def _ordered(comparison: LeadComparison) -> list[Estimate]:
+def _order_rows(comparison: LeadComparison) -> list[Estimate]:
     """Rows of a comparison, found ones first, the largest first."""
-    return sorted(comparison.rows, key=lambda e: (not comparison.view.numbers.moved(e), -abs(e.value or 0.0)))
+    return sorted(comparison.rows, key=lambda e: (not comparison.view.numbers.is_moved(e), -abs(e.value or 0.0)))
 
 
 def _unit(finding: Finding) -> str:
@@ -98,7 +98,7 @@ def _panels(rows: Sequence[Finding], everything: Sequence[LeadComparison], lead:
     panels: dict[tuple[int, str], list[Finding]] = {}
     for comparison in sorted(everything, key=lambda comparison: comparison.lead != lead):
         leads += [] if comparison.lead in leads else [comparison.lead]
-        for e in _ordered(comparison):
+        for e in _order_rows(comparison):
             if id(e) in taken:
                 key = (leads.index(comparison.lead), _unit((comparison, e)))
                 panels.setdefault(key, []).append((comparison, e))
@@ -109,7 +109,7 @@ def _strips(rows: Sequence[Finding], over: charts.AxisScale, title: str, *, tick
     """One chart; `ticks`: whether its axis is written above it."""
     comparison, first = rows[0]
     scale = comparison.scale(first)
-    signed = any(comparison.view.signed(e) for comparison, e in rows)
+    signed = any(comparison.view.is_signed(e) for comparison, e in rows)
     plain = scale if scale.step else ToldScale(1.0, scale.unit)  # ticks of other charts are sizes already
     largest = max(map(abs, over.ticks)) / plain.per
     labels = [
@@ -120,7 +120,7 @@ def _strips(rows: Sequence[Finding], over: charts.AxisScale, title: str, *, tick
     return StripsContent(charts.axis(over, labels) if ticks else Markup(""), strips, scale.unit, title=title)
 
 
-def _by(lead: Findings) -> str:
+def _breakdown_text(lead: Findings) -> str:
     """By what a comparison is broken down, where another one is of the same quantity."""
     names = [name.removesuffix("?").replace("_", " ") for name in lead.by if name not in (CONTRAST, DIMENSION)]
     return f" by {' and '.join(names)}" if names else ""
@@ -159,7 +159,7 @@ def _axis(rows: Sequence[Finding]) -> charts.AxisScale:
 
 def _row(comparison: LeadComparison, e: Estimate, over: charts.AxisScale, *, many: bool) -> StripRow:
     view, verdict, scale = comparison.view, verdict_of(e.verdict), comparison.scale(e)
-    signed = view.signed(e)
+    signed = view.is_signed(e)
     shape, class_ = (
         (0, look(view, e)) if verdict is None else (LOOKS[verdict][0], f"{look(view, e)} {LOOKS[verdict][1]}")
     )
@@ -176,7 +176,7 @@ def _row(comparison: LeadComparison, e: Estimate, over: charts.AxisScale, *, man
     word, icon = said_verdict(e)
     return StripRow(
         f"{e.model}: {label}" if many else label, e.caveat, svg, value, interval, view.detail(e), e.value or 0.0,
-        view.numbers.moved(e), word, icon or Markup(""), e,
+        view.numbers.is_moved(e), word, icon or Markup(""), e,
     )  # fmt: skip
 
 
@@ -209,13 +209,13 @@ def facts_of(data: ReportData) -> list[str]:
         sampled = statement.shown_images is not None
         people = statement.shown_identities if sampled else statement.identities
         if people is not None and statement.identities != statement.images:
-            out.append(counted(people, "person", "people"))
+            out.append(quantity(people, "person", "people"))
         alone = ", each counted as a person" if statement.question else ""
-        out.append(f"{counted(statement.shown_images or statement.images, 'picture', 'pictures')}{alone}")
+        out.append(f"{quantity(statement.shown_images or statement.images, 'picture', 'pictures')}{alone}")
     out += map(_answers, data.runs[:_RUNS])
     if len(data.runs) > _RUNS:
         out.append(f"{len(data.runs) - _RUNS} more runs")
-    return [*out, _when(data.runs)]
+    return [*out, _run_days(data.runs)]
 
 
 def in_a_line(prompt: str) -> str:
@@ -235,20 +235,21 @@ def _answers(run: RunFacts) -> str:
     if run.valid is None or questions is None:
         text = "answers not counted"
     elif run.enough:
-        text = f"{counted(run.valid, 'answer', 'answers')} until enough was known, of {questions:,} questions planned"
+        answers = quantity(run.valid, "answer", "answers")
+        text = f"{answers} until enough was known, of {questions:,} questions planned"
     else:
         is_part = run.planned is not None and run.planned > questions
         extent = (
-            f"{questions:,} of {run.planned:,} questions" if is_part else counted(questions, "question", "questions")
+            f"{questions:,} of {run.planned:,} questions" if is_part else quantity(questions, "question", "questions")
         )
-        text = f"{counted(run.valid, 'answer', 'answers')} to {extent}"
+        text = f"{quantity(run.valid, 'answer', 'answers')} to {extent}"
     replies = (run.asked or 0) - (run.errors or 0)
     if run.cut and run.cut >= MANY_CUT * replies:
-        text += f", {counted(run.cut, 'reply', 'replies')} cut off before an answer"
+        text += f", {quantity(run.cut, 'reply', 'replies')} cut off before an answer"
     return f"{run.model}: {text}"
 
 
-def _when(runs: Sequence[RunFacts]) -> str:
+def _run_days(runs: Sequence[RunFacts]) -> str:
     """The days on which the runs began."""
     days = sorted({run.started.date() for run in runs if run.started is not None})
     if not days:

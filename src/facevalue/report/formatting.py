@@ -128,7 +128,7 @@ _WRITING = {
 
 
 def writing(unit: str) -> Writing:
-    """How values of a unit are written; see `Estimate.written`.
+    """How values of a unit are written; see `Estimate.written_unit`.
 
     Examples
     --------
@@ -213,7 +213,9 @@ def unit_of(measure: Measure) -> str:
     """
     if measure.unit not in SHARES:
         return measure.unit
-    return f"{measure.unit} (from 0 to 1; on this page in {'points of a hundred' if measure.apart else 'percent'})"
+    return (
+        f"{measure.unit} (from 0 to 1; on this page in {'points of a hundred' if measure.is_distance else 'percent'})"
+    )
 
 
 def share_of_chance(value: float | None) -> str:
@@ -248,12 +250,12 @@ def count(value: int | None) -> str:
     return DASH if value is None else f"{value:,}"
 
 
-def counted(number: int, singular: str, plural: str) -> str:
+def quantity(number: int, singular: str, plural: str) -> str:
     """Write how many there are of something, in the form that goes with it.
 
     Examples
     --------
-    >>> counted(1, "study", "studies"), counted(1200, "study", "studies")
+    >>> quantity(1, "study", "studies"), quantity(1200, "study", "studies")
     ('1 study', '1,200 studies')
     """
     return f"{number:,} {singular if number == 1 else plural}"
@@ -280,7 +282,9 @@ def page_interval(estimate: Estimate, *, signed: bool = False) -> str:
 def _ends(estimate: Estimate, low: float | None, high: float | None, *, signed: bool) -> str:
     if low is None or high is None:
         return ""
-    ends = (number(v, estimate.written, signed=signed, bare=True) for v in (low, high))  # the value beside has a unit
+    ends = (
+        number(v, estimate.written_unit, signed=signed, bare=True) for v in (low, high)
+    )  # the value beside has a unit
     return f"[{', '.join(ends)}]"
 
 
@@ -310,7 +314,7 @@ def detail(
     that chance adds. `brief`: leave out how the interval was made, why the verdict, and what missing answers could have
     changed.
     """
-    value = NOT_MEASURABLE if estimate.value is None else number(estimate.value, estimate.written, signed=signed)
+    value = NOT_MEASURABLE if estimate.value is None else number(estimate.value, estimate.written_unit, signed=signed)
     clauses = [value]
     if estimate.has_interval:
         clauses[0] += f" {interval(estimate, signed=signed)} ({100 * (estimate.level or 0.95):g}%)"
@@ -329,17 +333,17 @@ def detail(
         clauses.append(f"p {chance_with_sign(estimate.p)}")
     noise = floor or estimate
     if noise.floor_high is not None:
-        mean = number(noise.floor, noise.written, bare=True)
-        high = number(noise.floor_high, noise.written)
+        mean = number(noise.floor, noise.written_unit, bare=True)
+        high = number(noise.floor_high, noise.written_unit)
         clauses.append(f"noise floor {mean}, 95% below {high}")
     if corrected is not None and corrected.value is not None and not brief:
-        clauses.append(f"size without what chance adds {number(corrected.value, corrected.written)}")
+        clauses.append(f"size without what chance adds {number(corrected.value, corrected.written_unit)}")
     if estimate.mde is not None:
-        clauses.append(f"found with 80% power from {number(estimate.mde, estimate.written)} up")
+        clauses.append(f"found with 80% power from {number(estimate.mde, estimate.written_unit)} up")
     elif any_missed(estimate):
         clauses.append("any difference could have been missed")
     if estimate.margin is not None and not brief:
-        clauses.append(f"margin ±{number(estimate.margin, estimate.written)}, {when_declared(estimate.declared)}")
+        clauses.append(f"margin ±{number(estimate.margin, estimate.written_unit)}, {when_declared(estimate.declared)}")
     if estimate.has_bounds and not brief:
         clauses.append(f"with missing answers counted worst-case {worst_case(estimate, signed=signed)}")
     if not estimate.has_interval and estimate.value is not None:
@@ -364,8 +368,8 @@ def worst_case(estimate: Estimate, *, signed: bool = False) -> str:
     """Write what a value would be had all missing answers gone one way or the other."""
     if not estimate.has_bounds:
         return DASH
-    low = number(estimate.bound_low, estimate.written, signed=signed, bare=True)
-    return f"{low} to {number(estimate.bound_high, estimate.written, signed=signed)}"
+    low = number(estimate.bound_low, estimate.written_unit, signed=signed, bare=True)
+    return f"{low} to {number(estimate.bound_high, estimate.written_unit, signed=signed)}"
 
 
 def when_declared(declared: bool | None) -> str:
@@ -394,19 +398,21 @@ class Titles:
         self._own = titles or {}
         self._study = published or {}
 
-    def known(self, column: str, level: str) -> str | None:
+    def given_wording(self, column: str, level: str) -> str | None:
         """The wording that someone gave, if anyone did; of another group, that of the group."""
         wording = self._own.get(column, {}).get(level) or self._study.get(column, {}).get(level)
-        return wording or (self.known(column.removeprefix(_OTHER), level) if column.startswith(_OTHER) else None)
+        return wording or (
+            self.given_wording(column.removeprefix(_OTHER), level) if column.startswith(_OTHER) else None
+        )
 
     def get(self, column: str, level: str | None) -> str:
         """The wording of a level; made from its name if nobody gave one."""
         if level is None:
             return DASH
-        if CROSSED in level and column == "dimension" and not self.known(column, level):
+        if CROSSED in level and column == "dimension" and not self.given_wording(column, level):
             first, *rest = (self.get(column, name) for name in level.split(CROSSED))
             return " × ".join([first, *(name.lower() for name in rest)])
-        return self.known(column, level) or _humanise(level)
+        return self.given_wording(column, level) or _humanise(level)
 
     def levels(self, column: str) -> list[str]:
         """Levels whose wording is known, in the order in which it was given."""
@@ -416,7 +422,7 @@ class Titles:
         """The wording of a variation."""
         if name is None:
             return DASH
-        return self.known("variation", f"{attribute}/{name}") or self.get("variation", name)
+        return self.given_wording("variation", f"{attribute}/{name}") or self.get("variation", name)
 
     def cue(self, attribute: str | None, name: str | None) -> str:
         """A variation within a sentence: "worn / distressed clothing (fashion)"."""
@@ -424,13 +430,13 @@ class Titles:
 
     def poles(self, scenario: str | None) -> str:
         """Both poles of a scenario, the favourable one first."""
-        opposite = None if scenario is None else self.known("pole", scenario)
+        opposite = None if scenario is None else self.given_wording("pole", scenario)
         title = self.get("scenario", scenario)
         return f"{title} or {opposite}" if opposite else title
 
     def category_of(self, scenario: str | None) -> str | None:
         """The category that a scenario belongs to."""
-        return None if scenario is None else self.known("scenario_category", scenario)
+        return None if scenario is None else self.given_wording("scenario_category", scenario)
 
 
 def _humanise(level: str) -> str:

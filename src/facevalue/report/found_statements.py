@@ -7,7 +7,7 @@ import polars as pl
 from facevalue.annotations.review_cards import item_id
 from facevalue.errors import DataError
 from facevalue.protocol.lookup import Estimate
-from facevalue.report.built import built
+from facevalue.report.built import build_page
 from facevalue.report.collect import gather_report
 from facevalue.report.findings import LeadComparison, findings, row
 from facevalue.runs.stored import StoredRun
@@ -21,10 +21,10 @@ def found_statements(runs: Sequence[StoredRun]) -> pl.DataFrame:
     DataError
         Nothing was found.
     """
-    comparisons = built(gather_report(runs).data).comparisons
+    comparisons = build_page(gather_report(runs).data).comparisons
     found_of = [
         finding for model in comparisons.view.numbers.plain
-        for finding in findings([*comparisons.of(model), *comparisons.without_answer(model)])
+        for finding in findings([*comparisons.of_model(model), *comparisons.without_answer(model)])
     ]  # fmt: skip
     statements = list(dict.fromkeys(_statement(comparison, e) for comparison, e in found_of))
     if not statements:

@@ -149,7 +149,7 @@ class Headline:
     """What else could explain every difference that was found; empty where nothing could, or not all of them."""
 
     @classmethod
-    def of(cls, verdict: HeadlineKind, sentence: str, more: tuple[str, ...] = ()) -> Self:
+    def from_sentence(cls, verdict: HeadlineKind, sentence: str, more: tuple[str, ...] = ()) -> Self:
         """An answer without anything that it only counts."""
         return cls(verdict, (Passage(sentence),), more)
 

@@ -38,8 +38,8 @@ from facevalue.report.blocks.content import (
     TableHead,
     TextContent,
 )
-from facevalue.report.built import built
-from facevalue.report.checks import Card, CardStatus, kind_cautions, planted
+from facevalue.report.built import build_page
+from facevalue.report.checks import Card, CardStatus, kind_cautions, planted_bias_card
 from facevalue.report.compared_table import HEADS, table_rows
 from facevalue.report.data import ReportData
 from facevalue.report.first_screen import facts_of, in_a_line
@@ -216,18 +216,18 @@ def render(data: ReportData) -> str:
 
     `data`: everything it shows; untrusted texts are escaped, untrusted pictures decoded and written anew.
     """
-    return _rendered("report.html.j2", data)
+    return _render_report("report.html.j2", data)
 
 
 def first_screen(data: ReportData) -> str:
     """Render what stands first in a report, as a page of its own without scripts."""
-    return _rendered("first_screen_alone.html.j2", data)
+    return _render_report("first_screen_alone.html.j2", data)
 
 
-def _rendered(template: str, data: ReportData) -> str:
-    ready_page = built(data)
+def _render_report(template: str, data: ReportData) -> str:
+    ready_page = build_page(data)
     numbers, cautions = ready_page.view.numbers, cautions_of(data)
-    return rendered(
+    return render_template(
         template,
         data=data,
         generated=data.generated,
@@ -236,7 +236,7 @@ def _rendered(template: str, data: ReportData) -> str:
         answer=ready_page.answer,
         passages=ready_page.passages,
         verdict_class=verdict_class(ready_page.answer),
-        who=_who(numbers),
+        who=_model_names(numbers),
         question=data.question,
         about=ready_page.page.asked(ready_page.view) if callable(ready_page.page.asked) else ready_page.page.asked,
         facts=facts_of(data),
@@ -276,7 +276,7 @@ def thumbnails(data: ReportData, longest: int) -> list[tuple[str, str]]:
     return [(caption, uri) for caption, picture in pictures if (uri := data_uri(picture, longest)) is not None]
 
 
-def rendered(template: str, *, further_style: str = "", **values: Any) -> str:
+def render_template(template: str, *, further_style: str = "", **values: Any) -> str:
     """Render a template with the style and script of all pages; untrusted texts are escaped.
 
     `further_style`: a file of more style.
@@ -302,7 +302,7 @@ def write(path: Path, data: ReportData) -> None:
 
 def as_json(data: ReportData) -> str:
     """Everything that a report shows of estimates, as JSON; see docs/reference/report.md."""
-    return json.dumps(page_json(built(data)), ensure_ascii=False, allow_nan=False, indent=1)
+    return json.dumps(page_json(build_page(data)), ensure_ascii=False, allow_nan=False, indent=1)
 
 
 def write_json(path: Path, data: ReportData) -> None:
@@ -355,7 +355,7 @@ def verdict_class(answer: Headline) -> str:
     return names.get(answer.verdict, "unknown")
 
 
-def _who(numbers: EstimateIndex) -> str:
+def _model_names(numbers: EstimateIndex) -> str:
     models = numbers.plain
     if len(models) > 3:
         return f"{len(models)} models"
@@ -379,7 +379,7 @@ def _models(data: ReportData) -> list[tuple[str, str]]:
 
 def cautions_of(data: ReportData) -> list[str]:
     """Return notes that must be read with the answer: on the pictures, and on models whose bias is known."""
-    return [*kind_cautions([data.kind]), *(card.note for card in planted(data.runs, data.kind))]
+    return [*kind_cautions([data.kind]), *(card.note for card in planted_bias_card(data.runs, data.kind))]
 
 
 def _methods(numbers: EstimateIndex) -> list[str]:
@@ -412,7 +412,7 @@ class PlainPage:
 
 def write_page(path: Path, page: PlainPage) -> None:
     """Write a page as one HTML file that needs no network; texts are escaped."""
-    write_whole(path, rendered("plain_page.html.j2", page=page, generated=page.generated).encode())
+    write_whole(path, render_template("plain_page.html.j2", page=page, generated=page.generated).encode())
 
 
 def page_cautions(runs: Sequence[StoredRun]) -> list[str]:

@@ -67,7 +67,7 @@ def how_judged(data: ReportData, numbers: EstimateIndex) -> HowJudged | None:
         ("Looked at besides", _exploratory(numbers)),
         ("Margins", margins(numbers, {m.key: m for m in data.study.measures})),
         ("Level", [_level(data.runs)]),
-        ("Pre-registration", _registered(data.runs, numbers)),
+        ("Pre-registration", _describe_registration(data.runs, numbers)),
         ("The page as a whole", _page(numbers)),
         ("What intervals speak of", [INTERVALS]),
     ]
@@ -77,7 +77,7 @@ def how_judged(data: ReportData, numbers: EstimateIndex) -> HowJudged | None:
 def declared_families(numbers: EstimateIndex) -> list[Declared]:
     """Families declared before the run, by model, in the order of the table."""
     rows: dict[tuple[str, str], list[Estimate]] = {}
-    for e in numbers.where((pl.col("kind") == "confirmatory") & pl.col("family").is_not_null()):
+    for e in numbers.filter_estimates((pl.col("kind") == "confirmatory") & pl.col("family").is_not_null()):
         rows.setdefault((e.family or "", e.model), []).append(e)
     return [
         Declared(name, model, len(estimates), tuple(e.caveat for e in estimates if e.verdict == Verdict.DIFFERENCE))
@@ -106,7 +106,7 @@ def margins(numbers: EstimateIndex, definitions: Mapping[str, Measure]) -> list[
 
 def margin_lines(numbers: EstimateIndex, definitions: Mapping[str, Measure]) -> list[str]:
     """Margins of what was measured: those of one kind of measure, of several scores, in one sentence."""
-    estimates = numbers.where(pl.col("margin").is_not_null() & pl.col("value").is_not_null())
+    estimates = numbers.filter_estimates(pl.col("margin").is_not_null() & pl.col("value").is_not_null())
     titles: dict[str, Estimate] = {}
     for e in estimates:  # of a measure and of changes in it there is one margin
         definition = definition_of(definitions, e.measure, e["score"])
@@ -114,7 +114,7 @@ def margin_lines(numbers: EstimateIndex, definitions: Mapping[str, Measure]) -> 
     kinds: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for title, e in titles.items():
         kind, _, score = _lower(title).partition(": ")
-        kinds.setdefault((kind, when_declared(e.declared)), []).append((score, number(e.margin, e.written)))
+        kinds.setdefault((kind, when_declared(e.declared)), []).append((score, number(e.margin, e.written_unit)))
     return [_margins_of(kind, when, margins) for (kind, when), margins in kinds.items()]
 
 
@@ -154,7 +154,7 @@ def _exploratory(numbers: EstimateIndex) -> list[str]:
     if not names:
         return ["Nothing."]
     return [
-        _listed(names),
+        _list_families(names),
         "Exploratory families, by Benjamini-Hochberg: of the differences found in a family, at most about one in "
         "twenty is expected to be false. They say where to look next.",
     ]
@@ -181,7 +181,7 @@ def _page(numbers: EstimateIndex) -> list[str]:
     ]
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_families(names: Sequence[str]) -> str:
     """Names of families; only a few of very many."""
     if len(names) <= _MOST_NAMES:
         return "; ".join(names) + "."
@@ -194,7 +194,7 @@ def _level(runs: Sequence[RunFacts]) -> str:
     return f"{ALPHA:g}.{sentence} Smallest detectable effects are for 80% power at the level of a test's family."
 
 
-def _registered(runs: Sequence[RunFacts], numbers: EstimateIndex) -> list[str]:
+def _describe_registration(runs: Sequence[RunFacts], numbers: EstimateIndex) -> list[str]:
     hashes = {run.model: run.preregistration for run in runs}
     if not any(hashes.values()):
         declared = numbers.frame["declared"].any() or bool((numbers.frame["kind"] == "confirmatory").any())

@@ -71,25 +71,25 @@ GAPS = Section(
 
 def sections(view: View) -> tuple[Section, ...]:
     """The section, where the estimates have it and any reply is missing."""
-    return (GAPS,) if any(_compared(view, model) for model in view.models) else ()
+    return (GAPS,) if any(_missing_gaps(view, model) for model in view.models) else ()
 
 
 def missing_card(view: View) -> list[Card]:
     """Say for each model who was declined more often, on which prompt."""
-    measured = [model for model in view.models if view.at(model).one(MISSING_SHARE.name) is not None]
+    measured = [model for model in view.models if view.narrow(model).find(MISSING_SHARE.name) is not None]
     if not measured:
         return []
-    findings = {model: [e for e in _compared(view, model) if view.found(e)] for model in measured}
+    findings = {model: [e for e in _missing_gaps(view, model) if view.found(e)] for model in measured}
     many = len(measured) > 1
     lines = []
     for model in measured:
         worst = sorted(findings[model], key=lambda e: -abs(e.value or 0.0))[:_LINES]
-        for e in worst or _compared(view, model)[:1]:
+        for e in worst or _missing_gaps(view, model)[:1]:
             verdict = "" if e in worst else "; no difference found"
             lines.append(f"{model + ': ' if many else ''}{_cell(view, e)}{verdict}")
     clear = [model for model in measured if any(map(readable, findings[model]))]
     count = sum(map(len, findings.values()))
-    lost = any((view.at(model).one(MISSING_SHARE.name) or Estimate("", "")).value for model in measured)
+    lost = any((view.narrow(model).find(MISSING_SHARE.name) or Estimate("", "")).value for model in measured)
     if clear:
         value = f"{count:,} found" + (f": {', '.join(clear)}" if many else "")
     elif count:
@@ -102,22 +102,22 @@ def missing_card(view: View) -> list[Card]:
     return [Card("unanswered", _TITLE, value[:1].upper() + value[1:], _NOTE if lost else "", status, tuple(lines))]
 
 
-def _compared(view: View, model: str) -> list[Estimate]:
+def _missing_gaps(view: View, model: str) -> list[Estimate]:
     """Gaps of a model, the clearest first."""
-    rows = view.at(model).rows(Of(MISSING_GAP.name, (*_BY, "reason?")))
+    rows = view.narrow(model).rows(Of(MISSING_GAP.name, (*_BY, "reason?")))
     return sorted((e for e in rows if e.value is not None), key=lambda e: (e.q or 1.0, e.p or 1.0))
 
 
 def _cell(view: View, e: Estimate) -> str:
-    share = next(iter(view.at(e.model).rows(Of(MISSING_SHARE.name, (), _where(e)))), None)
+    share = next(iter(view.narrow(e.model).rows(Of(MISSING_SHARE.name, (), _gap_labels(e)))), None)
     of = (
-        f" ({number(share.value, share.written)} of its questions)"
+        f" ({number(share.value, share.written_unit)} of its questions)"
         if share is not None and share.value is not None
         else ""
     )
     form = "{group} ({dimension:lower}), {prompt|all prompts}" + (f", {_REASONS[e['reason']]}" if e["reason"] else "")
-    return f"{view.said(form, e)}: {number(e.value, e.written, signed=True)} {interval(e, signed=True)}{of}"
+    return f"{view.said(form, e)}: {number(e.value, e.written_unit, signed=True)} {interval(e, signed=True)}{of}"
 
 
-def _where(e: Estimate) -> dict[str, str | tuple[str | None, ...] | None]:
+def _gap_labels(e: Estimate) -> dict[str, str | tuple[str | None, ...] | None]:
     return {name: e[name] for name in ("dimension", "group", "prompt", "reason")}

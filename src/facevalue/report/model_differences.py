@@ -64,14 +64,14 @@ class Difference:
     """Number of cells that were compared."""
 
 
-def shown(between: ModelDifferences, names: Mapping[str, str], titles: Titles) -> tuple[Difference, ...]:
+def report_differences(between: ModelDifferences, names: Mapping[str, str], titles: Titles) -> tuple[Difference, ...]:
     """Return what a report shows of the differences between its models.
 
     `names`: of models, for people.
     """
     first = names.get(between.first, between.first)
     return tuple(
-        _shown(agreement, (first, names.get(model, model)), titles)
+        _report_difference(agreement, (first, names.get(model, model)), titles)
         for model, agreement in (between.others or {}).items()
     )
 
@@ -81,18 +81,21 @@ def before(answer: Headline, between: ModelDifferences, names: Mapping[str, str]
     first = names.get(between.first, between.first)
     others = list((between.others or {}).items())
     cells = _CELLS if len(others) == 1 else 1
-    texts = [_told(agreement, (first, names.get(model, model)), titles, cells) for model, agreement in others[:_TOLD]]
+    texts = [
+        _describe_differences(agreement, (first, names.get(model, model)), titles, cells)
+        for model, agreement in others[:_TOLD]
+    ]
     if (left := len(others) - len(texts)) > 0:
         texts.append(f"{left} more model{'s are' if left > 1 else ' is'} compared below.")
     return replace(answer, passages=(*map(Passage, texts), *answer.passages))
 
 
-def _told(agreement: "RunAgreement", names: tuple[str, str], titles: Titles, cells: int) -> str:
+def _describe_differences(agreement: "RunAgreement", names: tuple[str, str], titles: Titles, cells: int) -> str:
     """How two models differ: the largest differences that were found, or that none was."""
     clearness = pl.col("delta").abs() / pl.col("se") if agreement.several else pl.col("delta").abs()
     differing = agreement.differing.sort(clearness, descending=True, nulls_last=True)
     if not differing.height:
-        return f"No difference between {names[0]} and {names[1]} was found{_missed(agreement)}."
+        return f"No difference between {names[0]} and {names[1]} was found{_missable_size(agreement)}."
     texts = []
     for row in differing.head(cells).iter_rows(named=True):
         measure = agreement.measure_of(row)
@@ -110,7 +113,7 @@ def _scale(measure: "Measure") -> ToldScale:
     return scale_of(Findings(of=()), Estimate("", "", unit=measure.unit), measure)
 
 
-def _missed(agreement: "RunAgreement") -> str:
+def _missable_size(agreement: "RunAgreement") -> str:
     """The size of a difference that could typically have been missed, in each score where there are several."""
     texts = []
     for measure in agreement.measures:
@@ -129,7 +132,7 @@ def as_json(between: ModelDifferences) -> list[dict[str, Any]]:
     return [{"first": between.first, "second": model, **finite(agreement.json())} for model, agreement in others]
 
 
-def _shown(agreement: "RunAgreement", names: tuple[str, str], titles: Titles) -> Difference:
+def _report_difference(agreement: "RunAgreement", names: tuple[str, str], titles: Titles) -> Difference:
     clearest = agreement.cells.sort(
         pl.col("verdict") != "difference found", "p", descending=False, nulls_last=True, maintain_order=True
     )
@@ -144,7 +147,7 @@ def _shown(agreement: "RunAgreement", names: tuple[str, str], titles: Titles) ->
 
 def _statistic(row: Mapping[str, Any], agreement: "RunAgreement") -> DifferenceRow:
     signed = row["statistic"] == "mean_signed_delta"
-    within = [str(row[name]) for name in agreement.within if row[name] is not None]
+    within = [str(row[name]) for name in agreement.labels_within if row[name] is not None]
     unit = _unit(agreement, row)
     chance = "" if row["floor"] is None else f"chance gives {number(row['floor'], unit)}"
     return DifferenceRow(
@@ -157,7 +160,7 @@ def _statistic(row: Mapping[str, Any], agreement: "RunAgreement") -> DifferenceR
 def _cell(row: Mapping[str, Any], agreement: "RunAgreement", titles: Titles) -> DifferenceRow:
     labels = [titles.get(name, row[name]) for name in agreement.compared.cells if row[name] is not None]
     measure, change = agreement.measure_of(row), _unit(agreement, row)
-    unit = unit_name(measure.unit, apart=measure.apart)
+    unit = unit_name(measure.unit, apart=measure.is_distance)
     return DifferenceRow(
         ", ".join(labels) or "all", number(row["first"], unit), number(row["second"], unit),
         number(row["delta"], change, signed=True), _interval(row["low"], row["high"], change, signed=True),

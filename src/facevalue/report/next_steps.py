@@ -76,7 +76,7 @@ def more_needed(comparison: LeadComparison) -> tuple[float, str, bool] | None:
     smallest = comparison.missable
     if smallest is None or smallest == inf:
         return None
-    e = comparison.undecided[0]
+    e = comparison.open_rows[0]
     largest = comparison.possible
     worth = e.margin or (_WORTH * largest if largest is not None else smallest / 2)
     scale = comparison.scale(e)
@@ -114,7 +114,7 @@ def _decide(of_page: PageComparisons, answer: Headline, kind: Kind) -> NextStep 
     if undecided is not None and (need := more_needed(undecided)) is not None:
         times, size, half = need
         aim = "differences half as large" if half else f"differences of {size}"
-        text += f"To see {aim}{' elsewhere' if names else ''}, ask about {_more(times, undecided)}."
+        text += f"To see {aim}{' elsewhere' if names else ''}, ask about {_units_wanted(times, undecided)}."
     elif undecided is not None:
         whom = "the others" if names else "anything"
         text += f"{undecided.units} {undecided.unit_name} cannot decide {whom}: see facevalue plan --detect."
@@ -133,21 +133,21 @@ def _too_few(of_page: PageComparisons, moved: Sequence[Finding]) -> str:
     return f"{e.clusters:,} {comparison.unit_name}" if e.clusters and e.clusters < FEWEST else ""
 
 
-def _more(times: float, comparison: LeadComparison) -> str:
+def _units_wanted(times: float, comparison: LeadComparison) -> str:
     """How many units more are wanted, beside those that a comparison has now.
 
     `times`: how many times as many there have to be.
     """
     if not comparison.units:
-        return f"{_rounded(times)} times as many {comparison.unit_name}"
-    more = _rounded((times - 1) * comparison.units)
+        return f"{_round_up(times)} times as many {comparison.unit_name}"
+    more = _round_up((times - 1) * comparison.units)
     return f"{more} more {comparison.unit_name} for each comparison ({comparison.units:,} now)"
 
 
-def _rounded(number: float) -> str:
+def _round_up(number: float) -> str:
     """A number that claims no more than it knows, rounded up: two digits that count.
 
-    >>> _rounded(3.2), _rounded(24.3), _rounded(1234.0)
+    >>> _round_up(3.2), _round_up(24.3), _round_up(1234.0)
     ('4', '25', '1,300')
     """
     step = 10.0 ** max(int(log10(max(number, 1.0))) - 1, 0)
@@ -159,7 +159,7 @@ def _missing_decides(comparisons: Sequence[LeadComparison]) -> list[NextStep]:
     turned = [
         comparison.subject(e)
         for comparison in comparisons if comparison.speaks
-        for e in comparison.moved if e.open_to_missing
+        for e in comparison.differences if e.open_to_missing
     ]  # fmt: skip
     if not turned:
         return []
@@ -203,7 +203,7 @@ def _lower(text: str) -> str:
 
 def _reading(comparisons: Sequence[LeadComparison], sections: Sequence[Section]) -> NextStep | None:
     """The section that says more of what was found, or the first one."""
-    clear = next((comparison for comparison in comparisons if comparison.moved), next(iter(comparisons), None))
+    clear = next((comparison for comparison in comparisons if comparison.differences), next(iter(comparisons), None))
     section = section_about(() if clear is None else clear.lead.measures, sections)
     return None if section is None else NextStep("Read next:", section.id, section.title)
 

@@ -53,7 +53,7 @@ def rehearse(protocol: Protocol, study: Study, *, exact: bool = False, declared:
         The run could not be measured or reported, and why.
     """
     options = {name: value for name, value in study.options.items() if name not in (STUDY_TEXT, INTERVENTIONS)}
-    small, table = _reduced(protocol, study, options)
+    small, table = _reduce_study(protocol, study, options)
     complete = table.height == study.manifest.height and small == options
     tried = add_interventions(protocol.study(small, table), interventions_of(study.options))
     tried = replace(tried, source=_Unseen(study.source.kind))
@@ -74,7 +74,7 @@ def rehearse(protocol: Protocol, study: Study, *, exact: bool = False, declared:
             ) from error
 
 
-def _reduced(
+def _reduce_study(
     protocol: Protocol, study: Study, options: dict[str, OptionValue]
 ) -> tuple[dict[str, OptionValue], pl.DataFrame]:
     """Settings and pictures of a study of about `MOST` requests with every level of the pictures."""

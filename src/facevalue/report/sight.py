@@ -47,7 +47,7 @@ def sight_card(numbers: EstimateIndex) -> list[Card]:
     if not rows_by_model:
         return []
     unseen = sightless(numbers.frame)
-    doubtful = [model for model, rows in rows_by_model.items() if model not in unseen and _failed(rows)]
+    doubtful = [model for model, rows in rows_by_model.items() if model not in unseen and _has_failed(rows)]
     many = len(rows_by_model) > 1
     lines = [f"{f'{model}: ' if many else ''}{_signs(rows)}" for model, rows in rows_by_model.items()]
     note = _RULE
@@ -69,11 +69,11 @@ def is_problem(card: Card) -> bool:
 
 def _rows(numbers: EstimateIndex, model: str) -> dict[str, Estimate]:
     names = [measure.name for measure in SIGHT_MEASURES]
-    rows = numbers.where(pl.col("measure").is_in(names) & (pl.col("model") == model))
+    rows = numbers.filter_estimates(pl.col("measure").is_in(names) & (pl.col("model") == model))
     return {estimate.measure: estimate for estimate in rows}
 
 
-def _failed(rows: dict[str, Estimate]) -> bool:
+def _has_failed(rows: dict[str, Estimate]) -> bool:
     """Whether questions were asked and answered as by chance, and the answers of the run do not make up for it."""
     questions, depends = rows.get(SIGHT_QUESTIONS.name), rows.get(SIGHT_DEPENDENCE.name)
     return questions is not None and questions.p is not None and questions.p > SIGHT_ALPHA and not _is_below(depends)
@@ -89,10 +89,10 @@ def _subject(model: str, *, many: bool) -> str:
 
 def _signs(rows: dict[str, Estimate]) -> str:
     """The three signs in one clause each."""
-    return ", ".join(filter(None, (_asked(rows), _tokens(rows), _dependence(rows))))
+    return ", ".join(filter(None, (_describe_questions(rows), _tokens(rows), _dependence(rows))))
 
 
-def _asked(rows: dict[str, Estimate]) -> str:
+def _describe_questions(rows: dict[str, Estimate]) -> str:
     e = rows.get(SIGHT_QUESTIONS.name)
     if e is None or e.value is None or not e.n:
         return "no question about pictures made on the spot was asked"

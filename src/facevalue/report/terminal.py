@@ -17,7 +17,7 @@ from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.protocol.page import Page
 from facevalue.report import formatting
-from facevalue.report.answer import answered, unanswered
+from facevalue.report.answer import answer_of_page, unanswered_headline
 from facevalue.report.blocks.view import page_view
 from facevalue.report.cards import warnings
 from facevalue.report.changes import change_lines
@@ -120,12 +120,12 @@ class Ranked:
         if self._numbers.judged:
             table.add_column("verdict" if words else "", no_wrap=True)
         if bars:
-            table.add_column(_axis(reach, rows[0][1].written, signed), no_wrap=True)
+            table.add_column(_axis(reach, rows[0][1].written_unit, signed), no_wrap=True)
         for label, e in rows:
-            style = "bold" if self._numbers.moved(e) else "dim"
+            style = "bold" if self._numbers.is_moved(e) else "dim"
             cells = [
                 Text(label, style=style),
-                Text(number(e.value, e.written, signed=signed, bare=True), style=style),
+                Text(number(e.value, e.written_unit, signed=signed, bare=True), style=style),
                 Text(interval(e, signed=signed) or "(no interval)", style="dim"),
                 *([Text(page_interval(e, signed=signed) or DASH, style="dim")] if page else []),
                 *([] if signed else [Text(_floor(e), style="dim")]),
@@ -156,7 +156,7 @@ def _axis(reach: float, unit: str, signed: bool) -> str:
 def _floor(e: Estimate) -> str:
     if e.floor_high is None:
         return DASH
-    mean, high = (number(end, e.written, bare=True) for end in (e.floor, e.floor_high))
+    mean, high = (number(end, e.written_unit, bare=True) for end in (e.floor, e.floor_high))
     return f"{mean} ({high})"
 
 
@@ -216,11 +216,11 @@ def summary(
     view = page_view(page, estimates, measures)
     numbers = view.numbers
     models = [*numbers.models, *([POOLED] if numbers.pooled else [])]
-    if none := unanswered(list(replies.values())):  # all else would say "not measurable" of everything
+    if none := unanswered_headline(list(replies.values())):  # all else would say "not measurable" of everything
         rates = [*(name for rate in page.rates for name in rate.of.measures), MISSING_SHARE.name]
         return Group(Text(none.sentence, style="bold yellow"), Text(""), _wholes(numbers, measures, models, rates))
     comparisons = PageComparisons(page, view)
-    answer = answered(comparisons, replies)
+    answer = answer_of_page(comparisons, replies)
     blocks: list[RenderableType] = [Text(answer.sentence, style="bold yellow" if answer.verdict in _OPEN else "bold")]
     blocks += [Text(more) for more in answer.more]
     if kind_rows := table_rows(comparisons):
@@ -231,7 +231,10 @@ def summary(
     if models:
         blocks += [Text(""), _wholes(numbers, measures, models, page.wholes or numbers.wholes())]
     rankings = [
-        ranking for comparison in comparisons.of() if comparison.coarser is None for ranking in _rankings(comparison)
+        ranking
+        for comparison in comparisons.of_model()
+        if comparison.coarser is None
+        for ranking in _rankings(comparison)
     ]
     limit = strongest if len(rankings) == 1 else max(strongest // 2, 1)
     listed = rankings
@@ -243,7 +246,7 @@ def summary(
         blocks += [Text(""), Ranked(top, numbers, signed, len(ranking.rows))]
     if left := len(rankings) - len(listed):
         blocks += [Text(""), Text(f"The clearest of the other {left} kinds, of which none is found, are on the page.")]
-    declared = _declared(numbers, view.measures)
+    declared = _list_declared(numbers, view.measures)
     if declared:
         blocks += [Text(""), *map(Text, declared)]
     lines = change_lines(numbers, view.titles, measures)
@@ -260,8 +263,8 @@ def _rankings(comparison: LeadComparison) -> list[Ranking]:
     lead, view = comparison.lead, comparison.view
     rows = sorted(comparison.rows, key=lambda e: not view.found(e))
     out = []
-    for unit in dict.fromkeys(e.written for e in rows):
-        labelled = [(row(lead, view, e), e) for e in rows if e.written == unit]
+    for unit in dict.fromkeys(e.written_unit for e in rows):
+        labelled = [(row(lead, view, e), e) for e in rows if e.written_unit == unit]
         value = lead.value if lead.value == unit else formatting.in_unit(lead.value, [unit])
         out.append(Ranking(lead.title, value.removeprefix("value, "), labelled))
     return out
@@ -281,7 +284,7 @@ def _wholes(
         of_names += of_name or [(name, None)]
     for name, measure in of_names:
         score = {"score": measure.score} if measure and measure.score else {}
-        estimates = [numbers.one(name, model, **score) for model in models]
+        estimates = [numbers.find(name, model, **score) for model in models]
         title = measure.title if measure else name
         if title in titles or not any(e is not None for e in estimates):
             continue  # of one share by two definitions the study's own comes first
@@ -297,14 +300,14 @@ def _cell(e: Estimate | None, measure: Measure | None) -> Text:
     if e.value is None:
         return Text(formatting.NOT_MEASURABLE, style="yellow")
     signed = formatting.is_signed(measure)
-    text = Text(formatting.number(e.value, e.written, signed=signed))
+    text = Text(formatting.number(e.value, e.written_unit, signed=signed))
     text.append(" " + (formatting.interval(e, signed=signed) or "(no interval)"), style="dim")
     if e.floor is not None:
-        text.append(f" by chance {formatting.number(e.floor, e.written)}", style="dim")
+        text.append(f" by chance {formatting.number(e.floor, e.written_unit)}", style="dim")
     return text
 
 
-def _declared(numbers: EstimateIndex, measures: Mapping[str, Measure]) -> list[str]:
+def _list_declared(numbers: EstimateIndex, measures: Mapping[str, Measure]) -> list[str]:
     """List families and margins that were declared before the run, or chosen after it."""
     if not numbers.judged:
         return []

@@ -58,7 +58,7 @@ def cell_rows(history: StudyTrend, most: int = MOST) -> Iterator[tuple[str, ...]
     """Cells as rows of texts."""
     for row in listed_cells(history).head(most).iter_rows(named=True):
         measure = measure_of(history, row)
-        level, apart = unit_name(measure.unit, apart=measure.apart), unit_name(measure.unit, apart=True)
+        level, apart = unit_name(measure.unit, apart=measure.is_distance), unit_name(measure.unit, apart=True)
         yield (
             cell_name(history, row), number(row["first"], level), number(row["last"], level),
             describe_course(history, row), number(row["change"], apart, signed=True),
@@ -168,7 +168,7 @@ def _chart(history: StudyTrend, row: Mapping[str, Any]) -> Iterator[Figure]:
     if len(points) < 2:
         return
     measure = measure_of(history, row)
-    unit = unit_name(measure.unit, apart=measure.apart)
+    unit = unit_name(measure.unit, apart=measure.is_distance)
     words = describe_course(history, row)
     if row["became"] != STEADY:
         words += f": {number(row['change'], unit_name(measure.unit, apart=True), signed=True)}"
@@ -214,7 +214,7 @@ def line_chart(history: StudyTrend, points: Sequence[Mapping[str, Any]], unit: s
         dot = charts.mark(x, up(point["value"]))
         shapes.append(html_element("g", html_element("title", title), dot))
     floor = _TOP + _HEIGHT + 18
-    for at in _labelled([across(at) for at in range(count + 1)]):
+    for at in _labelled_places([across(at) for at in range(count + 1)]):
         anchor = "start" if at == 0 else "end" if at == count else "middle"
         shapes.append(
             html_element(
@@ -225,7 +225,7 @@ def line_chart(history: StudyTrend, points: Sequence[Mapping[str, Any]], unit: s
     return html_element("svg", *shapes, width="100%", height=floor + 8, role="img", aria_label=label)
 
 
-def _labelled(places: Sequence[float]) -> list[int]:
+def _labelled_places(places: Sequence[float]) -> list[int]:
     """Dates that have a label: the first, the last, and those between with room for one."""
     out, last = [0], len(places) - 1
     for at in range(1, last):

@@ -59,7 +59,7 @@ class Inspections:
     models: tuple[str, ...]
 
     @classmethod
-    def of(cls, run: StoredRun) -> "Inspections":
+    def from_run(cls, run: StoredRun) -> "Inspections":
         """Read a run; pictures whose inspection failed have no quantity.
 
         Raises
@@ -182,12 +182,12 @@ class Acceptance:
     shares: tuple[GroupShare, ...]
     balance: tuple[Balance, ...]
 
-    def beside(self, table: pl.DataFrame) -> pl.DataFrame:
+    def add_verdicts(self, table: pl.DataFrame) -> pl.DataFrame:
         """Pictures, as a table of inspections has them, with whether each passes and why not."""
         return table.join(self.table, on=IMAGE, how="left", maintain_order="left")
 
 
-def accepted(
+def apply_rules(
     inspections: Inspections,
     rules: Sequence[PictureRule],
     rewritten: Callable[[pl.Series], pl.DataFrame] | None = None,
@@ -204,7 +204,7 @@ def accepted(
     table = inspections.table
     group = joint_levels(table, inspections.groups)
     sources_anew = cache(lambda: rewritten(group)) if rewritten else None
-    columns, limits = [_unopened()], list[Limit]()
+    columns, limits = [_unopened_reason()], list[Limit]()
     for rule in rules:
         if rule.edited and not inspections.edits.height:
             continue
@@ -215,7 +215,7 @@ def accepted(
             of_rows, of_rule = _limits(rule, table, group, pairs)
             limits += of_rule
             low, high = (of_rows, high) if rule.calibrated == "at_least" else (low, of_rows)
-        columns.append(_broken(rule, low, high))
+        columns.append(_breach_text(rule, low, high))
     reasons = table.select(pl.concat_list(columns).list.drop_nulls().alias(REASONS))[REASONS]
     verdicts = _with_sources(table, reasons)
     unseen = table.filter(pl.col("readable").is_null())[PATH].implode()
@@ -230,20 +230,20 @@ def accepted(
     )
 
 
-def _unopened() -> pl.Expr:
+def _unopened_reason() -> pl.Expr:
     """Why a picture that has no quantities has none; null for others."""
     reason = pl.when(pl.col("readable").is_null()).then(pl.lit(UNSEEN)).otherwise(pl.lit(SHUT))
-    return pl.when(~_opened()).then(reason)
+    return pl.when(~_is_opened()).then(reason)
 
 
-def _opened() -> pl.Expr:
+def _is_opened() -> pl.Expr:
     return (pl.col("readable") == 1).fill_null(value=False)
 
 
-def _broken(rule: PictureRule, low: pl.Expr, high: pl.Expr) -> pl.Expr:
+def _breach_text(rule: PictureRule, low: pl.Expr, high: pl.Expr) -> pl.Expr:
     """The rule in words where a picture that it is about breaks it, or lacks its quantity; null elsewhere."""
     value = pl.col(rule.quantity)
-    concerns = _opened() & (pl.col(LOOKED_FOR).is_in(rule.cues) if rule.cues else pl.lit(value=True))
+    concerns = _is_opened() & (pl.col(LOOKED_FOR).is_in(rule.cues) if rule.cues else pl.lit(value=True))
     if rule.quantity in BY_NAME and BY_NAME[rule.quantity].source:
         concerns &= pl.col(OTHER_PATH).is_not_null()
     if rule.edited:

@@ -24,7 +24,7 @@ from facevalue.measures.paired_changes import JACKKNIFE_GROUPS
 from facevalue.protocol.conditions import FACTOR, Conditions
 from facevalue.protocol.kept_answers import COLUMNS, SEED, Groups, UnitNames
 from facevalue.protocol.study import Study
-from facevalue.runs.pictures import TrialPictures, shown
+from facevalue.runs.pictures import TrialPictures, load_shown
 from facevalue.runs.reply_counts import reply_text
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.store import read_responses
@@ -116,7 +116,7 @@ class AnswerPairs:
         self.exact = facts[0].exact
         self.runs = (first.run, second.run)
         studies = first.plain, second.plain
-        columns = None if _alike(*studies) else _shared_columns(*studies)
+        columns = None if _has_same_trials(*studies) else _shared_columns(*studies)
         by_seed = bool({*facts[0].seeds} & {*facts[1].seeds})
         replies = max(study.design.size * study.repeats for study in studies)
         self._parts = 1 + replies // PAIRS_AT_ONCE
@@ -154,7 +154,7 @@ class AnswerPairs:
         return pl.concat([pl.read_ipc(path.read_bytes()) for path in paths]) if paths else None
 
 
-def _alike(first: Study, second: Study) -> bool:
+def _has_same_trials(first: Study, second: Study) -> bool:
     """Whether trials of the same number are the same in both."""
     places = {*ROOTS, *LISTS}
     options = [
@@ -277,7 +277,7 @@ class ComparedAnswers:
     def all_flips(self) -> Iterator[pl.DataFrame]:
         """All flips, part by part, in the order of trials."""
         for rows in self.pairs:
-            yield _flipped(rows, exact=self.pairs.exact).select(*_PLACES, "seed", "shift").sort("trial", "seed")
+            yield _find_flips(rows, exact=self.pairs.exact).select(*_PLACES, "seed", "shift").sort("trial", "seed")
 
 
 def compared_answers(first: AnswerSide, second: AnswerSide, folder: Path) -> ComparedAnswers:
@@ -303,12 +303,12 @@ def compared_answers(first: AnswerSide, second: AnswerSide, folder: Path) -> Com
         gained += rows.filter(pl.col("reading").is_null(), pl.col("reading_2").is_not_null()).height
         valid = rows.filter(_VALID).with_columns(same=pl.col("reading") == pl.col("reading_2"))
         flipped += valid.height - int(valid["same"].sum())
-        _add(sums, valid, _drawn(valid, exact=pairs.exact), groups)
+        _add(sums, valid, _agreement_of_draws(valid, exact=pairs.exact), groups)
         first_counts.append(valid.group_by("question", "reading").len("count"))
         second_counts.append(valid.group_by("question", reading="reading_2").len("count"))
         question_counts.append(valid.group_by("question").agg(pl.len().alias("n"), pl.col("same").sum()))
-    firsts, seconds = (_summed(tables, "question", "reading") for tables in (first_counts, second_counts))
-    of_questions = _summed(question_counts, "question")
+    firsts, seconds = (_sum_tables(tables, "question", "reading") for tables in (first_counts, second_counts))
+    of_questions = _sum_tables(question_counts, "question")
     unit = unit_of(first.plain.estimates.measures)
     shares = identical_answers(sums, layers, codes.size, unit)
     flips = AnswerFlips(
@@ -324,11 +324,11 @@ def _groups(pairs: AnswerPairs) -> tuple[Groups, np.ndarray]:
     return Groups([np.unique(distinct, axis=0)], JACKKNIFE_GROUPS, SEED, pairs.names.ranks()), np.unique(distinct)
 
 
-def _summed(tables: Sequence[pl.DataFrame], *by: str) -> pl.DataFrame:
+def _sum_tables(tables: Sequence[pl.DataFrame], *by: str) -> pl.DataFrame:
     return pl.concat(tables).group_by(by).agg(pl.all().sum())
 
 
-def _drawn(valid: pl.DataFrame, *, exact: bool) -> pl.DataFrame:
+def _agreement_of_draws(valid: pl.DataFrame, *, exact: bool) -> pl.DataFrame:
     """A row per trial: the chances that draws agree, within either run and between them, and its units."""
     if exact:
         return valid.select(
@@ -355,7 +355,7 @@ def _add(sums: Sequence[dict[str, float]], valid: pl.DataFrame, drawn: pl.DataFr
             total[name] += draws.height
 
 
-def _flipped(rows: pl.DataFrame, *, exact: bool) -> pl.DataFrame:
+def _find_flips(rows: pl.DataFrame, *, exact: bool) -> pl.DataFrame:
     """Flips among pairs of answers, with how far the chances of answers lie apart."""
     valid = rows.filter(_VALID)
     if exact:
@@ -378,7 +378,7 @@ def _telling(pairs: AnswerPairs, firsts: pl.DataFrame, of_questions: pl.DataFram
     )
     best: pl.DataFrame | None = None
     for rows in pairs:
-        flips = _flipped(rows, exact=pairs.exact).unique("key", maintain_order=True)
+        flips = _find_flips(rows, exact=pairs.exact).unique("key", maintain_order=True)
         flips = flips.join(shares, on=["question", "reading_2"], how="left", maintain_order="left")
         flips = flips.select(
             *_PLACES, "seed", "question", "shift", pl.col("rare").fill_null(0.0), lot=pl.col("key").hash(1)
@@ -426,7 +426,7 @@ class FlipInWords:
 
     def pictures(self, run: StoredRun) -> TrialPictures:
         """What the trial showed; `run`: the first one."""
-        return shown(run.plain(), self.trial)
+        return load_shown(run.plain(), self.trial)
 
 
 def word_flips(flips: pl.DataFrame, first: StoredRun, second: StoredRun, *, spelled: bool = False) -> pl.DataFrame:
@@ -457,8 +457,10 @@ def word_flips(flips: pl.DataFrame, first: StoredRun, second: StoredRun, *, spel
         {
             "trial": flips["trial"],
             "seed": flips["seed"],
-            "picture": plain.select(_joined(images, " | "))[:, 0] if images else [""] * flips.height,
-            "factors": plain.select(_joined([name for name in names if name not in images], ", ", named=True))[:, 0],
+            "picture": plain.select(_join_names(images, " | "))[:, 0] if images else [""] * flips.height,
+            "factors": plain.select(_join_names([name for name in names if name not in images], ", ", named=True))[
+                :, 0
+            ],
             "asked": [question.prompt for question in questions],
             "first": replies[0],
             "second": replies[1],
@@ -475,7 +477,7 @@ def _option(reply: str | None, options: Sequence[Option]) -> str:
     return f" {labels[letter]}" if letter in labels else ""
 
 
-def _joined(names: list[str], separator: str, *, named: bool = False) -> pl.Expr:
+def _join_names(names: list[str], separator: str, *, named: bool = False) -> pl.Expr:
     texts = [pl.when(pl.col(name).is_not_null()).then((f"{name} " if named else "") + pl.col(name)) for name in names]
     return pl.concat_str(texts, separator=separator, ignore_nulls=True)
 

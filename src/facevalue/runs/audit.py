@@ -136,7 +136,7 @@ class AuditOutcome:
     complete: bool
 
     @property
-    def interrupted(self) -> bool:
+    def was_interrupted(self) -> bool:
         """Whether Ctrl-C or SIGTERM ended it."""
         return any(summary.interrupted for summary in self.summaries.values())
 
@@ -194,7 +194,7 @@ class ModelAudit:
         _ = model.capabilities  # one that cannot be reached says so here, once for all studies
         for study in self.studies:
             sizes = StudySizes(study, self.settings.seed)
-            numbers = TrialNumbers.of(study.study.sample(sizes.smallest, self.settings.seed, study.repeats))
+            numbers = TrialNumbers.select(study.study.sample(sizes.smallest, self.settings.seed, study.repeats))
             try:
                 check_limits(study.study, model, numbers, study.exact, images=True)
             except ModelError as error:
@@ -231,7 +231,7 @@ class ModelAudit:
                     for study in self.studies
                 ),
                 tuple(self._left_out),
-                self.settings.recorded(),
+                self.settings.recorded_settings(),
             )
         if not self.record.planned and (pilot := self._own_pilot()) is not None:
             if tell is not None:
@@ -244,7 +244,7 @@ class ModelAudit:
             if budget is None or _is_open(summaries):
                 return self._end(pilot if _is_open(summaries) else self.plan(), summaries)
         assert budget is not None  # without one, a pilot is all
-        stopped = {name: note for name, summary in summaries.items() if (note := _stopped(summary))}
+        stopped = {name: note for name, summary in summaries.items() if (note := _stop_reason(summary))}
         plan = self._plan_within(budget, stopped)
         if tell is not None:
             tell(plan)
@@ -307,7 +307,7 @@ class ModelAudit:
         assert self.record is not None
         sizes = self._sizes()
         if self.record.planned:
-            samples = {study.name: study.asked for study in self.record.studies}
+            samples = {study.name: study.planned_requests for study in self.record.studies}
             dealt = {study.name: study.dealt for study in self.record.studies}
             stopped = {study.name: study.stopped for study in self.record.studies}
             return plan_of_samples(sizes, self._left_out, self.settings.rates, samples, budget, dealt, stopped)
@@ -351,16 +351,16 @@ class ModelAudit:
             stop_when=self.settings.stop_when if can_stop(study.study) else None,
             preregistration=study.declared,
             sight=self.settings.sight,
-            known_sight=next(filter(None, map(_answered, self._facts().values())), None),
+            known_sight=next(filter(None, map(_stored_sight, self._facts().values())), None),
         )
         if prices is None:
             return settings
         settings = replace(settings, price_in=prices.prompt, price_out=prices.completion)
         if budget is None or budget.unit != MONEY:
             return settings
-        return replace(settings, max_cost=max(budget.amount - self._spent(prices, besides=study.name), 1e-9))
+        return replace(settings, max_cost=max(budget.amount - self._cost_of_others(prices, besides=study.name), 1e-9))
 
-    def _spent(self, prices: Prices, besides: str) -> float:
+    def _cost_of_others(self, prices: Prices, besides: str) -> float:
         """What all other studies have cost."""
         spent = [facts.tokens for name, facts in self._facts().items() if name != besides]
         return sum(prices.cost(*tokens) for tokens in spent)
@@ -403,7 +403,7 @@ class ModelAudit:
             StudySizes(
                 study,
                 self.settings.seed,
-                StudyPilot.of(pilots[name]) if name in pilots else None,
+                StudyPilot.from_run(pilots[name]) if name in pilots else None,
                 begun.get(name, 0),
                 rule=self.settings.stop_when,
             )
@@ -436,14 +436,14 @@ def _is_open(summaries: Mapping[str, RunSummary]) -> bool:
     return any(summary.interrupted or (not summary.complete and not summary.stopped) for summary in summaries.values())
 
 
-def _stopped(summary: RunSummary) -> str:
+def _stop_reason(summary: RunSummary) -> str:
     """Why a study is asked no more after its pilot; empty if it is."""
     if summary.enough:
         return "Its pilot told enough: it is asked no more."
     return "Most replies of its pilot cannot be read: it is asked no more." if summary.stopped else ""
 
 
-def _answered(facts: RunManifest) -> Sight | None:
+def _stored_sight(facts: RunManifest) -> Sight | None:
     """What the model answered about its sight for a run, without what that cost; None if nothing."""
     if facts.sight is None or not facts.sight.asked:
         return None

@@ -54,7 +54,7 @@ class AuditedStudy:
 
     Examples
     --------
-    >>> AuditedStudy("visbias", "visbias", {}, pilot=200).asked
+    >>> AuditedStudy("visbias", "visbias", {}, pilot=200).planned_requests
     200
     """
 
@@ -68,7 +68,7 @@ class AuditedStudy:
     stopped: str = ""
 
     @property
-    def asked(self) -> int:
+    def planned_requests(self) -> int:
         """Requests wanted as far as the plan is made: those of the pilot, or all."""
         return self.pilot if self.sample is None else self.sample
 
@@ -99,7 +99,7 @@ class AuditRecord:
     Examples
     --------
     >>> record = AuditRecord("reference", (AuditedStudy("visbias", "visbias", {}, 200),))
-    >>> record.planned, record.studies[0].asked
+    >>> record.planned, record.studies[0].planned_requests
     (False, 200)
     """
 
@@ -231,12 +231,12 @@ def waiting_runs(places: Iterable[Path | str]) -> list[WaitingRun]:
     ]
 
 
-def unasked(places: Iterable[Path | str]) -> tuple[str, ...]:
+def describe_unasked(places: Iterable[Path | str]) -> tuple[str, ...]:
     """Sentences on the studies of audits that have not begun, one for each audit that has such, of runs and audits.
 
     Examples
     --------
-    >>> unasked(["runs/first"])
+    >>> describe_unasked(["runs/first"])
     ()
     """
     audits = dict.fromkeys(str(place) for place in places if is_audit(place))
@@ -339,7 +339,7 @@ def read_audit(place: Path | str) -> AuditRecord:
         version = document.get("version")
         raise RunError(f"{name} has version {version!r}; this FaceValue reads {VERSION}. Use the one that wrote it.")
     try:
-        return _parsed(document)
+        return _parse_record(document)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RunError(f"{name} is not as FaceValue writes it ({type(error).__name__}: {error}).") from error
 
@@ -374,7 +374,7 @@ def _document(record: AuditRecord) -> dict[str, Any]:
     return without_none(document)
 
 
-def _parsed(document: Mapping[str, Any]) -> AuditRecord:
+def _parse_record(document: Mapping[str, Any]) -> AuditRecord:
     return AuditRecord(
         model=str(document["model"]),
         studies=tuple(map(_study, document.get("study", ()))),

@@ -203,7 +203,7 @@ class PlannedStudy:
     note: str = ""
     sizes: tuple[SizeOffered, ...] = ()
 
-    def without(self, dealt: int) -> "PlannedStudy":
+    def without_requests(self, dealt: int) -> "PlannedStudy":
         """The same without requests that were not asked and went to other studies."""
         if not dealt:
             return self
@@ -350,18 +350,20 @@ def plan_of_samples(
     planned = []
     for sizes in studies:
         sample = samples[sizes.name]
-        offered = _offered(sizes, sample) if budget is None else ()
-        study = _planned(sizes, sizes.at(sample), rates, (stopped or {}).get(sizes.name, ""), sizes_offered=offered)
-        planned.append(study.without((dealt or {}).get(sizes.name, 0)))
+        offered = _offer_sizes(sizes, sample) if budget is None else ()
+        study = _plan_study(
+            sizes, sizes.size_of_sample(sample), rates, (stopped or {}).get(sizes.name, ""), sizes_offered=offered
+        )
+        planned.append(study.without_requests((dealt or {}).get(sizes.name, 0)))
     return AuditPlan(tuple(planned), tuple(left_out), budget)
 
 
-def _offered(sizes: StudySizes, pilot: int) -> tuple[SizeOffered, ...]:
+def _offer_sizes(sizes: StudySizes, pilot: int) -> tuple[SizeOffered, ...]:
     if sizes.precision is None:
         return ()
     samples = [pilot * _TIMES**step for step in range(1, _MOST_SIZES)]
-    samples = [sample for sample in samples if sample < sizes.study.whole] + [sizes.study.whole]
-    looked_at = [sizes.at(sample) for sample in samples]
+    samples = [sample for sample in samples if sample < sizes.study.all_requests] + [sizes.study.all_requests]
+    looked_at = [sizes.size_of_sample(sample) for sample in samples]
     return tuple(SizeOffered(size.requests, _finite(size.points)) for size in looked_at)
 
 
@@ -396,7 +398,7 @@ def plan_of_budget(
     dealt = [sizes for sizes in studies if sizes.name not in stopped]
     silent = [sizes for sizes in dealt if sizes.is_silent]
     telling = [sizes for sizes in dealt if not sizes.is_silent]
-    wholes = {sizes.name: sizes.study.whole * costs[sizes.name] for sizes in dealt}
+    wholes = {sizes.name: sizes.study.all_requests * costs[sizes.name] for sizes in dealt}
     equal = shares_of_budget(wholes, budget.amount)
     shares = {sizes.name: max(equal[sizes.name], begun[sizes.name]) for sizes in silent}
     beyond = sum(share - begun[name] for name, share in shares.items())
@@ -411,19 +413,19 @@ def plan_of_budget(
     for sizes in silent:
         name = sizes.name
         sample = max(int(max(rest[name], shares[name] if not telling else 0.0) / costs[name] + 1e-6), sizes.begun)
-        size = sizes.at(sample)
+        size = sizes.size_of_sample(sample)
         if size.requests:
             size_of[name] = size
     planned, unreached = [], []
     for sizes in studies:
         name = sizes.name
         if name in size_of:
-            planned.append(_planned(sizes, size_of[name], rates))
+            planned.append(_plan_study(sizes, size_of[name], rates))
         elif sizes.begun:
-            note = stopped.get(name) or _unreached(sizes, budget, costs[name])
-            planned.append(_planned(sizes, sizes.at(sizes.begun), rates, note))
+            note = stopped.get(name) or _describe_unreached(sizes, budget, costs[name])
+            planned.append(_plan_study(sizes, sizes.size_of_sample(sizes.begun), rates, note))
         else:
-            unreached.append(LeftOut(name, _unreached(sizes, budget, costs[name])))
+            unreached.append(LeftOut(name, _describe_unreached(sizes, budget, costs[name])))
     return AuditPlan(tuple(planned), (*left_out, *unreached), budget)
 
 
@@ -446,12 +448,14 @@ def dealt_again(
     """
     costs = {sizes.name: rates.of_budget(budget, sizes) for sizes in studies}
     equal = shares_of_budget(
-        {sizes.name: (sizes.study.whole - sizes.begun_requests) * costs[sizes.name] for sizes in studies}, amount
+        {sizes.name: (sizes.study.all_requests - sizes.begun_requests) * costs[sizes.name] for sizes in studies}, amount
     )
     size_of: dict[str, StudySize] = {}
     for sizes in studies:
         if sizes.is_silent:
-            size_of[sizes.name] = sizes.at(sizes.begun_requests + int(equal[sizes.name] / costs[sizes.name] + 1e-6))
+            size_of[sizes.name] = sizes.size_of_sample(
+                sizes.begun_requests + int(equal[sizes.name] / costs[sizes.name] + 1e-6)
+            )
     beyond = {sizes.name: sizes.begun_requests for sizes in studies}
     spent = sum((size.requests - beyond[name]) * costs[name] for name, size in size_of.items())
     size_of |= _dealt_out([sizes for sizes in studies if not sizes.is_silent], costs, amount - spent)[0]
@@ -483,7 +487,7 @@ def _dealt_out(
     rest = amount - sum((size_of[sizes.name].requests - sizes.begun_requests) * costs[sizes.name] for sizes in reached)
     for sizes in sorted(reached, key=lambda sizes: -size_of[sizes.name].points):
         name = sizes.name
-        larger = sizes.at(size_of[name].requests + int(rest / costs[name]))
+        larger = sizes.size_of_sample(size_of[name].requests + int(rest / costs[name]))
         if larger.points < size_of[name].points:
             rest -= (larger.requests - size_of[name].requests) * costs[name]
             size_of[name] = larger
@@ -506,7 +510,7 @@ def _rounded_up(amount: float, budget: AuditBudget) -> float:
     return step * (int(amount / step - 1e-6) + 1)
 
 
-def _unreached(sizes: StudySizes, budget: AuditBudget, cost: float) -> str:
+def _describe_unreached(sizes: StudySizes, budget: AuditBudget, cost: float) -> str:
     if sizes.is_silent:
         text = budget.amount_text(_rounded_up(sizes.study.requests(sizes.smallest, sizes.seed) * cost, budget))
         return f"The budget does not reach it: its smallest sample takes {text}."
@@ -518,7 +522,7 @@ def _unreached(sizes: StudySizes, budget: AuditBudget, cost: float) -> str:
     )
 
 
-def _planned(
+def _plan_study(
     sizes: StudySizes, size: StudySize, rates: Rates, note: str = "", *, sizes_offered: tuple[SizeOffered, ...] = ()
 ) -> PlannedStudy:
     study, plan = sizes.study, sizes.precision

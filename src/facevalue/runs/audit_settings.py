@@ -58,7 +58,7 @@ def read_config(path: Path) -> AuditConfig:
     table = TomlTable(str(path), lines_of(text), (), to_toml(text.encode(), str(path)))
     if "format" in table and "version" in table:
         raise DataError(f"{path} is the record of an audit, which FaceValue writes itself: name a file of your own.")
-    table.known(*_KEYS)
+    table.check_keys(*_KEYS)
     return AuditConfig(_options_of_file(table, path.parent), _prices(table), _settings(table), read_margins(table))
 
 
@@ -68,8 +68,8 @@ def _options_of_file(table: TomlTable, folder: Path) -> dict[str, object]:
         out["model"] = table.text("model")
     if "budget" in table:
         value = table.document()["budget"]
-        out["budget"] = str(table.whole("budget", low=1)) if isinstance(value, int) else table.text("budget")
-        with table.at("budget"):
+        out["budget"] = str(table.whole_number("budget", low=1)) if isinstance(value, int) else table.text("budget")
+        with table.place_errors("budget"):
             budget_of(str(out["budget"]))
     if "studies" in table:
         out["studies"] = tuple(_below(folder, name, is_file=name.endswith(".toml")) for name in table.names("studies"))
@@ -84,17 +84,17 @@ def _options_of_file(table: TomlTable, folder: Path) -> dict[str, object]:
         out["interventions"] = tuple(_below(folder, name, is_file=name.endswith(".toml")) for name in names)
     for key, low, high in (("temperature", 0.0, None), ("max_invalid", 0.0, 1.0), ("rate", None, None)):
         if key in table:
-            out[key] = _bounded(table, key, low, high)
+            out[key] = _read_bounded(table, key, low, high)
     if "stop_when" in table:
         out["stop_when"] = table.text("stop_when")
-        with table.at("stop_when"):
-            StopRule.of(str(out["stop_when"]))
+        with table.place_errors("stop_when"):
+            StopRule.from_text(str(out["stop_when"]))
     if "sample_seed" in table:
-        out["seed"] = table.whole("sample_seed", low=0)
+        out["seed"] = table.whole_number("sample_seed", low=0)
     return out
 
 
-def _bounded(table: TomlTable, key: str, low: float | None, high: float | None) -> float:
+def _read_bounded(table: TomlTable, key: str, low: float | None, high: float | None) -> float:
     """A number within bounds; above 0 where no least one is named."""
     value = table.number(key)
     if low is None and value <= 0:
@@ -115,12 +115,12 @@ def _prices(table: TomlTable) -> dict[str, Prices]:
     out = {}
     for model in by_model:
         entry = by_model.table(model)
-        entry.known("in", "out", "currency")
+        entry.check_keys("in", "out", "currency")
         currency = entry.text("currency", "").lower()
         if currency and not (len(currency) == 3 and currency.isalpha()):
             raise entry.error(f"'currency' is three letters, such as \"usd\", not {currency!r}.", "currency")
         prompt, completion = entry.number("in"), entry.number("out")
-        with entry.at("in" if prompt < 0 else "out"):
+        with entry.place_errors("in" if prompt < 0 else "out"):
             out[model] = Prices(prompt, completion, currency)
     return out
 
@@ -170,7 +170,7 @@ class AuditSettings:
     sight: bool = True
 
     @classmethod
-    def of(
+    def from_wishes(
         cls,
         model: str,
         wishes: AuditWishes,
@@ -189,7 +189,7 @@ class AuditSettings:
             check_currency(budget, rates.prices, model or "the model")
         return cls(model, wishes, budget, typed.strip(), seed, rates, pilot, max_invalid, stop_when, sight)
 
-    def recorded(self) -> dict[str, OptionValue]:
+    def recorded_settings(self) -> dict[str, OptionValue]:
         """What decides what is asked, by the name of the option."""
         wishes = self.wishes
         settings: dict[str, OptionValue | None] = {
@@ -216,7 +216,7 @@ def check_same(record: AuditRecord, settings: AuditSettings, studies: Sequence[S
 def _differences(record: AuditRecord, settings: AuditSettings, studies: Sequence[StudyOfAudit]) -> Iterator[str]:
     """Settings that differ, for people; a pilot may get a budget."""
     stored: dict[str, object] = {"model": record.model, **record.settings}
-    requested: dict[str, object] = {"model": settings.model, **settings.recorded()}
+    requested: dict[str, object] = {"model": settings.model, **settings.recorded_settings()}
     if record.planned:
         stored["budget"], requested["budget"] = record.budget or None, settings.typed or None
     by_name = {study.name: study for study in studies}

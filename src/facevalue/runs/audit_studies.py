@@ -11,10 +11,10 @@ import tomli_w
 from facevalue.errors import DataError, FaceValueError, RunError, SettingError, UnknownNameError
 from facevalue.places import is_study_file, is_url
 from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.settings import typed
+from facevalue.protocol.settings import to_setting_type
 from facevalue.protocol.study import LeftOut, Study
 from facevalue.protocol.toml_tables import TomlTable
-from facevalue.protocol.variant_files import chosen
+from facevalue.protocol.variant_files import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.audit_folder import run_name
 from facevalue.runs.checks import check_options, check_pictures, check_shown
@@ -80,7 +80,7 @@ def declared_margins(margins: TomlTable, study: Study) -> "Preregistration":
     measures = study.estimates.measures
     names = [measure.key for measure in measures]
     for name in margins:
-        with margins.at(name):
+        with margins.place_errors(name):
             if name not in names:
                 raise UnknownNameError("measure", name, names)
             check_margins({name: margins.number(name)}, measures)
@@ -130,7 +130,7 @@ class StudyOfAudit:
         return 1 if self.exact else self.study.repeats
 
     @property
-    def whole(self) -> int:
+    def all_requests(self) -> int:
         """Requests of all that can be shown."""
         return self.study.design.size * self.repeats
 
@@ -142,8 +142,8 @@ class StudyOfAudit:
 
     def requests(self, sample: int, seed: int) -> int:
         """Requests of a sample: as many whole units as fit; 0 where not one does."""
-        if sample >= self.whole:
-            return self.whole
+        if sample >= self.all_requests:
+            return self.all_requests
         try:
             return int(self.study.sample(sample, seed, self.repeats).size) * self.repeats
         except FaceValueError:
@@ -205,7 +205,7 @@ def studies_of(wishes: AuditWishes) -> tuple[list[StudyOfAudit], list[LeftOut]]:
         raise UnknownNameError("study with settings", unknown, chosen_names)
     for name, table in wishes.margins.items():
         if name not in (*chosen_names, *run_names):
-            with table.at():
+            with table.place_errors():
                 raise UnknownNameError("study with margins", name, chosen_names)
     pictures = _manifest_of(wishes.images)
     built, left_out = [], []
@@ -216,7 +216,9 @@ def studies_of(wishes: AuditWishes) -> tuple[list[StudyOfAudit], list[LeftOut]]:
             left_out.append(LeftOut(name, "It shows other pictures than a list of your own."))
             continue
         try:
-            built.append(_built(name, text, protocol, options | ({MANIFEST: pictures} if pictures else {}), wishes))
+            built.append(
+                _build_study(name, text, protocol, options | ({MANIFEST: pictures} if pictures else {}), wishes)
+            )
         except (DataError, RunError, UnknownNameError) as error:  # such as a factor that the list of pictures lacks
             if not pictures and (is_study_file(text) or isinstance(error, UnknownNameError)):
                 raise
@@ -231,10 +233,10 @@ def studies_of(wishes: AuditWishes) -> tuple[list[StudyOfAudit], list[LeftOut]]:
     return built, left_out
 
 
-def _built(
+def _build_study(
     name: str, text: str, protocol: Protocol, options: Mapping[str, OptionValue], wishes: AuditWishes
 ) -> StudyOfAudit:
-    study = add_interventions(protocol.study(options), chosen(wishes.interventions))
+    study = add_interventions(protocol.study(options), find_variants(wishes.interventions))
     check_shown(study)
     if study.manifest.height <= _MOST_CHECKED:
         check_pictures(study)
@@ -257,7 +259,7 @@ def _options(protocol: Protocol, own_settings: Mapping[str, object], wishes: Aud
     for name in own_settings:
         if name not in by_name:
             raise UnknownNameError(f"setting of {protocol.name}", name, by_name)
-    out = {name: typed(by_name[name], value) for name, value in own_settings.items()}
+    out = {name: to_setting_type(by_name[name], value) for name, value in own_settings.items()}
     if wishes.temperature is not None and TEMPERATURE in by_name:
         out.setdefault(TEMPERATURE, wishes.temperature)
     return out

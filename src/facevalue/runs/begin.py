@@ -20,7 +20,7 @@ def begin(prepared: Prepared, model: Model, progress: Progress) -> RunSummary:
     if not isinstance(prepared.folder, str):
         return run(study, model, prepared.folder, settings, progress)
     objects = Objects.at(prepared.folder, make=True)
-    return drive(study, settings, objects, partial(_alone, prepared, model, objects), progress)
+    return drive(study, settings, objects, partial(_single_worker, prepared, model, objects), progress)
 
 
 def job_of(prepared: Prepared, model: str, options: ModelOptions, making: MakingJob | None = None) -> Job:
@@ -41,6 +41,6 @@ def job_of(prepared: Prepared, model: str, options: ModelOptions, making: Making
     )
 
 
-def _alone(prepared: Prepared, model: Model, objects: Objects, came: Came) -> LocalWorkers:
+def _single_worker(prepared: Prepared, model: Model, objects: Objects, came: Came) -> LocalWorkers:
     """The one worker of this process."""
     return LocalWorkers(UnitWorker(job_of(prepared, model.name, ModelOptions()), prepared.study, model, objects), came)

@@ -9,7 +9,7 @@ from facevalue.arguments import argument, check_fields
 from facevalue.errors import DataError, ModelError, RunError
 from facevalue.models.base import Capabilities, Expecting, Model, Selective
 from facevalue.parquet import read_table
-from facevalue.printable import quoted
+from facevalue.printable import quote
 from facevalue.protocol.study import Study
 from facevalue.runs.completion import Completion
 from facevalue.runs.requests import Index, RequestBuilder, TrialNumbers, stimulus_columns
@@ -31,7 +31,7 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
         model.expect(study.draws.sampling)
     can = model.capabilities
     if not isinstance(can, Capabilities):
-        raise ModelError(f"The capabilities of {model.name} are {quoted(can)}, not Capabilities.")
+        raise ModelError(f"The capabilities of {model.name} are {quote(can)}, not Capabilities.")
     if exact and can.probabilities == "none":
         raise ModelError(
             f"{model.name} gives no option probabilities, so the run cannot be exact. Run it sampled instead."
@@ -152,7 +152,7 @@ def check_images(study: Study, completion: Completion) -> None:
     columns, last = stimulus_columns(study), -1
     problems: dict[str, str] = {}
     for start in range(0, completion.numbers.size, _BATCH):
-        trials = completion.numbers.at(start, start + _BATCH)
+        trials = completion.numbers.numbers_at(start, start + _BATCH)
         trials = trials[completion.open(start, start + _BATCH).any(axis=1)]
         if not trials.size:
             continue

@@ -46,7 +46,7 @@ def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple
         )
     also = tuple(name for name in besides if name not in names)  # what leads is not compared besides, too
     chosen = tuple(measures[name] for name in names)
-    return chosen, _named(replace(compared, measures=names, families=families, also=also), chosen, tables)
+    return chosen, _name_cells(replace(compared, measures=names, families=families, also=also), chosen, tables)
 
 
 def signed_measures(measures: Sequence[Measure], tables: Sequence[pl.DataFrame]) -> tuple[Measure, ...]:
@@ -87,7 +87,9 @@ def _sentences_on_equal_answers(study: Study, tables: tuple[pl.DataFrame, pl.Dat
     return "".join(sentences)
 
 
-def _named(compared: CellComparison, measures: Sequence[Measure], tables: Sequence[pl.DataFrame]) -> CellComparison:
+def _name_cells(
+    compared: CellComparison, measures: Sequence[Measure], tables: Sequence[pl.DataFrame]
+) -> CellComparison:
     """The same with the labels that name a cell: those declared, or all that a cell has."""
     if compared.cells:
         return compared
@@ -230,7 +232,7 @@ class RunAgreement:
         return self.cells.filter(measure.rows) if self.several else self.cells
 
     @property
-    def within(self) -> tuple[str, ...]:
+    def labels_within(self) -> tuple[str, ...]:
         """Labels that statistics of cells are taken within."""
         return tuple(dict.fromkeys([*told_apart_by(self.measures), *self.compared.within]))
 
@@ -324,8 +326,8 @@ def cell_differences(
     estimates = [
         pl.concat(
             [
-                reduce_estimates(_of(table, compared, measures, rows)),
-                *(reduce_estimates(_beside(table, compared, measure)) for measure in further_measures),
+                reduce_estimates(_select_cells(table, compared, measures, rows)),
+                *(reduce_estimates(_companion_rows(table, compared, measure)) for measure in further_measures),
             ]
         )
         for table, rows in zip(tables, cells, strict=True)
@@ -440,12 +442,14 @@ _OVERALL: dict[str, pl.DataType] = {
 }  # fmt: skip
 
 
-def _of(table: pl.DataFrame, compared: CellComparison, measures: Sequence[Measure], rows: pl.DataFrame) -> pl.DataFrame:
+def _select_cells(
+    table: pl.DataFrame, compared: CellComparison, measures: Sequence[Measure], rows: pl.DataFrame
+) -> pl.DataFrame:
     """Estimates of some cells of a table."""
     return rows_compared(table, compared, measures).join(rows, on=list(compared.cells), how="semi", nulls_equal=True)
 
 
-def _beside(table: pl.DataFrame, compared: CellComparison, measure: Measure) -> pl.DataFrame:
+def _companion_rows(table: pl.DataFrame, compared: CellComparison, measure: Measure) -> pl.DataFrame:
     """Estimates of a measure that is compared besides."""
     rows = table.filter(measure.rows)
     return deepest_breakdowns(rows) if compared.deepest else rows

@@ -61,7 +61,7 @@ class EffectRanks:
         """Spearman's correlation of the effects, with its interval at this level."""
         first, second = (self._effects(self.changes.value[rows][None])[0] for rows in self.rows)
         cells = len(self.group)
-        drawn = self.changes.drawn(np.concatenate(self.rows), draws_for(cells), RANK_SEED)
+        drawn = self.changes.draw_changes(np.concatenate(self.rows), draws_for(cells), RANK_SEED)
         noise = self._effects(drawn[:, :cells]), self._effects(drawn[:, cells:])
         return rank_agreement(self.measure, first, second, noise, level)
 
@@ -92,15 +92,15 @@ def effect_ranks(difference: Differences) -> tuple[EffectRanks, ...]:
     zero = table.with_columns(pl.col("value", "n") * 0.0)
     deletions = [Deletion(rest.layer, zero, _sides(rest, keys, table.schema)) for rest in difference.without]
     changes = ChangeSet(zero, table, deletions)
-    se, half = changes.each.se, usable.height
+    se, half = changes.effects.se, usable.height
     prompt_labels = _prompt_labels(difference)
     out = []
     for measure in difference.measures:
         at = np.flatnonzero(usable.select(measure.rows).to_series().to_numpy())
         at = at[(se[at] > 0) & (se[at + half] > 0)]
         group = np.full(at.size, -1)
-        if not measure.apart:
-            group = _numbered(usable[at], prompt_labels)
+        if not measure.is_distance:
+            group = _number_combinations(usable[at], prompt_labels)
             several = np.bincount(group, minlength=1)[group] > 1
             at, group = at[several], np.unique(group[several], return_inverse=True)[1]
         if at.size:
@@ -130,7 +130,7 @@ def _prompt_labels(difference: Differences) -> list[str]:
     return [name for name in compared.cells if name in prompts]
 
 
-def _numbered(cells: pl.DataFrame, by: Sequence[str]) -> npt.NDArray[np.int64]:
+def _number_combinations(cells: pl.DataFrame, by: Sequence[str]) -> npt.NDArray[np.int64]:
     """A number for each combination of these labels."""
     labels = [name for name in by if name in cells.columns]
     if not labels:
@@ -235,20 +235,20 @@ class RunComparison:
     @property
     def cells(self) -> pl.DataFrame:
         """A row per cell of every pair, as `RunAgreement.cells`, after `study`, `first_run` and `second_run`."""
-        return self._stacked([pair.agreement.cells for pair in self.pairs])
+        return self._stack_tables([pair.agreement.cells for pair in self.pairs])
 
     @property
     def overall(self) -> pl.DataFrame:
         """Statistics of all cells of every pair, as `RunAgreement.overall`."""
-        return self._stacked([pair.agreement.overall for pair in self.pairs])
+        return self._stack_tables([pair.agreement.overall for pair in self.pairs])
 
     @property
     def differing(self) -> pl.DataFrame:
         """Cells of which a difference was found."""
         return self.cells.filter(pl.col("verdict") == "difference found")
 
-    def _stacked(self, tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        return pl.concat(map(_named, tables, self.pairs), how="diagonal_relaxed")
+    def _stack_tables(self, tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        return pl.concat(map(_add_pair_names, tables, self.pairs), how="diagonal_relaxed")
 
 
 def compare_all(
@@ -271,7 +271,7 @@ def compare_all(
     flips:
         File to which all answers that flipped are written, in words: .parquet, .csv or .jsonl.
     waiting:
-        What audits among them have not begun, a sentence for each (`audit_folder.unasked`).
+        What audits among them have not begun, a sentence for each (`audit_folder.describe_unasked`).
 
     Raises
     ------
@@ -342,7 +342,7 @@ def _with_flips(pairs: list[ComparedPair], *, worded: bool) -> Iterator[pl.DataF
     """Compare single answers of each pair, in place; yield all flips in words where these are wanted."""
     for at, pair in enumerate(pairs):
         if worded:
-            yield _named(NO_FLIPS, pair)
+            yield _add_pair_names(NO_FLIPS, pair)
         with TemporaryDirectory(prefix="facevalue-") as folder:
             try:
                 compared = compared_answers(AnswerSide(pair.runs[0]), AnswerSide(pair.runs[1]), Path(folder))
@@ -353,10 +353,10 @@ def _with_flips(pairs: list[ComparedPair], *, worded: bool) -> Iterator[pl.DataF
             pairs[at] = replace(pair, flips=compared.flips, telling_flips=telling)
             if worded:
                 for table in all_worded(compared):
-                    yield _named(table, pair)
+                    yield _add_pair_names(table, pair)
 
 
-def _named(table: pl.DataFrame, pair: ComparedPair) -> pl.DataFrame:
+def _add_pair_names(table: pl.DataFrame, pair: ComparedPair) -> pl.DataFrame:
     """A table of a pair, after the names of its study and runs."""
     names = {"study": pair.study, "first_run": pair.first, "second_run": pair.second}
     return table.select(*(pl.lit(name).alias(column) for column, name in names.items()), pl.all())

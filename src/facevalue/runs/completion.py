@@ -25,7 +25,7 @@ from facevalue.store.shards import (
     shard_paths,
     write_shard,
 )
-from facevalue.thinking import spoken
+from facevalue.thinking import remove_thinking
 from facevalue.types import Status
 
 # Retries: replies without a valid answer, as the study reads them.
@@ -39,7 +39,7 @@ def without_answer(study: Study, responses: pl.DataFrame) -> npt.NDArray[np.bool
 def missing_reasons(study: Study, responses: pl.DataFrame) -> pl.Series:
     """Why each stored response holds no valid answer; null where it does, and where it is an error and no reply."""
     replied = np.flatnonzero((responses["status"] != "error").to_numpy())
-    replies = responses.select("trial", *study.reading.columns)[replied].with_columns(spoken(pl.col("text")))
+    replies = responses.select("trial", *study.reading.columns)[replied].with_columns(remove_thinking(pl.col("text")))
     frame = study.design.trials(replies["trial"].to_numpy().astype(np.int64))
     answered = study.answer(pl.concat([frame, replies.drop("trial")], how="horizontal"))
     return (
@@ -142,7 +142,7 @@ class Completion:
         state = self._state[start:stop, : self.repeats]
         return (state == 0) | (state == _ERROR)
 
-    def wanted(self, positions: Index, again: int, *, only_failed: bool = False) -> npt.NDArray[np.bool_]:
+    def open_requests(self, positions: Index, again: int, *, only_failed: bool = False) -> npt.NDArray[np.bool_]:
         """Which requests of these trials are still to be made in a round: positions x (repeats, those of re-asks).
 
         Round 0 is the protocol's own; later ones ask again where the round before brought no valid answer. With
@@ -157,11 +157,11 @@ class Completion:
         out[:, columns.stop :] = False
         return out
 
-    def stored(self) -> int:
+    def count_stored(self) -> int:
         """Requests that have an answer of whatever kind, re-asks left out."""
         return sum(int(((block != 0) & (block != _ERROR))[:, : self.repeats].sum()) for block in self._blocks())
 
-    def unasked(self) -> int:
+    def count_unasked(self) -> int:
         """Requests that were never answered nor failed, re-asks left out."""
         return sum(int((block[:, : self.repeats] == 0).sum()) for block in self._blocks())
 

@@ -216,13 +216,13 @@ def _said_by_people(people: RatedPictures) -> Iterator[str]:
         words = {"no": f"{row['question']}, answered with no:", "": f"{row['question']}, ticked:"}
         label = words.get(row["fine"], f"{row['question']}:")
         method = describe_method(row["method"], row["detail"])
-        kappa = "" if row["kappa"] is None else f" Agreement {row['kappa']:.2f} {_between(row)}: {method}."
+        kappa = "" if row["kappa"] is None else f" Agreement {row['kappa']:.2f} {_kappa_interval(row)}: {method}."
         by_group = f" By group: {_some(levels)}." if levels else ""
         shares = _share((label, row["share"], row["low"], row["high"], row["answers"]))
         yield f"{shares[:1].upper()}{shares[1:]} answers.{kappa}{by_group}"
 
 
-def _between(row: Mapping[str, Any]) -> str:
+def _kappa_interval(row: Mapping[str, Any]) -> str:
     low, high = row["kappa_low"], row["kappa_high"]
     return "[no interval]" if low is None or high is None else f"[{low:.2f}, {high:.2f}]"
 

@@ -9,7 +9,7 @@ from facevalue.store.reader import commonest_failure
 _MOST = 300  # characters of an error that are quoted: run folders may come from strangers
 
 
-def quoted(text: str, most: int = _MOST) -> str:
+def quote_line(text: str, most: int = _MOST) -> str:
     """An error, or another text of strangers, as a quotation of one line of so many characters."""
     line = " ".join(printable(text[: 4 * most]).split())
     return f"“{line if len(line) <= most and len(text) <= 4 * most else line[: most - 1] + '…'}”"
@@ -30,7 +30,7 @@ def failures(failed: int, requests: int, error: str, again: str = AGAIN) -> str:
     >>> failures(3, 4, "HTTP 503")
     '3 of 4 requests failed (75.0%), most often with “HTTP 503”. `facevalue run` asks them again.'
     """
-    often = f", most often with {quoted(error)}" if error else ""
+    often = f", most often with {quote_line(error)}" if error else ""
     hint = f" {_DECLINED}" if _REJECTED.match(error) else ""
     return f"{failed:,} of {requests:,} requests failed ({failed / requests:.1%}){often}. {again}{hint}"
 

@@ -8,7 +8,7 @@ from facevalue.places import MAKING_FOLDER
 from facevalue.protocol.making_study import MAKING
 from facevalue.runs.audit_folder import check_one_run
 from facevalue.runs.croissant import FILE as CROISSANT
-from facevalue.runs.mirror import copied, mirrored
+from facevalue.runs.mirror import copy_run, mirror_run
 from facevalue.runs.picture_records import stored_records
 from facevalue.store.album import FolderAlbum, album_at, path_of
 from facevalue.store.files import PICTURES, STIMULI, make_folder, write_whole
@@ -19,7 +19,7 @@ _AT_ONCE = 16
 _LISTS = (STIMULI, CROISSANT)
 
 
-def fetched(url: str, folder: Path) -> int:
+def fetch_run(url: str, folder: Path) -> int:
     """Bring a run into a new folder; of a making its pictures and their list, too. Returns how many pictures.
 
     What was cut short goes on with the pictures that are missing.
@@ -35,13 +35,13 @@ def fetched(url: str, folder: Path) -> int:
         check_one_run(url)
         raise
     if run.study != MAKING:
-        copied(url, folder)
+        copy_run(url, folder)
         return 0
     if folder.exists() and any(path.name != PICTURES for path in folder.iterdir()):
         raise RunError(f"{folder} is not empty: name a new folder.")
     place = objects.url.removesuffix(f"/{MAKING_FOLDER}")
-    count = _bring_pictures(place, mirrored(objects.url), folder)
-    copied(objects.url, folder / MAKING_FOLDER)
+    count = _bring_pictures(place, mirror_run(objects.url), folder)
+    copy_run(objects.url, folder / MAKING_FOLDER)
     around = Objects.at(place)
     for name in _LISTS:
         if (content := around.get(name)) is not None:

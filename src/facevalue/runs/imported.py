@@ -50,7 +50,7 @@ def study_asked(described: StudyAsked, place: str, *, outside: bool = False) -> 
     """
     options = {k: v for k, v in described.options.items() if k != INTERVENTIONS}
     try:
-        protocol = studies.asked(described.study, options)
+        protocol = studies.protocol_of_run(described.study, options)
     except UnknownNameError as error:
         raise DataError(f"{place}: {error}") from None
     empty = {setting.name for setting in protocol.settings if setting.default == ""}
@@ -104,7 +104,7 @@ def by_run(records: Sequence[Record], out: Path, name: str | None = None) -> dic
     return folders
 
 
-def imported(
+def prepare_import(
     records: Sequence[Record],
     folder: Path,
     name: str | None = None,

@@ -21,12 +21,12 @@ def opened_in_place(url: str, pictures: Path | None = None) -> StoredRun:
     """Open a run in object storage where it lies, or its mirror, should that hold all of it already.
 
     No digest of a unit can be compared with a part of it; it is read only while its tag is that of the listing. What is
-    read whole is compared (`unchecked`).
+    read whole is compared (`describe_unchecked`).
     """
-    return StoredRun.open(url, pictures=pictures, bring=_laid)
+    return StoredRun.open(url, pictures=pictures, bring=_lay_folder)
 
 
-def unchecked(run: StoredRun) -> str:
+def describe_unchecked(run: StoredRun) -> str:
     """What was not compared with its digest of a run that is read in place, in a sentence; empty if all was."""
     whole, units = checked_units(run.folder)
     if whole == units:
@@ -38,7 +38,7 @@ def unchecked(run: StoredRun) -> str:
     )
 
 
-def brought(run: StoredRun) -> StoredRun:
+def bring_run(run: StoredRun) -> StoredRun:
     """The same run with all of it here, for what reads every answer."""
     if not is_in_place(run.folder):
         return run
@@ -46,7 +46,7 @@ def brought(run: StoredRun) -> StoredRun:
     return replace(again, facts=replace(again.facts, name=run.facts.name))
 
 
-def _laid(url: str) -> Path:
+def _lay_folder(url: str) -> Path:
     """A folder that holds of a run what is small, and files for the rest."""
     objects, run, listed = listed_run(url)
     if (mirror := current_mirror(objects, run, listed)) is not None:

@@ -19,7 +19,7 @@ from facevalue.models.base import ModelOptions
 from facevalue.parquet import parquet_bytes, read_table
 from facevalue.protocol.making import PATH
 from facevalue.protocol.picture_checks import REASONS, SEAL, TABLE, USUAL, PictureRule, sealed_verdicts
-from facevalue.runs.accepted import Acceptance, Inspections, accepted, joint_levels
+from facevalue.runs.accepted import Acceptance, Inspections, apply_rules, joint_levels
 from facevalue.runs.begin import begin
 from facevalue.runs.prepared import prepare
 from facevalue.runs.progress import Progress
@@ -65,7 +65,7 @@ def _rows(
             again = reencode(picture(source, name))
         except DataError:
             continue
-        yield {**inspector.inspected(again, source), PATH: name, "group": groups[name]}
+        yield {**inspector.inspect_picture(again, source), PATH: name, "group": groups[name]}
 
 
 def reencode(picture: PIL.Image.Image) -> Image:
@@ -156,9 +156,9 @@ def inspect_pictures(
             raise DataError(
                 "No picture could be inspected: --root says which folder the paths of the list are relative to."
             )
-        inspections = Inspections.of(StoredRun.open(run, pictures=pictures, protocol=PROTOCOL))
+        inspections = Inspections.from_run(StoredRun.open(run, pictures=pictures, protocol=PROTOCOL))
         files = image_files(inspections.table, pictures)
-        acceptance = accepted(
+        acceptance = apply_rules(
             inspections, rules, lambda group: rewritten_sources(inspections.table, group, files, inspector, watched)
         )
     finally:
@@ -171,7 +171,7 @@ def write_verdicts(
     place: Path | str, inspections: Inspections, acceptance: Acceptance, rules: Sequence[PictureRule]
 ) -> None:
     """Keep what rules leave, sealed, beside the run: every picture with its quantities and reasons."""
-    data = parquet_bytes(acceptance.beside(inspections.table).with_columns(pl.col(REASONS).list.join("; ")))
+    data = parquet_bytes(acceptance.add_verdicts(inspections.table).with_columns(pl.col(REASONS).list.join("; ")))
     limits = [asdict(limit) for limit in acceptance.limits]
     facts = tomli_w.dumps({"rules": [rule.text for rule in rules], "limits": limits})
     for name, content in ((TABLE, data), (SEAL, sealed_verdicts(data, facts))):
@@ -201,7 +201,7 @@ def _peers(table: pl.DataFrame, root: Path, places: Mapping[str, str], path: Pat
             data = files.read(name)
             digest = files.digest(name)
             if digest not in rows:
-                face = reader.face(PictureView.of(Image(data, ""), name))
+                face = reader.face(PictureView.decode_image(Image(data, ""), name))
                 if face is None:
                     continue
                 rows[digest] = (digest, "", "", face.embedding.tolist(), face_numbers(face), reader.model)

@@ -14,7 +14,7 @@ class Interrupts:
     """Handles both signals within a `with` block in the main thread; elsewhere it does nothing.
 
     Outside `draining`, a signal raises KeyboardInterrupt at once. Within, the first one calls back, and a second one,
-    or `grace` seconds, raises. Within `shielded`, the exception waits until the end of the block.
+    or `grace` seconds, raises. Within `shield`, the exception waits until the end of the block.
     """
 
     def __init__(self, grace: float) -> None:
@@ -52,7 +52,7 @@ class Interrupts:
             self._callback = None
 
     @contextmanager
-    def shielded(self) -> Iterator[None]:
+    def shield(self) -> Iterator[None]:
         """Let nothing interrupt the block."""
         self._shields += 1
         try:
@@ -73,7 +73,7 @@ class Interrupts:
         if self._callback is not None:
             stop, self._callback = self._callback, None
             stop()
-            self._timer = threading.Timer(self._grace, _again)
+            self._timer = threading.Timer(self._grace, _interrupt_again)
             self._timer.daemon = True
             self._timer.start()
         elif self._shields:
@@ -82,5 +82,5 @@ class Interrupts:
             raise KeyboardInterrupt
 
 
-def _again() -> None:
+def _interrupt_again() -> None:
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)  # also ends a wait in the main thread

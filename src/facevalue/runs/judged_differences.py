@@ -142,13 +142,14 @@ def _agreement(differences: Differences, judged: pl.DataFrame) -> RunAgreement:
         overall=_with_verdicts(differences.overall, statistics, measures, compared.within), beside=without_level,
         also=judged.filter(rows_of_any(differences.further)),
         notes=(
-            *_untested(judged, (*measures, *differences.beside)), *([UNSEEN_PICTURES] if differences.unseen else []),
+            *_describe_untested(judged, (*measures, *differences.beside)),
+            *([UNSEEN_PICTURES] if differences.unseen else []),
         ),
         titles=differences.study.about.titles, further=differences.offered,
     )  # fmt: skip
 
 
-def _untested(judged: pl.DataFrame, measures: Sequence[Measure]) -> tuple[str, ...]:
+def _describe_untested(judged: pl.DataFrame, measures: Sequence[Measure]) -> tuple[str, ...]:
     """Say which differences have an interval and no test, and why."""
     tested = judged.filter(pl.col("p").is_not_null())
     names = [
@@ -197,7 +198,7 @@ def _with_sides(judged: pl.DataFrame, differences: Differences) -> pl.DataFrame:
     )  # fmt: skip
     rows = judged.select(pl.col("value").alias("delta"), *_JUDGED)
     marks = {
-        "(effect)": {measure.key: measure.apart for measure in measures},
+        "(effect)": {measure.key: measure.is_distance for measure in measures},
         "(signed)": {measure.key: measure.signed for measure in measures},
     }
     marked = frame.select(value_by_measure(facts, default=False).alias(mark) for mark, facts in marks.items())

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from facevalue.answers.listed_words import Flagged, ListKind, Named, named, together
+from facevalue.answers.listed_words import Flagged, ListKind, Named, combine_replies, read_named_words
 from facevalue.errors import RunError
 from facevalue.models.base import Model
 from facevalue.protocol.offers import JudgedWords, WordList
@@ -35,10 +35,10 @@ class WordJudgments:
     name: str
     known: Known
 
-    def of(self, words: WordList) -> Flagged | None:
+    def combine_replies_to(self, words: WordList) -> Flagged | None:
         """What was said of a list; None if it was not asked about, or no reply is a list."""
         replies = [reply for (word_list, _), reply in self.known.items() if word_list == words]
-        return together(words.words, replies)
+        return combine_replies(words.words, replies)
 
 
 @dataclass(slots=True)
@@ -85,7 +85,7 @@ def ask_words(folder: Path, lists: Sequence[WordList], offer: JudgedWords, model
 
         def row(response: Response) -> tuple[object, ...]:
             words, repeat = unasked[response.trial]
-            reply = replies[words, repeat] = named(response.text, words.words, response.status)
+            reply = replies[words, repeat] = read_named_words(response.text, words.words, response.status)
             fields = (str(reply.kind), list(reply.words), list(reply.invented), (response.text or "")[:_REPLY])
             return words.group, list(words.words), repeat, *fields
 
@@ -106,4 +106,6 @@ def _requests(unasked: Sequence[tuple[WordList, int]], offer: JudgedWords) -> It
 def judged_by(folders: Sequence[Path]) -> Callable[[WordList], Flagged | None]:
     """What the judges of run folders say of lists, whichever folder holds it."""
     stored = [judgments for folder in folders if (judgments := read_word_judgments(folder)) is not None]
-    return lambda words: next((flagged for judgments in stored if (flagged := judgments.of(words)) is not None), None)
+    return lambda words: next(
+        (flagged for judgments in stored if (flagged := judgments.combine_replies_to(words)) is not None), None
+    )

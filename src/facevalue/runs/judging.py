@@ -32,8 +32,8 @@ from facevalue.protocol.outside_scores import ENTRIES, TEXT
 from facevalue.protocol.study import Study
 from facevalue.runs.judged import AGAIN, Doubt, Doubts, JudgingOutcome, Judgments, ask, read_judgments
 from facevalue.runs.judged_words import WordsOutcome, ask_words, judged_by
-from facevalue.runs.kept_estimates import taken
-from facevalue.runs.people import read_people, sampled, table_of, texts_of
+from facevalue.runs.kept_estimates import take_estimates
+from facevalue.runs.people import read_people, sample_texts, table_of, texts_of
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.studies.offers import lacking
 
@@ -61,9 +61,9 @@ def audit_judge(folder: Path, study: Study, doubts: Doubts, model: Model) -> Jud
     """Have the judge sort some of its texts again, with their group words swapped, and without them."""
     words, asked_again = group_words(study), []
     for sorting in study.reading.sortings:
-        swaps = {doubt.text: words.swapped(doubt.text) for doubt in doubts.texts if doubt.sorting == sorting}
-        for text in sampled((text for text, swap in swaps.items() if swap is not None), AUDITED):
-            changed = (swaps[text], words.without(text))
+        swaps = {doubt.text: words.swap_words(doubt.text) for doubt in doubts.texts if doubt.sorting == sorting}
+        for text in sample_texts((text for text, swap in swaps.items() if swap is not None), AUDITED):
+            changed = (swaps[text], words.mask_words(text))
             asked_again += [Doubt(sorting, text, again=True)]
             asked_again += [Doubt(sorting, other_text) for other_text in changed if other_text]
     return ask(folder, list(dict.fromkeys(asked_again)), model)
@@ -109,7 +109,7 @@ def _add_moved(table: EstimateTable, sorting: Sorting, codes: Codes, words: Grou
         return np.array([codes.get((name, text or ""), np.nan) for text in changed])
 
     before, again = (of(name, list(texts)) for name in (sorting.name, f"{sorting.name}{AGAIN}"))
-    for kind, change in ((JUDGE_SWAPPED, words.swapped), (JUDGE_WITHOUT, words.without)):
+    for kind, change in ((JUDGE_SWAPPED, words.swap_words), (JUDGE_WITHOUT, words.mask_words)):
         after = of(sorting.name, [change(text) for text in texts])
         estimates, floor = moved_share(before, after, again)
         table.add(definitions[key_of(kind, sorting.name)], {}, replace(estimates, floor=floor))
@@ -188,7 +188,7 @@ class JudgedTexts:
     audited: JudgingOutcome | None = None
 
     @property
-    def unanswered(self) -> int:
+    def unanswered_count(self) -> int:
         """Requests of this call without an answer; the next call asks them again."""
         if self.outcome is None:
             return 0
@@ -228,7 +228,7 @@ class JudgedLists:
     invented: int = 0
 
     @property
-    def unanswered(self) -> int:
+    def unanswered_count(self) -> int:
         """Requests of this call without an answer; the next call asks them again."""
         return 0 if self.outcome is None else self.lists * self.times - len(self.outcome.replies)
 
@@ -269,7 +269,7 @@ def judge(run: StoredRun, load: Loading) -> JudgedTexts | JudgedLists:
 
 
 def _judged_lists(run: StoredRun, offer: JudgedWords, load: Loading) -> JudgedLists:
-    estimates, _ = taken([run])
+    estimates, _ = take_estimates([run])
     lists = offer.lists(estimates.filter(pl.col("intervention").is_null()))
     words, times = sum(len(word_list.words) for word_list in lists), len(offer.seeds)
     if not lists:

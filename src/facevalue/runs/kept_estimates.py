@@ -111,7 +111,7 @@ _LARGEST = 2**28
 _PACKAGE = Path(__file__).parents[1]
 
 
-def taken(
+def take_estimates(
     runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None, *, again: bool = False
 ) -> tuple[pl.DataFrame, Mapping[str, ReplyTally]]:
     """Estimates of runs, as `estimate` takes them; those of a single run are kept beside it.
@@ -131,7 +131,7 @@ def taken(
     return estimates, tallies
 
 
-def kept(run: StoredRun) -> tuple[pl.DataFrame, ReplyTally] | None:
+def read_kept_estimates(run: StoredRun) -> tuple[pl.DataFrame, ReplyTally] | None:
     """Estimates of a run and the tally of its replies, if they are kept: none of its answers is read for them."""
     return _read(run, digest_of_run(run))
 
@@ -157,14 +157,14 @@ def read_kept(path: Path, run: StoredRun) -> tuple[pl.DataFrame, ReplyTally]:
 
 
 def are_kept(run: StoredRun) -> bool:
-    """Whether the estimates of a run are kept, so that `taken` only reads them."""
+    """Whether the estimates of a run are kept, so that `take_estimates` only reads them."""
     of = digest_of_run(run)
     return any(_is_of(path, of) for path in _places(run))
 
 
 def _keep(run: StoredRun, estimates: pl.DataFrame, tally: ReplyTally, of: str) -> Path:
     """Keep estimates beside the run, of a folder that cannot be written to in the cache; returns where."""
-    data = _sealed(estimates_bytes(estimates, {_OF: of, _TALLY: json.dumps(asdict(tally)), _SEAL: _BLANK.decode()}))
+    data = _add_digest(estimates_bytes(estimates, {_OF: of, _TALLY: json.dumps(asdict(tally)), _SEAL: _BLANK.decode()}))
     path, *_, cached = _places(run)
     try:
         write_whole(path, data)
@@ -200,7 +200,7 @@ def _is_brought(run: StoredRun) -> bool:
     return True
 
 
-def _sealed(data: bytes) -> bytes:
+def _add_digest(data: bytes) -> bytes:
     """A file with the digest of its other bytes: damage is known before anything reads it, which it could crash."""
     at = data.rfind(_BLANK)
     return data[:at] + hashlib.sha256(data).hexdigest().encode() + data[at + len(_BLANK) :]
@@ -250,7 +250,7 @@ def digest_of_run(run: StoredRun, margins: Mapping[str, float] = MappingProxyTyp
         return ""
     if run.url and run.study.reading.from_place:  # what lies there is no part of the mirror
         return ""
-    taken_by = [_code(), versions(), sorted(margins.items()), run.model, _named(run)]
+    taken_by = [_code(), versions(), sorted(margins.items()), run.model, _named_files(run)]
     out = hashlib.sha256(json.dumps(taken_by).encode())
     for name, size, digest in _contents(run):
         out.update(f"{name}\0{size}\0{digest}\0".encode())
@@ -278,7 +278,7 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from sorted(p for p in (folder / name).rglob("*") if p.is_file() and not p.name.startswith("."))
 
 
-def _named(run: StoredRun) -> list[tuple[str, int, int]]:
+def _named_files(run: StoredRun) -> list[tuple[str, int, int]]:
     """Files of the user's, such as lists of words, that the study's options name: their size, and when they changed."""
     out = []
     for name, value in run.facts.options.items():

@@ -18,7 +18,7 @@ from facevalue.protocol.making_study import GROUPS, MADE_FOR, TEXTS, UNIT, pictu
 from facevalue.runs.croissant import FILE, ListFile, Rights, stated_in
 from facevalue.runs.croissant import FILE as STATEMENT
 from facevalue.runs.data_statement import Provenance, data_statement
-from facevalue.runs.mirror import mirrored
+from facevalue.runs.mirror import mirror_run
 from facevalue.runs.picture_ratings import PictureSet
 from facevalue.runs.picture_records import named_records, outdated_edits
 from facevalue.runs.prepared import Prepared
@@ -74,7 +74,9 @@ def _people(folder: Path, pictures: pl.DataFrame) -> RatedPictures | None:
     """What people said of them; ratings that cannot be read are not stated, as nothing of a making hangs on them."""
     try:
         ratings = read_kept(folder)
-        people = None if ratings is None else PictureSet.of(StoredRun.open(folder), pictures).rated(ratings)
+        people = (
+            None if ratings is None else PictureSet.from_run(StoredRun.open(folder), pictures).rate_pictures(ratings)
+        )
     except FaceValueError:
         return None
     return people if people is not None and people.questions.height else None
@@ -176,4 +178,4 @@ def made_pictures(prepared: PreparedMaking, records: pl.DataFrame) -> pl.DataFra
 
 def run_folder(run: Prepared) -> Path:
     """Folder of a making's run; of one in object storage its mirror."""
-    return mirrored(run.folder) if isinstance(run.folder, str) else run.folder
+    return mirror_run(run.folder) if isinstance(run.folder, str) else run.folder

@@ -12,7 +12,7 @@ from facevalue.csv_text import csv_bytes
 from facevalue.errors import FaceValueError, RunError, UnknownNameError
 from facevalue.generators.base import PictureGenerator
 from facevalue.parquet import read_table
-from facevalue.protocol.making import IMAGE, existing_paths, requested
+from facevalue.protocol.making import IMAGE, existing_paths, requested_pictures
 from facevalue.protocol.study import Study
 from facevalue.runs.begin import begin
 from facevalue.runs.completion import without_answer
@@ -81,7 +81,7 @@ def _of_folder(folder: Path, reasons: pl.DataFrame) -> None:
             except UNREADABLE:
                 continue  # it is set aside when the run goes on
             rows = read_table(path)
-            if (changed := _withdrawn(rows, reasons)).equals(rows):
+            if (changed := _mark_withdrawn(rows, reasons)).equals(rows):
                 continue
             write_shard(folder, number_of(path), changed, run.id)
             run = replace(run, shards=tuple(other.name for other in shard_paths(folder) if other != path))
@@ -94,7 +94,7 @@ def _of_objects(study: Study, objects: Objects, reasons: pl.DataFrame, progress:
         run, _ = read_run(objects)
         for unit in listed_units(objects, run.shards):
             rows = read_unit(objects, unit.key, run.id)
-            if (changed := _withdrawn(rows, reasons)).equals(rows):
+            if (changed := _mark_withdrawn(rows, reasons)).equals(rows):
                 continue
             stored, facts = objects.get(unit.key), unit_facts(objects, unit.key, run.id)
             if stored is not None and facts is not None:
@@ -105,7 +105,7 @@ def _of_objects(study: Study, objects: Objects, reasons: pl.DataFrame, progress:
             raise RunError(f"{objects.called(unit.key)} was changed by another process: give the command again.")
 
 
-def _withdrawn(rows: pl.DataFrame, reasons: pl.DataFrame) -> pl.DataFrame:
+def _mark_withdrawn(rows: pl.DataFrame, reasons: pl.DataFrame) -> pl.DataFrame:
     """Rows of a shard, those withdrawn as failures."""
     why = rows.select("trial").join(reasons, on="trial", how="left", maintain_order="left")["why"]
     withdrawn = why.is_not_null() & (rows["status"] != Status.ERROR.value)
@@ -200,7 +200,7 @@ def made_by(
             previous, early = early, early_edits(current)  # units of a making in object storage may come in any order
             if not withdrawn and not 0 < early < previous:
                 break
-            summary, records = _together(summary, ask()), _records(prepared)
+            summary, records = _merge_summaries(summary, ask()), _records(prepared)
             anew += withdrawn
     except BaseException:
         with contextlib.suppress(FaceValueError, OSError):  # what ended the making says more, and is on its way already
@@ -214,7 +214,7 @@ def made_by(
 
 def _withdraw_failed(prepared: PreparedMaking, images: Sequence[str], progress: Progress) -> None:
     """Have pictures made again that failed a check, each with another seed than before."""
-    trials = {name: trial for trial, name in enumerate(requested(prepared.run.study.manifest)[IMAGE])}
+    trials = {name: trial for trial, name in enumerate(requested_pictures(prepared.run.study.manifest)[IMAGE])}
     if unknown := next((name for name in images if name not in trials), None):
         raise UnknownNameError("picture that is made", unknown, trials)
     try:
@@ -223,7 +223,7 @@ def _withdraw_failed(prepared: PreparedMaking, images: Sequence[str], progress: 
         raise RunError(f"{prepared.place}: nothing was made there yet that could be made again.") from None
     reasons = {trials[name]: FAILED_CHECK.format(times.get(trials[name], 0) + 1) for name in images}
     withdraw(prepared.run.study, prepared.run.folder, reasons, progress)
-    progress.note(f"{_counted(len(images), images[0])} made again with another seed.")
+    progress.note(f"{_count_pictures(len(images), images[0])} made again with another seed.")
 
 
 def _list_same(place: Path | str, same: SamePictures) -> None:
@@ -260,8 +260,8 @@ def _without_lost(prepared: PreparedMaking, records: pl.DataFrame, progress: Pro
         return records
     reasons = {trial: f"{_LOST} {fault}" for trial, fault in faults.items()}
     withdraw(prepared.run.study, prepared.run.folder, reasons, progress)
-    example = requested(prepared.run.study.manifest)[IMAGE][min(faults)]
-    progress.note(f"{_counted(len(faults), example)} missing or damaged, and made anew.")
+    example = requested_pictures(prepared.run.study.manifest)[IMAGE][min(faults)]
+    progress.note(f"{_count_pictures(len(faults), example)} missing or damaged, and made anew.")
     return records.filter(~pl.col("trial").is_in([*faults]))
 
 
@@ -272,15 +272,15 @@ def _without_outdated(prepared: PreparedMaking, records: pl.DataFrame, progress:
         return records
     withdraw(prepared.run.study, prepared.run.folder, dict.fromkeys(outdated.values(), _OUTDATED), progress)
     reason = "made anew: what was edited is another picture by now"
-    progress.note(f"{_counted(len(outdated), min(outdated))} {reason}.")
+    progress.note(f"{_count_pictures(len(outdated), min(outdated))} {reason}.")
     return records.filter(~pl.col("trial").is_in([*outdated.values()]))
 
 
-def _counted(count: int, example: str) -> str:
+def _count_pictures(count: int, example: str) -> str:
     return f"The picture {example} is" if count == 1 else f"{count:,} pictures, such as {example}, are"
 
 
-def _together(first: RunSummary, second: RunSummary) -> RunSummary:
+def _merge_summaries(first: RunSummary, second: RunSummary) -> RunSummary:
     """Two sessions that followed each other, as one; what failed in the first was asked for again."""
     costs = [cost for cost in (first.cost, second.cost) if cost is not None]
     return replace(

@@ -17,12 +17,12 @@ from facevalue.generators.registry import DRAWN, kind_of, load
 from facevalue.given import to_json
 from facevalue.models.base import Capabilities, Finding, Sharing, checked_facts
 from facevalue.parquet import read_table
-from facevalue.printable import quoted
-from facevalue.protocol.making import IMAGE, PICTURE_SEED, SOURCE, existing_paths, requested
+from facevalue.printable import quote
+from facevalue.protocol.making import IMAGE, PICTURE_SEED, SOURCE, existing_paths, requested_pictures
 from facevalue.protocol.making_study import MADE_FOR, picture_plan
 from facevalue.protocol.settings import defaults
 from facevalue.protocol.study import Study
-from facevalue.runs.mirror import mirrored
+from facevalue.runs.mirror import mirror_run
 from facevalue.runs.picture_records import (
     PictureRecord,
     checked_record_facts,
@@ -107,7 +107,7 @@ class PictureModel:
         earlier: Callable[[], EarlierPictures],
         notes: OutcomeNotes | None = None,
     ) -> None:
-        self._rows = requested(table).select(IMAGE, SOURCE, pl.col(PICTURE_SEED).cast(pl.Int64))
+        self._rows = requested_pictures(table).select(IMAGE, SOURCE, pl.col(PICTURE_SEED).cast(pl.Int64))
         self._sources = set(self._rows[SOURCE].drop_nulls())
         self._generator, self._editor, self._album = generator, editor, album
         self._earlier, self._notes = earlier, notes
@@ -160,26 +160,26 @@ class PictureModel:
                 seeds[trial] = reask_seed(seeds[trial] or 0, times)
             self._rows = self._rows.with_columns(pl.Series(PICTURE_SEED, seeds, pl.Int64))
         desk = PictureDesk(
-            self._rows, self._sources, self._outcomes, self._album, requests, lambda: self._halted, self._noted
+            self._rows, self._sources, self._outcomes, self._album, requests, lambda: self._halted, self._read_note
         )
         while desk.open():
             for adapter, kinds in self._adapters:
-                yield from self._asked(adapter, kinds, desk)
+                yield from self._ask_adapter(adapter, kinds, desk)
         if not self._halted:
-            yield from desk.unanswered()
+            yield from desk.unanswered_responses()
 
-    def _asked(self, adapter: PictureGenerator, kinds: tuple[bool, ...], desk: PictureDesk) -> Iterator[Response]:
+    def _ask_adapter(self, adapter: PictureGenerator, kinds: tuple[bool, ...], desk: PictureDesk) -> Iterator[Response]:
         """What one adapter makes of what can be made now."""
         flying: dict[int, Request] = {}
         pictures = adapter.generate(desk.stream(kinds, flying))
         try:
             for picture in pictures:
                 yield self._response(adapter, picture, flying, desk)
-                yield from desk.settled()
+                yield from desk.settled_responses()
         finally:
             if callable(close := getattr(pictures, "close", None)):
                 close()  # an adapter cancels what is on its way
-        yield from desk.settled()
+        yield from desk.settled_responses()
 
     def halt(self) -> None:
         """Begin no picture that waits."""
@@ -200,25 +200,23 @@ class PictureModel:
         if request is None and len(flying) == 1 and not isinstance(picture, GeneratedPicture):
             _, request = flying.popitem()  # it can be about nothing else
         if request is None:
-            return Response(
-                -1, 0, Status.ERROR, error=f"{adapter.name} gave {quoted(picture)} for nothing it was asked"
-            )
+            return Response(-1, 0, Status.ERROR, error=f"{adapter.name} gave {quote(picture)} for nothing it was asked")
         if isinstance(picture, GeneratedPicture):
-            response, outcome = self._judged(adapter, picture, request)
+            response, outcome = self._judge_picture(adapter, picture, request)
         else:
             attempts = self._earlier_attempts(request) + 1
-            response, outcome = _failed(request, f"{adapter.name} gave {quoted(picture)}", attempts)
+            response, outcome = _failed_outcome(request, f"{adapter.name} gave {quote(picture)}", attempts)
         desk.settle(request.trial, outcome)
         return response
 
-    def _judged(
+    def _judge_picture(
         self, adapter: PictureGenerator, picture: GeneratedPicture, request: Request
     ) -> tuple[Response, SourceOutcome]:
         """Check what came and keep it, and only then say that it is there."""
         attempts = self._earlier_attempts(request) + 1 + _retries(picture)
         if picture.status not in (Status.OK, Status.REFUSED):
             reason = picture.error or f"{adapter.name} gave neither a picture nor a reason"
-            return _failed(request, reason, attempts)
+            return _failed_outcome(request, reason, attempts)
         text = outcome_text(attempts)
         error: str | None = picture.error or "refused"
         outcome = SourceOutcome(Status.REFUSED)
@@ -232,7 +230,7 @@ class PictureModel:
                     text, error = record.text(), None
                     outcome = SourceOutcome(Status.OK, record.picture, record.media_type)
         except (DataError, ModelError) as problem:
-            return _failed(request, str(problem), attempts)
+            return _failed_outcome(request, str(problem), attempts)
         response = Response(
             request.trial, request.repeat, outcome.status, text, None, picture.prompt_tokens,
             picture.completion_tokens, picture.latency_ms, error,
@@ -241,7 +239,7 @@ class PictureModel:
             self._notes.write(self._asking(request), {name: getattr(response, name) for name in _NOTED})
         return response, outcome
 
-    def _noted(self, request: Request) -> tuple[Response, SourceOutcome] | None:
+    def _read_note(self, request: Request) -> tuple[Response, SourceOutcome] | None:
         """What an earlier session noted of a request, where its picture is there."""
         note = None if self._notes is None else self._notes.read(self._asking(request))
         if note is None:
@@ -279,9 +277,9 @@ def _record(
 ) -> PictureRecord:  # fmt: skip
     revised, seed = picture.revised_prompt, picture.seed if adapter.capabilities.seeds else None
     if revised is not None and not isinstance(revised, str):
-        raise DataError(f"The revised prompt is {quoted(revised)}, not a text.")
+        raise DataError(f"The revised prompt is {quote(revised)}, not a text.")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63):
-        raise DataError(f"The seed is {quoted(seed)}, not a whole number.")
+        raise DataError(f"The seed is {quote(seed)}, not a whole number.")
     if revised is not None:
         revised = revised[:_LONGEST].encode(errors="replace").decode()
     return PictureRecord(
@@ -297,7 +295,7 @@ def _retries(picture: GeneratedPicture) -> int:
     return retries if isinstance(retries, int) and 0 <= retries < _MOST_RETRIES else 0
 
 
-def _failed(request: Request, reason: str, attempts: int) -> tuple[Response, SourceOutcome]:
+def _failed_outcome(request: Request, reason: str, attempts: int) -> tuple[Response, SourceOutcome]:
     response = Response(request.trial, request.repeat, Status.ERROR, outcome_text(attempts), error=str(reason))
     return response, SourceOutcome(Status.ERROR, reason=str(reason))
 
@@ -362,7 +360,7 @@ class MakingJob:
         check_abilities(picture_plan(study), generator, editor)
 
         def earlier() -> EarlierPictures:
-            return earlier_pictures(mirrored(run), {})
+            return earlier_pictures(mirror_run(run), {})
 
         notes = OutcomeNotes(Objects.at(run))
         return PictureModel(study.manifest, generator, editor, album_at(self.place), earlier, notes)

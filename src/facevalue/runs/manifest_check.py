@@ -22,7 +22,7 @@ from facevalue.protocol.sources import own_manifest
 from facevalue.protocol.study import LeftOut, Study
 from facevalue.runs.checks import check_pictures, check_shown
 from facevalue.runs.requests import stimulus_columns
-from facevalue.stimuli.columns import FORM, Column, misspelled
+from facevalue.stimuli.columns import FORM, Column, misspelled_columns
 from facevalue.stimuli.faults import Fault, Faults, ManifestError, PicturesError
 from facevalue.stimuli.folders import COLUMNS, nearest_file
 from facevalue.stimuli.images import FORMATS, FileSource, ImageFiles, content_hash, image_files, noting
@@ -57,12 +57,12 @@ def warnings_of(frame: pl.DataFrame, of_study: pl.DataFrame, seen: ManyFacts) ->
     _add_copies(faults, frame, pl.Series([facts.digest for facts in seen.facts], dtype=pl.UInt64))
     _add_lookalikes(faults, frame, seen)
     _add_sizes(faults, frame, seen.facts)
-    yield from faults.listed()
+    yield from faults.list_faults()
 
 
 def _odd(facts: PictureFacts) -> Iterator[str]:
     """What is unusual of a picture by itself."""
-    if facts.turned:
+    if facts.is_turned:
         yield "turned by its EXIF, which models may or may not heed: --fix writes upright copies and a list of them"
     if facts.moves:
         yield "an animation: models see its first frame, or what their servers make of it"
@@ -217,7 +217,7 @@ def use_of(study: Study, frame: pl.DataFrame, protocol: Protocol) -> ManifestUse
     if precision is not None and precision.clusters:
         sample = precision.sample_of(precision.clusters, precision.items)
     unused = _reasons(frame, used, protocol.columns()) if len(used) < len(paths) else ()
-    alone = _alone(study, [block.pictures > 0 for block in blocks])
+    alone = _picture_setting(study, [block.pictures > 0 for block in blocks])
     return ManifestUse(len(paths), len(used), tuple(blocks), sample, unused, study.planned.left_out, alone)
 
 
@@ -235,7 +235,7 @@ def warning_of(study: Study, protocol: Protocol) -> str:
     return f"{which} with these settings: `facevalue manifest check` says why."
 
 
-def _alone(study: Study, shows: Sequence[bool]) -> str:
+def _picture_setting(study: Study, shows: Sequence[bool]) -> str:
     """The setting whose levels tell blocks that show the user's pictures from those that do not, as an option."""
     facts = [block.constants for block in study.design.blocks]
     for name in study.options:
@@ -274,7 +274,7 @@ def _reasons(frame: pl.DataFrame, used: set[str], columns: Sequence[Column]) -> 
     faults = Faults()
     for reason, numbers in reasons.items():
         faults.where(f"not shown: {reason}", unused & kind_of_row.is_in(numbers), frame["path"])
-    return tuple(faults.listed())
+    return tuple(faults.list_faults())
 
 
 def _reason(levels: Mapping[str, str | None], columns: Sequence[Column]) -> str:
@@ -377,7 +377,7 @@ def check_scenes(table: pl.DataFrame, root: Path, detector: Detector, threshold:
         try:
             data = files.read(path)
             digest = content_hash(data)
-            (score,) = detector.scores([_opened(data, path)])
+            (score,) = detector.scores([_open_picture(data, path)])
         except DataError as error:
             problem = str(error)
         verdict = "true" if score is not None and score < threshold else "false"
@@ -385,7 +385,7 @@ def check_scenes(table: pl.DataFrame, root: Path, detector: Detector, threshold:
         yield dict(zip(COLUMNS, row, strict=True))
 
 
-def _opened(data: bytes, path: str) -> PIL.Image.Image:
+def _open_picture(data: bytes, path: str) -> PIL.Image.Image:
     return picture_on_white(data, path)
 
 
@@ -438,7 +438,7 @@ def check_manifest(
         try:
             study = study_of(protocol, path, root)
             out.use = use_of(study, frame, protocol)
-            out.faults += _unused(out.use, protocol)
+            out.faults += _explain_unused(out.use, protocol)
         except ManifestError as error:
             out.faults += error.faults
         except FaceValueError as error:
@@ -453,11 +453,11 @@ def check_manifest(
         images = frame if study is None else study.manifest
         seen = facts_of(image_files(frame, place), frame["path"].to_list())
         out.warnings += warnings_of(frame, images, seen)
-        out.turned = [path for path, facts in zip(frame["path"], seen.facts, strict=True) if facts.turned]
+        out.turned = [path for path, facts in zip(frame["path"], seen.facts, strict=True) if facts.is_turned]
     return out
 
 
-def _unused(use: ManifestUse, protocol: Protocol) -> Sequence[Fault]:
+def _explain_unused(use: ManifestUse, protocol: Protocol) -> Sequence[Fault]:
     """Why a study whose trials show none of the pictures is not the one that was meant."""
     return () if use.used else (Fault(f"{protocol.name} would ask about none of these pictures"), *use.unused)
 
@@ -514,11 +514,11 @@ def _by_row(problems: Mapping[str, str], frame: pl.DataFrame, root: Path) -> lis
             hints -= bool(near)
             text = f"{path}; is {near} meant?" if near else path
             faults.add(wrong.removeprefix(f"{path}: ").rstrip("."), number, text)
-    return faults.listed()
+    return faults.list_faults()
 
 
 def _columns(frame: pl.DataFrame, columns: tuple[Column, ...]) -> Iterator[Fault]:
-    for name, meant in misspelled(columns, frame.columns).items():
+    for name, meant in misspelled_columns(columns, frame.columns).items():
         yield Fault(f"the column {name!r} is read as a factor of its own; is {meant!r} meant?")
     names = [column.name for column in columns if column.name not in FORM]
     if names and not any(frame[name].null_count() < frame.height for name in frame.columns[4:]):
@@ -539,4 +539,4 @@ def _spellings(frame: pl.DataFrame) -> Iterator[Fault]:
                 faults.where(
                     f"{name!r} has {written}, which count as different", frame[name].is_in(same[1:]), frame[name]
                 )
-                yield from faults.listed()
+                yield from faults.list_faults()

@@ -35,7 +35,7 @@ _AT_ONCE = 64
 _KEPT = 10_000  # generations of one range; a shard's number holds both
 
 
-def mirrored(url: str, *, again: bool = False) -> Path:
+def mirror_run(url: str, *, again: bool = False) -> Path:
     """Bring what is new of a run, and return the folder that holds all of it.
 
     Objects never change, so each is brought once, compared with its digest and kept; one that was replaced or removed
@@ -47,7 +47,7 @@ def mirrored(url: str, *, again: bool = False) -> Path:
     with RunLock(folder):
         make_folder(folder / RESPONSES_FOLDER)
         bring_tables(objects, folder, run, again=again)
-        index = {} if again else _known(folder)
+        index = {} if again else _read_index(folder)
         copies = {unit.key: index[unit.key] for unit in listed if index.get(unit.key, ("",))[0] == _mark(unit)}
         missing = iter([unit for unit in listed if unit.key not in copies])
         with ThreadPoolExecutor(_READERS) as pool:
@@ -84,9 +84,9 @@ def current_mirror(objects: Objects, run: RunManifest, listed: Sequence[ListedOb
     folder = place_of(objects.url, run.id)
     if not listed or not (folder / MANIFEST).exists():
         return None
-    index = _known(folder)
+    index = _read_index(folder)
     is_whole = all(index.get(unit.key, ("",))[0] == _mark(unit) for unit in listed) and len(index) == len(listed)
-    return mirrored(objects.url) if is_whole else None
+    return mirror_run(objects.url) if is_whole else None
 
 
 def bring_tables(objects: Objects, folder: Path, run: RunManifest, *, again: bool = False) -> None:
@@ -101,16 +101,16 @@ def number_of_unit(key: str, generation: int) -> int:
     return int(key.partition("/")[2][:12]) * _KEPT + generation
 
 
-def copied(url: str, folder: Path) -> None:
+def copy_run(url: str, folder: Path) -> None:
     """Bring a run into a new folder, where it can be written to and goes on like any other."""
     if folder.exists() and any(folder.iterdir()):
         raise RunError(f"{folder} is not empty: name a new folder.")
-    mirror = mirrored(url)
+    mirror = mirror_run(url)
     make_folder(folder.absolute().parent)
     shutil.copytree(mirror, folder, ignore=shutil.ignore_patterns(_INDEX, LOCK), dirs_exist_ok=True)
 
 
-def published(url: str, path: Path) -> None:
+def publish_file(url: str, path: Path) -> None:
     """Put a file that was made of a run beside it, in place of an earlier one."""
     Objects.at(url).overwrite(path.name, path.read_bytes())
 
@@ -152,19 +152,21 @@ def _bring_file(objects: Objects, folder: Path, key: str, digest: str | None, *,
     write_whole(path, content[0])
 
 
-def _known(folder: Path) -> dict[str, tuple[str, str]]:
+def _read_index(folder: Path) -> dict[str, tuple[str, str]]:
     """Which objects were brought before, each with its mark and its name here."""
     path = folder / _INDEX
     if not path.exists():
         return {}
     try:
         index = to_json(read_file(path, MAX_BYTES, "list of objects"), str(path))
-        return {str(key): (str(mark), str(name)) for key, (mark, name) in index.items() if _there(folder, str(name))}
+        return {
+            str(key): (str(mark), str(name)) for key, (mark, name) in index.items() if _is_intact(folder, str(name))
+        }
     except (DataError, AttributeError, TypeError, ValueError):
         return {}
 
 
-def _there(folder: Path, name: str) -> bool:
+def _is_intact(folder: Path, name: str) -> bool:
     """Whether what was brought is here as it was: what was damaged since is brought again."""
     path = folder / RESPONSES_FOLDER / Path(name).name
     try:

@@ -4,7 +4,7 @@ import sys
 from typing import Any
 
 from facevalue.runs.progress import Progress, Snapshot
-from facevalue.runs.rich_progress import RichProgress, concluded, described
+from facevalue.runs.rich_progress import RichProgress, conclusion_line, progress_line
 from facevalue.runs.settings import RunSummary
 
 _BAR = 24
@@ -32,7 +32,7 @@ class NotebookProgress:
     def update(self, now: Snapshot) -> None:
         """Change the line."""
         full = round(_BAR * now.done / now.total) if now.total else _BAR
-        self._change(f"{'█' * full}{'░' * (_BAR - full)} {described(now)}")
+        self._change(f"{'█' * full}{'░' * (_BAR - full)} {progress_line(now)}")
 
     def note(self, message: str) -> None:
         """Add a line."""
@@ -41,7 +41,7 @@ class NotebookProgress:
     def finish(self, summary: RunSummary | None) -> None:
         """Say where things stand; an exception leaves the line as it was."""
         if summary is not None:
-            self._change(concluded(summary))
+            self._change(conclusion_line(summary))
 
     def _change(self, text: str) -> None:
         if self._line is not None:

@@ -52,17 +52,17 @@ def sorting_of(run: StoredRun, name: str) -> Sorting:
 def texts_of(run: StoredRun) -> Doubts:
     """All texts of a run that a judge sorts, each once."""
     doubts = Doubts()
-    for _ in answers(run.reopened(doubts.judge)):
+    for _ in answers(run.reopen(doubts.judge)):
         pass  # reading the replies is what raises the doubts
     return doubts
 
 
-def sampled(texts: Iterable[str], size: int) -> list[str]:
+def sample_texts(texts: Iterable[str], size: int) -> list[str]:
     """Draw texts at random, the same ones each time: those whose digests are the least.
 
     Examples
     --------
-    >>> sampled(["a", "b", "c"], 2) == sampled(["c", "b", "a", "a"], 2)
+    >>> sample_texts(["a", "b", "c"], 2) == sample_texts(["c", "b", "a", "a"], 2)
     True
     """
     return sorted(set(texts), key=lambda text: hashlib.blake2b(text.encode(), digest_size=8).digest())[:size]
@@ -87,7 +87,7 @@ def sorting_packet(run: StoredRun, name: str, size: int, seed: int) -> tuple[Pac
     sample = StratifiedSample(size, seed)
     digests = np.array([int(item.rpartition("-")[2], 16) for item in texts], dtype=np.uint64)
     sample.add(rows.with_columns(pl.col("read").fill_null("not judged").alias(STRATUM)), digests)
-    texts_drawn, sizes = sample.drawn()
+    texts_drawn, sizes = sample.draw_rows()
     choices = (*sorting.texts, OPEN)
     cards = tuple(
         ReviewCard(
@@ -116,7 +116,7 @@ def _verdict(judgment: Judgment | None, categories: Sequence[str]) -> str | None
 
 def _texts(run: StoredRun, sorting: Sorting) -> dict[str, str]:
     """Texts of a sorting by item, in an order that says nothing."""
-    texts = sampled((doubt.text for doubt in texts_of(run).texts if doubt.sorting == sorting), 2**31)
+    texts = sample_texts((doubt.text for doubt in texts_of(run).texts if doubt.sorting == sorting), 2**31)
     return {item_id("t", (text,)): text for text in texts}
 
 

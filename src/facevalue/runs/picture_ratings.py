@@ -65,7 +65,7 @@ class PictureSet:
     loaded: Callable[[str], bytes] | None = None
 
     @classmethod
-    def of(cls, run: StoredRun, table: pl.DataFrame | None = None) -> "PictureSet":
+    def from_run(cls, run: StoredRun, table: pl.DataFrame | None = None) -> "PictureSet":
         """The pictures that a making made; `table`: of these, if not of those that its folder lists.
 
         Raises
@@ -78,7 +78,7 @@ class PictureSet:
                 f"{run.place} is a run of {run.study.name}: it made no pictures. Name a folder of `facevalue make`."
             )
         root = run.folder.parent
-        plan, pictures = picture_plan(run.study), _listed(root / STIMULI) if table is None else table
+        plan, pictures = picture_plan(run.study), _read_list(root / STIMULI) if table is None else table
         missing = {IMAGE, PATH, PROMPT, SOURCE, plan.unit, *plan.groups} - set(pictures.columns)
         if missing or not pictures.height:
             reason = f"has no column {min(missing)!r}" if missing else "is empty"
@@ -95,7 +95,7 @@ class PictureSet:
         columns = [PATH, SOURCE, PROMPT, IMAGE]
         frames = []
         for question in self.questions.questions:
-            rows = self.pictures.filter(_asked(question, self.pictures))
+            rows = self.pictures.filter(_pictures_of_question(question, self.pictures))
             for name in question.items:
                 items = [
                     picture_item(path, paths.get(source, "") if source else "", prompt or "", name)
@@ -109,9 +109,9 @@ class PictureSet:
                 )
         return pl.concat(frames).unique("item", keep="first", maintain_order=True)
 
-    def rated(self, ratings: pl.DataFrame) -> RatedPictures:
+    def rate_pictures(self, ratings: pl.DataFrame) -> RatedPictures:
         """What ratings of these pictures, and of pairs of them, say."""
-        answers = PictureAnswers.of(ratings, self.items, self.unit, self.groups)
+        answers = PictureAnswers.from_ratings(ratings, self.items, self.unit, self.groups)
         question = self.questions.pairs
         pairs = None if question is None else pair_answers(ratings, self.pictures, question)
         return rated_pictures(ratings, answers, pairs, self.questions)
@@ -130,7 +130,8 @@ class PictureSet:
         """Pictures of a sample with what is asked about each; those of which nothing is asked are left out."""
         paths = dict(self.pictures.select(IMAGE, PATH).iter_rows())
         subjects = {
-            question.name: set(sample.filter(_asked(question, sample))[IMAGE]) for question in self.questions.questions
+            question.name: set(sample.filter(_pictures_of_question(question, sample))[IMAGE])
+            for question in self.questions.questions
         }
         for image, path, source, prompt in sample.select(IMAGE, PATH, SOURCE, PROMPT).iter_rows():
             origin, text = paths.get(source, "") if source else "", prompt or ""
@@ -163,7 +164,7 @@ class PictureSet:
         return replace(packet, views={name: view(load(name), name) for name in names})
 
 
-def _listed(path: Path) -> pl.DataFrame:
+def _read_list(path: Path) -> pl.DataFrame:
     """The list of pictures that were made."""
     try:
         return read_table(path)
@@ -184,7 +185,7 @@ def picture_item(path: str, source: str, prompt: str, question: str) -> str:
     return item_id("p", (path, source, prompt, question))
 
 
-def _asked(question: PictureQuestion, pictures: pl.DataFrame) -> pl.Expr:
+def _pictures_of_question(question: PictureQuestion, pictures: pl.DataFrame) -> pl.Expr:
     """Which pictures a question is about."""
     of = {MADE: pl.col(SOURCE).is_null(), EDITED: pl.col(SOURCE).is_not_null()}.get(question.of, pl.lit(value=True))
     if not question.column:
@@ -211,7 +212,7 @@ def rated_in(run: StoredRun) -> RatedPictures | None:
     ratings = None if making is None else read_kept(making.folder)
     if making is None or ratings is None:
         return None
-    people = PictureSet.of(making).rated(ratings)
+    people = PictureSet.from_run(making).rate_pictures(ratings)
     return people if people.questions.height else None
 
 

@@ -12,7 +12,7 @@ from facevalue.errors import RunError
 from facevalue.models.base import Called, checked_facts
 from facevalue.parquet import read_table
 from facevalue.places import MAKING_FOLDER
-from facevalue.protocol.making import IMAGE, SOURCE, requested
+from facevalue.protocol.making import IMAGE, SOURCE, requested_pictures
 from facevalue.runs.stored import StoredRun
 from facevalue.store.album import album_at, path_of
 from facevalue.store.files import STIMULI
@@ -89,14 +89,14 @@ def checked_record_facts(generator: Called, candidate: object) -> dict[str, Fact
 def stored_records(folder: Path) -> pl.DataFrame:
     """Pictures of a making run: `trial`, `status`, and the columns of their records, null where none was made."""
     rows = collected(folder, scan_responses(folder).select("trial", "status", "text"))
-    records = _recorded(folder, rows["text"])
+    records = _decode_records(folder, rows["text"])
     return pl.concat([rows.drop("text"), records], how="horizontal")
 
 
 def named_records(folder: Path) -> pl.DataFrame:
     """The same with the pictures' ids, and those of their sources (`image`, `source`)."""
     records = stored_records(folder)
-    pictures = requested(read_table(folder / STIMULI)).select(IMAGE, SOURCE)
+    pictures = requested_pictures(read_table(folder / STIMULI)).select(IMAGE, SOURCE)
     return pl.concat([records, pictures[records["trial"].cast(pl.Int64)]], how="horizontal")
 
 
@@ -107,7 +107,7 @@ def earlier_attempts(folder: Path) -> dict[int, int]:
     failed = rows.join(settled, on="trial", how="anti")
     if failed.is_empty():
         return {}
-    with_attempts = failed.with_columns(_recorded(folder, failed["text"])["attempts"])
+    with_attempts = failed.with_columns(_decode_records(folder, failed["text"])["attempts"])
     attempts = pl.col("attempts").max().fill_null(0) + pl.col("attempts").is_null().sum()
     return dict(with_attempts.group_by("trial").agg(attempts).iter_rows())
 
@@ -179,7 +179,7 @@ def faulty_pictures(run: StoredRun) -> str:
     )
 
 
-def _recorded(folder: Path, texts: pl.Series) -> pl.DataFrame:
+def _decode_records(folder: Path, texts: pl.Series) -> pl.DataFrame:
     """The columns of records, read a few at a time: what a reader of JSON needs besides is many times their size."""
     parts = (texts[start : start + _AT_ONCE] for start in range(0, max(len(texts), 1), _AT_ONCE))
     try:

@@ -78,7 +78,7 @@ def same_made(pictures: pl.DataFrame, place: Path | str) -> SamePictures:
         return image
 
     units = pl.Series("unit", [root(image) for image in pictures[IMAGE]], pl.String)
-    return _same(pictures, units, None if isinstance(place, str) else place, "set")
+    return _find_same_pictures(pictures, units, None if isinstance(place, str) else place, "set")
 
 
 def same_shown(study: Study) -> SamePictures:
@@ -99,7 +99,7 @@ def same_shown(study: Study) -> SamePictures:
         places = np.unique(np.linspace(0, len(units) - 1, share).astype(np.int64))
         several = several.filter(pl.col(names[0]).is_in(units[places].implode()))
     try:
-        return _same(several, several[names[0]], root_of(study.options), names[0])
+        return _find_same_pictures(several, several[names[0]], root_of(study.options), names[0])
     except DataError:
         return SamePictures(0)
 
@@ -114,7 +114,7 @@ def _own_row(table: pl.DataFrame) -> pl.Expr:
     return pl.col(IMAGE)
 
 
-def _same(pictures: pl.DataFrame, units: pl.Series, root: Path | None, unit: str) -> SamePictures:
+def _find_same_pictures(pictures: pl.DataFrame, units: pl.Series, root: Path | None, unit: str) -> SamePictures:
     """Compare the pictures of each unit: by their files, and by their views where they lie in a folder."""
     paths, names = pictures[PATH].to_list(), pictures[IMAGE].to_list()
     exempt = _null_edits(pictures)
@@ -165,7 +165,7 @@ class TrialPictures(NamedTuple):
     """Why there are none, in a few words."""
 
 
-def shown(run: StoredRun, trial: int, rows: pl.DataFrame | None = None) -> TrialPictures:
+def load_shown(run: StoredRun, trial: int, rows: pl.DataFrame | None = None) -> TrialPictures:
     """Load what a stored trial showed.
 
     A run folder says where its pictures lie, and may come from a stranger: only folders that the user named are read

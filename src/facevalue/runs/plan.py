@@ -80,9 +80,9 @@ class Plan:
         return sum(block.trials for block in self.blocks)
 
     @property
-    def counted(self) -> dict[str, dict[str, int]]:
+    def trial_counts(self) -> dict[str, dict[str, int]]:
         """Trials by the prompt columns that the study counts by, over all blocks that are judged."""
-        return _added([block.counted for block in self.blocks])
+        return _sum_counts([block.counted for block in self.blocks])
 
     def __repr__(self) -> str:
         facts = {"requests": self.asked, "pictures": self.shown}
@@ -184,11 +184,11 @@ def _with_picture(study: Study) -> npt.NDArray[np.bool_]:
 
 
 def _block(block: Block, repeats: int, counted_by: tuple[str, ...]) -> BlockPlan:
-    counted = {name: counts for name in counted_by if (counts := _counted(block, name, repeats))}
+    counted = {name: counts for name in counted_by if (counts := _count_trials(block, name, repeats))}
     return BlockPlan(block.name, dict(block.constants), block.stimuli, len(block) * repeats, counted)
 
 
-def _counted(block: Block, name: str, repeats: int) -> dict[str, int]:
+def _count_trials(block: Block, name: str, repeats: int) -> dict[str, int]:
     """Trials of a block by the levels of one prompt column."""
     for axis in block.prompt:
         for column in axis.columns():
@@ -198,7 +198,7 @@ def _counted(block: Block, name: str, repeats: int) -> dict[str, int]:
     return {}
 
 
-def _added(blocks: list[dict[str, dict[str, int]]]) -> dict[str, dict[str, int]]:
+def _sum_counts(blocks: list[dict[str, dict[str, int]]]) -> dict[str, dict[str, int]]:
     out: dict[str, dict[str, int]] = {}
     for block in blocks:
         for name, counts in block.items():

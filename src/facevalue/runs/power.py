@@ -84,7 +84,7 @@ def detection(
     """
     from facevalue.measures.paired_changes import JACKKNIFE_GROUPS  # noqa: PLC0415 - slow to import
 
-    plan = planned(study, compare=compare)
+    plan = planned_precision(study, compare=compare)
     if effect is not None and not 0 < effect <= plan.largest:
         raise DataError(f"A shift to detect is a size: above 0 and at most {plan.largest:g}, not {effect:g}.")
     spread = expected_spread(study, exact=exact, pilot=pilot, compare=compare)
@@ -125,7 +125,7 @@ def expected_spread(
     study: Study, *, exact: bool, pilot: StoredRun | None, compare: bool = False
 ) -> UnitSpread | Respondents:
     """UnitSpread of what a study plans for: that of a pilot, or the stated default."""
-    plan = planned(study, compare=compare)
+    plan = planned_precision(study, compare=compare)
     spread = plan.default if pilot is None else _pilot(plan, study, pilot, compare=compare)
     if exact and plan.of_replies:
         raise DataError(
@@ -172,12 +172,12 @@ def _level_at(level: float, clusters: int, share: float, any_time: bool) -> floa
         return level
     from facevalue.measures.family_tests import any_time_critical, single_look_level  # noqa: PLC0415 - slow to import
 
-    units = _sampled(clusters, share)
+    units = _sampled_clusters(clusters, share)
     is_reached = np.isfinite(any_time_critical(level, units - 1, units))
     return float(single_look_level(level, units - 1, units)) if is_reached else 0.0
 
 
-def _sampled(clusters: int, share: float) -> int:
+def _sampled_clusters(clusters: int, share: float) -> int:
     return int(np.floor(clusters * share + 1e-9))
 
 
@@ -201,7 +201,7 @@ def _reach(
     """
     from facevalue.measures.power import clusters_needed, detectable_mean  # noqa: PLC0415 - slow to import
 
-    sampled = _sampled(clusters, share)
+    sampled = _sampled_clusters(clusters, share)
     if not level:
         return Reach(tests, sampled, None, None)
     if isinstance(spread, Respondents):
@@ -254,7 +254,7 @@ def _sample(
     from facevalue.measures.power import detects_mean  # noqa: PLC0415 - slow to import
 
     per_item = requests / (clusters * items)
-    rarest = _sampled(plan.clusters, share)
+    rarest = _sampled_clusters(plan.clusters, share)
     for k in range(1, int(plan.items) + 1):
         if isinstance(spread, Respondents):
             enough = detects_mean(spread.shifts(k, effect), rarest, level, POWER, plan.largest)
@@ -270,7 +270,7 @@ def _sample(
     return None
 
 
-def planned(study: Study, *, compare: bool) -> Precision:
+def planned_precision(study: Study, *, compare: bool) -> Precision:
     """What a study plans for, of a single run or of the difference between two."""
     plan = study.planned.precision
     if plan is None:
@@ -286,7 +286,7 @@ def _pilot(plan: Precision, study: Study, pilot: StoredRun, *, compare: bool) ->
     if pilot.study.name != study.name or pilot.study.planned.precision is None:
         raise DataError(f"The pilot {pilot.folder} is a run of {pilot.study.name}, not of {study.name}.")
     source = f"pilot {pilot.folder.name}, {pilot.model}"
-    spread = planned(pilot.study, compare=compare).spread(answers(pilot), source)
+    spread = planned_precision(pilot.study, compare=compare).spread(answers(pilot), source)
     if not (np.isfinite(spread.mean) and spread.mean > 0):
         raise DataError(
             f"The pilot {pilot.folder} says nothing of the spread between {plan.cluster}: it has fewer than two with "

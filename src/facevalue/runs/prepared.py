@@ -9,7 +9,7 @@ from pathlib import Path
 from facevalue.errors import SettingError
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import chosen
+from facevalue.protocol.variant_files import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.checks import check_options, check_shown
 from facevalue.runs.plan import plan
@@ -74,7 +74,7 @@ def prepare(
     check_rule(study, settings.stop_when)
     if settings.name is not None:
         settings = replace(settings, name=checked_name(settings.name))
-    applied = chosen(interventions)
+    applied = find_variants(interventions)
     study = add_interventions(study, applied)
     if preregister is not None:
         from facevalue.measures.families import read_preregistration  # noqa: PLC0415 - slow to import
@@ -89,7 +89,9 @@ def prepare(
     check_shown(study)
     numbers = TrialNumbers(study.design.size)
     if settings.sample is not None:
-        numbers = TrialNumbers.of(study.sample(settings.sample, settings.seed, 1 if settings.exact else study.repeats))
+        numbers = TrialNumbers.select(
+            study.sample(settings.sample, settings.seed, 1 if settings.exact else study.repeats)
+        )
     if settings.exact:
         check_options(study, numbers)
     if isinstance(folder, str):

@@ -16,7 +16,7 @@ from facevalue.generators.base import PictureGenerator, PictureRequest
 from facevalue.generators.checked import checked_picture
 from facevalue.given import read_file
 from facevalue.places import MAKING_FOLDER
-from facevalue.protocol.making import IMAGE, SOURCE, PicturePlan, existing_paths, requested
+from facevalue.protocol.making import IMAGE, SOURCE, PicturePlan, existing_paths, requested_pictures
 from facevalue.protocol.making_study import MADE_FOR, asked_pictures, making_study, of_kinds
 from facevalue.runs.picture_records import outcome_text
 from facevalue.runs.prepared import Prepared, check_prices
@@ -93,16 +93,16 @@ class PictureDesk:
             for request in self._held.pop(name, ()):
                 self._place(request)
 
-    def settled(self) -> Iterator[Response]:
+    def settled_responses(self) -> Iterator[Response]:
         """Responses that need no asking: to edits that cannot be made, and what an earlier session noted."""
         while self._settled:
             yield self._settled.popleft()
 
-    def unanswered(self) -> Iterator[Response]:
+    def unanswered_responses(self) -> Iterator[Response]:
         """Edits of pictures that nobody answered for, at the end of all requests."""
         for request in [request for requests in self._held.values() for request in requests]:
             self._fall(request, SourceOutcome(Status.ERROR))
-        yield from self.settled()
+        yield from self.settled_responses()
 
     def _next(self, kinds: tuple[bool, ...], flying: dict[int, Request]) -> PictureRequest | None:
         while (request := self._next_ready(kinds)) is not None:
@@ -268,7 +268,7 @@ def check_abilities(plan: PicturePlan, generator: PictureGenerator, editor: Pict
     ModelSpecError
         Says which option names another.
     """
-    count, edits = requested(plan.table).height, plan.edits
+    count, edits = requested_pictures(plan.table).height, plan.edits
     if edits and not editor.capabilities.edits:
         option = "--editor" if editor is generator else "another --editor"
         raise ModelSpecError(
@@ -346,7 +346,7 @@ def making_plan(prepared: PreparedMaking, seconds: float | None = None, rpm: flo
         Most pictures a minute.
     """
     study, settings = prepared.run.study, prepared.run.settings
-    whole = requested(study.manifest).height
+    whole = requested_pictures(study.manifest).height
     rows = asked_pictures(study, settings.sample, settings.seed)
     edits = rows.height - rows[SOURCE].null_count()
     paces = [pace for pace in (seconds, 60.0 / rpm if rpm else None) if pace is not None]

@@ -50,25 +50,25 @@ class StudyRuns:
         return tuple(dict.fromkeys(run.model for run in self.runs))
 
     @property
-    def unmeasured(self) -> tuple[str, ...]:
+    def unmeasured_models(self) -> tuple[str, ...]:
         """Models without a valid answer."""
         valid = {run.model for run, tally in zip(self.runs, self.tallies, strict=True) if tally.valid}
         return tuple(model for model in self.models if model not in valid)
 
     @property
-    def unanswered(self) -> Mapping[str, str]:
+    def unanswered_models(self) -> Mapping[str, str]:
         """Why the study is not answered by a model, by models that were not asked all of it or cannot be read."""
         tallies = {str(run.folder): tally for run, tally in zip(self.runs, self.tallies, strict=True)}
         reasons = ((model, counts.why_not_answered) for model, counts in counts_by_model(self.runs, tallies).items())
         return {model: reason for model, reason in reasons if reason}
 
-    def stacked(self) -> pl.DataFrame:
+    def stack_estimates(self) -> pl.DataFrame:
         """The estimates of all runs as one table."""
         from facevalue.measures.estimates import stack_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
 
         return stack_estimates(list(self.estimates))
 
-    def judged(self, shares: pl.DataFrame) -> pl.DataFrame:
+    def judge_estimates(self, shares: pl.DataFrame) -> pl.DataFrame:
         """The estimates of all runs with the verdicts that hold at the level of a whole audit.
 
         `shares`: families of this study with the share of alpha of each (`measures.multitest.audit_families`).
@@ -83,7 +83,7 @@ class StudyRuns:
         return stack_estimates(tables)
 
 
-def profiled(runs: Sequence[StoredRun]) -> list[StudyRuns]:
+def profile_runs(runs: Sequence[StoredRun]) -> list[StudyRuns]:
     """Read or take the estimates of runs, by study.
 
     Estimates that a run's folder keeps are read, and else taken and kept, each run by itself.
@@ -98,15 +98,15 @@ def profiled(runs: Sequence[StoredRun]) -> list[StudyRuns]:
         raise RunError("There is no run to make a profile of.")
     if (again := repeated(runs)) is not None:
         raise RunError(f"{again.place} is named twice: a profile counts each run once.")
-    out = [_estimated(of_study) for of_study in by_study(runs).values()]
+    out = [_estimate_study(of_study) for of_study in by_study(runs).values()]
     if not any(tally.valid for study in out for tally in study.tallies):
         raise RunError("None of these runs has a valid answer: there is nothing to make a profile of.")
     return out
 
 
-def _estimated(runs: Sequence[StoredRun]) -> StudyRuns:
+def _estimate_study(runs: Sequence[StoredRun]) -> StudyRuns:
     """The runs of one study with their estimates, each run's by itself."""
-    from facevalue.runs.kept_estimates import taken  # noqa: PLC0415 - scipy.stats takes a second to import
+    from facevalue.runs.kept_estimates import take_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
 
     versions = {run.facts.study_version for run in runs}
     if len(versions) > 1:
@@ -117,7 +117,7 @@ def _estimated(runs: Sequence[StoredRun]) -> StudyRuns:
     ordered = [run for of_model in by_model(runs).values() for run in of_model]
     tables, tallies = [], []
     for run in ordered:
-        estimates, tally = taken([run])
+        estimates, tally = take_estimates([run])
         if not tally[str(run.folder)].asked:
             raise RunError(f"{run.place} has no answers yet: give its `facevalue run` again, or leave it out.")
         tables.append(estimates)

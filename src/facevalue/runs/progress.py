@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from facevalue.errors import SettingError
-from facevalue.printable import quoted
+from facevalue.printable import quote
 from facevalue.runs.settings import RunSummary
 
 
@@ -71,7 +71,7 @@ def check_progress(progress: object) -> None:
     if missing := [
         name for name in ("start", "update", "note", "finish") if not callable(getattr(progress, name, None))
     ]:
-        raise SettingError(f"progress is True, False or where to report, and {quoted(progress)} has no {missing[0]}().")
+        raise SettingError(f"progress is True, False or where to report, and {quote(progress)} has no {missing[0]}().")
 
 
 class SilentProgress:

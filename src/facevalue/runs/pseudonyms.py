@@ -62,7 +62,7 @@ class Pseudonyms:
         self._parts = frozenset(self._parts_of(persons))
 
     @classmethod
-    def of(cls, run: StoredRun) -> "Pseudonyms":
+    def of_run(cls, run: StoredRun) -> "Pseudonyms":
         """The pseudonyms of a run."""
         manifest, columns = run.study.manifest, run.protocol.columns()
         persons = persons_of(manifest, columns)

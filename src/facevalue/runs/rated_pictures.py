@@ -43,7 +43,7 @@ def pair_cards(pictures: pl.DataFrame, question: PairedPictures, size: int, seed
     if question.lacking(pictures.columns):
         return
     called, rng = question.called, np.random.default_rng(seed)
-    shuffled = _keyed(pictures, question).sort(IMAGE).sample(fraction=1.0, shuffle=True, seed=seed)
+    shuffled = _add_keys(pictures, question).sort(IMAGE).sample(fraction=1.0, shuffle=True, seed=seed)
     shuffled = shuffled.with_columns(pl.int_range(pl.len()).over(*question.same, called).alias(_ORDER))
     shuffled = shuffled.sort(*question.by, *question.same, _ORDER, maintain_order=True, nulls_last=True)
     place = shuffled.with_columns(pl.int_range(pl.len()).over(question.same).alias(_ORDER))
@@ -75,7 +75,7 @@ def pair_answers(ratings: pl.DataFrame, pictures: pl.DataFrame, question: Paired
     pairs = sides.drop_nulls("a")
     if question.lacking(pictures.columns) or not pairs.height:
         return pl.DataFrame(schema={"question": pl.String})
-    with_keys = _keyed(pictures, question)
+    with_keys = _add_keys(pictures, question)
     labels = with_keys.select(_KEY, question.called)
     pairs = pairs.join(with_keys.select(_KEY, question.called, *question.by), left_on="a", right_on=_KEY)
     pairs = pairs.join(labels, left_on="b", right_on=_KEY, suffix="_2")
@@ -91,7 +91,7 @@ def pair_answers(ratings: pl.DataFrame, pictures: pl.DataFrame, question: Paired
     return pl.concat(rows.select(pl.lit(name).alias("question"), *columns) for name, rows in rows_of)
 
 
-def _keyed(pictures: pl.DataFrame, question: PairedPictures) -> pl.DataFrame:
+def _add_keys(pictures: pl.DataFrame, question: PairedPictures) -> pl.DataFrame:
     """Pictures that can be in a pair, each with a name that follows from its file and what was asked for."""
     rows = pictures.drop_nulls([PATH, question.called])
     keys = [item_id("", (path, prompt or "")).lstrip("-") for path, prompt in rows.select(PATH, PROMPT).iter_rows()]
@@ -174,7 +174,9 @@ class PictureAnswers:
     groups: tuple[str, ...]
 
     @classmethod
-    def of(cls, ratings: pl.DataFrame, items: pl.DataFrame, unit: str, groups: tuple[str, ...]) -> "PictureAnswers":
+    def from_ratings(
+        cls, ratings: pl.DataFrame, items: pl.DataFrame, unit: str, groups: tuple[str, ...]
+    ) -> "PictureAnswers":
         """Find those of ratings that are about these items."""
         yes = pl.col("yes")
         answers = ratings.join(items, on="item", how="inner", maintain_order="left").with_columns(
@@ -213,7 +215,7 @@ def rated_pictures(
         What was asked, and what the paper prints of it.
     """
     rows, groups = [], []
-    for name, share, kappa in _printed(questions):
+    for name, share, kappa in _printed_values(questions):
         answers = pictures.complete if name == ALL_FINE else pictures.answers.filter(pl.col("question") == name)
         if answers.height:
             row = _row(answers, pictures.unit)
@@ -234,7 +236,7 @@ def rated_pictures(
     return RatedPictures(ratings, table, by_group, pictures.unit, questions.source)
 
 
-def _printed(questions: PictureQuestions) -> Iterator[tuple[str, float | None, float | None]]:
+def _printed_values(questions: PictureQuestions) -> Iterator[tuple[str, float | None, float | None]]:
     """Each question about pictures with the share and the kappa that the paper prints, that of all of them last."""
     for question in questions.questions:
         for place, name in enumerate(question.items):

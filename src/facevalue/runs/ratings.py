@@ -28,7 +28,7 @@ def keep(folder: Path, ratings: pl.DataFrame, kind: str = RATINGS) -> int:
         path, before = _path(folder, kind), _before(folder, kind)
         same = before["rater"].is_in(ratings["rater"].unique().to_list())
         make_folder(path.parent)
-        rows = _whole(pl.concat([before.filter(~same), _whole(ratings)]))
+        rows = _complete_columns(pl.concat([before.filter(~same), _complete_columns(ratings)]))
         write_whole(path, parquet_bytes(rows, {_SEAL: _digest(rows)}))
         return int(same.sum())
 
@@ -40,7 +40,7 @@ def read_kept(folder: Path, kind: str = RATINGS) -> pl.DataFrame | None:
         return None
     again = "Give the raters' files to `facevalue review RUN --collect FILE` again."
     try:
-        rows = _whole(read_table(path))  # kept without durations before there were any
+        rows = _complete_columns(read_table(path))  # kept without durations before there were any
         if read_metadata(path).get(_SEAL, _digest(rows)) != _digest(rows):
             raise DataError("its content is not what was written")
     except (OSError, DataError, pl.exceptions.PolarsError) as error:
@@ -67,7 +67,7 @@ def _digest(ratings: pl.DataFrame) -> str:
     return digest_of(ratings.write_json().encode())
 
 
-def _whole(ratings: pl.DataFrame) -> pl.DataFrame:
+def _complete_columns(ratings: pl.DataFrame) -> pl.DataFrame:
     """The columns that are kept; durations are unknown where there are none."""
     if "duration" not in ratings.columns:
         ratings = ratings.with_columns(duration=pl.lit(None, pl.Float64))

@@ -36,7 +36,7 @@ def put_pictures(study: Study, objects: Objects) -> int:
     missing = [name for name in names if key_of(name) not in stored]
 
     def put(name: str) -> None:
-        path = _found(study, roots, name)
+        path = _find_picture(study, roots, name)
         try:
             objects.create(key_of(name), path.read_bytes())
         except OSError as error:
@@ -92,7 +92,7 @@ def key_of(name: str) -> str:
     return f"{PICTURES}/{hashlib.sha256(name.encode()).hexdigest()[:32]}{PurePosixPath(name).suffix.lower()}"
 
 
-def _found(study: Study, roots: list[Path], name: str) -> Path:
+def _find_picture(study: Study, roots: list[Path], name: str) -> Path:
     """Where a picture lies, in the first of the folders that has it; never outside."""
     for root in roots:
         path = ImageFiles(study.manifest, root).resolve(name)

@@ -23,7 +23,7 @@ from facevalue.runs.audit_folder import check_no_audit
 from facevalue.runs.checks import check_pictures
 from facevalue.runs.completion import Completion, without_answer
 from facevalue.runs.interrupts import Interrupts
-from facevalue.runs.mirror import mirrored
+from facevalue.runs.mirror import mirror_run
 from facevalue.runs.progress import Progress, silence_told
 from facevalue.runs.remote_pictures import put_pictures
 from facevalue.runs.requests import TrialNumbers
@@ -131,13 +131,13 @@ class StoredUnits:
         place = KEY.fullmatch(facts.key)
         assert place is not None
         self._units.setdefault(int(place[1]), []).append(facts)
-        self._answered += _answered(facts)
+        self._answered += _count_answers(facts)
 
     def names(self) -> tuple[str, ...]:
         """Names of the objects."""
         return tuple(sorted(unit.key.partition("/")[2] for unit in self))
 
-    def answered(self) -> int:
+    def answer_count(self) -> int:
         """Requests with an answer of whatever kind, re-asks left out."""
         return self._answered
 
@@ -165,7 +165,7 @@ class StoredUnits:
             if piece.first in self._units:
                 yield from self._rest(piece, again)
             elif again == 0 and not begun:
-                yield self._plan.whole(piece)
+                yield self._plan.plain_unit(piece)
 
     def rest(self, unit: Unit) -> Iterator[Unit]:
         """What a stored unit left open, if anything: its worker kept what had come before the model failed."""
@@ -174,31 +174,31 @@ class StoredUnits:
         return self._rest(next(piece for piece in self._plan.pieces() if piece.first == int(place[1])), unit.again)
 
     def _rest(self, piece: Piece, again: int) -> Iterator[Unit]:
-        if not self._settled(piece, again):
-            missing = self._wanted(piece, again)
+        if not self._is_settled(piece, again):
+            missing = self._open_requests(piece, again)
             if missing.any():
                 yield self._plan.unit(piece, missing, again, len(self._units[piece.first]))
 
-    def _expected(self, piece: Piece, again: int) -> int:
+    def _expected_requests(self, piece: Piece, again: int) -> int:
         """Number of requests that a round makes about a piece."""
         if again == 0:
             return piece.trials.size * self._plan.asking.repeats
         return sum(unit.na for unit in self._units[piece.first] if unit.again == again - 1)
 
-    def _settled(self, piece: Piece, again: int) -> bool:
+    def _is_settled(self, piece: Piece, again: int) -> bool:
         answered = sum(unit.rows - unit.errors for unit in self._units[piece.first] if unit.again == again)
-        return answered >= self._expected(piece, again)
+        return answered >= self._expected_requests(piece, again)
 
-    def _wanted(self, piece: Piece, again: int) -> npt.NDArray[np.bool_]:
+    def _open_requests(self, piece: Piece, again: int) -> npt.NDArray[np.bool_]:
         """Which requests about a piece are open, read from what is stored about it."""
         asking = self._plan.asking
-        state = Completion(TrialNumbers.of(piece.trials), asking.repeats, asking.rounds)
+        state = Completion(TrialNumbers.select(piece.trials), asking.repeats, asking.rounds)
         for unit in self._units[piece.first]:
             frame = read_unit(self._objects, unit.key, self._run.id)
             if not state.enter(frame):
                 raise RunError(f"{self._objects.called(unit.key)} holds trials that are not of its place. Take it out.")
             state.mark(frame.filter(without_answer(self._study, frame)))
-        return state.wanted(state.numbers.positions(piece.trials)[0], again)
+        return state.open_requests(state.numbers.positions(piece.trials)[0], again)
 
     def _mend(self) -> Iterator[str]:
         """Set units with rows that cannot count aside, and store what counts of them anew; say so of each.
@@ -241,7 +241,7 @@ class StoredUnits:
             na = int(without_answer(self._study, rows).sum())
             facts = UnitFacts(**asdict(facts) | facts_of(rows, na, exact=self._run.exact))
             if self._objects.replace(facts.key, encoded(rows, facts), tag) is not None:
-                self._answered += _answered(facts) - _answered(self._units[piece.first][at])
+                self._answered += _count_answers(facts) - _count_answers(self._units[piece.first][at])
                 self._units[piece.first][at] = facts
                 return self._objects.called(aside)
         raise RunError(f"{self._objects.called(facts.key)} was changed by another process: give the command again.")
@@ -253,14 +253,14 @@ class StoredUnits:
             stored = self._units.get(piece.first)
             if not stored or at % step or stored[0].generation:
                 continue
-            if self._plan.whole(piece).key != stored[0].key:
+            if self._plan.plain_unit(piece).key != stored[0].key:
                 raise RunError(
                     f"An image or prompt has changed since {self._objects.url} was begun: {stored[0].key} was asked "
                     "something else. Restore it, or name another prefix."
                 )
 
 
-def _answered(unit: UnitFacts) -> int:
+def _count_answers(unit: UnitFacts) -> int:
     return unit.rows - unit.errors if unit.again == 0 else 0
 
 
@@ -333,17 +333,17 @@ class _Driver(RunSession):
         self._lost: set[str] = set()
         warnings = self._units.load()
         new, can = Sight(), model.capabilities
-        if self._plan.requests > self._units.answered():
+        if self._plan.requests > self._units.answer_count():
             sight = sight_of_run(self._run.sight, settings, study, can, self._plan.numbers, workers.sight)
             new, self._run = new_sight(self._run.sight, sight), replace(self._run, sight=sight)
         super().__init__(
-            study, settings, progress, model.name, self._run, self._counts(), self._units.answered(), RunTally()
+            study, settings, progress, model.name, self._run, self._counts(), self._units.answer_count(), RunTally()
         )
         self.looked = new
         self._warn_of(warnings)
 
     @property
-    def _planned(self) -> int:
+    def _planned_requests(self) -> int:
         return self._plan.requests - self._skipped
 
     def came(self, response: Response) -> None:
@@ -390,8 +390,8 @@ class _Driver(RunSession):
                     raise KeyboardInterrupt
                 continue
             del self._way[receipt.unit.key]
-            self._again(receipt)
-        self._came = max(self._came, self._tally.stored + self._workers.answered())
+            self._reassign(receipt)
+        self._came = max(self._came, self._tally.stored + self._workers.answer_count())
         if self._lease.lost and not self._stopping:
             self._end(_LOST.format(self._objects.url))
         self._report()
@@ -406,7 +406,7 @@ class _Driver(RunSession):
             for rest in self._units.rest(unit):
                 self._hand(rest)
 
-    def _again(self, lost: Lost) -> None:
+    def _reassign(self, lost: Lost) -> None:
         """Hand a unit whose worker was lost to another one."""
         if lost.fatal:
             raise ModelError(lost.why)
@@ -437,8 +437,8 @@ class _Driver(RunSession):
         self._came = max(self._came, tally.stored)
         self._limits.take_counts(facts)
         self._watch()
-        if self._look_due(self._units.answered()):
-            self._look(StoredRun(mirrored(self._objects.url), self._run, self._study))
+        if self._look_due(self._units.answer_count()):
+            self._look(StoredRun(mirror_run(self._objects.url), self._run, self._study))
         if time.monotonic() - self._saved > _SAVED and not self._stopping:
             self._save(replace(self._run, counts=self._counts()))
 
@@ -465,21 +465,21 @@ class _Driver(RunSession):
     def _counts(self) -> Counts:
         return self._units.counts()
 
-    def _answered(self) -> int:
-        return self._units.answered()
+    def _count_answered(self) -> int:
+        return self._units.answer_count()
 
     def _findings(self) -> Mapping[str, Fact]:
         return self._tally.findings
 
-    def _unanswered(self) -> int:
-        return self._plan.requests - self._units.answered() - self._counts().errors
+    def _count_unanswered(self) -> int:
+        return self._plan.requests - self._units.answer_count() - self._counts().errors
 
     def _incomplete(self, silent: int) -> str:
         if self._given_up:
             return f"Given up, as every worker died or failed that had them: {self._given_up:,} units."
         return super()._incomplete(silent)
 
-    def _drawn(self) -> str:
+    def _drawn_warning(self) -> str:
         replies = sum(unit.drawn for unit in self._units)
         return f"{replies:,} replies were drawn, as over 1% of their probability could not be read." if replies else ""
 
@@ -490,7 +490,7 @@ class _Driver(RunSession):
                 self._write_status("ended")
 
     def _whereabouts(self) -> str:
-        return self._tally.where(self._workers.alive())
+        return self._tally.describe_units(self._workers.alive())
 
     def _show(self, now: float) -> None:
         super()._show(now)
@@ -505,7 +505,7 @@ class _Driver(RunSession):
             "state": state,
             "at": utc_now().isoformat(),
             "requests": self._requests,
-            "answered": self._units.answered(),
+            "answered": self._units.answer_count(),
             "units_stored": len(list(self._units)),
             "units_on_their_way": len(self._way),
             "session_units": tally.units,

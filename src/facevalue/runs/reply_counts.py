@@ -10,7 +10,7 @@ import polars as pl
 from facevalue.answers import NA
 from facevalue.protocol.study import Study
 from facevalue.runs.completion import missing_reasons
-from facevalue.runs.failures import quoted
+from facevalue.runs.failures import quote_line
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.thinking import after_thinking
 from facevalue.types import Option, Question
@@ -134,9 +134,9 @@ def _quotation(text: str | None, reason: str, note: str | None) -> str:
     """
     answer = after_thinking(text or "").strip()
     if answer:
-        return quoted(answer, _LONGEST)
-    return f"nothing ({quoted(note.rstrip('.'), _LONGEST) if note else reason})" + (
-        f" after the thoughts {quoted(text.strip(), _LONGEST)}" if text and text.strip() else ""
+        return quote_line(answer, _LONGEST)
+    return f"nothing ({quote_line(note.rstrip('.'), _LONGEST) if note else reason})" + (
+        f" after the thoughts {quote_line(text.strip(), _LONGEST)}" if text and text.strip() else ""
     )
 
 
@@ -145,9 +145,9 @@ def _asked_for(question: Question) -> str:
     if question.options:
         few = (option.wording for option in question.options[:_OPTIONS])
         more = ", …" if len(question.options) > _OPTIONS else ""
-        return f"one of {', '.join(quoted(option, _LONGEST // 4) for option in few)}{more}"
+        return f"one of {', '.join(quote_line(option, _LONGEST // 4) for option in few)}{more}"
     lines = [line for line in question.prompt.splitlines() if line.strip()]
-    return quoted(lines[-1] if lines else "", _LONGEST)
+    return quote_line(lines[-1] if lines else "", _LONGEST)
 
 
 HALF = 0.5
@@ -248,6 +248,6 @@ def counts_by_model(
     for run in runs:
         tally, planned = tallies[str(run.folder)], run.facts.counts.requests
         refused = tally.na.get(NA.REFUSED.value, 0)
-        counts = ReplyCounts(tally.asked, tally.failed, tally.valid, refused, planned, bool(run.facts.enough))
+        counts = ReplyCounts(tally.asked, tally.failed_requests, tally.valid, refused, planned, bool(run.facts.enough))
         of_model.setdefault(names.get(run.model, run.model), []).append(counts)
     return {model: counts_together(counts) for model, counts in of_model.items()}

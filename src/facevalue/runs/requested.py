@@ -16,7 +16,7 @@ from facevalue.records.lines import CustomId
 from facevalue.runs.checks import check_images, check_shown
 from facevalue.runs.completion import Completion
 from facevalue.runs.requests import RequestBuilder, TrialNumbers
-from facevalue.runs.runner import begun
+from facevalue.runs.runner import begin_run
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stream import RequestStream
 from facevalue.store.files import ASIDE, make_folder, unwritable
@@ -74,11 +74,13 @@ def write_requests(
     _check(study, written, form, settings)
     numbers = TrialNumbers(study.design.size)
     if settings.sample is not None:
-        numbers = TrialNumbers.of(study.sample(settings.sample, settings.seed, 1 if settings.exact else study.repeats))
+        numbers = TrialNumbers.select(
+            study.sample(settings.sample, settings.seed, 1 if settings.exact else study.repeats)
+        )
     facts: dict[str, Fact] = {RECORDED_BY: written.tool} | ({} if max_tokens is None else {"max_tokens": max_tokens})
     facts |= {"structured": False} if study.draws.constrain and not settings.exact else {}
     with RunLock(folder):
-        manifest = begun(study, model, facts, folder, settings)
+        manifest = begin_run(study, model, facts, folder, settings)
         recover(folder, manifest.id)
         asking = RequestBuilder(study, settings.exact, manifest.asked_of)
         completion = Completion(numbers, asking.repeats, asking.rounds)
@@ -88,11 +90,11 @@ def write_requests(
             check_images(study, completion)
         order = Order(study.design, study.asked_together, settings.seed, numbers.chosen)
         stream = RequestStream(study, completion, asking, order, settings.chunk)
-        write = partial(_written, written, model, max_tokens, manifest.asked_of)
+        write = partial(_write_request, written, model, max_tokens, manifest.asked_of)
         files = tuple(_files(written, stream, write, folder / FOLDER, form))
         if stream.failure is not None:
             raise stream.failure
-        return Requested(folder, stream.planned, files, completion.stored())
+        return Requested(folder, stream.planned, files, completion.count_stored())
 
 
 def _check(study: Study, form: RequestForm, name: str, settings: RunSettings) -> None:
@@ -105,8 +107,8 @@ def _check(study: Study, form: RequestForm, name: str, settings: RunSettings) ->
         raise SettingError(f"No probabilities come back in the form {name!r}: leave out --exact, or write openai.")
 
 
-def _written(form: RequestForm, model: str, max_tokens: int | None, asked_of: int, request: Request) -> bytes:
-    return form.write(model, request, max_tokens, CustomId.of(request, asked_of))
+def _write_request(form: RequestForm, model: str, max_tokens: int | None, asked_of: int, request: Request) -> bytes:
+    return form.write(model, request, max_tokens, CustomId.of_request(request, asked_of))
 
 
 def _files(
@@ -120,7 +122,7 @@ def _files(
     number = 0
     for request in stream.requests(0):
         data = write(request)
-        stream.asked(np.array([request.trial]), np.array([request.repeat]))  # forgotten: nothing answers here
+        stream.close_requests(np.array([request.trial]), np.array([request.repeat]))  # forgotten: nothing answers here
         if current is not None and not current.takes(data):
             yield current.close()
             current = None

@@ -29,12 +29,12 @@ class TrialNumbers:
     """The numbers in ascending order; None for 0 .. size - 1, which costs no memory whatever the size."""
 
     @classmethod
-    def of(cls, numbers: Index) -> "TrialNumbers":
+    def select(cls, numbers: Index) -> "TrialNumbers":
         """Take the numbers of a sample, in any order."""
         chosen = np.unique(np.asarray(numbers, dtype=np.int64))
         return cls(chosen.size, chosen)
 
-    def at(self, start: int, stop: int) -> Index:
+    def numbers_at(self, start: int, stop: int) -> Index:
         """Numbers at a range of positions."""
         stop = min(stop, self.size)
         return np.arange(start, stop, dtype=np.int64) if self.chosen is None else self.chosen[start:stop]

@@ -22,7 +22,7 @@ from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.making_study import MAKING
 from facevalue.protocol.offers import Questionnaire, Rated
 from facevalue.runs import people
-from facevalue.runs.kept_estimates import taken
+from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.made_list import stated_before, write_made_statement
 from facevalue.runs.rated_pictures import RatedPictures
 from facevalue.runs.ratings import FINDINGS, REPLIES, keep
@@ -34,7 +34,7 @@ from facevalue.runs.review_outcomes import (
     CountedAnswers,
     ReaderReview,
     ReviewKey,
-    counted,
+    count_answers,
     judged_findings,
     keep_key,
     read_key,
@@ -314,7 +314,7 @@ def collect(run: StoredRun, paths: Sequence[Path], threshold: float = THRESHOLD)
     key = read_key(run.folder, packet_of(paths[0]))
     choices = key.choices()
     answers = read_answers(paths, key.packet, choices)
-    counts = counted(answers, choices)
+    counts = count_answers(answers, choices)
     if not counts.answers.height:
         raise DataError(f"No answer counts. {' '.join(counts.notes)}")
     outcome = CollectedReview(key, counts)
@@ -357,7 +357,7 @@ def _statements(
 ) -> tuple[Packet, ReviewKey, list[str]]:
     offer, implied = offer_of(run), None
     try:
-        implied = None if offer is None else _implied(run, offer)
+        implied = None if offer is None else _implied_statements(run, offer)
     except DataError:
         offer = None  # the study has statements of its own, and this run implies none
     if offer is None or implied is None:
@@ -383,9 +383,9 @@ def _cards(statements: pl.DataFrame, question: str, choices: Sequence[str]) -> t
     )
 
 
-def _implied(run: StoredRun, offer: Questionnaire) -> pl.DataFrame:
+def _implied_statements(run: StoredRun, offer: Questionnaire) -> pl.DataFrame:
     """The statements that a run's plain answers imply."""
-    return offer.statements(taken([run])[0].filter(pl.col("intervention").is_null()))
+    return offer.statements(take_estimates([run])[0].filter(pl.col("intervention").is_null()))
 
 
 def _replies_read(run: StoredRun, outcome: CollectedReview, threshold: float) -> CollectedReview:
@@ -404,7 +404,7 @@ def _replies_read(run: StoredRun, outcome: CollectedReview, threshold: float) ->
 
 def _pictures_rated(run: StoredRun, outcome: CollectedReview) -> CollectedReview:
     pictures = pictures_of(run)
-    rated = pictures.rated(outcome.counts.answers)
+    rated = pictures.rate_pictures(outcome.counts.answers)
     replaced = keep(run.folder, rated.ratings)
     if run.study.name == MAKING:
         write_made_statement(pictures.root, stated_before(pictures.root), rated if rated.questions.height else None)
@@ -414,7 +414,7 @@ def _pictures_rated(run: StoredRun, outcome: CollectedReview) -> CollectedReview
 def _findings_rated(run: StoredRun, outcome: CollectedReview) -> CollectedReview:
     answers, offer = outcome.counts.answers, offer_of(run)
     if offer is not None and outcome.key.of != OF_PAGE:
-        rated = offer.judged(_implied(run, offer), answers)
+        rated = offer.judged(_implied_statements(run, offer), answers)
         return replace(outcome, replaced=keep(run.folder, rated.ratings), rated=rated)
     return replace(
         outcome,

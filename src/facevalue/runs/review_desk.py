@@ -90,15 +90,15 @@ def answers_of(run_folder: Path, key: ReviewKey, rater: str) -> RaterAnswers:
 
 def is_closed(run_folder: Path, packet: str, rater: str) -> bool:
     """Whether a rater takes no part any more: what others said was shown before the rater was done."""
-    return _closed(run_folder, packet, rater).is_file()
+    return _closed_path(run_folder, packet, rater).is_file()
 
 
 def close_to(run_folder: Path, packet: str, rater: str) -> None:
     """Close a packet to a rater, whose answers so far count."""
-    write_whole(_closed(run_folder, packet, rater), b"")
+    write_whole(_closed_path(run_folder, packet, rater), b"")
 
 
-def _closed(run_folder: Path, packet: str, rater: str) -> Path:
+def _closed_path(run_folder: Path, packet: str, rater: str) -> Path:
     return _path(run_folder, packet, rater).with_suffix(".closed")
 
 

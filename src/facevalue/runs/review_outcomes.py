@@ -166,7 +166,7 @@ class CountedAnswers:
                 yield f"{rater} answered {row['answered']:,} of {row['of']:,} questions."
 
 
-def counted(answers: pl.DataFrame, choices: Mapping[str, Sequence[str]]) -> CountedAnswers:
+def count_answers(answers: pl.DataFrame, choices: Mapping[str, Sequence[str]]) -> CountedAnswers:
     """Leave out checks of attention, and raters who got half of them wrong, or more."""
     is_checked = pl.col("item").is_in([item for item in choices if is_check(item)])
     size = sum(not is_check(item) for item in choices)
@@ -206,7 +206,7 @@ class ReaderReview:
     unseen: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def undecided(self) -> int:
+    def undecided_replies(self) -> int:
         """Replies of which people give no label more often than others."""
         return int(self.replies["people"].null_count())
 
@@ -224,8 +224,8 @@ class ReaderReview:
 def reader_review(key: ReviewKey, answers: pl.DataFrame) -> ReaderReview:
     """Compare what a reader made of replies with what most people say.
 
-    `answers`: those that count (`counted`). Replies were drawn by kind; precision and recall count each kind by how
-    many replies it has. A rater who says that it cannot be told gives no label.
+    `answers`: those that count (`count_answers`). Replies were drawn by kind; precision and recall count each kind by
+    how many replies it has. A rater who says that it cannot be told gives no label.
     """
     items = key.items.filter(pl.col("read").is_not_null())
     labels_of = dict(items.select("item", "labels").iter_rows())

@@ -58,7 +58,7 @@ class StratifiedSample:
         first = pl.concat(tables).sort(_RANK).group_by(STRATUM, maintain_order=True).head(self.size)
         self._rows = first.sort(_RANK)
 
-    def drawn(self) -> tuple[pl.DataFrame, Mapping[str, int]]:
+    def draw_rows(self) -> tuple[pl.DataFrame, Mapping[str, int]]:
         """The rows that are drawn, and the number of rows of each kind that there are.
 
         Each kind has as many as any other, or all that it has; of kinds beyond `MOST_STRATA` the rarest are one kind.
@@ -155,8 +155,8 @@ def reply_packet(run: StoredRun, size: int, seed: int) -> tuple[Packet, ReviewKe
         rows = chunk.with_columns(_stratum(chunk))
         number = rows["trial"].cast(pl.UInt64).to_numpy() * np.uint64(256) + rows["repeat"].cast(pl.UInt64).to_numpy()
         sample.add(rows, number)
-    rows, sizes = sample.drawn()
-    replies = _reviewed(plain, rows)
+    rows, sizes = sample.draw_rows()
+    replies = _review_questions(plain, rows)
     hidden: list[dict[str, Any]] = []
     cards: dict[str, ReviewCard] = {}
     for row, of_reply in zip(rows.select("trial", "reply", STRATUM).iter_rows(named=True), replies, strict=True):
@@ -191,7 +191,7 @@ def _stratum(chunk: pl.DataFrame) -> pl.Expr:
     return pl.when(pl.col("na").is_not_null()).then(missing).otherwise(valid).alias(STRATUM)
 
 
-def _reviewed(run: StoredRun, rows: pl.DataFrame) -> list[tuple[ReviewedReply, ...]]:
+def _review_questions(run: StoredRun, rows: pl.DataFrame) -> list[tuple[ReviewedReply, ...]]:
     """What people are asked about each drawn reply: of a form about each field; none where nothing can be asked."""
     trials = rows["trial"].to_numpy().astype(np.int64)
     if not trials.size:

@@ -200,8 +200,10 @@ def _reader(review: ReaderReview) -> Iterator[str | TextTable]:
         for row in review.accuracy.iter_rows(named=True)
     )
     yield _table("Against what most people say", ("label", "measure", "value", "interval", "n"), rows)
-    if review.undecided:
-        which = "1 reply, which is" if review.undecided == 1 else f"{review.undecided:,} replies, which are"
+    if review.undecided_replies:
+        which = (
+            "1 reply, which is" if review.undecided_replies == 1 else f"{review.undecided_replies:,} replies, which are"
+        )
         yield f"People give no label more often than others to {which} left out."
     wrong = review.replies.filter(pl.col("people").is_not_null() & (pl.col("people") != pl.col("read")))
     misread = (
@@ -257,7 +259,7 @@ def _pictures(rated: RatedPictures) -> Iterator[str | TextTable]:
         (
             row["question"] + _COUNTED[row["fine"]], _percent(row["share"]), _interval(row["low"], row["high"], 100),
             f"{row['pictures']:,}", _number(row["kappa"]), _interval(row["kappa_low"], row["kappa_high"]),
-            _printed(row),
+            _printed_values(row),
         )
         for row in rated.questions.iter_rows(named=True)
     )  # fmt: skip
@@ -273,7 +275,7 @@ def _pictures(rated: RatedPictures) -> Iterator[str | TextTable]:
             (
                 row["question"], row["factor"], row["level"], _percent(row["share"]),
                 _interval(row["low"], row["high"], 100), f"{row['answers']:,}",
-                *((_number(row["kappa"]), _printed(row)) if has_agreement else ()),
+                *((_number(row["kappa"]), _printed_values(row)) if has_agreement else ()),
             )
             for row in groups.iter_rows(named=True)
         )  # fmt: skip
@@ -290,7 +292,7 @@ def _table(title: str, heads: Sequence[str], rows: Iterator[tuple[str, ...]]) ->
     return TextTable(title, tuple(heads), tuple(rows), words)
 
 
-def _printed(row: Mapping[str, Any]) -> str:
+def _printed_values(row: Mapping[str, Any]) -> str:
     printed = [f"{row['printed_share']:.0%}"] if row["printed_share"] is not None else []
     printed += [f"kappa {row['printed_kappa']:.2f}"] if row["printed_kappa"] is not None else []
     return ", ".join(printed) or "-"

@@ -43,10 +43,10 @@ class RichProgress:
         """Move the bar; elsewhere print a line every ten seconds."""
         self._last = now
         if self._bar is not None:
-            self._bar.update(self._task, completed=now.done, total=now.total, description=described(now))
+            self._bar.update(self._task, completed=now.done, total=now.total, description=progress_line(now))
         elif time.monotonic() - self._printed >= _EVERY:
             self._printed = time.monotonic()
-            self._print(described(now))
+            self._print(progress_line(now))
 
     def note(self, message: str) -> None:
         """Print a line above the bar."""
@@ -58,15 +58,15 @@ class RichProgress:
             self._bar.stop()
             self._bar = None
         if summary is not None:
-            self._print(concluded(summary))
+            self._print(conclusion_line(summary))
         elif self._last is not None:
-            self._print(described(self._last))
+            self._print(progress_line(self._last))
 
     def _print(self, line: str) -> None:
         self._console.print(escape(line), soft_wrap=True, highlight=False)
 
 
-def described(now: Snapshot) -> str:
+def progress_line(now: Snapshot) -> str:
     """Where a run stands, in one line."""
     share = now.done / now.total if now.total else 1.0
     phrases = [
@@ -88,7 +88,7 @@ def described(now: Snapshot) -> str:
     return ", ".join(phrases)
 
 
-def concluded(summary: RunSummary) -> str:
+def conclusion_line(summary: RunSummary) -> str:
     """What a session did, in one line."""
     complete = summary.complete and not summary.errors
     head = "Complete" if complete else "Interrupted" if summary.interrupted else "Not complete"

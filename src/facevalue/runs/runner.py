@@ -77,12 +77,12 @@ def run(
     numbers = (
         TrialNumbers(study.design.size)
         if settings.sample is None
-        else TrialNumbers.of(study.sample(settings.sample, settings.seed, 1 if settings.exact else study.repeats))
+        else TrialNumbers.select(study.sample(settings.sample, settings.seed, 1 if settings.exact else study.repeats))
     )
     with silence_told(progress):
         can = check_limits(study, model, numbers, settings.exact, images=settings.check)
     with RunLock(folder), Interrupts(settings.grace) as signals:
-        manifest = begun(study, model.name, facts_of_model(study, model, settings.exact), folder, settings)
+        manifest = begin_run(study, model.name, facts_of_model(study, model, settings.exact), folder, settings)
         asking = RequestBuilder(study, settings.exact, manifest.asked_of)
         if recovered := recover(folder, manifest.id):
             progress.note(f"{recovered:,} replies that a killed process had not yet put in order are stored.")
@@ -110,7 +110,7 @@ def run(
         return session.run(model.notes if isinstance(model, Noting) else (), versions(), signals)
 
 
-def begun(study: Study, model: str, facts: Mapping[str, Fact], folder: Path, settings: RunSettings) -> RunManifest:
+def begin_run(study: Study, model: str, facts: Mapping[str, Fact], folder: Path, settings: RunSettings) -> RunManifest:
     """Read what the folder says and compare it with what is asked; or begin a new folder.
 
     `model`, `facts`: whom it asks, and what changes what that says. For whoever holds the folder's lock.
@@ -165,11 +165,11 @@ class _FolderSession(RunSession):
         self._model, self._folder, self._manifest = model, folder, manifest
         self._completion, self._stream = completion, stream
         super().__init__(
-            study, settings, progress, model.name, manifest, self._counts(), completion.stored(), SessionCounts()
+            study, settings, progress, model.name, manifest, self._counts(), completion.count_stored(), SessionCounts()
         )
 
     @property
-    def _planned(self) -> int:
+    def _planned_requests(self) -> int:
         return self._stream.planned
 
     def _ask(self, signals: Interrupts) -> None:
@@ -178,19 +178,19 @@ class _FolderSession(RunSession):
             self._before.study,
             self._before.model,
             self._folder.name,
-            self._planned,
+            self._planned_requests,
             self._requests,
         )
         with ShardWriter(
             self._folder,
-            self._stream.asked,
+            self._stream.close_requests,
             rows=self._settings.flush_rows,
             seconds=self._settings.flush_seconds,
-            stored=self._stored,
+            stored=self._enter_shard,
             run=self._before.id,
             listed=self._list,
             journal_seconds=self._settings.journal_seconds,
-            guard=signals.shielded,
+            guard=signals.shield,
             timed=not self._before.replayed,
             picture_shares=self._stream.picture_shares,
         ) as writer:
@@ -231,7 +231,7 @@ class _FolderSession(RunSession):
         if isinstance(self._model, Holding):
             self._model.halt()
 
-    def _stored(self, frame: pl.DataFrame) -> None:
+    def _enter_shard(self, frame: pl.DataFrame) -> None:
         """Enter a shard that is safe on the disk into all counts."""
         tally, status = self._tally, frame["status"]
         tally.stored += frame.height
@@ -270,16 +270,16 @@ class _FolderSession(RunSession):
             completion_tokens=completion.completion_tokens,
         )
 
-    def _answered(self) -> int:
-        return self._completion.stored()
+    def _count_answered(self) -> int:
+        return self._completion.count_stored()
 
     def _findings(self) -> Mapping[str, Fact]:
         return _findings(self._model)
 
-    def _unanswered(self) -> int:
-        return self._completion.unasked()
+    def _count_unanswered(self) -> int:
+        return self._completion.count_unasked()
 
-    def _drawn(self) -> str:
+    def _drawn_warning(self) -> str:
         if not self._before.exact or not (replies := count_drawn(self._folder)):
             return ""
         return (

@@ -17,7 +17,7 @@ from facevalue.runs.interrupts import Interrupts
 from facevalue.runs.pictures import COMPARED, SAME, same_shown
 from facevalue.runs.progress import Meter, Progress, Snapshot, silence_told
 from facevalue.runs.reply_counts import ENOUGH, LOOKED_AT, MOST, UnparsedReplies
-from facevalue.runs.rich_progress import concluded
+from facevalue.runs.rich_progress import conclusion_line
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.sight import said_of
 from facevalue.runs.stopping import Looks
@@ -64,7 +64,7 @@ class RunLimits:
         )  # fmt: skip
         self._uncounted |= facts.uncounted > 0
 
-    def reached(self, replies: int, invalid: int, unparsed: UnparsedReplies) -> str:
+    def limit_reached(self, replies: int, invalid: int, unparsed: UnparsedReplies) -> str:
         """Why the run stops, for people; empty if it goes on.
 
         `unparsed`: the session's replies, and which could not be read: most of them stop it, unless a limit of invalid
@@ -78,10 +78,10 @@ class RunLimits:
         if max_invalid is not None and replies >= LOOKED_AT and invalid / replies > max_invalid:
             return f"{_invalid(replies, invalid)}, more than {max_invalid:.1%}."
         if max_invalid is None and unparsed.replies >= LOOKED_AT and unparsed.too_many:
-            return f"{self._of(unparsed)} --max-invalid 1 goes on all the same."
+            return f"{self._unreadable_reason(unparsed)} --max-invalid 1 goes on all the same."
         return ""
 
-    def _of(self, unparsed: UnparsedReplies) -> str:
+    def _unreadable_reason(self, unparsed: UnparsedReplies) -> str:
         return f"{unparsed.sentence} {self._unread}".rstrip()
 
     def doubt(self, replies: int, invalid: int, unparsed: UnparsedReplies) -> str:
@@ -89,7 +89,7 @@ class RunLimits:
         if not self._quoted and unparsed.replies >= ENOUGH and unparsed.too_many:
             self._quoted = True
             stops = f" The run stops after {LOOKED_AT} replies if that goes on; with --max-invalid 1 it does not."
-            return f"{self._of(unparsed)}{stops if self._settings.max_invalid is None else ''}"
+            return f"{self._unreadable_reason(unparsed)}{stops if self._settings.max_invalid is None else ''}"
         if self._doubted or replies < LOOKED_AT or invalid / replies <= MOST:
             return ""
         self._doubted = True
@@ -123,7 +123,7 @@ class SessionCounts:
     """Which replies could not be read."""
 
     @property
-    def answered(self) -> int:
+    def answered_requests(self) -> int:
         """Requests that were answered: what is paid for where each has a price."""
         return self.stored - self.errors - self.refused
 
@@ -154,9 +154,9 @@ class RunTally(SessionCounts):
 
     def learn(self, findings: Mapping[str, Fact]) -> None:
         """Add what a worker's model found out."""
-        self.findings.update(_together(self.findings, findings))
+        self.findings.update(_merge_facts(self.findings, findings))
 
-    def where(self, alive: Mapping[str, int]) -> str:
+    def describe_units(self, alive: Mapping[str, int]) -> str:
         """Say in a few words how many units are stored, and how many workers and failures each node has."""
         workers = sum(alive.values())
         phrases = [f"{self.units:,} units", f"{workers:,} worker{'s' if workers != 1 else ''}"]
@@ -167,7 +167,7 @@ class RunTally(SessionCounts):
         return ", ".join(phrases)
 
 
-def _together(before: Mapping[str, Fact], now: Mapping[str, Fact]) -> Iterator[tuple[str, Fact]]:
+def _merge_facts(before: Mapping[str, Fact], now: Mapping[str, Fact]) -> Iterator[tuple[str, Fact]]:
     """What models found out, of all workers: names of servers are listed, counts added, and else the last one stays."""
     for name, value in now.items():
         previous = before.get(name)
@@ -245,7 +245,7 @@ class RunSession(ABC):
 
     @property
     @abstractmethod
-    def _planned(self) -> int:
+    def _planned_requests(self) -> int:
         """Requests of this session as far as they are known."""
 
     @abstractmethod
@@ -265,7 +265,7 @@ class RunSession(ABC):
         """Requests of the run by status."""
 
     @abstractmethod
-    def _answered(self) -> int:
+    def _count_answered(self) -> int:
         """Requests with a stored answer of whatever kind, re-asks left out."""
 
     @abstractmethod
@@ -273,11 +273,11 @@ class RunSession(ABC):
         """Facts that the model found out about itself."""
 
     @abstractmethod
-    def _unanswered(self) -> int:
+    def _count_unanswered(self) -> int:
         """Requests of the run to which no response came, not even an error."""
 
     @abstractmethod
-    def _drawn(self) -> str:
+    def _drawn_warning(self) -> str:
         """Warning of replies that were drawn where probabilities should have been read; empty if none was."""
 
     def _incomplete(self, silent: int) -> str:
@@ -288,7 +288,7 @@ class RunSession(ABC):
 
     def _compare_pictures(self) -> None:
         """Say which pictures are the same as another of their unit, before they are asked about."""
-        if not (self._settings.check and self._planned):
+        if not (self._settings.check and self._planned_requests):
             return
         same = same_shown(self._study)
         if same.pairs:
@@ -313,7 +313,7 @@ class RunSession(ABC):
         """
         began, before = time.monotonic(), self._before
         self._session = Session(utc_now(), None, 0, versions)
-        end = None if self._planned and not self._enough else before.end
+        end = None if self._planned_requests and not self._enough else before.end
         self._save(replace(before, end=end, counts=self._counts(), sessions=(*before.sessions, self._session)))
         self._progress.start(self._skipped, self._total)
         for note in (*notes, *said_of(self.looked)):
@@ -332,24 +332,24 @@ class RunSession(ABC):
             self._progress.finish(None)
             raise
         signals.over()
-        unanswered = 0 if self._enough else self._unanswered()
+        unanswered = 0 if self._enough else self._count_unanswered()
         silent = 0 if self._stopping else unanswered
         self._session = replace(self._session, findings={**self._findings(), **self._compared})
         servers = other_server((*before.sessions, self._session)) or ""
         cut = "" if self._stopping else self._tally.unparsed.cut_sentence
-        for warning in filter(None, (self._incomplete(silent), self._drawn(), cut, servers)):
+        for warning in filter(None, (self._incomplete(silent), self._drawn_warning(), cut, servers)):
             self._warn(warning)
         complete = not (unanswered > 0 or self._interrupted)  # a limit that the last reply reaches stops nothing
         self._close(complete)
         summary = self._summary(time.monotonic() - began, complete)
-        _LOG.info("%s", concluded(summary))
+        _LOG.info("%s", conclusion_line(summary))
         self._progress.finish(summary)
         return summary
 
     def _watch(self) -> None:
         """End the session where a limit is reached."""
         replies, invalid = self._tally.stored - self._tally.errors, self._tally.na
-        if (reason := self._limits.reached(replies, invalid, self._tally.unparsed)) and not self._stopping:
+        if (reason := self._limits.limit_reached(replies, invalid, self._tally.unparsed)) and not self._stopping:
             self._stopped = reason
             self._end(f"{reason} Stopping; what is on its way is stored.")
         elif not self._stopping and (doubt := self._limits.doubt(replies, invalid, self._tally.unparsed)):
@@ -362,13 +362,13 @@ class RunSession(ABC):
     def _look(self, run: "StoredRun") -> None:
         """See whether the run's rule says that enough is known; the caller then asks nothing new."""
         if reason := self._looks.enough(run):
-            self._known_after = self._answered()
+            self._known_after = self._count_answered()
             self._enough = f"{reason} That was known after {self._known_after:,} of {self._requests:,} requests."
             self._note("Enough is known: what is on its way is stored.")
 
     def _count_rest(self) -> None:
         """Say how many requests were answered in the end, where some were on their way when enough was known."""
-        if self._known_after and (answered := self._answered()) != self._known_after:
+        if self._known_after and (answered := self._count_answered()) != self._known_after:
             self._enough = f"{self._enough[:-1]}, and {answered:,} were answered in the end."
         self._known_after = 0
 
@@ -394,7 +394,7 @@ class RunSession(ABC):
 
     @property
     def _total(self) -> int:
-        return self._skipped + (self._came if self._enough else max(self._planned, self._came))
+        return self._skipped + (self._came if self._enough else max(self._planned_requests, self._came))
 
     def _report(self) -> None:
         """Show how far the session is, a few times a second."""
@@ -425,7 +425,7 @@ class RunSession(ABC):
         """Price of what this session asked; None if no price is known."""
         tally, sight = self._tally, self.looked
         prompt = tally.prompt_tokens + sight.prompt_tokens
-        return self._settings.cost(prompt, tally.completion_tokens + sight.completion_tokens, tally.answered)
+        return self._settings.cost(prompt, tally.completion_tokens + sight.completion_tokens, tally.answered_requests)
 
     def _close(self, complete: bool) -> None:
         """Write down how the session ended; a complete run of which nothing was open stays as it was."""

@@ -9,7 +9,7 @@ from facevalue.protocol.making import IMAGE, PATH, PROMPT, SOURCE
 from facevalue.protocol.making_study import MAKING
 from facevalue.protocol.picture_questions import SHOWN
 from facevalue.runs.picture_ratings import PictureSet
-from facevalue.runs.pictures import shown
+from facevalue.runs.pictures import load_shown
 from facevalue.runs.stored import StoredRun, answers
 
 PICTURES = (IMAGE, "image_1", "image_2")
@@ -21,7 +21,7 @@ _NO_FACTORS = (IMAGE, PATH, _IDENTITY, _SET, "seed", "source", "prompt")
 
 def pictures_of(run: StoredRun) -> PictureSet:
     """The pictures of a run: those that it made, or those that it showed."""
-    return PictureSet.of(run) if run.study.name == MAKING else shown_pictures(run)
+    return PictureSet.from_run(run) if run.study.name == MAKING else shown_pictures(run)
 
 
 def shown_pictures(run: StoredRun) -> PictureSet:
@@ -47,7 +47,7 @@ def shown_pictures(run: StoredRun) -> PictureSet:
     sources = _sources(listed, unit)
     titles = run.study.about.titles
     rows = {row[IMAGE]: row for row in listed.iter_rows(named=True)}
-    prompts = [_described(row, rows.get(sources.get(image, "")), factors, titles) for image, row in rows.items()]
+    prompts = [_describe_picture(row, rows.get(sources.get(image, "")), factors, titles) for image, row in rows.items()]
     table = listed.select(*dict.fromkeys((IMAGE, unit, *factors))).with_columns(
         pl.col(IMAGE).alias(PATH),
         pl.Series(SOURCE, [sources.get(image) for image in rows], pl.String),
@@ -55,7 +55,7 @@ def shown_pictures(run: StoredRun) -> PictureSet:
     )
 
     def load(image: str) -> bytes:
-        picture = shown(run.plain(), trials[image])
+        picture = load_shown(run.plain(), trials[image])
         if len(picture.images) != 1:
             raise DataError(f"{image}: {picture.why or 'it was shown with others'}.")
         return picture.images[0].data
@@ -87,7 +87,7 @@ def _sources(listed: pl.DataFrame, unit: str) -> dict[str, str]:
     return {image: bases[of] for of, image in edits.select(unit, IMAGE).iter_rows() if of in bases}
 
 
-def _described(
+def _describe_picture(
     row: Mapping[str, str | None],
     source: Mapping[str, str | None] | None,
     factors: list[str],

@@ -109,7 +109,9 @@ def look(study: Study, model: Model, *, exact: bool) -> Sight:
         tokens=min(map(float, added), default=None),
         prompt_tokens=sum(reply.prompt_tokens or 0 for reply in replies.values()),
         completion_tokens=sum(reply.completion_tokens or 0 for reply in replies.values()),
-        answers=tuple(f"{items[at].kind} {items[at].right}: {_quoted(items[at], reply)}" for at, reply in answered),
+        answers=tuple(
+            f"{items[at].kind} {items[at].right}: {_quote_reply(items[at], reply)}" for at, reply in answered
+        ),
         why_not="" if answered else "none of its questions was answered",
     )
 
@@ -206,7 +208,7 @@ def _item_text(item: _Item, reply: Response) -> str:
     return mentions[0] if len(mentions) == 1 else ""
 
 
-def _quoted(item: _Item, reply: Response) -> str:
+def _quote_reply(item: _Item, reply: Response) -> str:
     """The reply itself, clipped; of probabilities the likeliest answer."""
     text = _item_text(item, reply) if reply.probs is not None else reply.text or str(reply.status)
     return printable(" ".join(text.split()))[:_QUOTED]

@@ -29,9 +29,9 @@ class StopRule:
 
     Examples
     --------
-    >>> StopRule.of("width < 0.02")
+    >>> StopRule.from_text("width < 0.02")
     StopRule(width=0.02)
-    >>> StopRule.of("decided").text
+    >>> StopRule.from_text("decided").text
     'decided'
     """
 
@@ -39,7 +39,7 @@ class StopRule:
     """Width that every interval of the page must fall below, in its measure's unit; None to wait for verdicts."""
 
     @classmethod
-    def of(cls, text: str) -> "StopRule":
+    def from_text(cls, text: str) -> "StopRule":
         """Read a rule.
 
         Raises

@@ -25,7 +25,7 @@ from facevalue.protocol.variants import add_interventions
 from facevalue.runs.audit_folder import check_one_run
 from facevalue.runs.failures import failures_of
 from facevalue.runs.judged import stored_judge
-from facevalue.runs.mirror import mirrored
+from facevalue.runs.mirror import mirror_run
 from facevalue.runs.remote_pictures import own_folder, own_roots, pictures_at
 from facevalue.store import RunManifest, scan_responses
 from facevalue.store.files import PICTURES, PREREGISTRATION
@@ -33,7 +33,7 @@ from facevalue.store.manifest import INTERVENTIONS
 from facevalue.store.objects import Objects
 from facevalue.store.reader import collected, request_trials
 from facevalue.store.shards import check_folder
-from facevalue.thinking import spoken
+from facevalue.thinking import remove_thinking
 from facevalue.types import STUDY_TEXT, OptionValue, Status
 
 if TYPE_CHECKING:
@@ -132,30 +132,30 @@ class StoredRun:
     @property
     def protocol(self) -> Protocol:
         """Protocol that the run follows."""
-        return self.given or studies.asked(self.facts.study, self.facts.options)
+        return self.given or studies.protocol_of_run(self.facts.study, self.facts.options)
 
-    def declared(self) -> "Preregistration | None":
+    def read_declaration(self) -> "Preregistration | None":
         """Declaration made before the run; None if there was none."""
         from facevalue.measures.families import read_preregistration  # noqa: PLC0415
 
         if self.facts.preregistration is None:
             declaration = None if self.study.estimates.declared is None else self.study.estimates.declared()
-            return None if declaration is None else declaration.too_late() if self.replayed else declaration
+            return None if declaration is None else declaration.too_late() if self.is_replayed else declaration
         path, measures = self.folder / PREREGISTRATION, [m.key for m in self.study.estimates.measures]
         preregistration = read_preregistration(path, measures, self.study.estimates.labels)
         if preregistration.sha256 != self.facts.preregistration:
             raise RunError(f"{self.folder / PREREGISTRATION} was changed after the run began: its hash is another one.")
-        return preregistration.too_late() if self.replayed else preregistration
+        return preregistration.too_late() if self.is_replayed else preregistration
 
     def declared_of(self, estimates: pl.DataFrame) -> "Preregistration | None":
         """The declaration by which estimates of the run are judged.
 
         A study's own families follow from its estimands: those of which nothing could be measured are left out.
         """
-        declared = self.declared()
+        declared = self.read_declaration()
         if declared is None or self.facts.preregistration is not None:
             return declared
-        return declared.measured(estimates)
+        return declared.only_measured(estimates)
 
     @property
     def measures(self) -> "tuple[Measure, ...]":
@@ -166,7 +166,7 @@ class StoredRun:
         return (*self.study.estimates.measures, *DRIFT_MEASURES, *MISSING_MEASURES, *SIGHT_MEASURES)
 
     @property
-    def replayed(self) -> bool:
+    def is_replayed(self) -> bool:
         """Whether its answers had been recorded before the run."""
         return self.facts.replayed
 
@@ -182,7 +182,7 @@ class StoredRun:
         judge: Judge | None = None,
         pictures: Path | None = None,
         protocol: Protocol | None = None,
-        bring: Callable[[str], Path] = mirrored,
+        bring: Callable[[str], Path] = mirror_run,
     ) -> "StoredRun":
         """Open a run folder, or the run under a URL; what is new of the latter is brought here first.
 
@@ -216,13 +216,13 @@ class StoredRun:
             )
         return cls(folder, facts, study, judge, scores, not picture_roots or pictures is not None, protocol, url)
 
-    def reopened(self, judge: Judge | None = None) -> "StoredRun":
+    def reopen(self, judge: Judge | None = None) -> "StoredRun":
         """The same run with what its folder holds now, read by a judge of its own where one is given."""
         pictures = own_folder(self.facts.options) if self.pictures_named else None
         again = StoredRun.open(self.folder, judge, pictures, self.given)
         return replace(again, facts=replace(again.facts, name=self.facts.name), url=self.url)
 
-    def called(self, name: str) -> "StoredRun":
+    def rename(self, name: str) -> "StoredRun":
         """The same run by another name."""
         return replace(self, facts=replace(self.facts, name=checked_name(name)))
 
@@ -264,15 +264,15 @@ def _study(
     else:
         study = protocol.study({name: value for name, value in options.items() if name != STUDY_TEXT}, manifest)
     if study.reading.scored and scores:
-        study = _kept(study, study.reading.scored.carrying(scores))
+        study = _keep_additions(study, study.reading.scored.carrying(scores))
     if study.reading.judged and judge is not None:
-        study = _kept(study, study.reading.judged(judge))
+        study = _keep_additions(study, study.reading.judged(judge))
     if study.reading.from_place:
         study = study.reading.from_place(place)
     return add_interventions(study, interventions_of(facts.options))
 
 
-def _kept(study: Study, carrying: Study) -> Study:
+def _keep_additions(study: Study, carrying: Study) -> Study:
     """A study that carries more, with what a protocol adds to what it builds, which is not the study's own to carry."""
     reading = replace(study.reading, judged=carrying.reading.judged or study.reading.judged)
     return replace(carrying, extras=study.extras, page=carrying.page or study.page, reading=reading)
@@ -299,7 +299,7 @@ class ReplyTally:
         return self.asked - sum(self.na.values())
 
     @property
-    def failed(self) -> int:
+    def failed_requests(self) -> int:
         """Requests that failed: missing answers, which are asked again when the run is resumed."""
         return self.na.get(NA.ERROR, 0)
 
@@ -326,13 +326,13 @@ def answers(
     trials = request_trials(run.folder, last, repeats)
     if not trials.size:
         raise NoRepliesError(f"{run.folder} holds no responses yet: give its command again.")
-    for responses in _stored(run.folder, trials, repeats, needed, at_once):
+    for responses in _read_stored(run.folder, trials, repeats, needed, at_once):
         factors = study.design.trials(responses["trial"].to_numpy())
         odd = other_options(study, factors, responses["probs"])
         chunk = responses.with_columns(
             pl.when(odd).then(pl.lit("error", responses["status"].dtype)).otherwise("status").alias("status")
         )
-        texts = chunk.drop("trial").with_columns(spoken(pl.col("text")))
+        texts = chunk.drop("trial").with_columns(remove_thinking(pl.col("text")))
         if SAID in columns:
             texts = texts.with_columns(pl.col("text").alias(SAID))
         answered = study.answer(pl.concat([factors, texts], how="horizontal"))
@@ -343,8 +343,8 @@ def answers(
         for na, count in answered.group_by("na").len().drop_nulls().iter_rows():
             tally.na[na] = tally.na.get(na, 0) + count
         yield answered
-    if tally.failed == tally.asked:
-        raise RunError(f"{run.folder} holds no reply: {failures_of(run.folder, tally.failed, tally.asked)}")
+    if tally.failed_requests == tally.asked:
+        raise RunError(f"{run.folder} holds no reply: {failures_of(run.folder, tally.failed_requests, tally.asked)}")
 
 
 def _without_failed(answered: pl.DataFrame) -> pl.DataFrame:
@@ -361,7 +361,7 @@ def _without_failed(answered: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _stored(
+def _read_stored(
     folder: Path, trials: npt.NDArray[np.unsignedinteger[Any]], repeats: int, columns: Sequence[str], at_once: int
 ) -> Iterator[pl.DataFrame]:
     """Stored responses of whole trials, about `at_once` in each chunk.

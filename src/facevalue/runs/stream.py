@@ -37,20 +37,20 @@ class OpenRequests:
         self.failure: Exception | None = None
         self.stop = False
 
-    def of(self, chunks: Iterable[Chunk]) -> Iterator[Request]:
+    def requests_of_chunks(self, chunks: Iterable[Chunk]) -> Iterator[Request]:
         """Requests of chunks."""
         try:
             for chunk in chunks:
                 with self._lock:
                     self._open.append(chunk)
-                for request in self._of(chunk):
+                for request in self._requests_of_chunk(chunk):
                     if self.stop:
                         return
                     yield request
         except Exception as error:
             self.failure = error
 
-    def asked(self, trials: Index, repeats: Index) -> Hashes:
+    def close_requests(self, trials: Index, repeats: Index) -> Hashes:
         """Hashes of open requests that were answered just now; they no longer are open."""
         hashes = np.zeros(trials.size, dtype=np.uint64)
         left = np.ones(trials.size, dtype=np.bool_)
@@ -82,7 +82,7 @@ class OpenRequests:
         shares = ChainMap(*of_chunks)
         return [picture_share(row, shares.get(row.trial)) for row in rows]
 
-    def _of(self, chunk: Chunk) -> Iterator[Request]:
+    def _requests_of_chunk(self, chunk: Chunk) -> Iterator[Request]:
         sampling, exact, constrain = self._study.draws.sampling, self._asking.exact, self._study.draws.constrain
         seeds, questions, trials = self._asking.seeds, chunk.questions, chunk.trials.tolist()
         repeats = [np.flatnonzero(row).tolist() for row in chunk.wanted] if len(seeds) > 1 else [[0]] * len(trials)
@@ -111,19 +111,19 @@ class RequestStream(OpenRequests):
         self._completion = completion
         self._order = order
         self._step = chunk
-        self.planned = completion.requests - completion.stored()
+        self.planned = completion.requests - completion.count_stored()
         self.only_failed = False
 
     def requests(self, again: int) -> Iterator[Request]:
         """Requests of one round: 0 is the protocol's own, later ones ask again where there was no valid answer."""
-        return self.of(self._chunks(again))
+        return self.requests_of_chunks(self._chunks(again))
 
     def _chunks(self, again: int) -> Iterator[Chunk]:
         completion = self._completion
         for positions in self._order.pieces(self._step):
             if self.stop:
                 return
-            missing = completion.wanted(positions, again, only_failed=self.only_failed)
+            missing = completion.open_requests(positions, again, only_failed=self.only_failed)
             rows = np.flatnonzero(missing.any(axis=1))
             if again:
                 self.planned += int(missing.sum())

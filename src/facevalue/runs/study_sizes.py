@@ -70,7 +70,7 @@ class StudyPilot:
     completion_tokens: float
 
     @classmethod
-    def of(cls, run: StoredRun) -> "StudyPilot":
+    def from_run(cls, run: StoredRun) -> "StudyPilot":
         """Read a run as a pilot."""
         counts = run.facts.counts
         answered = counts.ok + counts.truncated
@@ -156,16 +156,16 @@ class StudySizes:
 
     def _part(self) -> int | None:
         size = max(self.smallest, MOST_PILOT)
-        return None if size >= self.study.whole else size
+        return None if size >= self.study.all_requests else size
 
     @cached_property
     def smallest(self) -> int:
         """Requests of the smallest sample, at least what was asked already."""
         if self.begun:
             return self.begun
-        size = min(16, self.study.whole)
-        while size < self.study.whole and not self.study.requests(size, self.seed):
-            size = min(2 * size, self.study.whole)
+        size = min(16, self.study.all_requests)
+        while size < self.study.all_requests and not self.study.requests(size, self.seed):
+            size = min(2 * size, self.study.all_requests)
         low = size // 2
         while size - low > 1 and low >= 1:
             middle = (low + size) // 2
@@ -175,16 +175,16 @@ class StudySizes:
     @cached_property
     def pilot_sample(self) -> int:
         """Requests of a pilot."""
-        most = min(max(self.smallest, MOST_PILOT), self.study.whole)
+        most = min(max(self.smallest, MOST_PILOT), self.study.all_requests)
         size = min(max(self.smallest, LEAST_PILOT), most)
         plan = self.precision
-        while plan is not None and size < most and self.at(size).clusters < min(PILOT_UNITS, plan.clusters):
+        while plan is not None and size < most and self.size_of_sample(size).clusters < min(PILOT_UNITS, plan.clusters):
             size = min(2 * size, most)
         return size
 
-    def at(self, sample: int) -> StudySize:
+    def size_of_sample(self, sample: int) -> StudySize:
         """What a size detects."""
-        sample = min(sample, self.study.whole)
+        sample = min(sample, self.study.all_requests)
         if sample not in self._by_sample:
             self._by_sample[sample] = self._look(sample)
         return self._by_sample[sample]
@@ -195,7 +195,7 @@ class StudySizes:
         if plan is None or spread is None or not requests:
             return StudySize(sample, requests)
         clusters, items = plan.clusters, plan.items
-        if sample < self.study.whole:
+        if sample < self.study.all_requests:
             clusters, items = plan.units(self.study.study.sample(sample, self.seed, self.study.repeats))
         effect = None
         if clusters and np.isfinite(spread.sd(items)):
@@ -207,31 +207,31 @@ class StudySizes:
     @cached_property
     def is_silent(self) -> bool:
         """Whether no size is known to detect anything: there is no power analysis, or even the whole may miss all."""
-        return self.precision is None or not np.isfinite(self.at(self.study.whole).points)
+        return self.precision is None or not np.isfinite(self.size_of_sample(self.study.all_requests).points)
 
     def look_up_to(self, most: int) -> None:
         """Look at sizes up to so many requests, each twice the last, and on to the first that detects anything."""
         size = self.smallest
         while True:
-            is_telling = np.isfinite(self.at(size).points)
-            if size >= self.study.whole or (size >= most and is_telling):
+            is_telling = np.isfinite(self.size_of_sample(size).points)
+            if size >= self.study.all_requests or (size >= most and is_telling):
                 break
             if size < most < _DOUBLING * size and is_telling:
                 size = most
             else:
-                size = min(round(size * _DOUBLING), self.study.whole)
+                size = min(round(size * _DOUBLING), self.study.all_requests)
         self._narrow_first()
 
     def _narrow_first(self) -> None:
         """Find the first size that detects anything more closely."""
         sizes = sorted(self._by_sample)
-        first = next((at for at, size in enumerate(sizes) if np.isfinite(self.at(size).points)), 0)
+        first = next((at for at, size in enumerate(sizes) if np.isfinite(self.size_of_sample(size).points)), 0)
         if not first:
             return
         low, high = sizes[first - 1], sizes[first]
         while high > _FINE * low and high - low > 1:
             middle = round(np.sqrt(low * high))
-            low, high = (low, middle) if np.isfinite(self.at(middle).points) else (middle, high)
+            low, high = (low, middle) if np.isfinite(self.size_of_sample(middle).points) else (middle, high)
 
     def look_near(self, sample: int) -> bool:
         """Look at sizes between one and its neighbours; False where they are near enough already."""
@@ -243,7 +243,7 @@ class StudySizes:
             if high > _FINE * low and low < middle < high:
                 new.append(middle)
         for size in new:
-            self.at(size)
+            self.size_of_sample(size)
         return bool(new)
 
     def curve(self, cost: float) -> tuple[list[StudySize], DetectionCurve]:

@@ -73,10 +73,10 @@ def _folders_with(name: str, place: Path) -> list[Path]:
     """Folders below one that hold a file, those that are hidden left out."""
     depths = ("/".join(["*"] * depth + [name]) for depth in range(1, _DEEPEST + 1))
     folders = {path.parent for pattern in depths for path in place.glob(pattern)}
-    return sorted((path for path in folders if not _hidden(path, place)), key=str)
+    return sorted((path for path in folders if not _is_hidden(path, place)), key=str)
 
 
-def _hidden(path: Path, below: Path) -> bool:
+def _is_hidden(path: Path, below: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(below).parts)
 
 
@@ -185,7 +185,7 @@ def trend(runs: Sequence[StoredRun], waiting: Sequence[str] = ()) -> Trend:
     runs:
         Of one model, or versions of it; two or more of one study at least.
     waiting:
-        What audits among them have not begun, a sentence for each (`audit_folder.unasked`).
+        What audits among them have not begun, a sentence for each (`audit_folder.describe_unasked`).
 
     Raises
     ------
@@ -251,8 +251,8 @@ def contrasts_of(models: Sequence[KeptAnswers], days: Array) -> _Contrasts:
     if not (measures and cells.height):
         raise DataError(f"The runs of {study.name} have no cell with a direction in common: there is no history.")
     rows = reduced_tables[0].join(cells, on=keys, how="semi", nulls_equal=True, maintain_order="left")
-    aligned = [_aligned(table, rows) for table in reduced_tables]
-    without = [[_aligned(table, rows) for table in of_model] for of_model in together.without]
+    aligned = [_align_rows(table, rows) for table in reduced_tables]
+    without = [[_align_rows(table, rows) for table in of_model] for of_model in together.without]
     layers = [layer for layer, _ in together.groups.layers]
     count = len(models)
     weights = {at: step_weights(count, at) for at in range(1, count)}
@@ -272,7 +272,7 @@ def contrasts_of(models: Sequence[KeptAnswers], days: Array) -> _Contrasts:
     )  # fmt: skip
 
 
-def _aligned(table: pl.DataFrame, like: pl.DataFrame) -> pl.DataFrame:
+def _align_rows(table: pl.DataFrame, like: pl.DataFrame) -> pl.DataFrame:
     """The rows of a table in the order of another one's cells; nulls where it lacks one."""
     keys = estimate_keys(like)
     return (
@@ -362,8 +362,8 @@ def _dates(history: _Contrasts, steps: pl.DataFrame) -> pl.DataFrame:
     if not steps.height or count == 2:
         return steps.with_columns(since_first=pl.lit(1, pl.Int64), since_last=pl.lit(1, pl.Int64))
     keys = history.reduced[0].join(steps, on=steps.columns, how="semi", nulls_equal=True, maintain_order="left")
-    tables = [_aligned(table, keys) for table in history.reduced]
-    without = [[_aligned(table, keys) for table in of_model] for of_model in history.without]
+    tables = [_align_rows(table, keys) for table in history.reduced]
+    without = [[_align_rows(table, keys) for table in of_model] for of_model in history.without]
     splits = []
     for since in range(1, count):
         for weights in splits_beside(count, since):

@@ -54,7 +54,7 @@ class UnitWorker:
         self._objects = objects or Objects.at(job.url)
         self._trusted = study is not None  # the driver's own: it asks what the key says
         self._pictures = TemporaryDirectory(prefix="facevalue-")  # removed with the worker, however that ends
-        self._study = study or _built(job, self._objects, Path(self._pictures.name))
+        self._study = study or _build_study(job, self._objects, Path(self._pictures.name))
         self._own = model is None
         self._model = model or (
             load(job.model, job.model_options) if job.making is None else job.making.model(self._study, job.url)
@@ -166,7 +166,7 @@ class UnitWorker:
         times: list[float] = []
         ended = None
         try:
-            with closing(self._check.respond(stream.of(_chunks(unit, asking)))) as responses:
+            with closing(self._check.respond(stream.requests_of_chunks(_chunks(unit, asking)))) as responses:
                 for response in responses:
                     rows.append(response)
                     times.append(time.time())
@@ -217,7 +217,7 @@ class LocalWorkers:
         """Work on what waits, however long it takes."""
         return [self._worker.work(self._waiting.popleft(), self._came)] if self._waiting else []
 
-    def answered(self) -> int:
+    def answer_count(self) -> int:
         """Nothing more: `came` tells."""
         return 0
 
@@ -234,7 +234,7 @@ class LocalWorkers:
         self._worker.close()
 
 
-def _built(job: Job, objects: Objects, pictures: Path) -> Study:
+def _build_study(job: Job, objects: Objects, pictures: Path) -> Study:
     """The study of a job, with the table of pictures that lies beside the run; its own pictures are brought here."""
     stimuli = objects.get(STIMULI)
     if stimuli is None:
@@ -268,7 +268,7 @@ def _chunks(unit: Unit, asking: RequestBuilder) -> Iterator[Chunk]:
 def _frame(rows: list[Response], times: list[float] | None, stream: OpenRequests) -> pl.DataFrame:
     keys = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)
     shares = stream.picture_shares(rows)  # while the requests are open
-    return to_frame(rows, stream.asked(keys[:, 0], keys[:, 1]), times, shares)
+    return to_frame(rows, stream.close_requests(keys[:, 0], keys[:, 1]), times, shares)
 
 
 def facts_of(frame: pl.DataFrame, na: int, *, exact: bool) -> dict[str, int]:

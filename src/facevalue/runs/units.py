@@ -137,7 +137,7 @@ class Workers(Protocol):
         """Units that have ended; waits so long at most for the first."""
         ...
 
-    def answered(self) -> int:
+    def answer_count(self) -> int:
         """Answers to units on their way, as far as is known."""
         ...
 
@@ -198,7 +198,7 @@ class UnitPlan:
                 yield _piece(first, part, held)
                 first += size
 
-    def whole(self, piece: Piece) -> Unit:
+    def plain_unit(self, piece: Piece) -> Unit:
         """The protocol's own requests about a piece."""
         requested = np.zeros((piece.trials.size, len(self.asking.seeds)), dtype=np.bool_)
         requested[:, : self.asking.repeats] = True
@@ -224,8 +224,8 @@ def _parts(study: Study, settings: RunSettings, numbers: TrialNumbers, grown: Se
     first, *larger = [*samples, numbers]
     yield first
     for before, after in pairwise([first, *larger]):
-        added = np.setdiff1d(after.at(0, after.size), before.at(0, before.size), assume_unique=True)
-        yield TrialNumbers.of(added)
+        added = np.setdiff1d(after.numbers_at(0, after.size), before.numbers_at(0, before.size), assume_unique=True)
+        yield TrialNumbers.select(added)
 
 
 def unit_hash(
@@ -254,7 +254,7 @@ def run_numbers(study: Study, sample: int | None, seed: int, exact: bool) -> Tri
     """Trials of a run."""
     if sample is None:
         return TrialNumbers(study.design.size)
-    return TrialNumbers.of(study.sample(sample, seed, 1 if exact else study.repeats))
+    return TrialNumbers.select(study.sample(sample, seed, 1 if exact else study.repeats))
 
 
 def answers_per_unit(requests: int) -> int:

@@ -25,7 +25,7 @@ class Sound(NamedTuple):
 
 def verify(run: StoredRun) -> Sound:
     """Check an opened run: its pre-registration, every shard by its digest, every row by the design."""
-    run.declared()
+    run.read_declaration()
     width = len(run.facts.seeds) * (1 + run.facts.reasks)
     shards = [inspect(path) for path in shard_paths(run.folder)]
     odd = []

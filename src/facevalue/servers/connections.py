@@ -345,7 +345,7 @@ class _Exchange:
                 body.add(event.data)
             else:
                 raise BrokenReplyError("The connection broke: it was closed within the reply.")
-        return body.whole()
+        return body.read_all()
 
 
 def _too_large(largest: int) -> BrokenReplyError:
@@ -386,7 +386,7 @@ class _Body:
             if self._unpacking.unused_data:
                 raise BrokenReplyError("Something follows the packed reply.")
 
-    def whole(self) -> bytearray:
+    def read_all(self) -> bytearray:
         """All of it, once there is no more."""
         if self._unpacking is not None and self._data:
             self._put(self._unpacking.flush())

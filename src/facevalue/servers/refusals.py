@@ -135,7 +135,7 @@ def is_refusal(payload: object, status: int | None = None) -> bool:
         return False
     is_fault = status is not None and status >= 500
     texts: list[str] = []
-    for name, value in _values([payload, _quoted(payload)] if isinstance(payload, str) else payload, "", 0):
+    for name, value in _values([payload, _parse_quoted(payload)] if isinstance(payload, str) else payload, "", 0):
         if name in _REASONS and value not in (None, "", False, "BLOCK_REASON_UNSPECIFIED"):
             return True
         if name in _FLAGS and value is True:
@@ -193,7 +193,7 @@ def holds_words(text: str | None, words: Sequence[str]) -> bool:
     return any(word.casefold() in folded for word in words)
 
 
-def _quoted(text: str) -> object:
+def _parse_quoted(text: str) -> object:
     """The object that an error quotes, as JSON or as Python writes it; None if it quotes none."""
     start, end = text.find("{"), text.rfind("}") + 1
     if not 0 <= start < end <= _LONGEST:

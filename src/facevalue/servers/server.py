@@ -134,8 +134,8 @@ class Server:
     async def call(
         self, connections: Connections, path: str, body: bytes | None = None, media_type: str = JSON
     ) -> Mapping[str, object]:
-        """Send one request and return the decoded JSON object (`fetch`, `decoded`)."""
-        return self.decoded(await self.fetch(connections, path, body, media_type))
+        """Send one request and return the decoded JSON object (`fetch`, `decode_reply`)."""
+        return self.decode_reply(await self.fetch(connections, path, body, media_type))
 
     async def fetch(
         self, connections: Connections, path: str, body: bytes | None = None, media_type: str = JSON
@@ -186,10 +186,10 @@ class Server:
         text = printable(without_key(" ".join(words), self._key))
         return text if len(text) <= MAX_ERROR else text[: MAX_ERROR - 1] + "…"
 
-    def decoded(self, raw: bytearray) -> Mapping[str, object]:
+    def decode_reply(self, raw: bytearray) -> Mapping[str, object]:
         """Return the JSON object that a reply is; a `Failure` if it is none."""
         try:
-            value = _parsed(raw)
+            value = _parse_json(raw)
         except (ValueError, RecursionError):
             excerpt = self.clean(raw.decode("utf-8", "replace"))[:80]
             raise Failure(f"The reply is no JSON: {excerpt!r}", transient=True) from None
@@ -214,7 +214,7 @@ class Server:
         )
 
 
-def _parsed(raw: bytearray) -> object:
+def _parse_json(raw: bytearray) -> object:
     """Read JSON, unless it would take many times its own size in memory."""
     if sum(map(raw.count, (b"[", b"{", b","))) > _MAX_VALUES:
         raise ValueError("too many values")
@@ -231,7 +231,7 @@ def _tls() -> ssl.SSLContext:
 def _payload_of(raw: bytearray) -> object:
     """Return what a server says with an error: JSON, or else a text."""
     try:
-        return _parsed(raw)
+        return _parse_json(raw)
     except (ValueError, RecursionError):
         return raw.decode("utf-8", "replace").strip()
 

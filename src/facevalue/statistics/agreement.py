@@ -49,7 +49,7 @@ class _BesideFloor(Statistic):
         labels = model.breakdown.make_labels(difference.labels)
         keep = (cells(agreement.rate).shown > 0) & estimand.holds(difference.labels, difference.shown.size)
         means = cluster_means(difference.sums, difference.counts, SEED, largest=1.0)
-        table.add(beyond, labels, means.untested(), keep=keep)
+        table.add(beyond, labels, means.without_tests(), keep=keep)
         bounds = phi_bounds(Replies(*(cells(total).sums for total in agreement[3:])))  # chosen, valid, requested
         for measure, values, ends in ((rate, agreement.rate, bounds), (floor, agreement.floor, None)):
             share = cells(values)
@@ -110,9 +110,9 @@ class Flip(_BesideFloor):
         answers, sets, name = model.answers, model.breakdown.sets, model.name_of(estimand)
         is_asked = answers.by_prompt(answers.reasons != NOT_ASKED)
         weights, mass = answers.by_prompt(answers.weights), answers.by_prompt(answers.mass)
-        agreement = answer_flips(weights.astype(np.float64), mass, is_asked, sets.base_of, sets.varied)
+        agreement = answer_flips(weights.astype(np.float64), mass, is_asked, sets.base_of, sets.variation_rows)
         rate, floor = self.companions(name)
-        self.add(table, estimand, model, agreement, (name, rate, floor), sets.varied)
+        self.add(table, estimand, model, agreement, (name, rate, floor), sets.variation_rows)
 
 
 @register
@@ -203,7 +203,7 @@ class Similarity(_BesideFloor):
         lists = np.nan_to_num(answers.weights, nan=-1).astype(np.int64)
         lists[~(answers.mass > 0)] = -1
         sets_of_texts = [frozenset(text.split(SEPARATOR) if text else ()) for text in answers.texts]
-        first, second = model.breakdown.pairs(self.factor) if self.factor else (sets.base_of, sets.varied)
+        first, second = model.breakdown.pairs(self.factor) if self.factor else (sets.base_of, sets.variation_rows)
         is_asked = answers.reasons != NOT_ASKED
         agreement = list_similarities(lists, sets_of_texts, is_asked, first, second)
         lost, floor = self.companions(name)

@@ -39,7 +39,7 @@ class AnswerArrays:
     left_out: Values | None = None
 
     @cached_property
-    def _apart(self) -> npt.NDArray[np.float64] | float:
+    def _left_out_mass(self) -> npt.NDArray[np.float64] | float:
         """Mass of valid answers that the score leaves out, by stimulus and item."""
         return 0.0 if self.left_out is None else np.nansum(self.left_out, axis=2, dtype=np.float64)
 
@@ -68,7 +68,7 @@ class AnswerArrays:
         valid = np.where(is_asked, self.mass, 0).astype(np.float64)
         weight = np.where(np.isfinite(self.weights), self.weights * valid, 0.0)
         n, size = valid.sum(axis=2), is_asked.sum(axis=2).astype(np.float64)
-        return weight.sum(axis=2), n, size if self.left_out is None else np.maximum(size - self._apart, n)
+        return weight.sum(axis=2), n, size if self.left_out is None else np.maximum(size - self._left_out_mass, n)
 
     def by_prompt(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Values of this shape, with orderings and repeats apart: (stimuli, items, orderings, repeats)."""
@@ -78,7 +78,7 @@ class AnswerArrays:
     def na_rate(self) -> npt.NDArray[np.float64]:
         """Expected share of a stimulus-item pair's replies without a valid answer; NaN if not asked."""
         is_asked = self.reasons != NOT_ASKED
-        valid = np.where(is_asked, self.mass, 0).sum(axis=2, dtype=np.float64) + self._apart
+        valid = np.where(is_asked, self.mass, 0).sum(axis=2, dtype=np.float64) + self._left_out_mass
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(is_asked.any(axis=2), 1 - valid / is_asked.sum(axis=2), np.nan)
 
@@ -135,7 +135,7 @@ class Gathering:
         ordering = level_codes(chunk["ordering"], axes.orderings)
         prompt = ordering * axes.repeats + chunk["repeat"].to_numpy().astype(np.int64)
         for name, weights in self._weights.items():
-            column = self._coded(name, chunk[name]) if chunk[name].dtype == pl.String else chunk[name]
+            column = self._number_texts(name, chunk[name]) if chunk[name].dtype == pl.String else chunk[name]
             weights[image, item, prompt] = column.to_numpy()
         for name, fraction in self._fractions.items():
             fraction[image, item, prompt] = chunk[counted_column(name)].to_numpy()
@@ -156,7 +156,7 @@ class Gathering:
                 out[name] = AnswerArrays(weights, counted, self._reasons, repeats, left_out=self._mass - counted)
         return out | {name: replace(out[name], texts=tuple(codes)) for name, codes in self._texts.items()}
 
-    def _coded(self, name: str, texts: pl.Series) -> pl.Series:
+    def _number_texts(self, name: str, texts: pl.Series) -> pl.Series:
         """Number of each text, in the order in which they came; null for none."""
         codes = self._texts.setdefault(name, {})
         for text in texts.drop_nulls().unique():
@@ -183,7 +183,7 @@ def _partly(weights: Values, mass: Values, reasons: npt.NDArray[np.uint8], repea
     return AnswerArrays(weights, np.where(lacks, 0, mass), np.where(lacks, _REASONS[NA.NEITHER], reasons), repeats)
 
 
-def balanced(weights: Values, group: Codes) -> npt.NDArray[np.float64]:
+def balanced_means(weights: Values, group: Codes) -> npt.NDArray[np.float64]:
     """Mean over prompts, every group of prompts counting alike; shape (stimuli, items).
 
     Where prompts are grouped by the option that stands in a place, preference for an option cancels in the weight of

@@ -115,10 +115,10 @@ class Answers:
         if not table.height:
             raise DataError("The table of answers has no row.")
         object.__setattr__(self, "factors", tuple(sorted({*self.factors, *filter(None, [self.cue])})))
-        object.__setattr__(self, "table", self._checked(table))
+        object.__setattr__(self, "table", self._check_table(table))
         self._check_pictures()
 
-    def _checked(self, table: pl.DataFrame) -> pl.DataFrame:
+    def _check_table(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with texts as texts, and scores as numbers of their scale or null."""
         score, low, high = self.score.name, self.score.low, self.score.high
         for name in (PICTURE, UNIT, *self.factors, *([MODEL] if MODEL in table.columns else [])):

@@ -48,7 +48,7 @@ class Breakdown:
         return [*cue, *self.sets.factors, *self.of_prompt]
 
     @property
-    def asked(self) -> list[str]:
+    def prompt_factors(self) -> list[str]:
         """Factors of the prompt."""
         return [factor.name for factor in self.items]
 

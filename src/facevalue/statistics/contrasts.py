@@ -354,7 +354,7 @@ class Gap(_BetweenLevels):
         if self.versus == ALIKE:
             self._estimate_from_majority(table, estimand, model)
             return
-        at = model.breakdown.sets.varied if self.of_shifts else model.breakdown.stimuli(estimand.factors)
+        at = model.breakdown.sets.variation_rows if self.of_shifts else model.breakdown.stimuli(estimand.factors)
         split = model.split(at, self.factor, estimand.by)
         sums, counts, is_shown = split.sum_levels(model.values.delta if self.of_shifts else model.values.phi[at])
         poles, replies, base = model.poles, None, None
@@ -413,7 +413,7 @@ class Gap(_BetweenLevels):
             if estimand.tested:
                 estimates = replace(estimates, q=contrast.q, p_least=np.full(len(levels), contrast.p_least))
             else:
-                estimates = estimates.untested()
+                estimates = estimates.without_tests()
             table.add(
                 measure, breakdown.make_labels({**cells, self.factor: levels}),
                 replace(estimates, bounds=None if cell.replies is None else contrast.bounds),
@@ -541,7 +541,7 @@ class Preference(_BetweenLevels):
                 total, valid, requested = (of_pair[at] for of_pair in model.totals)
                 turned = np.where(is_turned, both_ends * valid - total, total)
                 replies = Replies(*(model.cells(x, at, rows, columns).sums for x in (turned, valid, requested)))
-                bounds = phi_bounds(replies, model.poles).less(both_ends / 2)
+                bounds = phi_bounds(replies, model.poles).subtract(both_ends / 2)
             labelled = {**cells.labels, **{name: [level] * means.value.size for name, level in labels.items()}}
             model.enter(table, estimand, labelled, replace(means, bounds=bounds), cells.shown > 0)
 

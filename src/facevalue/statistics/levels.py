@@ -107,7 +107,7 @@ class Lean(Statistic):
         largest = None if score.span is None else score.span / 2
         means = unit_ratios if score.leaves_out else cluster_means
         leans = means(cells.sums - score.middle * cells.counts, cells.counts, SEED, largest=largest)
-        bounds = None if bounds is None else bounds.less(score.middle)
+        bounds = None if bounds is None else bounds.subtract(score.middle)
         model.enter(table, estimand, cells.labels, replace(leans, bounds=bounds), cells.shown > 0)
 
     def rival(self, estimand: "Estimand", answers: pl.DataFrame, breakdown: Breakdown, score: Score) -> pl.DataFrame:

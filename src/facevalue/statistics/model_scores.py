@@ -157,7 +157,7 @@ class ModelScores:
         if estimand.tested:
             table.add(measure, labels, estimates, estimand.family_name, keep=keep)
         else:
-            table.add(measure, labels, estimates.untested(), keep=keep)
+            table.add(measure, labels, estimates.without_tests(), keep=keep)
 
     @property
     def poles(self) -> tuple[float, float]:
@@ -176,7 +176,7 @@ class ModelScores:
 
     def cut(self, by: Sequence[str]) -> tuple[Slicing, Slicing]:
         """Partition what is varied, and the items, by factors."""
-        return self.breakdown.rows(self.breakdown.sets.varied, by), self.breakdown.columns(by)
+        return self.breakdown.rows(self.breakdown.sets.variation_rows, by), self.breakdown.columns(by)
 
     def sum_scores(self, estimand: Estimand) -> tuple[ShiftCells, Bounds | None]:
         """Sums and counts of mean scores by unit and cell, and bounds of the cells' means.
@@ -222,7 +222,7 @@ class ModelScores:
     def by_unit(self, dimension: str) -> tuple[Array, Slicing]:
         """Scores of shape (units, items), and the units by group."""
         at = self.breakdown.stimuli([dimension])
-        everything = Slicing.whole(at.size), self.breakdown.columns(self.breakdown.asked)
+        everything = Slicing.whole(at.size), self.breakdown.columns(self.breakdown.prompt_factors)
         cells = self.cells(self.values.phi[at], at, *everything)
         return cell_means(cells.sums, cells.counts), self.breakdown.groups(dimension)
 
@@ -265,10 +265,10 @@ class Program:
             if self.checks is not None:
                 self.checks(table, by_score)
             tables.append(table.frame())
-            if any(scores.values.known for scores in of_scores):
+            if any(scores.values.has_values for scores in of_scores):
                 answered[model] = of_scores
-        together = self._together(answered.values()) if len(answered) > 1 else []
-        if any(scores.values.known for scores in together):
+        together = self._average_models(answered.values()) if len(answered) > 1 else []
+        if any(scores.values.has_values for scores in together):
             table = EstimateTable(self.study, POOLED, self.labels)
             self._estimate(table, together)
             if self.across is not None:
@@ -292,7 +292,7 @@ class Program:
         measures = {measure.name: measure for measure in self.measures.values() if measure.score in ("", score.label)}
         return ModelScores(self.breakdown, measures, score, values, answers, totals)
 
-    def _together(self, models: Iterable[Sequence[ModelScores]]) -> list[ModelScores]:
+    def _average_models(self, models: Iterable[Sequence[ModelScores]]) -> list[ModelScores]:
         """Mean scores of several models, of what all of them answered."""
         out = []
         for score, *of_score in zip(self.scores, *models, strict=True):

@@ -69,11 +69,11 @@ def precision_of_difference(estimand: Estimand, task: PlannedTask, score: Score,
     breakdown, axes, sets = task.breakdown, task.axes, task.breakdown.sets
     statistic, by = estimand.statistic, estimand.by
     between, at = statistic.is_between_units(breakdown), breakdown.stimuli(estimand.factors)
-    cells = breakdown.rows(sets.varied if statistic.from_base else at, by)
+    cells = breakdown.rows(sets.variation_rows if statistic.from_base else at, by)
     columns = len(breakdown.columns(by))
     held = int(estimand.holds(cells.crossed(breakdown.columns(by)), len(cells) * columns).sum())
     tests = held * (len(statistic.contrasts(breakdown)) if statistic.compares else 1)
-    items = len(breakdown.columns(breakdown.asked)) / columns
+    items = len(breakdown.columns(breakdown.prompt_factors)) / columns
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:
         phi = collect(map(task.rows, chunks), axes, [score.name], np.float64)[score.name].phi
@@ -93,8 +93,8 @@ def precision_of_difference(estimand: Estimand, task: PlannedTask, score: Score,
         what=f"the {measure.replace('_', ' ')} ({score.title[:1].lower()}{score.title[1:]})", tests=max(tests, 1),
         clusters=len(sets.identities), items=items, cluster=UNIT_NOUNS[sets.unit],
         item="questions" if columns == 1 else "questions in each test",
-        units=units_asked(design, [sets.key, *breakdown.asked], columns, task.rows), spread=spread, default=default,
-        largest=task.measures[key_of(measure, score.label)].limits[1],
+        units=units_asked(design, [sets.key, *breakdown.prompt_factors], columns, task.rows), spread=spread,
+        default=default, largest=task.measures[key_of(measure, score.label)].limits[1],
     )  # fmt: skip
 
 
@@ -199,7 +199,7 @@ def precision_of_range(estimand: Estimand, task: PlannedTask, score: Score, desi
     at, factor = breakdown.stimuli(estimand.factors), estimand.compared_factor
     columns = len(breakdown.columns(estimand.by))
     tests = max(len(breakdown.rows(at, estimand.by)) * columns, 1)
-    items = len(breakdown.columns(breakdown.asked)) / columns
+    items = len(breakdown.columns(breakdown.prompt_factors)) / columns
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:
         answers = collect(map(task.rows, chunks), axes, [score.name], np.float64)[score.name]
@@ -216,7 +216,7 @@ def precision_of_range(estimand: Estimand, task: PlannedTask, score: Score, desi
         items=items,
         cluster=UNIT_NOUNS[breakdown.sets.unit],
         item="questions" if columns == 1 else "questions in each test",
-        units=units_asked(design, [breakdown.sets.key, *breakdown.asked], columns, task.rows),
+        units=units_asked(design, [breakdown.sets.key, *breakdown.prompt_factors], columns, task.rows),
         spread=spread,
         default=SimulatedRanges(
             np.nan, np.nan, items, assumed, levels=len(breakdown.levels(factor)), replies=axes.repeats,
@@ -241,7 +241,7 @@ def precision_of_question(
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:
         phi = collect(map(task.rows, chunks), axes, [score.name], np.float64)[score.name].phi
-        return variation_spread(phi, sets, source) if is_of_cue else _between(phi, breakdown, factor, source)
+        return variation_spread(phi, sets, source) if is_of_cue else _spread_of_halves(phi, breakdown, factor, source)
 
     default: UnitSpread | Respondents = Respondents(replies, steps, score.span)
     if not is_of_cue:
@@ -255,7 +255,7 @@ def precision_of_question(
     )  # fmt: skip
 
 
-def _between(phi: Array, breakdown: Breakdown, factor: str, source: str) -> UnitSpread:
+def _spread_of_halves(phi: Array, breakdown: Breakdown, factor: str, source: str) -> UnitSpread:
     """Spread between units of one group in their answers to one question, twice: two halves are compared."""
     at = breakdown.stimuli([factor])
     groups = breakdown.codes(at, factor)

@@ -282,7 +282,7 @@ class Precision:
 
     def sample_of(self, clusters: int, items: float) -> str:
         """So many units with so many items each, for people, in the singular for one."""
-        return f"{_counted(f'{clusters:,}', self.cluster)} with {_counted(_amount(items), self.item)} each"
+        return f"{_count_nouns(f'{clusters:,}', self.cluster)} with {_count_nouns(_amount(items), self.item)} each"
 
 
 def variation_spread(phi: Array, sets: Sets, source: str, growth: float = 0.0) -> UnitSpread:
@@ -291,8 +291,8 @@ def variation_spread(phi: Array, sets: Sets, source: str, growth: float = 0.0) -
     Root mean squares: half of the cues would vary more than a median says. A pilot's shifts are small beside those that
     a plan asks about, so that their growth, by how much of an effect itself units differ, is the assumed one.
     """
-    delta = phi[sets.varied] - phi[sets.base_of]
-    cues = sets.slicing(sets.varied, *sets.cue)
+    delta = phi[sets.variation_rows] - phi[sets.base_of]
+    cues = sets.slicing(sets.variation_rows, *sets.cue)
     return pooled_spread([delta[cues.codes == code] for code in range(len(cues))], source, growth)
 
 
@@ -338,10 +338,10 @@ def _amount(items: float) -> str:
     return f"{items:,.0f}" if items >= 100 else f"{items:.3g}"
 
 
-def _counted(amount: str, nouns: str) -> str:
+def _count_nouns(amount: str, nouns: str) -> str:
     """A number and what it counts.
 
-    >>> _counted("1", "questions in each test"), _counted("1", "people"), _counted("2.5", "questions")
+    >>> _count_nouns("1", "questions in each test"), _count_nouns("1", "people"), _count_nouns("2.5", "questions")
     ('1 question in each test', '1 person', '2.5 questions')
     """
     singular = re.sub(r"^people\b", "person", re.sub(r"^(\w+)s\b", r"\1", nouns))

@@ -103,7 +103,7 @@ class Range(Unsigned):
             if model.totals is not None:
                 bounds = summary_bounds(cell.scores, cell.were_asked, model.poles, clusters=cell.clusters)
             labels, family = model.breakdown.make_labels(cell.labels), estimand.family_name if estimand.tested else None
-            mean = ranges.mean if estimand.tested else ranges.mean.untested()
+            mean = ranges.mean if estimand.tested else ranges.mean.without_tests()
             table.add(measure, labels, replace(mean, bounds=bounds[0]), family)
             table.add(tail, labels, replace(ranges.tail, bounds=bounds[1]))
 
@@ -118,7 +118,7 @@ class Range(Unsigned):
     def rival(self, estimand: "Estimand", answers: pl.DataFrame, breakdown: Breakdown, score: Score) -> pl.DataFrame:
         """By how much the variance between a unit's levels exceeds what replies to one of them give: 0 by chance."""
         unit = pl.col(breakdown.sets.key).alias(UNIT)
-        question = [*dict.fromkeys([*estimand.by, *breakdown.asked]), ORDERING]
+        question = [*dict.fromkeys([*estimand.by, *breakdown.prompt_factors]), ORDERING]
         reply = pl.col(score.name)
         levels = answers.group_by(unit, *question, self.factor).agg(
             mean=reply.mean(), within=reply.var(), n=reply.count()

@@ -27,7 +27,7 @@ def unit_means(answers: pl.DataFrame, breakdown: Breakdown, score: Score) -> pl.
 
 def shifts_of(means: pl.DataFrame, breakdown: Breakdown) -> pl.DataFrame:
     """Each picture less its unit's base, question by question."""
-    keys = [UNIT, *breakdown.asked]
+    keys = [UNIT, *breakdown.prompt_factors]
     base = means.filter(_is_base(breakdown)).group_by(keys).agg(pl.col(VALUE).mean().alias(_BASE))
     return means.filter(~_is_base(breakdown)).join(base, on=keys).with_columns(pl.col(VALUE) - pl.col(_BASE))
 

@@ -103,7 +103,7 @@ class Sets:
         return self.rows_of(np.flatnonzero(self._is_control))
 
     @cached_property
-    def varied(self) -> Codes:
+    def variation_rows(self) -> Codes:
         """Rows that are compared with a base; none where there are no bases."""
         if not self.cue:
             return np.zeros(0, dtype=np.int64)
@@ -119,10 +119,10 @@ class Sets:
 
         The unit's base; for some cues its second base, if it has one.
         """
-        units = self.identity[self.varied]
+        units = self.identity[self.variation_rows]
         if self.control_cue is None:
             return self.base[units]
-        level = self.manifest[self.cue[0]][self.varied]
+        level = self.manifest[self.cue[0]][self.variation_rows]
         is_controlled = {name: self.is_controlled(name) for name in level.unique()}
         controlled = level.replace_strict(is_controlled, return_dtype=pl.Boolean).to_numpy() & (
             self.control[units] >= 0
@@ -138,7 +138,7 @@ class Sets:
     def factors(self) -> list[str]:
         """Columns with at least two levels that are no ids and no texts of questions."""
         names = (name for name in self.columns if name not in self.texts)
-        return [name for name in names if self._shown(name).n_unique() > (name not in self.fixed)]
+        return [name for name in names if self._shown_levels(name).n_unique() > (name not in self.fixed)]
 
     @cached_property
     def of_both(self) -> tuple[str, ...]:
@@ -151,14 +151,14 @@ class Sets:
         """These columns, of either picture."""
         return {column for name in self.of_both for column in (name, f"{BESIDE}{name}")}
 
-    def _shown(self, name: str) -> pl.Series:
+    def _shown_levels(self, name: str) -> pl.Series:
         """What stimuli show of a factor; of pairs the other picture's, too."""
         names = [f"{BESIDE}{name}", name] if name in self.of_both else [name]
         return pl.concat([self.manifest[column].drop_nulls() for column in names])
 
     def levels(self, name: str) -> list[str]:
         """Levels of a factor, in the order of an Enum, else of first appearance."""
-        levels = self._shown(name).unique(maintain_order=True)
+        levels = self._shown_levels(name).unique(maintain_order=True)
         return (levels.sort() if isinstance(levels.dtype, pl.Enum) else levels).to_list()
 
     @cached_property

@@ -51,17 +51,17 @@ class Shifts:
     def delta(self) -> Array:
         """Prediction shift Delta_i(x_v) = phi_i(x_v) - phi_i(x_b), shape (varied, items)."""
         base = self.sets.base_of
-        return self.phi[self.sets.varied] - np.where((base >= 0)[:, None], self.phi[base], np.nan)
+        return self.phi[self.sets.variation_rows] - np.where((base >= 0)[:, None], self.phi[base], np.nan)
 
     @property
-    def known(self) -> bool:
+    def has_values(self) -> bool:
         """Whether there is any shift, or, where stimuli have no base, any score."""
         return bool(np.isfinite(self.delta if (self.sets.base >= 0).any() else self.phi).any())
 
     @cached_property
     def cluster(self) -> npt.NDArray[np.int64]:
         """Unit of each varied stimulus."""
-        return self.sets.identity[self.sets.varied]
+        return self.sets.identity[self.sets.variation_rows]
 
     def cells(self, rows: Slicing, columns: Slicing | None = None, values: Array | None = None) -> ShiftCells:
         """Gather the shifts (or another quantity per varied stimulus and item) by unit and cell."""
@@ -79,8 +79,8 @@ class Shifts:
         if only_values():
             return out
         columns = Slicing.whole(self.delta.shape[1]) if columns is None else columns
-        variation = self.by(*self.sets.cue).codes
-        varied = self.phi[self.sets.varied]
+        variation = self.slice_by(*self.sets.cue).codes
+        varied = self.phi[self.sets.variation_rows]
         corrected = []
         for row in range(len(rows)):
             at = np.flatnonzero(rows.codes == row)
@@ -116,13 +116,13 @@ class Shifts:
     ) -> tuple[Replies, Replies]:
         """What was asked of both and came back about the bases, and about the varied; `totals`: see `ModelScores`."""
         base, has_requests = self.sets.base_of, totals[2] > 0
-        of_both = (base >= 0)[:, None] & has_requests[base] & has_requests[self.sets.varied]
+        of_both = (base >= 0)[:, None] & has_requests[base] & has_requests[self.sets.variation_rows]
 
         def about(at: npt.NDArray[np.int64]) -> Replies:
             pictures = [np.where(of_both, total[at], np.nan) for total in totals]
             return Replies(*(self.cells(rows, columns, values=values).sums for values in pictures))
 
-        return about(base), about(self.sets.varied)
+        return about(base), about(self.sets.variation_rows)
 
     def pictures(
         self, at: npt.NDArray[np.int64], varied: Array
@@ -140,9 +140,13 @@ class Shifts:
         scores[code, place[have]] = varied[at[have]]
         return units, scores, unit, place
 
-    def by(self, *names: str) -> Slicing:
+    def slice_by(self, *names: str) -> Slicing:
         """Partition what is varied by columns of the table."""
-        return self.sets.slicing(self.sets.varied, *names) if names else Slicing.whole(self.sets.varied.size)
+        return (
+            self.sets.slicing(self.sets.variation_rows, *names)
+            if names
+            else Slicing.whole(self.sets.variation_rows.size)
+        )
 
 
 def add_levels(table: EstimateTable, measure: Measure, cells: ShiftCells) -> None:
@@ -151,7 +155,7 @@ def add_levels(table: EstimateTable, measure: Measure, cells: ShiftCells) -> Non
     table.add(measure, cells.labels, means, keep=cells.shown > 0)
 
 
-def derived(
+def add_derived(
     table: EstimateTable,
     measure: Measure,
     labels: SliceLabels,

@@ -89,9 +89,9 @@ class Spread(Unsigned):
             )
         if self.rank_test and is_within:
             raise DataError(f"A spread of {self.factor!r}, of which a unit has several levels, has no 'rank_test'.")
-        if not is_within and set(by) not in (set(), set(breakdown.asked)):
+        if not is_within and set(by) not in (set(), set(breakdown.prompt_factors)):
             raise DataError("A spread is over all questions, or by all factors of the prompt.")
-        if self.rank_test and set(by) != set(breakdown.asked):
+        if self.rank_test and set(by) != set(breakdown.prompt_factors):
             raise DataError("A 'rank_test' is of one question: break the spread down by all factors of the prompt.")
 
     def quantity(self, breakdown: Breakdown) -> str:
@@ -109,7 +109,7 @@ class Spread(Unsigned):
             self._estimate_within(table, estimand, model)
             return
         scores, groups, spreads = model.spread(self.factor)
-        at, items = breakdown.stimuli(estimand.factors), breakdown.columns(breakdown.asked)
+        at, items = breakdown.stimuli(estimand.factors), breakdown.columns(breakdown.prompt_factors)
         bounds = None
         if model.totals is not None:
             totals, unit = [total[at] for total in model.totals], breakdown.sets.identity[at]
@@ -128,7 +128,7 @@ class Spread(Unsigned):
             bounds = None
             if cell.replies is not None:
                 ends, value = phi_bounds(cell.replies, model.poles), spread.value
-                bounds = spread_bounds([ends.at(np.array([level])) for level in np.flatnonzero(cell.is_shown)])
+                bounds = spread_bounds([ends.select_rows(np.array([level])) for level in np.flatnonzero(cell.is_shown)])
                 is_open = bounds.missing > 0
                 low, high = (np.where(is_open, end, value) for end in (bounds.low, bounds.high))
                 bounds = replace(bounds, low=low, high=high).widen_to(value)
@@ -208,8 +208,8 @@ class Tally(Unsigned):
             )
         if stray := next((name for name in by if not breakdown.is_of_prompt(name)), ""):
             raise DataError(f"A tally is a share of questions, and {stray!r} is no factor of the questions.")
-        if stray := next((name for name in self.any_of if name not in breakdown.asked), ""):
-            raise UnknownNameError("factor of the questions", stray, breakdown.asked)
+        if stray := next((name for name in self.any_of if name not in breakdown.prompt_factors), ""):
+            raise UnknownNameError("factor of the questions", stray, breakdown.prompt_factors)
 
     def quantity(self, breakdown: Breakdown) -> str:
         """Name of the tally: of groups, or of the cue."""
@@ -222,7 +222,7 @@ class Tally(Unsigned):
     def estimate(self, table: EstimateTable, estimand: "Estimand", model: "ModelScores") -> None:
         """Add the share of questions of each cell."""
         breakdown = model.breakdown
-        questions = breakdown.columns([name for name in breakdown.asked if name not in self.any_of])
+        questions = breakdown.columns([name for name in breakdown.prompt_factors if name not in self.any_of])
         cells = breakdown.columns(estimand.by)
         classes = [np.unique(questions.codes[cells.codes == cell]) for cell in range(len(cells))]
         count = self._shares_moved if self.is_of_cue(breakdown) else self._shares_of_groups
@@ -240,7 +240,7 @@ class Tally(Unsigned):
         shares = group_findings(scores, groups.codes, len(groups), question, classes, SEED)
         if model.totals is None:
             return shares, None
-        at, items = breakdown.stimuli([self.factor]), breakdown.columns(breakdown.asked)
+        at, items = breakdown.stimuli([self.factor]), breakdown.columns(breakdown.prompt_factors)
         totals, unit = [total[at] for total in model.totals], breakdown.sets.identity[at]
         ends = group_bounds(totals, unit, groups, items, model.poles)
         return shares, tally_bounds(scores, groups.codes, ends, question, classes)
@@ -250,7 +250,7 @@ class Tally(Unsigned):
     ) -> tuple[Estimates, Bounds | None]:
         """Shares of questions in which the cue moves the answer, and their bounds for missing answers."""
         breakdown = model.breakdown
-        rows, columns = Slicing.whole(breakdown.sets.varied.size), breakdown.columns(breakdown.asked)
+        rows, columns = Slicing.whole(breakdown.sets.variation_rows.size), breakdown.columns(breakdown.prompt_factors)
         cells = model.values.cells(rows, columns)
         shifts = cell_means(cells.sums, cells.counts)
         shares = shift_findings(shifts, question, classes, SEED)
@@ -270,7 +270,7 @@ class Tally(Unsigned):
     def rival(self, estimand: "Estimand", answers: pl.DataFrame, breakdown: Breakdown, score: Score) -> pl.DataFrame:
         """What differs in each question: the smallest p of all says whether any does."""
         means = unit_means(answers, breakdown, score)
-        question = [name for name in breakdown.asked if name not in (*self.any_of, *estimand.by)]
+        question = [name for name in breakdown.prompt_factors if name not in (*self.any_of, *estimand.by)]
         if self.is_of_cue(breakdown):
             rows = shifts_of(means, breakdown).with_columns(
                 pl.lit(self.factor).alias(DIMENSION), pl.lit("").alias(GROUP)
@@ -317,10 +317,10 @@ def add_spreads(
     method = np.full(n.size, NOISE, dtype=object)
     estimates = Estimates(
         spreads.value[which], spreads.low[which], spreads.high[which], n, clusters, method, se,
-        p_least=spreads.least[which], p_paper=published, floor=spreads.floor.at(which), bounds=bounds,
+        p_least=spreads.least[which], p_paper=published, floor=spreads.floor.select_rows(which), bounds=bounds,
     )  # fmt: skip
     labels = {DIMENSION: dimension, **({} if mean else items.labels)}
-    table.add(measure, labels, estimates.untested() if family is None else estimates, family, keep=keep)
+    table.add(measure, labels, estimates.without_tests() if family is None else estimates, family, keep=keep)
 
 
 def group_bounds(
@@ -344,4 +344,4 @@ def group_bounds(
     rows, units = Slicing(groups.codes[unit], groups.labels), len(groups.codes)
     replies = Replies(*weigh_cells_alike([shift_cells(total, unit, rows, items, units).sums for total in totals]))
     cells = phi_bounds(replies, poles)
-    return [cells.at(at) for at in np.arange(len(groups) * len(items)).reshape(len(groups), -1)]
+    return [cells.select_rows(at) for at in np.arange(len(groups) * len(items)).reshape(len(groups), -1)]

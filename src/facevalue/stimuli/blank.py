@@ -22,7 +22,7 @@ WITHOUT = Stimulus("no picture", NOTHING, {}, tuple, 0)
 """A stimulus that shows nothing. It has no factors either: there is nothing to recognise them by."""
 
 
-def blanked(plain: Stimulus) -> Stimulus:
+def blank_stimulus(plain: Stimulus) -> Stimulus:
     """The same stimulus with a white picture of the same size in place of each of its pictures.
 
     The plain picture is looked at only for its size, and only when the blank one is. The stimulus has no factors: there

@@ -56,7 +56,7 @@ def encode_png(pixels: Pixels) -> bytes:
     rows[:, 1 : 1 + channels] = flat[:, :channels]
     np.subtract(flat[:, channels:], flat[:, :-channels], out=rows[:, 1 + channels :])
     strips = [rows[start : start + _STRIP] for start in range(0, height, _STRIP)]
-    packed = b"".join(_deflated(strip, _level(strip), last=strip is strips[-1]) for strip in strips)
+    packed = b"".join(_deflate(strip, _level(strip), last=strip is strips[-1]) for strip in strips)
     data = b"\x78\x01" + packed + struct.pack(">I", zlib.adler32(rows.data))
     header = struct.pack(">IIBBBBB", width, height, 8, _COLORS[channels], 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
@@ -64,10 +64,10 @@ def encode_png(pixels: Pixels) -> bytes:
 
 def _level(strip: npt.NDArray[np.uint8]) -> int:
     some = np.ascontiguousarray(strip[::_EVERY])
-    return 1 if len(_deflated(some, 1, last=True)) < _WORTH * some.nbytes else 0
+    return 1 if len(_deflate(some, 1, last=True)) < _WORTH * some.nbytes else 0
 
 
-def _deflated(rows: npt.NDArray[np.uint8], level: int, *, last: bool) -> bytes:
+def _deflate(rows: npt.NDArray[np.uint8], level: int, *, last: bool) -> bytes:
     """Part of a deflate stream; only runs of a byte and its frequency are packed, the fastest there is."""
     packer = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, zlib.Z_RLE)
     return packer.compress(rows.data) + packer.flush(zlib.Z_FINISH if last else zlib.Z_SYNC_FLUSH)
@@ -127,7 +127,7 @@ class Caption:
         return _layout(self._paragraphs, wide, high)
 
     def share_left(self, data: bytes) -> float:
-        """Return which share of the height an encoded picture has with the caption below it; errors as for `written`.
+        """Return which share of the height a picture has with the caption below it; errors as for `write_below`.
 
         Only the picture's header is read. Raises a `DataError` if it is no picture.
         """
@@ -156,12 +156,12 @@ class Caption:
             name = f"{digest} {number}"
             data = self._kept.get(name)
             if data is None:
-                data = encode_png(self.written(image.data))
+                data = encode_png(self.write_below(image.data))
                 self._kept.put(name, data, len(data))
             images.append(Image(data, "image/png"))
         return tuple(images)
 
-    def written(self, data: bytes) -> Pixels:
+    def write_below(self, data: bytes) -> Pixels:
         """Return an encoded picture with the caption below it: RGB or, where it has alpha, RGBA.
 
         Raises
@@ -185,10 +185,10 @@ def _layout(paragraphs: tuple[str, ...], wide: int, high: int) -> BandLayout:
     room, margin = wide * (1 - 2 * _MARGIN), wide * _MARGIN
     full_height = high if wide >= WIDE * high else math.ceil(high / 2)
     size = smallest = max(wide / LEAST, _PIXELS)
-    lines = tuple(_wrapped(paragraphs, smallest, room))
+    lines = tuple(_wrap_lines(paragraphs, smallest, room))
     larger = smallest * _STEP
     while larger <= max(smallest, wide * _LARGEST):
-        tried = tuple(_wrapped(paragraphs, larger, room))
+        tried = tuple(_wrap_lines(paragraphs, larger, room))
         if _height(tried, larger, margin) <= full_height:
             size, lines = larger, tried
         larger *= _STEP
@@ -202,7 +202,7 @@ def _height(lines: tuple[str, ...], size: float, margin: float) -> float:
     return len(lines) * _LINE * size + margin / 2
 
 
-def _wrapped(paragraphs: tuple[str, ...], size: float, room: float) -> Iterator[str]:
+def _wrap_lines(paragraphs: tuple[str, ...], size: float, room: float) -> Iterator[str]:
     """Lines that are no wider than there is room; a word that alone is wider is broken between letters."""
     for paragraph in paragraphs:
         line = ""

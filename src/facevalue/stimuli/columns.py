@@ -86,12 +86,12 @@ def lacking(columns: Iterable[Column], names: Sequence[str]) -> list[Fault]:
     return out
 
 
-def misspelled(columns: Iterable[Column], names: Sequence[str]) -> dict[str, str]:
+def misspelled_columns(columns: Iterable[Column], names: Sequence[str]) -> dict[str, str]:
     """Columns that are read as factors, and the ones of the study that they may be meant for.
 
     Examples
     --------
-    >>> misspelled([Column("gender", "of the person")], ["path", "Gendr", "hat"])
+    >>> misspelled_columns([Column("gender", "of the person")], ["path", "Gendr", "hat"])
     {'Gendr': 'gender'}
     """
     free = [name for name in (*FORM, *(column.name for column in columns)) if name not in names]

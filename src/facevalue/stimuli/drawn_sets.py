@@ -11,7 +11,7 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.stimuli.drawn_workers import GENDERS, DrawnImages
-from facevalue.stimuli.noto.artwork import document, nested
+from facevalue.stimuli.noto.artwork import document, nest_document
 from facevalue.stimuli.noto.backdrops import BACKDROPS
 from facevalue.stimuli.noto.colours import TONES
 from facevalue.stimuli.noto.people import OCCUPATIONS, person_svg
@@ -46,8 +46,8 @@ def worker_sets(count: int, seed: int) -> pl.DataFrame:
     """
     if count > MOST:
         raise DataError(f"There are {MOST} drawn sets of workers at most, not {count:,}.")
-    turns = Stream(seed, "workers").shuffled(DRAWN)
-    places = {occupation: Stream(seed, f"workers:{occupation}").shuffled(tuple(BACKDROPS)) for occupation in DRAWN}
+    turns = Stream(seed, "workers").shuffle(DRAWN)
+    places = {occupation: Stream(seed, f"workers:{occupation}").shuffle(tuple(BACKDROPS)) for occupation in DRAWN}
     rows = []
     for number in range(count):
         occupation = turns[number % len(turns)]
@@ -86,7 +86,7 @@ def _svg(image: str) -> str:
         occupation, place, gender, tone = fields
         if occupation in DRAWN and place in BACKDROPS and gender in GENDERS and tone in TONES:
             person = person_svg(occupation, GENDERS[gender], tone)
-            return document(BACKDROPS[place] + nested(person, *_STANDS, "p-"), SCENE)
+            return document(BACKDROPS[place] + nest_document(person, *_STANDS, "p-"), SCENE)
     if kind == PORTRAITS and len(fields) == 4 and fields[2] in GENDERS and fields[3] in PHYSICAL:
         seed, number, gender, look = fields
         stream = Stream(0, f"{PORTRAITS}:{seed}:{number}")

@@ -23,7 +23,7 @@ def wheelchair(identity: Identity) -> Sign:
         s.poly([(x, 520), (x + dx, 520 + dy)], closed=False)
         for dx, dy in ((0, 150), (0, -150), (34, 96), (-34, 96), (34, -96), (-34, -96))
     )
-    back = s.edged(
+    back = s.contour(
         s.outline([(-b.chest - 26, 430), (b.chest + 26, 430)], [(b.chest + 26, 720), (-b.chest - 26, 720)]),
         "#39424a",
         "#22282d",
@@ -31,13 +31,13 @@ def wheelchair(identity: Identity) -> Sign:
     )
     behind = (
         back,
-        *s.both(
+        *s.mirror(
             s.line(s.curve([(b.chest + 20, 640), (b.chest + 20, 392), (b.chest + 58, 372)]), frame, 13),
             s.line(s.curve([(b.shoulder - 2, 372), (b.shoulder + 44, 364)]), tyre, 21),
             s.line(s.curve([(b.chest + 40, 374), (b.shoulder + 2, 370)]), frame, 13),
         ),
     )
-    before = s.both(
+    before = s.mirror(
         s.line(s.oval(x, 520, 48, 150), tyre, 13),
         s.line(s.oval(x, 520, 38, 132), "#aeb8c0", 5),
         s.line(spokes, "#8b969f", 2.5),
@@ -72,7 +72,7 @@ def turban(identity: Identity) -> Sign:
     ]
     right = [s.curve([(t + 20, 104 + 22 * i), (t * 0.62, 78 + 17 * i), (10, 46 + 22 * i)]) for i in range(4)]
     return (), (
-        s.edged(crown, cloth, dark, 2.4),
+        s.contour(crown, cloth, dark, 2.4),
         *[s.line(d, dark, 2.6, 0.75) for d in (*folds, *right)],
         s.line(s.curve([(-t * 0.5, 48), (0, 38), (t * 0.5, 48)]), light, 3, 0.7),
         s.line(s.curve([(-t - 13, 186), (-t * 0.6, 164), (0, 132), (t * 0.6, 164), (t + 13, 186)]), dark, 3),
@@ -87,7 +87,7 @@ def skullcap(identity: Identity) -> Sign:
         [(t * 0.62, 98), (0, 84), (-t * 0.62, 98)],
     )
     return (), (
-        s.edged(cap, "#2c5a8c", "#16304d", 2.4),
+        s.contour(cap, "#2c5a8c", "#16304d", 2.4),
         s.line(s.curve([(-t * 0.56, 92), (0, 79), (t * 0.56, 92)]), "#dfe8f2", 3.2),
     )
 
@@ -98,7 +98,11 @@ def cross(identity: Identity) -> Sign:
     chain = s.curve([(-neck * 0.8, 362), (-neck * 0.5, 392), (0, 404), (neck * 0.5, 392), (neck * 0.8, 362)])
     bars = [(-5, 402), (5, 402), (5, 415), (18, 415), (18, 425), (5, 425), (5, 456)]
     cross_ = s.poly([*bars, *[(-x, y) for x, y in reversed(bars)]])
-    return (), (s.line(chain, "#8d6d1d", 3.4), s.line(chain, "#e0bd55", 1.6), s.edged(cross_, "#e6c35c", "#7a5c14", 2))
+    return (), (
+        s.line(chain, "#8d6d1d", 3.4),
+        s.line(chain, "#e0bd55", 1.6),
+        s.contour(cross_, "#e6c35c", "#7a5c14", 2),
+    )
 
 
 SIGNS: Mapping[str, Callable[[Identity], Sign]] = MappingProxyType(

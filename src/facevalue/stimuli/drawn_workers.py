@@ -14,7 +14,7 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind, factors_of
-from facevalue.stimuli.noto.artwork import GRID, body, document, mirrored, nested, on_white
+from facevalue.stimuli.noto.artwork import GRID, body, document, mirror, nest_document, on_white
 from facevalue.stimuli.noto.backdrops import disc, path, rect, stroke
 from facevalue.stimuli.noto.colours import TONES
 from facevalue.stimuli.noto.people import person_svg
@@ -46,7 +46,7 @@ def _suit(cloth: str, lapel: str, tie: str) -> str:
     half = path("M0 128V124C0 106 22 97 47 92L64 128Z", cloth) + path(
         "M47 92L38 100L44 107L40 110L63 128L48 95Z", lapel
     )
-    return _SHIRT + path("M60 100H68L66 106L70 122L64 128L58 122L62 106Z", tie) + mirrored(half)
+    return _SHIRT + path("M60 100H68L66 106L70 122L64 128L58 122L62 106Z", tie) + mirror(half)
 
 
 _NURSE = (
@@ -67,7 +67,7 @@ _SCALES = (
     + rect(40, 104, 48, 10, "#b98a2f", 4)
     + disc(64, 14, 7, 7, "#d9b45b")
     + stroke("M16 30Q64 20 112 30", "#b98a2f", 6)
-    + mirrored(stroke("M18 30L4 70M18 30L32 70", "#8a6a2a", 2.5) + path("M0 70H36Q34 86 18 86T0 70Z", "#d9b45b"))
+    + mirror(stroke("M18 30L4 70M18 30L32 70", "#8a6a2a", 2.5) + path("M0 70H36Q34 86 18 86T0 70Z", "#d9b45b"))
 )
 # On the grid of the artwork: what is drawn on the figure; where the figure stands (x, y, size); what is beside it, and
 # where. An adult of the artwork is a head, and of the CEO's desk only the plate is seen.
@@ -137,7 +137,7 @@ class DrawnImages:
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """Return the image `levels["image"]`; nothing is drawn before it is looked at."""
-        image = self._known(levels.get("image"))
+        image = self._check_image(levels.get("image"))
         return Stimulus(str(number), self._digest(image), factors_of(levels), partial(self._image, image), 1)
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
@@ -145,13 +145,13 @@ class DrawnImages:
         if not levels.get("image"):
             raise DataError("No images to check: the stimuli have no column 'image'.")
         for image in dict.fromkeys(levels["image"]):
-            self._known(image)
+            self._check_image(image)
 
     def svg(self, image: str) -> str:
         """Return an image as an SVG document; an `UnknownNameError` if there is none."""
-        return self._svgs[self._known(image)]()
+        return self._svgs[self._check_image(image)]()
 
-    def _known(self, image: str | None) -> str:
+    def _check_image(self, image: str | None) -> str:
         if image is None or image not in self._svgs:
             raise UnknownNameError("drawn image", str(image), self._svgs)
         return image
@@ -171,11 +171,11 @@ def worker_svg(occupation: str, gender: str, tone: str) -> str:
         raise UnknownNameError("gender", gender, GENDERS)
     person = person_svg(OCCUPATIONS[occupation], GENDERS[gender], tone)
     if occupation in _ADDED:
-        person = document(nested(person, 0, 0, GRID, "p-") + _ADDED[occupation])
+        person = document(nest_document(person, 0, 0, GRID, "p-") + _ADDED[occupation])
     if occupation not in _BESIDE:
         return on_white(person)
     stand, belongings, place = _BESIDE[occupation]
-    return on_white(document(nested(person, *stand, "w-") + nested(document(belongings()), *place, "b-")))
+    return on_white(document(nest_document(person, *stand, "w-") + nest_document(document(belongings()), *place, "b-")))
 
 
 def worker_manifest() -> pl.DataFrame:

@@ -78,11 +78,11 @@ class Faults:
         )
         self._counts[fault] = self._counts.get(fault, 0) + len(positions)
 
-    def listed(self) -> list[Fault]:
+    def list_faults(self) -> list[Fault]:
         """Faults that were collected."""
         return [Fault(fault, tuple(rows), self._counts[fault]) for fault, rows in self._rows.items()]
 
     def check(self, place: str) -> None:
         """Raise a `ManifestError` if there are any."""
         if self._rows:
-            raise ManifestError(place, self.listed())
+            raise ManifestError(place, self.list_faults())

@@ -17,7 +17,7 @@ import resvg_py
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind, factors_of
-from facevalue.stimuli.forms_lettering import Lettering, fitted, source, tidy, width
+from facevalue.stimuli.forms_lettering import Lettering, fitting_size, source, tidy, width
 from facevalue.stimuli.noto.backdrops import rect
 from facevalue.stimuli.pair_source import TEXT
 from facevalue.types import Image, Stimulus
@@ -158,11 +158,11 @@ def form_svg(form: Form) -> str:
         name, value = tidy(label, "label"), form.filled.get(label)
         spoken = escape(f"{label}: {value or 'empty'}")
         elements.append(f"<g><title>{spoken}</title>")
-        fits = fitted(name, "label", _LABEL, _SPLIT - _MARGIN - 2 * _PAD, _SMALLEST)
+        fits = fitting_size(name, "label", _LABEL, _SPLIT - _MARGIN - 2 * _PAD, _SMALLEST)
         elements.append(pen.write(name, _MARGIN + _PAD, base, "label", fits, _INK))
         if value is not None:
             typed = tidy(value, "value")
-            fits = fitted(typed, "value", _VALUE, right - _SPLIT - 2 * _PAD, _SMALLEST)
+            fits = fitting_size(typed, "value", _VALUE, right - _SPLIT - 2 * _PAD, _SMALLEST)
             elements.append(pen.write(typed, _SPLIT + _PAD, base, "value", fits, _TYPED))
         elements.append("</g>")
     lines = [f"M{_MARGIN} {_TOP + _ROW * at}H{right}" for at in range(len(form.order) + 1)]
@@ -225,7 +225,7 @@ class FormSource:
         return (Image(form_png(self.form(number), self._width), "image/png"),)
 
     def _digest(self, form: Form) -> str:
-        content = json.dumps([_made(), self._width, form.order, dict(form.filled)])
+        content = json.dumps([_source_digest(), self._width, form.order, dict(form.filled)])
         return blake2b(content.encode(), digest_size=16).hexdigest()
 
 
@@ -238,5 +238,5 @@ def _word(*values: int | str) -> int:
 
 
 @lru_cache(maxsize=1)
-def _made() -> str:
+def _source_digest() -> str:
     return blake2b(f"{VERSION} {source()}".encode(), digest_size=16).hexdigest()

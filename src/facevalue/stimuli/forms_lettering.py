@@ -60,7 +60,7 @@ def width(text: str, style: str, size: float) -> float:
     return round(sum(glyphs.widths[letter] for letter in text) * size / glyphs.units, 2)
 
 
-def fitted(text: str, style: str, size: float, room: float, smallest: float) -> float:
+def fitting_size(text: str, style: str, size: float, room: float, smallest: float) -> float:
     """Return the size at which a tidy text has room, no larger than `size`; a `DataError` below `smallest`."""
     wide = width(text, style, size)
     if wide <= room:

@@ -223,7 +223,7 @@ class ImageFiles:
             self._digests[key] = content_hash(self.read(name))
         return self._digests[key]
 
-    def unchanged(self, name: str, digest: str) -> bytes:
+    def read_unchanged(self, name: str, digest: str) -> bytes:
         """Return the bytes of a file that was known by this digest."""
         data = self.read(name)
         if content_hash(data) != digest:
@@ -232,7 +232,7 @@ class ImageFiles:
 
     def check(self, images: Sequence[str | None], look: Callable[[bytes, str], object]) -> None:
         """Let `look` see the bytes and path of each image; a `PicturesError` names those that cannot be shown."""
-        if self._noted(images):
+        if self._note_images(images):
             return
         problems: dict[str, str] = {}
         with ThreadPoolExecutor(_WORKERS) as pool:
@@ -245,7 +245,7 @@ class ImageFiles:
         if problems:
             raise PicturesError(problems)
 
-    def _noted(self, images: Sequence[str | None]) -> bool:
+    def _note_images(self, images: Sequence[str | None]) -> bool:
         """Note images instead of looking at them, where that is wanted (`noting`)."""
         noted = _NOTED.get()
         if noted is None:
@@ -328,5 +328,5 @@ class FileSource:
         return self._files.resolve(name)
 
     def _load(self, name: str, digest: str) -> tuple[Image, ...]:
-        data = self._files.unchanged(name, digest)
+        data = self._files.read_unchanged(name, digest)
         return (Image(data, media_type(data, name)),)

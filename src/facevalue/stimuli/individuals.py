@@ -49,7 +49,7 @@ class _Decoded:
         self._height = height
         self._kept: Kept[str, Pixels] = Kept(KEPT_BYTES)
 
-    def _decoded(self, digest: str, name: str, data: Callable[[], bytes]) -> Pixels:
+    def _decode(self, digest: str, name: str, data: Callable[[], bytes]) -> Pixels:
         pixels = self._kept.get(digest)
         if pixels is None:
             pixels = decode(data(), name, self._height)
@@ -81,7 +81,7 @@ class FileIndividuals(_Decoded):
         """Return a picture as RGB of shape (height, width, 3)."""
         name = self._files.name(picture)
         digest = self._files.digest(name)
-        return self._decoded(digest, name, lambda: self._files.unchanged(name, digest))
+        return self._decode(digest, name, lambda: self._files.read_unchanged(name, digest))
 
     def check(self, pictures: Sequence[str]) -> None:
         """Look at pictures: they exist, their headers can be read, and their sizes are in bounds."""
@@ -108,7 +108,7 @@ class SourceIndividuals(_Decoded):
     def pixels(self, picture: str) -> Pixels:
         """Return a picture as RGB of shape (height, width, 3)."""
         stimulus = self._source.stimulus(0, self._row(picture))
-        return self._decoded(stimulus.digest, picture, lambda: stimulus.load()[0].data)
+        return self._decode(stimulus.digest, picture, lambda: stimulus.load()[0].data)
 
     def check(self, pictures: Sequence[str]) -> None:
         """Let the source look at the pictures; an `UnknownNameError` for one that is not in the table."""

@@ -56,13 +56,13 @@ def lookalikes(views: npt.NDArray[np.uint8]) -> list[tuple[int, int]]:
             if not at.size:
                 break
             left, right = able[at], order[first[at] + step]
-            same = _same(flat, left, right)
+            same = _is_same(flat, left, right)
             left, right = left[same], right[same]
             pairs.update(zip(np.minimum(left, right).tolist(), np.maximum(left, right).tolist(), strict=True))
     return sorted(pairs)
 
 
-def _same(
+def _is_same(
     flat: npt.NDArray[np.uint8], first: npt.NDArray[np.int64], second: npt.NDArray[np.int64], batch: int = 4096
 ) -> npt.NDArray[np.bool_]:
     out = np.zeros(first.size, dtype=np.bool_)

@@ -116,17 +116,17 @@ def sets_in(groups: Mapping[str, Words], rests: Mapping[str, Words]) -> dict[str
     """
     paths = list(groups)
     folders = {path: PurePosixPath(path).parent.as_posix() for path in paths}
-    if set(folders.values()) != {"."} and _apart(folders, groups):
+    if set(folders.values()) != {"."} and _tells_apart(folders, groups):
         return _short(folders)
     names = {path: "-".join(rests[path]) for path in paths}
-    if _apart(names, groups):
+    if _tells_apart(names, groups):
         return {path: name or "1" for path, name in names.items()}
     if len(set(folders.values())) > 1 and _mates(folders) * 2 >= len(paths):
         return _short(folders)
     return {}
 
 
-def _apart(sets: Mapping[str, str], groups: Mapping[str, Words]) -> bool:
+def _tells_apart(sets: Mapping[str, str], groups: Mapping[str, Words]) -> bool:
     """Whether next to no set has a group twice, and most pictures are beside others."""
     kinds = Counter((sets[path], group) for path, group in groups.items())
     twice = sum(count for count in kinds.values() if count > 1)
@@ -159,7 +159,7 @@ def words_left(paths: Sequence[str], rests: Mapping[str, Sequence[Words]]) -> di
     >>> words_left(list(rests), rests)
     {'a.png': 'nurse', 'b.png': 'nurse', 'c.png': 'cook', 'd.png': 'cook'}
     """
-    left = {path: next((text for words in rests[path] if (text := _meant(words))), "") for path in paths}
+    left = {path: next((text for words in rests[path] if (text := _meaningful_words(words))), "") for path in paths}
     counts = Counter(left.values())
     counts.pop("", None)
     return {p: text for p, text in left.items() if text} if 0 < len(counts) * 2 <= counts.total() else {}
@@ -172,7 +172,7 @@ _SAYS_NOTHING = frozenset((
 ))  # fmt: skip
 
 
-def _meant(words: Words) -> str:
+def _meaningful_words(words: Words) -> str:
     return " ".join(word for word in words if not word.isdigit() and word not in _SAYS_NOTHING)
 
 
@@ -412,7 +412,7 @@ def _units(
     place = {path: str(PurePosixPath(path).parent) for path in paths}
     if cue is None:
         alone = unit.name == "identity"  # pictures of a set have something in common, and are found by that
-        return {path: (_joined(path.rpartition(".")[0]), "") for path in paths} if alone else {}
+        return {path: (_join_path(path.rpartition(".")[0]), "") for path in paths} if alone else {}
     if all(place[path] != "." for path in paths):
         stems, places = Counter(stem.values()), set(place.values())
         based = [folder for folder in places if _is_base(PurePosixPath(folder).name, base)]
@@ -421,7 +421,9 @@ def _units(
         shared = sum(count for count in stems.values() if count > 1)
         if any(_is_base(name, base) for name in stems) or (len(places) > 1 and shared * 2 >= len(paths)):
             names = Counter(PurePosixPath(folder).name for folder in places)
-            identities = {w: PurePosixPath(w).name if names[PurePosixPath(w).name] == 1 else _joined(w) for w in places}
+            identities = {
+                w: PurePosixPath(w).name if names[PurePosixPath(w).name] == 1 else _join_path(w) for w in places
+            }
             return {path: (identities[place[path]], _change(stem[path], base)) for path in paths}
     cut = {path: _without_base(stem[path], base) for path in paths}
     stem_of_words = {(place[path], words_of(cut[path])): cut[path] for path in paths}
@@ -434,12 +436,12 @@ def _units(
         if size is None:
             size = next((n for n in reversed(sizes) if "".join(words[n:]) in levels), len(words))
         name = stem_of_words.get((place[path], words[:size]), "-".join(words[:size]))
-        inner = "" if place[path] == "." else f"{_joined(place[path])}-"
+        inner = "" if place[path] == "." else f"{_join_path(place[path])}-"
         out[path] = (f"{inner}{name}", "-".join(words[size:]))
     return out
 
 
-def _joined(path: str) -> str:
+def _join_path(path: str) -> str:
     return path.replace("/", "-")
 
 

@@ -94,14 +94,14 @@ def _two(number: int, factors: Mapping[str, str | None], first: Named, second: N
     digest_lines = [COMPOSER if composite else _TOGETHER, *(picture.digest for picture in pictures)]
     digest = hashlib.blake2b("\n".join(digest_lines).encode(), digest_size=16).hexdigest()
     loads = [picture.load for picture in pictures]
-    load = partial(_composed, loads, [first[0], second[0]]) if composite else partial(_both, loads)
+    load = partial(_compose_images, loads, [first[0], second[0]]) if composite else partial(_load_all, loads)
     return Stimulus(str(number), digest, factors, load, 1 if composite else 2)
 
 
-def _both(loads: list[Load]) -> tuple[Image, ...]:
+def _load_all(loads: list[Load]) -> tuple[Image, ...]:
     return tuple(image for load in loads for image in load())
 
 
-def _composed(loads: list[Load], names: list[str]) -> tuple[Image, ...]:
+def _compose_images(loads: list[Load], names: list[str]) -> tuple[Image, ...]:
     left, right = (decode(image.data, name) for load, name in zip(loads, names, strict=True) for image in load())
     return (Image(encode(compose(np.asarray(left), np.asarray(right))), "image/jpeg"),)

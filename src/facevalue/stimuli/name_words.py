@@ -64,12 +64,12 @@ def words_of(text: str) -> Words:
     return tuple(word.casefold() for word in _WORD.findall(_CASES.sub(" ", unicodedata.normalize("NFC", text))))
 
 
-def together(words: Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """Words written together, so that "sun glasses" is "sunglasses"; numbers stay apart, as "0-2" is not "02".
 
     Examples
     --------
-    >>> together(("sun", "glasses")), together(("20", "29"))
+    >>> join_words(("sun", "glasses")), join_words(("20", "29"))
     ('sunglasses', '20 29')
     """
     return "".join(
@@ -87,17 +87,17 @@ def phrases_of(column: Column) -> dict[str, str]:
     """
     spelled = {level: (level, *others) for level, others in column.levels().items()}
     groups = GROUPS.get(_ALIKE.get(column.name, column.name), ()) if column.role != "cue" else ()
-    joined = {level: {together(words_of(text)) for text in texts} for level, texts in spelled.items()}
+    joined = {level: {join_words(words_of(text)) for text in texts} for level, texts in spelled.items()}
     for group in groups:
-        same = [together(words_of(text)) for text in group]
+        same = [join_words(words_of(text)) for text in group]
         owners = [level for level, texts in joined.items() if texts & set(same)]
         if len(owners) < 2:
             owner = owners[0] if owners else group[0]
             spelled[owner] = (*spelled.get(owner, (owner,)), *group)
     out: dict[str, str] = {}
     for level, texts in spelled.items():
-        out |= {together(words_of(text)): out.get(together(words_of(text)), level) for text in texts[1:]}
-    out |= {together(words_of(level)): level for level in spelled}
+        out |= {join_words(words_of(text)): out.get(join_words(words_of(text)), level) for text in texts[1:]}
+    out |= {join_words(words_of(level)): level for level in spelled}
     for phrase, level in list(out.items()):
         out.setdefault(f"{phrase[:-1]}ies" if phrase.endswith("y") else f"{phrase}s", level)
     out.pop("", None)
@@ -115,7 +115,7 @@ def matches(words: Sequence[str], phrases: Phrases) -> list[Match]:
     taken: set[int] = set()
     out = []
     for start, stop in _spans(len(words)):
-        level = phrases.get(together(words[start:stop]))
+        level = phrases.get(join_words(words[start:stop]))
         if level is not None and taken.isdisjoint(range(start, stop)):
             taken.update(range(start, stop))
             out.append(Match(start, stop, level))

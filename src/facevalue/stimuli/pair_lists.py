@@ -34,7 +34,7 @@ def identity_pairs(frame: pl.DataFrame, seed: int, per_cell: int, *, across_gend
     """
     if per_cell < 1:
         raise DataError(f"At least one pair of each two identities is needed, not {per_cell}.")
-    pictures = _checked(frame)
+    pictures = _check_columns(frame)
     groups = (
         pictures.with_row_index("first")
         .group_by(*_KEYS, "identity", maintain_order=True)
@@ -52,14 +52,14 @@ def identity_pairs(frame: pl.DataFrame, seed: int, per_cell: int, *, across_gend
     a, b = (_words(cell, seed, side) % n.astype(np.uint64) for side, n in ((1, n_1), (2, n_2)))
     at_1 = first_1 + (a.astype(np.int64) + k) % n_1
     at_2 = first_2 + (b.astype(np.int64) + k + k // np.lcm(n_1, n_2)) % n_2
-    shuffled = _shuffled(pictures, groups, seed)
+    shuffled = _shuffle_groups(pictures, groups, seed)
     chosen = cells.select("identity_1", "identity_2", "gender_1", "gender_2", "activity", "dimension")[cell]
     pairs = pl.DataFrame([shuffled.gather(at_1).alias("image_1"), shuffled.gather(at_2).alias("image_2")])
     pairs = pairs.hstack(chosen)
     return pairs if "dimension" in frame.columns else pairs.drop("dimension")
 
 
-def _checked(frame: pl.DataFrame) -> pl.DataFrame:
+def _check_columns(frame: pl.DataFrame) -> pl.DataFrame:
     """The columns that matter as text, those that are not there null, in an order that follows from the content."""
     missing = [name for name in ("image", "identity", "activity") if name not in frame.columns]
     if missing:
@@ -99,7 +99,7 @@ def _twos(groups: pl.DataFrame, keys: list[str]) -> int:
     return int((sizes * (sizes - 1) // 2).sum())
 
 
-def _shuffled(pictures: pl.DataFrame, groups: pl.DataFrame, seed: int) -> pl.Series:
+def _shuffle_groups(pictures: pl.DataFrame, groups: pl.DataFrame, seed: int) -> pl.Series:
     """The images, each group in an order of its own, at the places where the groups stand."""
     group = np.repeat(np.arange(groups.height), groups["count"].to_numpy())
     order = np.lexsort((_words(np.arange(pictures.height), seed, 0), group))

@@ -57,7 +57,7 @@ class PairSource:
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """Return the pair with these levels, its sides by its number; nothing is decoded before it is looked at."""
         if levels.get("shown") == TEXT:
-            return _without(number, levels)
+            return _without_picture(number, levels)
         left, right = self._pictures(levels)
         if self._sides is not None and not first_is_left(int(number), self._sides):
             left, right = right, left
@@ -102,7 +102,7 @@ class NoPicture:
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """Return a stimulus that shows nothing; all have one digest."""
-        return _without(number, levels)
+        return _without_picture(number, levels)
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
         """Nothing can be missing."""
@@ -118,15 +118,15 @@ class ComposedPairs(FileSource):
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """Return the stimulus that shows the image `levels["image"]`."""
         if levels.get("shown") == TEXT:
-            return _without(number, levels)
+            return _without_picture(number, levels)
         stimulus = super().stimulus(number, levels)
         if self._size is None:
             return stimulus
         digest = content_hash(f"{stimulus.digest} {self._size[0]} x {self._size[1]}".encode())
-        return replace(stimulus, digest=digest, load=partial(_squeezed, stimulus, self._size))
+        return replace(stimulus, digest=digest, load=partial(_resize_picture, stimulus, self._size))
 
 
-def _squeezed(stimulus: Stimulus, size: tuple[int, int]) -> tuple[Image, ...]:
+def _resize_picture(stimulus: Stimulus, size: tuple[int, int]) -> tuple[Image, ...]:
     """The picture of a stimulus in another size, as VIGNETTE's code resizes it (bilinear)."""
     import PIL.Image  # noqa: PLC0415 - a study that is read opens no picture
 
@@ -135,5 +135,5 @@ def _squeezed(stimulus: Stimulus, size: tuple[int, int]) -> tuple[Image, ...]:
     return (Image(encode(np.asarray(small)), "image/jpeg"),)
 
 
-def _without(number: int, levels: Mapping[str, str | None]) -> Stimulus:
+def _without_picture(number: int, levels: Mapping[str, str | None]) -> Stimulus:
     return Stimulus(str(number), TEXT, factors_of(levels), tuple)

@@ -76,13 +76,13 @@ def compose(
     _check_side("height", height)
     if not 0 <= seam <= MAX_SEAM:
         raise DataError(f"The seam can be 0 to {MAX_SEAM} pixels wide, not {seam}.")
-    halves = [scaled(rgb(left), height), scaled(rgb(right), height)]
+    halves = [scale_to_height(rgb(left), height), scale_to_height(rgb(right), height)]
     middle = halves[0].shape[1]
     pair = np.empty((height, middle + halves[1].shape[1], 3), np.uint8)
     pair[:, :middle] = halves[0]
     pair[:, middle:] = halves[1]
     _smooth(pair, middle, min(seam, middle, halves[1].shape[1]))
-    return pair if size is None else _resized(pair, checked_size(size))
+    return pair if size is None else _resize(pair, checked_size(size))
 
 
 def encode(pair: Pixels) -> bytes:
@@ -139,12 +139,12 @@ def rgb(picture: Pixels) -> Pixels:
     return picture if picture.shape[2] == 3 else np.repeat(picture, 3, axis=2)
 
 
-def scaled(picture: Pixels, height: int) -> Pixels:
+def scale_to_height(picture: Pixels, height: int) -> Pixels:
     """Return RGB at another height, its shape kept; the same array if it has that height."""
     if picture.shape[0] == height:
         return picture
     # Bicubic: its weights are polynomials, which come out alike everywhere; Lanczos' are sines, which need not.
-    return _resized(picture, scaled_size(picture.shape[1], picture.shape[0], height))
+    return _resize(picture, scaled_size(picture.shape[1], picture.shape[0], height))
 
 
 def scaled_size(width: int, height: int, target: int) -> tuple[int, int]:
@@ -173,7 +173,7 @@ def _check_side(name: str, value: int) -> None:
         raise DataError(f"The {name} of a pair can be {MIN_SIDE} to {MAX_SIDE:,} pixels, not {value:,}.")
 
 
-def _resized(picture: Pixels, size: tuple[int, int]) -> Pixels:
+def _resize(picture: Pixels, size: tuple[int, int]) -> Pixels:
     import PIL.Image  # noqa: PLC0415 - a study that is read opens no picture
 
     return np.asarray(PIL.Image.fromarray(picture).resize(size, PIL.Image.Resampling.BICUBIC))

@@ -77,7 +77,7 @@ def read_pata_list(path: Path, scenes: Sequence[str] = ()) -> pl.DataFrame:
     if not scenes:
         return frame
     names = dict.fromkeys([*frame["scene"].unique(maintain_order=True), *frame["activity"].unique(maintain_order=True)])
-    chosen = [_spaced(scene) for scene in scenes]
+    chosen = [_fold_spaces(scene) for scene in scenes]
     for scene in chosen:
         if scene not in names:
             raise UnknownNameError("scene", scene, names)
@@ -125,10 +125,10 @@ def _parts(tag: str) -> tuple[str, str, str, str] | str:
     if len(readings) != 1:
         return _LABEL.misfit(tag.strip()[:80]).text
     fields = dict(readings[0])
-    return fields["race"], fields["gender"], fields["age"], _spaced(fields["scene"])
+    return fields["race"], fields["gender"], fields["age"], _fold_spaces(fields["scene"])
 
 
-def _spaced(name: str) -> str:
+def _fold_spaces(name: str) -> str:
     return _SPACES.sub(" ", name).strip().lower()
 
 

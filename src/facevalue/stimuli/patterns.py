@@ -56,7 +56,7 @@ class Levels:
     spellings: Spellings | Callable[[Mapping[str, str]], Spellings]
     closed: bool = True
 
-    def listed(self, within: Reading) -> list[tuple[str, str]]:
+    def list_spellings(self, within: Reading) -> list[tuple[str, str]]:
         """Return spellings as they are written, each with its level."""
         spellings = self.spellings(dict(within)) if callable(self.spellings) else self.spellings
         return [(text, level) for level, others in spellings.items() for text in (level, *others)]
@@ -78,10 +78,10 @@ class Misfit(NamedTuple):
 
 
 @lru_cache(maxsize=2**16)
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return a text without what makes no difference.
 
-    >>> folded("Middle-Eastern Male") == folded("middle_eastern_male")
+    >>> fold_text("Middle-Eastern Male") == fold_text("middle_eastern_male")
     True
     """
     return _APART.sub("", text).casefold()
@@ -114,7 +114,7 @@ class PathPattern:
             if name not in self.fields:
                 raise UnknownNameError("field of the pattern", name, self.fields)
         self._levels = levels
-        self._segments = [_parsed(segment) for segment in text.split("/")]
+        self._segments = [_parse_segment(segment) for segment in text.split("/")]
         self._nested = any(callable(level.spellings) for level in levels.values())
         self._folded = lru_cache(maxsize=None)(self._table)
         self._read = lru_cache(maxsize=2**16)(self._match)
@@ -165,36 +165,36 @@ class PathPattern:
             if not readings:
                 failures: list[tuple[str, str]] = []
                 if text.lower().startswith(form.fixed.lower()) and form.fields:
-                    self._match(form.fields, text[len(form.fixed) :], self._within(within), failures)
+                    self._match(form.fields, text[len(form.fixed) :], self._context_of(within), failures)
                 shape = self.text.split("/")[at]
-                unknown = [self._unknown(*failure, self._within(within)) for failure in failures]
+                unknown = [self._unknown_level(*failure, self._context_of(within)) for failure in failures]
                 return max([Misfit(len(within), -1.0, f"{text!r} is not {shape}"), *unknown])
             within = (*within, *readings[0])
         levels = (" ".join(level for _, level in reading) for reading in self.readings(path))
         return Misfit(len(self.fields), 0.0, f"could be {' or '.join(levels)}")
 
-    def _within(self, reading: Reading) -> Reading:
+    def _context_of(self, reading: Reading) -> Reading:
         """What levels of further fields may depend on."""
         return reading if self._nested else ()
 
     def _table(self, name: str, within: Reading) -> dict[str, str]:
         """Levels of a field by their folded spellings."""
         table: dict[str, str] = {}
-        for text, level in self._levels[name].listed(within):
-            if table.setdefault(folded(text), level) != level:
+        for text, level in self._levels[name].list_spellings(within):
+            if table.setdefault(fold_text(text), level) != level:
                 raise DataError(
-                    f"{text!r} is {name} {table[folded(text)]!r} and {level!r}: one spelling of two levels."
+                    f"{text!r} is {name} {table[fold_text(text)]!r} and {level!r}: one spelling of two levels."
                 )
         return table
 
-    def _closed(self, name: str) -> bool:
+    def _is_closed(self, name: str) -> bool:
         return name in self._levels and self._levels[name].closed
 
     def _level(self, name: str, text: str, within: Reading) -> str | None:
         plain = text if text.strip(_SEPARATORS) else None
         if name not in self._levels:
             return plain
-        return self._folded(name, within).get(folded(text), None if self._levels[name].closed else plain)
+        return self._folded(name, within).get(fold_text(text), None if self._levels[name].closed else plain)
 
     def _segment(self, form: Segment, text: str, within: Reading) -> tuple[Reading, ...]:
         """Ways to read the name of a folder or file."""
@@ -202,7 +202,7 @@ class PathPattern:
             return ()
         if not form.fields:
             return ((),) if len(text) == len(form.fixed) else ()
-        return self._read(form.fields, text[len(form.fixed) :], self._within(within))
+        return self._read(form.fields, text[len(form.fixed) :], self._context_of(within))
 
     def _match(
         self, fields: Fields, text: str, within: Reading, failures: list[tuple[str, str]] | None = None
@@ -236,15 +236,17 @@ class PathPattern:
             if text.lower().endswith(after.lower()):
                 yield text[: len(text) - len(after)], "", True
             return
-        inside_words = self._closed(name) and self._closed(fields[1][0])
+        inside_words = self._is_closed(name) and self._is_closed(fields[1][0])
         for cut in range(1, len(text)):
             divided = text[cut] in _SEPARATORS
             if text[cut - 1] not in _SEPARATORS and (divided or inside_words):
                 yield text[:cut], text[cut:].lstrip(_SEPARATORS), divided
 
-    def _unknown(self, name: str, text: str, within: Reading) -> Misfit:
-        spellings = dict(self._levels[name].listed(within)) if name in self._levels else {}
-        near = [(SequenceMatcher(None, folded(text), folded(spelling)).ratio(), spelling) for spelling in spellings]
+    def _unknown_level(self, name: str, text: str, within: Reading) -> Misfit:
+        spellings = dict(self._levels[name].list_spellings(within)) if name in self._levels else {}
+        near = [
+            (SequenceMatcher(None, fold_text(text), fold_text(spelling)).ratio(), spelling) for spelling in spellings
+        ]
         nearness, spelling = max(near, key=lambda pair: pair[0], default=(0.0, ""))
         levels = list(dict.fromkeys(spellings.values()))
         more = f" and {len(levels) - _LISTED} more" if len(levels) > _LISTED else ""
@@ -351,7 +353,7 @@ def _paths(root: Path, folders: Sequence[str]) -> Iterator[str]:
             yield f"{folder}/{path}" if folder else path
 
 
-def _parsed(segment: str) -> Segment:
+def _parse_segment(segment: str) -> Segment:
     fixed, *rest = _FIELD.split(segment)
     return Segment(fixed, tuple(zip(rest[::2], rest[1::2], strict=True)))
 
@@ -360,7 +362,7 @@ def _example(form: PathPattern, levels: Mapping[str, Levels]) -> str:
     """A path that the pattern matches."""
     within = Reading()
     for name in form.fields:
-        spellings = levels[name].listed(within) if name in levels else []
+        spellings = levels[name].list_spellings(within) if name in levels else []
         within = (*within, (name, spellings[0][0] if spellings else "1" if name == NUMBER else name))
     return form.text.format_map(dict(within))
 

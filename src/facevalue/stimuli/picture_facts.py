@@ -42,7 +42,7 @@ class PictureFacts(NamedTuple):
     problem: str = ""
 
     @property
-    def turned(self) -> bool:
+    def is_turned(self) -> bool:
         """Whether its EXIF says that it is to be turned before it is looked at."""
         return self.turn != _UPRIGHT
 
@@ -98,5 +98,5 @@ def _looked_at(files: ImageFiles, with_view: bool, path: str) -> tuple[PictureFa
 def _view(image: PIL.Image.Image, facts: PictureFacts) -> PIL.Image.Image:
     """A small view of the first frame, upright."""
     image.draft("RGB", (4 * SIDE, 4 * SIDE))  # JPEG alone: decoded at a fraction of its size
-    upright = PIL.ImageOps.exif_transpose(image) if facts.turned else image
+    upright = PIL.ImageOps.exif_transpose(image) if facts.is_turned else image
     return eight_bits(upright).resize((SIDE, SIDE), PIL.Image.Resampling.HAMMING)

@@ -54,7 +54,7 @@ def read_shards(root: Path, columns: Sequence[str], optional: Sequence[str] = ()
     paths = shards_below(root)
     if not paths:
         raise DataError(f"{root}: holds no Parquet file.")
-    tables = [_listed(path, _inside(root, path), columns, optional) for path in paths]
+    tables = [_list_images(path, _inside(root, path), columns, optional) for path in paths]
     frame = pl.concat(tables)
     if not frame.height:
         raise DataError(f"{root}: its Parquet files hold no rows.")
@@ -68,9 +68,9 @@ def _inside(root: Path, name: str) -> Path:
     return path
 
 
-def _listed(name: str, path: Path, columns: Sequence[str], optional: Sequence[str]) -> pl.DataFrame:
+def _list_images(name: str, path: Path, columns: Sequence[str], optional: Sequence[str]) -> pl.DataFrame:
     with _readable(path, name):
-        file = _opened(path)
+        file = _open_shard(path)
         schema = file.schema_arrow
         missing = [column for column in (IMAGE, *columns) if column not in schema.names]
         if missing:
@@ -129,7 +129,7 @@ class ShardRows(ImageFiles):
 
     def check(self, images: Sequence[str | None], look: Callable[[bytes, str], object]) -> None:
         """Let `look` see each image, in the order in which they lie on the disk."""
-        if self._noted(images):
+        if self._note_images(images):
             return
 
         def look_and_know(data: bytes, name: str) -> None:
@@ -169,7 +169,7 @@ class _Walk:
 
     def __init__(self, path: Path, changed: int, row: int, name: str) -> None:
         self._shard = (path, changed)
-        file = _opened(path)
+        file = _open_shard(path)
         groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
         ends = list(accumulate(group.num_rows for group in groups))
         group = bisect_right(ends, row)
@@ -203,7 +203,7 @@ def _split(name: str) -> tuple[str, int]:
     return shard, int(row)
 
 
-def _opened(path: Path) -> pq.ParquetFile:
+def _open_shard(path: Path) -> pq.ParquetFile:
     check_file(path, "a shard of images")
     return pq.ParquetFile(path, pre_buffer=False, buffer_size=2**20)
 

@@ -95,7 +95,7 @@ def read_social_counterfactuals(root: Path) -> Listing:
     has two.
     """
     if shards_below(root):
-        return _understood(read_shards(root, _IN_SHARDS, _ALSO).rename({"counterfactual_set": "set"}), [])
+        return _read_captions(read_shards(root, _IN_SHARDS, _ALSO).rename({"counterfactual_set": "set"}), [])
     files = list(files_below(root))
     tables = [path for path in files if path.rpartition("/")[2] in METADATA]
     if not tables:
@@ -129,7 +129,7 @@ def _flat(root: Path, files: list[str], metadata: pl.DataFrame) -> Listing:
     others = pictures.join(matched, on="path", how="anti")["path"]
     if len(others):
         left_out.append((f"{len(others):,} files, such as {others[0]}", "Not in the metadata."))
-    return _understood(located.drop_nulls("path"), left_out)
+    return _read_captions(located.drop_nulls("path"), left_out)
 
 
 def _metadata(path: Path) -> pl.DataFrame:
@@ -158,7 +158,7 @@ def _metadata(path: Path) -> pl.DataFrame:
     )
 
 
-def _understood(frame: pl.DataFrame, left_out: list[tuple[str, str]]) -> Listing:
+def _read_captions(frame: pl.DataFrame, left_out: list[tuple[str, str]]) -> Listing:
     """What the captions say, and columns beside them; images of which both say nothing or not the same are left out."""
     captions = frame["caption"].drop_nulls().unique()
     parsed_captions = [(text, *levels) for text in captions if (levels := parse_caption(text))]

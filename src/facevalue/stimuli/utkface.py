@@ -52,7 +52,7 @@ def read_utkface(root: Path) -> Listing:
         else:
             rows.append((path, str(age), GENDERS[gender], RACES[race]))
     if not rows:
-        reasons = "".join(f" {files}: {reason}" for files, reason in _omitted(left_out))
+        reasons = "".join(f" {files}: {reason}" for files, reason in _count_omitted(left_out))
         raise DataError(f"{root}: holds no face of UTKFace, named age_gender_race_date.jpg, that is shown.{reasons}")
     return _listing(rows, ("age", "gender", "race"), left_out)
 
@@ -107,10 +107,10 @@ def _listing(rows: list[tuple[str, ...]], factors: tuple[str, ...], left_out: li
         pl.lit(None, pl.String).alias("set"),
         *factors,
     )
-    return Listing(table, _omitted(left_out))
+    return Listing(table, _count_omitted(left_out))
 
 
-def _omitted(left_out: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+def _count_omitted(left_out: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """How many files are left out for each reason."""
     paths: dict[str, list[str]] = {}
     for path, reason in left_out:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from facevalue import studies
 from facevalue.errors import SettingError
 from facevalue.protocol import Protocol
-from facevalue.studies.registry import StudyEntry, known
+from facevalue.studies.registry import StudyEntry, list_entries
 
 if TYPE_CHECKING:
     from facevalue.protocol.making import Making
@@ -20,7 +20,7 @@ def offering(command: str, *, all_packages: bool = False) -> dict[str, StudyEntr
     >>> list(offering("annotate"))
     ['counterfactuals', 'cultural-counterfactuals']
     """
-    listed_studies = studies.available()[0] if all_packages else known()
+    listed_studies = studies.available()[0] if all_packages else list_entries()
     return {name: listed for name, listed in listed_studies.items() if command in listed.extras.commands}
 
 
@@ -29,7 +29,7 @@ def example(command: str) -> str:
     return next(iter(offering(command)))
 
 
-def offered(study: str, command: str, noun: str) -> Protocol:
+def find_offering(study: str, command: str, noun: str) -> Protocol:
     """Look up a study that must offer a command."""
     protocol = studies.protocol(study)
     if command not in protocol.extras.commands:
@@ -48,7 +48,7 @@ def lacking(study: str, command: str, noun: str) -> str:
     others = list(offering(command, all_packages=True))
     if not others:
         return f"{study} offers no {noun}."
-    return f"{study} offers no {noun}; {listed(others)} {'do' if len(others) > 1 else 'does'}."
+    return f"{study} offers no {noun}; {join_names(others)} {'do' if len(others) > 1 else 'does'}."
 
 
 def making_of(protocol: Protocol) -> "Making":
@@ -70,12 +70,12 @@ def making_offer(name: str) -> "Making | None":
     return None if offer is None else offer()
 
 
-def listed(names: Sequence[str], word: str = "and") -> str:
+def join_names(names: Sequence[str], word: str = "and") -> str:
     """Join names as people list them.
 
     Examples
     --------
-    >>> listed(["a", "b", "c"]), listed(["a"], "or")
+    >>> join_names(["a", "b", "c"]), join_names(["a"], "or")
     ('a, b and c', 'a')
     """
     return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -74,7 +74,7 @@ class StudyEntry:
     extras: Extras
 
     @classmethod
-    def of(cls, protocol: Protocol) -> "StudyEntry":
+    def from_protocol(cls, protocol: Protocol) -> "StudyEntry":
         """Take it from a protocol."""
         return cls(
             protocol.name, protocol.title, protocol.citation, protocol.needs, protocol.left_out, protocol.content_note,
@@ -82,7 +82,7 @@ class StudyEntry:
         )  # fmt: skip
 
     @classmethod
-    def shipped(cls, name: str) -> "StudyEntry":
+    def from_file(cls, name: str) -> "StudyEntry":
         """Take it from the head of a file that comes with FaceValue, whose declaration is not looked at."""
         head = to_toml(file_text(name).encode(), f"{name}.toml")
         extras = replace(DECLARED[name], making=partial(_making, name) if "make" in head else None)
@@ -101,7 +101,7 @@ class Protocols(MutableMapping[str, Protocol]):
     def __getitem__(self, name: str) -> Protocol:
         protocol = self._known[name]
         if protocol is None:
-            protocol = self._known[name] = _declared(name) if name in DECLARED else _packaged(name)
+            protocol = self._known[name] = _parse_protocol(name) if name in DECLARED else _import_protocol(name)
         return protocol
 
     def __setitem__(self, name: str, protocol: Protocol) -> None:
@@ -120,12 +120,12 @@ class Protocols(MutableMapping[str, Protocol]):
         return name in self._known
 
 
-def _packaged(name: str) -> Protocol:
+def _import_protocol(name: str) -> Protocol:
     protocol: Protocol = importlib.import_module(f"facevalue.studies.{name}").PROTOCOL
     return protocol
 
 
-def _declared(name: str) -> Protocol:
+def _parse_protocol(name: str) -> Protocol:
     protocol: Protocol = _OWN.parse(file_text(name), "")
     return replace(protocol, extras=replace(DECLARED[name], making=protocol.extras.making))
 
@@ -151,9 +151,12 @@ def names() -> list[str]:
     return list(dict.fromkeys([*STUDIES, *plugins.plugins(plugins.STUDIES, STUDIES)]))
 
 
-def known() -> dict[str, StudyEntry]:
+def list_entries() -> dict[str, StudyEntry]:
     """What lists say of the studies that come with FaceValue, or were registered."""
-    return {name: StudyEntry.shipped(name) if name in DECLARED else StudyEntry.of(STUDIES[name]) for name in STUDIES}
+    return {
+        name: StudyEntry.from_file(name) if name in DECLARED else StudyEntry.from_protocol(STUDIES[name])
+        for name in STUDIES
+    }
 
 
 def available() -> tuple[dict[str, StudyEntry], dict[str, str]]:
@@ -161,10 +164,10 @@ def available() -> tuple[dict[str, StudyEntry], dict[str, str]]:
     listed, missing = {}, {}
     for name, plugin in plugins.plugins(plugins.STUDIES, STUDIES).items():
         try:
-            listed[name] = StudyEntry.of(_loaded(plugin, _LISTED))
+            listed[name] = StudyEntry.from_protocol(_load_plugin(plugin, _LISTED))
         except PluginError as error:
             missing[name] = str(error)
-    return {**listed, **known()}, missing
+    return {**listed, **list_entries()}, missing
 
 
 def register(protocol: Protocol) -> Protocol:
@@ -177,16 +180,16 @@ def register(protocol: Protocol) -> Protocol:
 def protocol(name: str, *, outside: bool = False) -> Protocol:
     """Look a protocol up by its short name, or read it from a file; `outside` as of `own.read`."""
     if name not in STUDIES and is_study_file(name):
-        study: Protocol = _OWN.read(Path(name), published, outside=outside)
+        study: Protocol = _OWN.read(Path(name), find_protocol, outside=outside)
         if study.text and (
             study.name in OF_COMMANDS or (study.name in STUDIES and study.text != STUDIES[study.name].text)
         ):
             raise DataError(f"{name}: a published study is called {study.name!r}. Give yours another name.")
         return study
-    return published(name)
+    return find_protocol(name)
 
 
-def published(name: str) -> Protocol:
+def find_protocol(name: str) -> Protocol:
     """Look a protocol up by its short name."""
     if name in STUDIES:
         return STUDIES[name]
@@ -196,10 +199,10 @@ def published(name: str) -> Protocol:
     others = plugins.plugins(plugins.STUDIES, STUDIES)
     if name not in others:
         raise UnknownNameError("study", name, [*STUDIES, *others])
-    return _loaded(others[name])
+    return _load_plugin(others[name])
 
 
-def _loaded(plugin: Plugin, seconds: float = _ASKED_FOR) -> Protocol:
+def _load_plugin(plugin: Plugin, seconds: float = _ASKED_FOR) -> Protocol:
     protocol = plugin.load(seconds)
     if not isinstance(protocol, Protocol):
         raise plugin.wrong(f"is no study: it is of type {type(protocol).__name__}")
@@ -208,13 +211,13 @@ def _loaded(plugin: Plugin, seconds: float = _ASKED_FOR) -> Protocol:
     return protocol
 
 
-def asked(name: str, options: Mapping[str, OptionValue]) -> Protocol:
+def protocol_of_run(name: str, options: Mapping[str, OptionValue]) -> Protocol:
     """The protocol of a stored run: a run of one's own study holds its text, and no file is read."""
     text = options.get(STUDY_TEXT)
-    return _OWN.parse(text) if isinstance(text, str) else published(name)
+    return _OWN.parse(text) if isinstance(text, str) else find_protocol(name)
 
 
 def build(name: str, options: Mapping[str, OptionValue], manifest: "pl.DataFrame | None" = None) -> "Study":
     """Build a study; settings that are not given take their defaults. A run of one's own study holds its text."""
     rest = {key: value for key, value in options.items() if key != STUDY_TEXT}
-    return asked(name, options).study(rest, manifest)
+    return protocol_of_run(name, options).study(rest, manifest)

@@ -54,7 +54,7 @@ class AnswerIndex:
         repeat, state = np.empty(count, np.uint8), np.empty(count, np.uint8)
         bring(run.folder, self._shards, _REQUEST, one_by_one=True)  # many at a time
         for path, start, stop in zip(self._shards, self._starts[:-1], self._starts[1:], strict=True):
-            with _unmerged():
+            with _explain_merge():
                 scanned = scan_stored(run.folder, among=[path], columns=_REQUEST).select(_REQUEST)
                 rows = collected(run.folder, scanned)
             if rows.height != stop - start:
@@ -84,9 +84,9 @@ class AnswerIndex:
     def take_levels(self, factors: Sequence[str]) -> None:
         """Take the levels of all trials, so that a page need not."""
         for factor in factors:
-            self._coded(factor)
+            self._number_levels(factor)
 
-    def _coded(
+    def _number_levels(
         self, factor: str
     ) -> tuple[tuple[str, ...], npt.NDArray[np.unsignedinteger[Any]], npt.NDArray[np.int64]]:
         """Levels of a factor, the place among them of each trial's (their number where it has none), and their counts.
@@ -113,7 +113,7 @@ class AnswerIndex:
         return None if self._first is None else np.diff(self._first, append=np.int32(self.trial.size))
 
     def _is_at(self, factor: str, chosen_levels: Collection[str]) -> npt.NDArray[np.bool_]:
-        levels, codes, _ = self._coded(factor)
+        levels, codes, _ = self._number_levels(factor)
         is_chosen: npt.NDArray[np.bool_] = np.array([level in chosen_levels for level in (*levels, "")])
         return is_chosen[codes]
 
@@ -128,7 +128,7 @@ class AnswerIndex:
         is_at = self._is_at(factor, chosen_levels)
         return is_at if requests is None else np.repeat(is_at, requests)
 
-    def counted(self, factors: Sequence[str], places: Places) -> dict[str, list[tuple[str, int]]]:
+    def count_levels(self, factors: Sequence[str], places: Places) -> dict[str, list[tuple[str, int]]]:
         """Levels of factors, and how many of these requests have each; the commonest first, none without any."""
         is_left_out = 2 * places.size > self.trial.size  # then the fewer others are counted
         marks = np.zeros(self.trial.size, dtype=np.bool_)
@@ -140,7 +140,7 @@ class AnswerIndex:
         weights = None if self._first is None else requests[present]
         out = {}
         for factor in factors:
-            levels, codes, of_all = self._coded(factor)
+            levels, codes, of_all = self._number_levels(factor)
             counts = _counts(codes[present], weights, len(levels) + 1)
             counts = (of_all - counts if is_left_out else counts)[:-1]
             order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
@@ -176,7 +176,7 @@ class AnswerIndex:
         """Something of the stored rows of some shards at a time, with the place of the first of these."""
         start = 0
         while start < len(self._shards):
-            with _unmerged():
+            with _explain_merge():
                 sizes = np.cumsum([path.stat().st_size for path in self._shards[start : start + _AT_ONCE]])
                 shards = self._shards[start : start + max(int((sizes <= _BYTES).sum()), 1)]
                 rows = scan_stored(self.run.folder, timed=True, among=shards, columns=of.meta.root_names())
@@ -217,7 +217,7 @@ class AnswerIndex:
         """Places of a trial's requests."""
         return np.arange(*self._ends_of(trial))
 
-    def beside(self, trial: int) -> tuple[int | None, int | None]:
+    def neighbour_trials(self, trial: int) -> tuple[int | None, int | None]:
         """The trials asked before and after a trial, in the order of their numbers."""
         before, after = self._ends_of(trial)
         return (
@@ -279,7 +279,7 @@ def _counts(codes: npt.NDArray[Any], weights: npt.NDArray[Any] | None, size: int
 
 
 @contextmanager
-def _unmerged() -> Iterator[None]:
+def _explain_merge() -> Iterator[None]:
     """Read shards of an index; a run that goes on may have merged them since."""
     try:
         yield
@@ -302,7 +302,7 @@ def index_of(state: RunState) -> AnswerIndex:
     DataError
         It cannot be made.
     """
-    index = state.soon("index", lambda: AnswerIndex(state.run), FAILED, WAITING)
+    index = state.make_in_background("index", lambda: AnswerIndex(state.run), FAILED, WAITING)
     if state.rows_of is None:
         state.rows_of = index.rows_of
         if state.patience is not None:  # a reader who looks at pages is likely to look at lists of answers, too
@@ -313,7 +313,7 @@ def index_of(state: RunState) -> AnswerIndex:
 def counted_index_of(state: RunState) -> AnswerIndex:
     """Index of a run's answers, with the levels of all trials, which lists count; it fails as `index_of` does."""
     index = index_of(state)
-    state.soon("levels", lambda: index.take_levels(factor_names(state.run)), FAILED, WAITING)
+    state.make_in_background("levels", lambda: index.take_levels(factor_names(state.run)), FAILED, WAITING)
     return index
 
 
@@ -327,7 +327,7 @@ def stored_rows(run: StoredRun, index: AnswerIndex, places: Places) -> pl.DataFr
         return keys.join(read_responses(run.folder, 1, 0), on=["trial", "repeat"])
     first, last = int(index.trial[places].min()), int(index.trial[places].max())
     is_of_trials = pl.col("trial").is_in(keys["trial"].unique().implode())
-    with _unmerged():
+    with _explain_merge():
         rows = scan_responses(run.folder, first, last, timed=True, among=index.shards_of(places)).filter(is_of_trials)
         stored = collected(run.folder, rows)
     return keys.join(stored, on=["trial", "repeat"], how="left", maintain_order="left")

@@ -18,7 +18,7 @@ from facevalue.report.formatting import Titles
 from facevalue.runs.read_options import options_read_alike
 from facevalue.runs.reply_counts import reply_text
 from facevalue.runs.stored import StoredRun
-from facevalue.thinking import spoken
+from facevalue.thinking import remove_thinking
 from facevalue.types import Question
 from facevalue.view.answer_index import (
     STATUSES,
@@ -31,7 +31,7 @@ from facevalue.view.answer_index import (
 )
 from facevalue.view.estimates import ColumnTitle, FacetLevel
 from facevalue.view.opened import RunState
-from facevalue.view.pictures import PictureRef, listed
+from facevalue.view.pictures import PictureRef, list_pictures
 from facevalue.view.query import Piece, Query, Search, SearchedPlaces
 
 QUERY = ("run", "q", "status", "answer", "since", "until", "sort", "from", "n")
@@ -82,15 +82,15 @@ class AnswersPage:
 def answers(state: RunState, query: Query) -> AnswersPage:
     """A page of answers that meet a query."""
     index, (start, count) = counted_index_of(state), query.page()
-    request = _wanted(state, query)
+    request = _read_query(state, query)
     searching = _looked_for(state, index, request)
     chosen = _is_wanted(index, request)
-    places = _ordered(
-        state, index, request, places_where(chosen) if searching is None else _sorted(searching.places, chosen)
+    places = _order_places(
+        state, index, request, places_where(chosen) if searching is None else _sort_chosen(searching.places, chosen)
     )
     searched, pending = (None, False) if searching is None else (searching.searched, searching.pending)
     if request.reason and not pending:
-        replies = state.lately(f"replies {request}", lambda: Search(_with_answer(state, index, request, places)))
+        replies = state.make_recent(f"replies {request}", lambda: Search(_with_answer(state, index, request, places)))
         parsing = replies.so_far(state.patience, start + count)
         places, searched, pending = parsing.places, parsing.searched, parsing.pending
     facets = facets_of(state, index, places)
@@ -98,8 +98,8 @@ def answers(state: RunState, query: Query) -> AnswersPage:
         for name in request.levels:  # levels beside the chosen one, too
             if name in facets:
                 of_others = _is_wanted(index, request, without=name)
-                others = places_where(of_others) if searching is None else _sorted(searching.places, of_others)
-                facets[name] = _levels(state, name, index.counted([name], others)[name])
+                others = places_where(of_others) if searching is None else _sort_chosen(searching.places, of_others)
+                facets[name] = _levels(state, name, index.count_levels([name], others)[name])
     facets["answer"] = _kinds_of_answers(state)
     rows = answer_rows(state, index, places[start : start + count])
     total = None if searched else places.size
@@ -124,7 +124,7 @@ def factor_titles(state: RunState) -> tuple[ColumnTitle, ...]:
     return tuple(ColumnTitle(name, state.titles.get("label", name)) for name in factor_names(state.run))
 
 
-def _wanted(state: RunState, query: Query) -> _Wanted:
+def _read_query(state: RunState, query: Query) -> _Wanted:
     names = state.run.study.design.columns
     status = query.text("status")
     if status and status not in STATUSES:
@@ -149,7 +149,7 @@ def _looked_for(state: RunState, index: AnswerIndex, request: _Wanted) -> Search
         return None
     name = f"words {request.text} {request.since} {request.until}"
     meets = pl.all_horizontal(conditions)
-    return state.lately(name, lambda: Search(index.looked_through(meets))).so_far(state.patience)
+    return state.make_recent(name, lambda: Search(index.looked_through(meets))).so_far(state.patience)
 
 
 def _is_wanted(index: AnswerIndex, request: _Wanted, without: str = "") -> npt.NDArray[np.bool_]:
@@ -163,16 +163,16 @@ def _is_wanted(index: AnswerIndex, request: _Wanted, without: str = "") -> npt.N
     return chosen
 
 
-def _sorted(places: Places, chosen: npt.NDArray[np.bool_]) -> Places:
+def _sort_chosen(places: Places, chosen: npt.NDArray[np.bool_]) -> Places:
     """Those of some places that are chosen, in the order of trials."""
     return np.sort(places[chosen[places]])
 
 
-def _ordered(state: RunState, index: AnswerIndex, request: _Wanted, places: Places) -> Places:
+def _order_places(state: RunState, index: AnswerIndex, request: _Wanted, places: Places) -> Places:
     column, largest_first = request.order
     if column != "trial":
         of = _SORTED[column]
-        order = state.soon(
+        order = state.make_in_background(
             f"order {column}", lambda: index.order(of), "The answers could not be put in order", _SORTING
         )
         chosen = np.zeros(index.trial.size, dtype=np.bool_)
@@ -189,11 +189,11 @@ def _with_answer(state: RunState, index: AnswerIndex, request: _Wanted, places: 
         places = index.by_shard(places)
     for start in range(0, places.size, _PARSED):
         batch = places[start : start + _PARSED]
-        rows = parsed(state.run, index, batch).select(meets).to_series()
+        rows = parse_replies(state.run, index, batch).select(meets).to_series()
         yield min(start + _PARSED, places.size), places.size, batch[rows.to_numpy()]
 
 
-def parsed(run: StoredRun, index: AnswerIndex, places: Places) -> pl.DataFrame:
+def parse_replies(run: StoredRun, index: AnswerIndex, places: Places) -> pl.DataFrame:
     """What replies at these places mean, with their factors, and what is stored of them in columns of other names."""
     stored = stored_rows(run, index, places)
     verbatim = stored.select(
@@ -204,7 +204,7 @@ def parsed(run: StoredRun, index: AnswerIndex, places: Places) -> pl.DataFrame:
 
 def replies_read(run: StoredRun, stored: pl.DataFrame) -> pl.DataFrame:
     """Stored replies with the factors of their trials, as a study reads them: what is said after thinking."""
-    texts = stored.with_columns(spoken(pl.col("text"))).select(run.study.reading.columns)
+    texts = stored.with_columns(remove_thinking(pl.col("text"))).select(run.study.reading.columns)
     return pl.concat([run.study.design.trials(stored["trial"].to_numpy()), texts], how="horizontal")
 
 
@@ -213,13 +213,17 @@ def answer_rows(state: RunState, index: AnswerIndex, places: Places) -> tuple[An
     run, titles = state.run, state.titles
     if not places.size:
         return ()
-    rows = parsed(run, index, places)
+    rows = parse_replies(run, index, places)
     factors = run.study.design.trials(index.trials_of(places))
     questions = run.study.ask(factors)
     names = factor_names(run)
     out = []
     for row, question, pictures, answer in zip(
-        rows.iter_rows(named=True), questions, listed(state, factors), meanings(run, rows, questions), strict=True
+        rows.iter_rows(named=True),
+        questions,
+        list_pictures(state, factors),
+        meanings(run, rows, questions),
+        strict=True,
     ):
         reply = reply_text(row["stored text"], row["stored probs"], question.options)
         out.append(
@@ -292,7 +296,7 @@ def facets_of(state: RunState, index: AnswerIndex, places: Places) -> dict[str, 
     """Levels to choose from, and how many of these answers have each."""
     counts = np.bincount(index.status[places], minlength=len(STATUSES))
     out = {"status": tuple(FacetLevel(s, s, int(n)) for s, n in zip(STATUSES, counts, strict=True) if n)}
-    for name, levels in index.counted(factor_names(state.run), places).items():
+    for name, levels in index.count_levels(factor_names(state.run), places).items():
         out[name] = _levels(state, name, levels)
     return out
 

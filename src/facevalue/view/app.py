@@ -28,7 +28,7 @@ from facevalue.view.opened import OpenedRuns
 from facevalue.view.page import MISSING, STATIC, built_file, page
 from facevalue.view.page import POLICY as PAGE_POLICY
 from facevalue.view.pictures import picture_bytes
-from facevalue.view.reviews import begin, collected, rating_page, save
+from facevalue.view.reviews import begin, collect_packet, rating_page, save
 
 COOKIE = "facevalue"
 POLICY = f"{PAGE_POLICY}; frame-ancestors 'none'"
@@ -83,7 +83,7 @@ class Guard:
         if scope["type"] != "http":
             return
         response = self._refusal(Request(scope))
-        await (response or self._app)(scope, receive, partial(_sent, send))
+        await (response or self._app)(scope, receive, partial(_send_with_headers, send))
 
     def _refusal(self, request: Request) -> Response | None:
         """The answer to a request that goes no further."""
@@ -101,7 +101,9 @@ class Guard:
         if len(request.scope["query_string"]) > _LONGEST:
             return _text("The query is too long.", 414)
         query = request.query_params
-        if request.url.path == "/" and (self._is_token(query.get("token", "")) or self._spent(query.get("once", ""))):
+        if request.url.path == "/" and (
+            self._is_token(query.get("token", "")) or self._spend_code(query.get("once", ""))
+        ):
             response = RedirectResponse("/", 303)
             response.set_cookie(_cookie(hosts[0]), self._token, httponly=True, samesite="strict", path="/")
             return response
@@ -109,7 +111,7 @@ class Guard:
             return _text("Open the address that `facevalue view` printed: it holds the token.", 403)
         return None
 
-    def _spent(self, code: str) -> bool:
+    def _spend_code(self, code: str) -> bool:
         """Whether this is a code that was not used yet, which it is from now on."""
         return self._codes.pop(code, 0.0) > time.monotonic()
 
@@ -122,7 +124,7 @@ def _cookie(host: str) -> str:
     return f"{COOKIE}-{host.rpartition(':')[2]}"
 
 
-async def _sent(send: Send, message: Message) -> None:
+async def _send_with_headers(send: Send, message: Message) -> None:
     """Send a message with the headers that all answers have; a picture may say otherwise of how long it is kept."""
     if message["type"] == "http.response.start":
         names = {name.lower() for name, _ in message["headers"]}
@@ -148,12 +150,12 @@ def application(runs: OpenedRuns, token: str, port: int) -> Guard:
         *(Route(f"/{name}", _static) for name in STATIC),
         Route("/api/{kind}", _answering(partial(_document, runs))),
         Route("/picture/{run}/{name}", _answering(partial(_picture, runs))),
-        Route("/review/{run}", _sent_to(partial(_begun, runs)), methods=["POST"]),
-        Route("/review/{run}/{packet}", _sent_to(partial(_collected, runs)), methods=["POST"]),
+        Route("/review/{run}", _sent_to(partial(_begin_review, runs)), methods=["POST"]),
+        Route("/review/{run}/{packet}", _sent_to(partial(_collect_review, runs)), methods=["POST"]),
         Route("/review/{run}/{packet}/{rater}", _answering(partial(_rating_page, runs)), methods=["GET"]),
-        Route("/review/{run}/{packet}/{rater}", _sent_to(partial(_saved, runs)), methods=["POST"]),
+        Route("/review/{run}/{packet}/{rater}", _sent_to(partial(_save_ratings, runs)), methods=["POST"]),
     ]
-    return Guard(Starlette(routes=routes, exception_handlers={404: _nowhere, 500: _failed}), token, port)
+    return Guard(Starlette(routes=routes, exception_handlers={404: _nowhere, 500: _report_failure}), token, port)
 
 
 async def _page(_request: Request) -> Response:
@@ -204,24 +206,24 @@ def _sent_to(make: Callable[[Request, dict[str, Any]], Response]) -> Callable[[R
     return endpoint
 
 
-def _begun(runs: OpenedRuns, request: Request, body: dict[str, Any]) -> Response:
-    return _json(begin(runs.at(request.path_params["run"]), body))
+def _begin_review(runs: OpenedRuns, request: Request, body: dict[str, Any]) -> Response:
+    return _json(begin(runs.state_of_run(request.path_params["run"]), body))
 
 
-def _collected(runs: OpenedRuns, request: Request, body: dict[str, Any]) -> Response:
+def _collect_review(runs: OpenedRuns, request: Request, body: dict[str, Any]) -> Response:
     path = request.path_params
-    return _json(collected(runs.at(path["run"]), path["packet"], body))
+    return _json(collect_packet(runs.state_of_run(path["run"]), path["packet"], body))
 
 
-def _saved(runs: OpenedRuns, request: Request, body: dict[str, Any]) -> Response:
+def _save_ratings(runs: OpenedRuns, request: Request, body: dict[str, Any]) -> Response:
     path = request.path_params
-    return _json(save(runs.at(path["run"]), path["packet"], path["rater"], body))
+    return _json(save(runs.state_of_run(path["run"]), path["packet"], path["rater"], body))
 
 
 def _rating_page(runs: OpenedRuns, request: Request) -> Response:
     """The page of a rater, under a policy of its own: its script and style are inside."""
     path = request.path_params
-    page = rating_page(runs.at(path["run"]), path["packet"], path["rater"])
+    page = rating_page(runs.state_of_run(path["run"]), path["packet"], path["rater"])
     policy = f"{page.policy}; frame-ancestors 'none'"
     return Response(page.html, media_type="text/html", headers={"content-security-policy": policy})
 
@@ -233,7 +235,7 @@ def _document(runs: OpenedRuns, request: Request) -> Response:
 
 def _picture(runs: OpenedRuns, request: Request) -> Response:
     small = request.query_params.get("small") == "1"
-    data = picture_bytes(runs.at(request.path_params["run"]), request.path_params["name"], small=small)
+    data = picture_bytes(runs.state_of_run(request.path_params["run"]), request.path_params["name"], small=small)
     return Response(data, media_type="image/webp", headers={"cache-control": "private, max-age=3600"})
 
 
@@ -249,7 +251,7 @@ async def _nowhere(_request: Request, _error: Exception) -> Response:
     return _json({"error": "There is nothing at this address."}, 404)
 
 
-async def _failed(_request: Request, _error: Exception) -> Response:
+async def _report_failure(_request: Request, _error: Exception) -> Response:
     return _json({"error": "The viewer failed at this: its terminal says why."}, 500)
 
 

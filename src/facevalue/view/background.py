@@ -14,7 +14,7 @@ from polars.exceptions import PanicException
 
 from facevalue.errors import DataError, FaceValueError, RunError
 from facevalue.forks import end_with_parent
-from facevalue.runs.in_place import brought
+from facevalue.runs.in_place import bring_run
 from facevalue.runs.remote_pictures import own_folder
 from facevalue.runs.stored import StoredRun
 from facevalue.store.shards import checked, shard_paths
@@ -39,7 +39,7 @@ def run_apart(work: Callable[[StoredRun], T], run: StoredRun) -> T:
         The work failed, or its process was ended.
     """
     if run.given is not None or sum(checked(path).rows for path in shard_paths(run.folder)) <= FEW:
-        return work(brought(run))
+        return work(bring_run(run))
     context = get_context("spawn")
     here, there = context.Pipe(duplex=False)
     pictures = own_folder(run.facts.options) if run.pictures_named else None

@@ -25,7 +25,7 @@ from facevalue.view.answer_index import index_of
 from facevalue.view.background import NotYetError
 from facevalue.view.estimates import ViewedEstimate, rows_of
 from facevalue.view.opened import RunState
-from facevalue.view.pictures import PictureRef, listed
+from facevalue.view.pictures import PictureRef, list_pictures
 from facevalue.view.query import Query
 from facevalue.view.unit_sums import EstimateSums, RunSums, sums_of
 
@@ -63,14 +63,14 @@ class Arithmetic:
     means: npt.NDArray[np.float64]
 
     @classmethod
-    def checked(cls, of: EstimateSums, e: Estimate) -> "Arithmetic | None":
+    def check_sums(cls, of: EstimateSums, e: Estimate) -> "Arithmetic | None":
         """The arithmetic of an estimate; None where the sums do not give its value, as after a further step."""
         if e.value is None or not abs(of.value - e.value) <= CLOSE * max(1.0, abs(e.value)):
             return None
         means = of.sums / of.counts * of.factor - of.less if of.total else np.full(len(of.units), np.nan)
         return cls(of, means)
 
-    def ranked(self) -> npt.NDArray[np.int64]:
+    def rank_units(self) -> npt.NDArray[np.int64]:
         """Units in the order of what they add; those without which nothing is left come first."""
         size = np.where(np.isfinite(self.of.added), np.abs(self.of.added), np.inf)
         return np.lexsort((np.arange(size.size), -size))
@@ -86,7 +86,7 @@ def sums_of_run(state: RunState) -> RunSums:
     DataError
         They cannot be added up.
     """
-    return state.soon("sums", lambda: sums_of(state.run), FAILED, WAITING)
+    return state.make_in_background("sums", lambda: sums_of(state.run), FAILED, WAITING)
 
 
 def total_lines(arithmetic: Arithmetic, e: Estimate, *, signed: bool) -> tuple[str, list[tuple[str, ...]]]:
@@ -101,14 +101,14 @@ def total_lines(arithmetic: Arithmetic, e: Estimate, *, signed: bool) -> tuple[s
     if of.unsigned:
         steps.append("without its sign")
     value = f": {six_digits(of.value)}" if len(steps) > 1 else ""
-    text = f"{', '.join(steps)}{value}, which is {number(e.value, e.written, signed=signed)}."
+    text = f"{', '.join(steps)}{value}, which is {number(e.value, e.written_unit, signed=signed)}."
     rows: list[tuple[str, ...]] = [
         (
             of.units[at],
             *map(six_digits, (of.sums[at], of.counts[at], arithmetic.means[at])),
             _moves(float(of.added[at])),
         )
-        for at in arithmetic.ranked()[:_LINES]
+        for at in arithmetic.rank_units()[:_LINES]
     ]
     return text, rows
 
@@ -188,7 +188,9 @@ def _of_units(
     if not frame["is_at"].all():
         frame = frame.with_columns(is_at=pl.col("is_at") | ~pl.col("is_at").any().over("unit"))
     first_trials = frame.filter("is_at").group_by("unit", maintain_order=True).head(_TRIALS)
-    neighbours = _beside(first_trials, frame.filter(~pl.col("is_at")), ["unit", *prompt_factors], cues) if cues else {}
+    neighbours = (
+        _match_trials(first_trials, frame.filter(~pl.col("is_at")), ["unit", *prompt_factors], cues) if cues else {}
+    )
     out: dict[str, list[int]] = {}
     for unit, trial in first_trials.select("unit", "trial").iter_rows():
         numbers = out.setdefault(unit, [])
@@ -196,7 +198,9 @@ def _of_units(
     return out
 
 
-def _beside(first: pl.DataFrame, others: pl.DataFrame, same: Sequence[str], cues: Sequence[str]) -> dict[int, int]:
+def _match_trials(
+    first: pl.DataFrame, others: pl.DataFrame, same: Sequence[str], cues: Sequence[str]
+) -> dict[int, int]:
     """To each trial another one with the same levels but for cues, of which as many as can be are missing."""
     missing = pl.sum_horizontal(pl.col(name).is_null() for name in cues)
     candidates = others.with_columns(missing.alias("missing")).sort("missing", descending=True, maintain_order=True)
@@ -213,7 +217,7 @@ def pictures_of_trials(state: RunState, trials: Sequence[int]) -> dict[int, tupl
     numbers = np.array(trials, dtype=np.int64)
     _, places = np.unique(design.stimulus_numbers(numbers), return_index=True)
     distinct = numbers[np.sort(places)]
-    return dict(zip(distinct.tolist(), listed(state, design.trials(distinct)), strict=True))
+    return dict(zip(distinct.tolist(), list_pictures(state, design.trials(distinct)), strict=True))
 
 
 QUERY = ("run", "key")
@@ -298,8 +302,8 @@ def cell_of(state: RunState, key: str) -> CellPage:
     run_sums, arithmetic, waiting, failure = None, None, "", ""
     try:
         run_sums = sums_of_run(state)
-        if (of := run_sums.of(key)) is not None:
-            arithmetic = Arithmetic.checked(of, e)
+        if (of := run_sums.sums_of_estimate(key)) is not None:
+            arithmetic = Arithmetic.check_sums(of, e)
     except NotYetError as error:
         waiting = str(error)
     except DataError as error:
@@ -322,7 +326,7 @@ def cell_of(state: RunState, key: str) -> CellPage:
 
 def _sums(view: View, e: Estimate, arithmetic: Arithmetic) -> Sequence[Step]:
     """Steps from the sums of units to the value."""
-    signed = view.signed(e)
+    signed = view.is_signed(e)
     of = arithmetic.of
     plural = of.plural or _unit_name(view, e)
     units = f"{len(of.units):,} {plural}"
@@ -347,16 +351,16 @@ def _clusters(
     name = _unit_name(view, e)
     if arithmetic is None:
         return CellClusters(name, e.clusters or 0, bool(waiting), waiting, ())
-    of, order = arithmetic.of, arithmetic.ranked()[:_CLUSTERS]
+    of, order = arithmetic.of, arithmetic.rank_units()[:_CLUSTERS]
     columns = unit_columns(state.run, of.units if of.are_named else ())
     trials = trials_of_units(state, columns, [of.units[at] for at in order], row) if columns else {}
     pictures = pictures_of_trials(state, [number for numbers in trials.values() for number in numbers])
-    signed = view.signed(e)
+    signed = view.is_signed(e)
     out = []
     for at in order:
         unit, added = of.units[at], _finite(of.added[at])
         numbers = tuple(trials.get(unit, ()))
-        text = "all of it" if added is None else formatting.number(added, _apart(e), signed=True)
+        text = "all of it" if added is None else formatting.number(added, _distance_unit(e), signed=True)
         out.append(
             ClusterRow(
                 unit, state.titles.get(columns[0], unit) if columns else unit, _finite(arithmetic.means[at]), added,
@@ -369,7 +373,7 @@ def _clusters(
     return CellClusters(name, len(of.units), False, note, tuple(out))
 
 
-def _apart(e: Estimate) -> str:
+def _distance_unit(e: Estimate) -> str:
     """Unit in which people read how far an estimate moves."""
     return unit_name(e.unit, apart=True)
 
@@ -394,8 +398,8 @@ def _steps(view: View, e: Estimate) -> Sequence[Step]:
     if (floor := view.floor(size)) != DASH:
         steps.append(Step("What chance alone gives", floor))
     if e.has_bounds:
-        steps.append(Step("Had all missing answers gone one way", formatting.worst_case(e, signed=view.signed(e))))
-    if at_page := formatting.page_interval(e, signed=view.signed(e)):
+        steps.append(Step("Had all missing answers gone one way", formatting.worst_case(e, signed=view.is_signed(e))))
+    if at_page := formatting.page_interval(e, signed=view.is_signed(e)):
         family = f", of the family “{e.family}”" if e.family else ""
         steps.append(Step("Among all comparisons of the page", f"{at_page}{family}"))
     verdict = verdict_of(e.verdict)

@@ -19,7 +19,7 @@ from facevalue.view.answers import answer_rows, facets_of, factor_titles, factor
 from facevalue.view.background import Background
 from facevalue.view.estimates import ColumnTitle, FacetLevel
 from facevalue.view.opened import OpenedRuns, RunState
-from facevalue.view.pictures import PictureRef, listed
+from facevalue.view.pictures import PictureRef, list_pictures
 from facevalue.view.query import Piece, Query, Search
 
 QUERY = ("runs", "q", "from", "n")
@@ -102,7 +102,7 @@ class _ViewedSide:
     @property
     def answers_here(self) -> AnswerSide:
         """Its answers, of which every one is here."""
-        return AnswerSide(self.state.whole, self.answers.intervention)
+        return AnswerSide(self.state.complete_run, self.answers.intervention)
 
     @property
     def is_changed(self) -> bool:
@@ -130,14 +130,16 @@ def compare(runs: OpenedRuns, query: Query) -> ComparedPage:
     names, first = [side.name for side in sides], sides[0].state
     indexes = [index_of(side.state) for side in sides]
     states = tuple(side.state for side in sides)
-    comparing = runs.once(f"compare {names}", states, lambda: Background(lambda: _compared(sides, indexes[0]), _FAILED))
+    comparing = runs.make_once(
+        f"compare {names}", states, lambda: Background(lambda: _compare_sides(sides, indexes[0]), _FAILED)
+    )
     comparison = comparing.value(first.patience, _WAITING)
     levels = query.levels("F.", first.run.study.design.columns, "factor")
     rows, (start, count) = _at_levels(indexes[0], comparison, levels), query.page()
     searched, pending = None, False
     if text := query.text("q"):
         name = f"compare {names} {rows.size} {levels} {text}"
-        search = first.lately(name, lambda: Search(_with_words(sides, indexes, comparison.table, rows, text)))
+        search = first.make_recent(name, lambda: Search(_with_words(sides, indexes, comparison.table, rows, text)))
         searching = search.so_far(first.patience, start + count)
         rows, searched, pending = searching.places, searching.searched, searching.pending
     facets = _facets(first, indexes[0], comparison.places[rows])
@@ -165,7 +167,7 @@ def _sides(runs: OpenedRuns, text: str) -> tuple[_ViewedSide, ...]:
             "interventions, such as 0,0:caption."
         )
     pairs = [name.partition(":") for name in names]
-    states = tuple(runs.at(number) for number, _, _ in pairs)
+    states = tuple(runs.state_of_run(number) for number, _, _ in pairs)
     studies = {state.run.study.name for state in states}
     if len(studies) > 1:
         raise DataError(f"These are runs of {' and '.join(sorted(studies))}: compare runs of one study.")
@@ -197,7 +199,7 @@ class _Comparison:
     places: Places
 
 
-def _compared(sides: Sequence[_ViewedSide], index: AnswerIndex) -> _Comparison:
+def _compare_sides(sides: Sequence[_ViewedSide], index: AnswerIndex) -> _Comparison:
     """Compare sides with the first one, of whose answers this is the index."""
     sentences: list[str] = []
     table: pl.DataFrame | None = None
@@ -285,8 +287,8 @@ def _rows(sides: Sequence[_ViewedSide], table: pl.DataFrame) -> tuple[ComparedTr
             row["shift"],
         )
         for row, levels, prompt, pictures, *of_trial in zip(
-            table.iter_rows(named=True), factors.iter_rows(named=True), prompts, listed(first, factors), *replies,
-            strict=True,
+            table.iter_rows(named=True), factors.iter_rows(named=True), prompts, list_pictures(first, factors),
+            *replies, strict=True,
         )
     )  # fmt: skip
 

@@ -28,18 +28,18 @@ class DocumentKind:
 
 
 def _of_run(make: Callable[..., object]) -> Make:
-    return lambda runs, query: make(runs.at(query.text("run")), query)
+    return lambda runs, query: make(runs.state_of_run(query.text("run")), query)
 
 
 KINDS: Mapping[str, DocumentKind] = {
     "head": DocumentKind(lambda runs, _: head(runs)),
-    "lead": DocumentKind(lambda runs, query: lead(runs.at(query.text("run"))), ("run",)),
+    "lead": DocumentKind(lambda runs, query: lead(runs.state_of_run(query.text("run"))), ("run",)),
     "profile": DocumentKind(lambda runs, _: profile.profile(runs)),
     "estimates": DocumentKind(_of_run(estimates.estimates), estimates.QUERY, ("L.",)),
     "cell": DocumentKind(_of_run(cell.cell), cell.QUERY),
     "answers": DocumentKind(_of_run(answers.answers), answers.QUERY, ("F.",)),
     "trial": DocumentKind(_of_run(trial.trial), trial.QUERY),
-    "missing": DocumentKind(lambda runs, query: missing.missing(runs.at(query.text("run"))), missing.QUERY),
+    "missing": DocumentKind(lambda runs, query: missing.missing(runs.state_of_run(query.text("run"))), missing.QUERY),
     "reviews": DocumentKind(_of_run(reviews.reviews), reviews.QUERY),
     "compare": DocumentKind(compared.compare, compared.QUERY, ("F.",)),
 }

@@ -11,7 +11,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.definitions import Measure, title_of_scores, unit_name
 from facevalue.measures.verdicts import Verdict
 from facevalue.printable import short
-from facevalue.protocol.lookup import Estimate, made
+from facevalue.protocol.lookup import Estimate, rows_to_estimates
 from facevalue.report import charts
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import label_of, share_of_chance, tick
@@ -170,14 +170,14 @@ class EstimateRows:
         rows = self.frame.filter(key=key)
         if not rows.height:
             raise DataError("There is no estimate of that key: the run may have grown, or is another one.")
-        return next(made(self._plain(rows))), self.rows(rows)[0]
+        return next(rows_to_estimates(self._plain(rows))), self.rows(rows)[0]
 
     def _plain(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.drop("key", "(found)", "(beyond)", "(words)", INTERVENTION, strict=False)
 
     def rows(self, frame: pl.DataFrame) -> tuple[ViewedEstimate, ...]:
         """Rows of a few estimates."""
-        estimates = made(self._plain(frame))
+        estimates = rows_to_estimates(self._plain(frame))
         keys, changes = frame["key"].to_list(), frame[INTERVENTION].to_list()
         return tuple(self._row(e, key, change) for e, key, change in zip(estimates, keys, changes, strict=True))
 
@@ -203,13 +203,13 @@ class EstimateRows:
             of_kind = self.frame.filter(is_of & (pl.col("versus").is_not_null() == is_change))
             rows = of_kind.select("value", "low", "high")
             ends = [end for name in rows.columns for end in (rows[name].min(), rows[name].max()) if end is not None]
-            signed = self.view.signed(e)
+            signed = self.view.is_signed(e)
             numbers = [float(str(end)) for end in ends] + ([0.0] if signed else [])
             self._axes[key] = self._axis(definition, numbers, signed=signed) if ends else None
         return self._axes[key]
 
     def _axis(self, definition: Measure | None, numbers: Sequence[float], *, signed: bool) -> AxisOfMeasure:
-        unit = "" if definition is None else unit_name(definition.unit, apart=definition.apart)
+        unit = "" if definition is None else unit_name(definition.unit, apart=definition.is_distance)
         axis = charts.scale(min(numbers), max(numbers), _TICKS)
         ticks = tuple(AxisTick(at, tick(at, unit, signed=signed)) for at in axis.ticks)
         return AxisOfMeasure(axis.low, axis.high, 0.0 if signed else None, ticks)
@@ -233,18 +233,20 @@ class EstimateRows:
 
 def rows_of(state: RunState) -> EstimateRows:
     """Estimates of a run."""
-    return state.once("rows", lambda: EstimateRows(state.view))
+    return state.make_once("rows", lambda: EstimateRows(state.view))
 
 
 def estimates(state: RunState, query: Query) -> EstimatesPage:
     """A page of estimates that meet a query."""
     rows = rows_of(state)
     conditions = _conditions(rows, query)
-    chosen = _ordered(rows, _meets(rows.frame, conditions.values()), query)
+    chosen = _order_rows(rows, _meets(rows.frame, conditions.values()), query)
     start, count = query.page()
     document = page_of_rows(rows, chosen, rows.frame, start, count)
     facets = {
-        name: facet(_meets(rows.frame, [c for of, c in conditions.items() if of != name])[name], _titled(rows, name))
+        name: facet(
+            _meets(rows.frame, [c for of, c in conditions.items() if of != name])[name], _title_levels(rows, name)
+        )
         for name in (MEASURE, VERDICT, *rows.labels)
     }
     return replace(document, facets=facets)
@@ -259,7 +261,7 @@ def page_of_rows(
         chosen.height,
         tuple(ColumnTitle(name, rows.view.titles.get("label", name)) for name in rows.labels),
         tuple(LevelTitle(name, rows.title(MEASURE, name)) for name in rows.frame[MEASURE].unique(maintain_order=True)),
-        {name: facet(among[name], _titled(rows, name)) for name in columns},
+        {name: facet(among[name], _title_levels(rows, name)) for name in columns},
         rows.rows(chosen[start : start + count]),
     )
 
@@ -270,7 +272,7 @@ def facet(column: pl.Series, title: Callable[[str], str]) -> tuple[FacetLevel, .
     return tuple(FacetLevel(level, title(level), count) for level, count in counted.iter_rows())
 
 
-def _titled(rows: EstimateRows, name: str) -> Callable[[str], str]:
+def _title_levels(rows: EstimateRows, name: str) -> Callable[[str], str]:
     return lambda level: rows.title(name, level)
 
 
@@ -291,18 +293,18 @@ def _conditions(rows: EstimateRows, query: Query) -> dict[str, pl.Expr]:
         listed = pl.col(name).is_in([level for level in levels if level]).fill_null(value=False)
         out[name] = listed | pl.col(name).is_null() if "" in levels else listed
     for word in query.text("q").lower().split():
-        out[f"({word})"] = pl.col("(words)").str.contains(word, literal=True) | _worded(rows, word)
+        out[f"({word})"] = pl.col("(words)").str.contains(word, literal=True) | _match_wording(rows, word)
     return out
 
 
-def _ordered(rows: EstimateRows, chosen: pl.DataFrame, query: Query) -> pl.DataFrame:
+def _order_rows(rows: EstimateRows, chosen: pl.DataFrame, query: Query) -> pl.DataFrame:
     column, largest_first = query.order((_FOUND, MEASURE, VERDICT, *_NUMBERS, *rows.labels), _FOUND)
     if column == _FOUND:
         return rows.by_clearness(chosen)
     return chosen.sort(column, descending=largest_first, nulls_last=True, maintain_order=True)
 
 
-def _worded(rows: EstimateRows, word: str) -> pl.Expr:
+def _match_wording(rows: EstimateRows, word: str) -> pl.Expr:
     """Rows of which the wording of the measure or of a level has a word."""
     conditions = [pl.lit(value=False)]
     for name in (MEASURE, *rows.labels):

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from facevalue.errors import DataError, RunError, SettingError
 from facevalue.places import is_url
 from facevalue.protocol.variants import ConditionStimuli
-from facevalue.report.formatting import counted
+from facevalue.report.formatting import quantity
 from facevalue.runs.attention_maps import trials_with_maps
 from facevalue.runs.pseudonyms import LEFT_OUT, Pseudonyms
 from facevalue.runs.remote_pictures import own_folder
@@ -34,7 +34,7 @@ from facevalue.store.files import make_folder, write_whole
 from facevalue.types import Question
 from facevalue.view import page
 from facevalue.view.answer_index import AnswerIndex, Places, factor_names, index_of
-from facevalue.view.answers import LONGEST, answers, factor_words, meanings, parsed, reason_of
+from facevalue.view.answers import LONGEST, answers, factor_words, meanings, parse_replies, reason_of
 from facevalue.view.cell import cell_of
 from facevalue.view.compared import compare, default_sides
 from facevalue.view.documents import plain, to_json
@@ -42,7 +42,7 @@ from facevalue.view.estimates import page_of_rows, rows_of
 from facevalue.view.head import head, lead
 from facevalue.view.missing import missing
 from facevalue.view.opened import OpenedRuns, RunState
-from facevalue.view.pictures import listed, picture_bytes
+from facevalue.view.pictures import list_pictures, picture_bytes
 from facevalue.view.profile import profile
 from facevalue.view.query import MOST_ROWS, Query
 from facevalue.view.trial import JudgedReply, attention_notes, judgment_notes, picture_checks, sorted_texts
@@ -135,7 +135,7 @@ class _Pictures:
         self._states = {state.number: state for state in runs.states()}
         self._public = {number: PublicPictures(state.run) for number, state in self._states.items() if public}
         self._folder, self._written, self._hidden = folder, dict[str, str](), set[str]()
-        self._names = {number: Pseudonyms.of(state.run) for number, state in self._states.items() if public}
+        self._names = {number: Pseudonyms.of_run(state.run) for number, state in self._states.items() if public}
         self._unnamed = 0
 
     @property
@@ -151,7 +151,7 @@ class _Pictures:
         if any(self._names.values()):
             notes.append("Persons and files have numbers in place of names.")
         if self._unnamed:
-            notes.append(f"{counted(self._unnamed, 'reply that names', 'replies that name')} one left out.")
+            notes.append(f"{quantity(self._unnamed, 'reply that names', 'replies that name')} one left out.")
         return " ".join(notes)
 
     def without_names(self, value: Any, number: str = "") -> Any:
@@ -172,10 +172,10 @@ class _Pictures:
         """Pictures that were written."""
         return sum(bool(path) for path in self._written.values())
 
-    def placed(self, value: Any) -> Any:
+    def place_pictures(self, value: Any) -> Any:
         """A document with its pictures as files of the folder; those that are not there are dropped."""
         if isinstance(value, dict):
-            return {name: self.placed(inner) for name, inner in value.items()}
+            return {name: self.place_pictures(inner) for name, inner in value.items()}
         if isinstance(value, list):
             out = []
             for inner in value:
@@ -183,7 +183,7 @@ class _Pictures:
                     if path := self._file(inner["src"]):
                         out.append({**inner, "src": path})
                 else:
-                    out.append(self.placed(inner))
+                    out.append(self.place_pictures(inner))
             return out
         return value
 
@@ -219,7 +219,7 @@ def _first_alike(state: RunState, trial: int) -> int:
         return dict(zip(numbers.tolist(), trials[places].tolist(), strict=True))
 
     number = int(state.run.study.design.stimulus_numbers([trial])[0])
-    return state.once("first of each stimulus", firsts).get(number, trial)
+    return state.make_once("first of each stimulus", firsts).get(number, trial)
 
 
 def export_folder(runs: OpenedRuns, folder: Path, *, public: bool = False) -> ExportedFolder:
@@ -249,13 +249,13 @@ def export_folder(runs: OpenedRuns, folder: Path, *, public: bool = False) -> Ex
     pictures = _Pictures(runs, folder, public=public)
     states = runs.states()
     size = sum(index_of(state).trial.size for state in states)
-    html = _embedded(runs, pictures) if size <= _EMBEDDED else ""
+    html = _embed_data(runs, pictures) if size <= _EMBEDDED else ""
     if not html:
         html = page.page("folder")
         for state in states:
             _write_answers(folder / "data" / f"answers-{state.number}.parquet", _stored_answers(state, pictures))
         for name, make in _makers(runs, pictures):
-            value = pictures.without_names(pictures.placed(plain(make())))
+            value = pictures.without_names(pictures.place_pictures(plain(make())))
             _write(folder / "data" / f"{name}.json", json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
     for name in page.STATIC:
         if (data := page.built_file(name)) is not None:
@@ -269,13 +269,15 @@ def _write(path: Path, data: bytes) -> None:
     write_whole(path, data)
 
 
-def _embedded(runs: OpenedRuns, pictures: _Pictures) -> str:
+def _embed_data(runs: OpenedRuns, pictures: _Pictures) -> str:
     """The page with all its data in it; empty where these are too many bytes."""
     answers_of = {
         f"rows-{state.number}": [row for rows in _stored_answers(state, pictures) for row in rows]
         for state in runs.states()
     }
-    documents = {name: pictures.without_names(pictures.placed(plain(make()))) for name, make in _makers(runs, pictures)}
+    documents = {
+        name: pictures.without_names(pictures.place_pictures(plain(make()))) for name, make in _makers(runs, pictures)
+    }
     documents |= answers_of
     text = json.dumps(documents, ensure_ascii=False, allow_nan=False)
     return page.page("embedded", text) if len(text) <= _MOST_BYTES else ""
@@ -334,13 +336,13 @@ def _parts(trials: npt.NDArray[Any], size: int) -> Iterator[Places]:
 
 def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures) -> Iterator[dict[str, Any]]:
     run, titles = state.run, state.titles
-    rows, factors = parsed(run, index, places), run.study.design.trials(index.trials_of(places))
+    rows, factors = parse_replies(run, index, places), run.study.design.trials(index.trials_of(places))
     questions, names = run.study.ask(factors), factor_names(run)
     counted = meanings(run, rows, questions)
     dicts = rows.to_dicts()
     of_trials = {trial: list(replies) for trial, replies in groupby(dicts, lambda row: int(row["trial"]))}
     texts = sorted_texts(state, index, places)
-    for row, question, answer, refs in zip(dicts, questions, counted, listed(state, factors), strict=True):
+    for row, question, answer, refs in zip(dicts, questions, counted, list_pictures(state, factors), strict=True):
         options = [option.wording for option in question.options]
         probs = row["stored probs"]
         shares = [{"option": o, "share": p} for o, p in zip(options, probs, strict=False)] if probs else None
@@ -358,7 +360,7 @@ def _rows(state: RunState, index: AnswerIndex, places: Any, pictures: _Pictures)
                 "when": row["stored at"],
                 "levels": to_json({name: str(row[name]) for name in names if row.get(name) is not None}),
                 "factors": to_json(factor_words(row, names, titles)),
-                "pictures": to_json(pictures.placed(plain(list(refs)))),
+                "pictures": to_json(pictures.place_pictures(plain(list(refs)))),
                 "prompt": question.prompt,
                 "system": question.system,
                 "options": to_json(options) if options else None,
@@ -382,9 +384,9 @@ def _notes(
     """What others made of a trial, which stands beside the first of its replies."""
     if not replies:
         return _NO_NOTES
-    trial, mapped = replies[0]["trial"], state.once("trials with maps", lambda: trials_with_maps(state.run.folder))
+    trial, mapped = replies[0]["trial"], state.make_once("trials with maps", lambda: trials_with_maps(state.run.folder))
     notes = {
-        "attention": pictures.placed(plain(attention_notes(state, trial, question))) if trial in mapped else [],
+        "attention": pictures.place_pictures(plain(attention_notes(state, trial, question))) if trial in mapped else [],
         "judged": plain(tuple(judgment_notes(state, trial, replies, texts.get(trial, ())))),
         "checks": plain(picture_checks(state, replies[0])),
     }

@@ -17,7 +17,7 @@ from facevalue.report.findings import upper
 from facevalue.report.first_screen import facts_of
 from facevalue.report.formatting import number
 from facevalue.report.html import cautions_of, verdict_class
-from facevalue.runs.in_place import unchecked
+from facevalue.runs.in_place import describe_unchecked
 from facevalue.runs.joined import names_for_people
 from facevalue.store.reader import collected, scan_stored
 from facevalue.store.shards import shard_paths
@@ -26,7 +26,7 @@ from facevalue.view.background import NotYetError
 from facevalue.view.estimates import ColumnTitle
 from facevalue.view.opened import OpenedRuns, RunState
 from facevalue.view.pictures import PictureRef, asked_question
-from facevalue.view.pictures import asked as asked_pictures
+from facevalue.view.pictures import pictures_of_question as asked_pictures
 
 _PROGRESS = ("trial", "repeat", "status", "at")
 _RECENT = timedelta(seconds=60)
@@ -123,20 +123,20 @@ def head(runs: OpenedRuns) -> ViewerHead:
         __version__,
         title,
         runs.audit,
-        _joined([study.about.content_note for study in studies]),
-        _joined(kind_cautions([study.source.kind for study in studies])),
+        _join_texts([study.about.content_note for study in studies]),
+        _join_texts(kind_cautions([study.source.kind for study in studies])),
         tuple(_run(state, names[state.run.model]) for state in states),
     )
 
 
-def _joined(texts: Sequence[str]) -> str | None:
+def _join_texts(texts: Sequence[str]) -> str | None:
     return " ".join(dict.fromkeys(filter(None, texts))) or None
 
 
 def _run(state: RunState, model: str) -> RunHead:
     facts, study = state.run.facts, state.run.study
     label = facts.name or model
-    progress = None if state.is_complete else state.once("progress", lambda: _progress(state))
+    progress = None if state.is_complete else state.make_once("progress", lambda: _progress(state))
     variants = [variant.name for variant in study.changes.variants]
     changes = tuple(ColumnTitle(name, state.titles.get(FACTOR, name)) for name in (PLAIN, *variants) if variants)
     return RunHead(
@@ -175,15 +175,17 @@ def _missing(state: RunState) -> tuple[GroupMissing, ...]:
         return ()
     by = ("dimension", "group")
     rows = view.rows(Of(MISSING_SHARE.name, by, {"reason": None}, order="value"))
-    return tuple(GroupMissing(view.said("{group} ({dimension:lower})", e), number(e.value, e.written)) for e in rows)
+    return tuple(
+        GroupMissing(view.said("{group} ({dimension:lower})", e), number(e.value, e.written_unit)) for e in rows
+    )
 
 
 def lead(state: RunState) -> Lead:
     """The first screen of a run: what was asked, the answer, what must be read with it."""
     data, answer = state.data, state.answer.answer
-    notes = filter(None, (PROVISIONAL if not state.is_complete else "", unchecked(state.run)))
+    notes = filter(None, (PROVISIONAL if not state.is_complete else "", describe_unchecked(state.run)))
     return Lead(
-        _asked(state, tuple(facts_of(data))),
+        _first_question(state, tuple(facts_of(data))),
         upper(answer.title),
         verdict_class(answer),
         tuple(passage.text for passage in answer.passages),
@@ -193,7 +195,7 @@ def lead(state: RunState) -> Lead:
     )
 
 
-def _asked(state: RunState, facts: tuple[str, ...]) -> AskedFirst:
+def _first_question(state: RunState, facts: tuple[str, ...]) -> AskedFirst:
     """The question of the first screen, which waits for nothing: the answer comes from estimates alone."""
     try:
         question = asked_question(state)

@@ -12,7 +12,7 @@ from facevalue.report.comparison_page import shorten_text
 from facevalue.runs.reply_counts import reply_text
 from facevalue.runs.stored import StoredRun, first_valid
 from facevalue.view.answer_index import AnswerIndex, index_of
-from facevalue.view.answers import parsed
+from facevalue.view.answers import parse_replies
 from facevalue.view.background import NotYetError
 from facevalue.view.opened import RunState
 
@@ -78,7 +78,9 @@ def missing(state: RunState) -> Missing:
     pending = False
     try:
         index = index_of(state)
-        examples = state.soon("missing", lambda: _examples(state.run, index, len(tally.na)), _FAILED, _WAITING)
+        examples = state.make_in_background(
+            "missing", lambda: _examples(state.run, index, len(tally.na)), _FAILED, _WAITING
+        )
     except NotYetError:
         pending = True
     reasons = tuple(
@@ -125,7 +127,7 @@ def _examples(run: StoredRun, index: AnswerIndex, reason_count: int) -> dict[str
     """Replies of each reason, from the first answers that were stored."""
     examples, looked_at = pl.DataFrame(schema={"na": pl.String, "trial": pl.Int64}), 0
     for places in index.as_stored(_AT_ONCE):
-        rows = parsed(run, index, places).filter(pl.col("na").is_not_null())
+        rows = parse_replies(run, index, places).filter(pl.col("na").is_not_null())
         pieces = [examples, rows.select(pl.col("na").cast(pl.String), pl.col("trial").cast(pl.Int64))]
         examples = pl.concat(pieces).group_by("na", maintain_order=True).head(_EXAMPLES)
         looked_at += places.size
@@ -134,7 +136,7 @@ def _examples(run: StoredRun, index: AnswerIndex, reason_count: int) -> dict[str
     if not examples.height:
         return {}
     of_trials = [index.places_of_trial(trial) for trial in examples["trial"].unique(maintain_order=True)]
-    answered = parsed(run, index, np.concatenate(of_trials)).with_columns(reply=pl.col("repeat"))
+    answered = parse_replies(run, index, np.concatenate(of_trials)).with_columns(reply=pl.col("repeat"))
     if run.study.draws.reasks:
         answered = first_valid(answered, run.study.repeats)
     na = answered.filter(pl.col("na").is_not_null()).group_by("na", maintain_order=True).head(_EXAMPLES)

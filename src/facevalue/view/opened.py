@@ -16,8 +16,8 @@ from facevalue.report.collect import collect_report
 from facevalue.report.data import ReportData
 from facevalue.report.formatting import Titles
 from facevalue.report.headline import page_of
-from facevalue.runs.in_place import brought, opened_in_place
-from facevalue.runs.kept_estimates import keep, kept, read_kept
+from facevalue.runs.in_place import bring_run, opened_in_place
+from facevalue.runs.kept_estimates import keep, read_kept, read_kept_estimates
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.store.manifest import read_manifest
 from facevalue.store.ranges import is_in_place, release
@@ -57,7 +57,7 @@ class RunState:
         self._guard, self._recent_lock = Lock(), Lock()
         self._recent: OrderedDict[str, Any] = OrderedDict()
 
-    def once(self, name: str, make: Callable[[], T]) -> T:
+    def make_once(self, name: str, make: Callable[[], T]) -> T:
         """What is made of the run, once; others wait for it meanwhile."""
         with self._guard:
             lock = self._locks.setdefault(name, Lock())
@@ -67,7 +67,7 @@ class RunState:
             value: T = self._values[name]
             return value
 
-    def soon(self, name: str, make: Callable[[], T], failure: str, waiting: str) -> T:
+    def make_in_background(self, name: str, make: Callable[[], T], failure: str, waiting: str) -> T:
         """What is made of the run once, in the background.
 
         `failure`, `waiting`: what a reader is told should it fail, and while it is not there.
@@ -83,9 +83,9 @@ class RunState:
 
     def begin(self, name: str, make: Callable[[], T], failure: str) -> Background[T]:
         """What is being made of the run, once; nobody waits for it here."""
-        return self.once(name, lambda: Background(make, failure))
+        return self.make_once(name, lambda: Background(make, failure))
 
-    def lately(self, name: str, make: Callable[[], T]) -> T:
+    def make_recent(self, name: str, make: Callable[[], T]) -> T:
         """What is made of the run for a query; the last few are kept for the next pages of the same."""
         with self._recent_lock:
             if name not in self._recent:
@@ -102,15 +102,15 @@ class RunState:
         return self.run.facts.end is not None
 
     @property
-    def whole(self) -> StoredRun:
+    def complete_run(self) -> StoredRun:
         """The run with every answer here; one that is looked at in object storage is brought for it."""
-        return self.once("whole", lambda: brought(self.run))
+        return self.make_once("whole", lambda: bring_run(self.run))
 
     @property
-    def taken(self) -> tuple[pl.DataFrame, ReplyTally]:
+    def estimates_and_tally(self) -> tuple[pl.DataFrame, ReplyTally]:
         """Estimates, and the tally of replies."""
         waiting = BRINGING if is_in_place(self.run.folder) else WAITING
-        return self.soon("taken", lambda: _taken(self.run), FAILED, waiting)
+        return self.make_in_background("taken", lambda: _take_estimates(self.run), FAILED, waiting)
 
     @property
     def are_taken(self) -> bool:
@@ -121,20 +121,20 @@ class RunState:
     @property
     def tally(self) -> ReplyTally:
         """Numbers of replies."""
-        return self.taken[1]
+        return self.estimates_and_tally[1]
 
     @property
     def data(self) -> ReportData:
         """What its report says, without stored answers."""
-        estimates, tally = self.taken
+        estimates, tally = self.estimates_and_tally
         tallies = {str(self.run.folder): tally}
-        return self.once("data", lambda: collect_report([self.run], estimates, tallies, with_answers=False).data)
+        return self.make_once("data", lambda: collect_report([self.run], estimates, tallies, with_answers=False).data)
 
     @property
     def answer(self) -> PageAnswer:
         """What its report answers."""
         data = self.data
-        return self.once("answer", lambda: page_answer(data))
+        return self.make_once("answer", lambda: page_answer(data))
 
     @property
     def view(self) -> View:
@@ -144,7 +144,7 @@ class RunState:
     @property
     def titles(self) -> Titles:
         """Wording of levels, which needs no estimate."""
-        return self.once("titles", lambda: Titles(page_of(self.run.study).titles, self.run.study.about.titles))
+        return self.make_once("titles", lambda: Titles(page_of(self.run.study).titles, self.run.study.about.titles))
 
 
 class ViewedRun:
@@ -185,10 +185,10 @@ class ViewedRun:
         try:
             marks = _marks(run)
             if run.url or marks != self._marks:
-                again = opened_in_place(run.url) if run.url else run.reopened()
+                again = opened_in_place(run.url) if run.url else run.reopen()
                 state = RunState(again, self._number, self._patience)
                 if shard_paths(again.folder):
-                    state.once("taken", lambda: Background(lambda: _taken(again), FAILED)).is_ready(None)
+                    state.make_once("taken", lambda: Background(lambda: _take_estimates(again), FAILED)).is_ready(None)
                 self._state, self._marks = state, marks
                 release(self._former)  # who is still answered of the run that was just left has it for one round more
                 self._former = run.folder
@@ -197,9 +197,9 @@ class ViewedRun:
             self._cost = self._looked_at - begun
 
 
-def _taken(run: StoredRun) -> tuple[pl.DataFrame, ReplyTally]:
+def _take_estimates(run: StoredRun) -> tuple[pl.DataFrame, ReplyTally]:
     """Estimates of a run, read where they are kept, else taken apart."""
-    stored = kept(run)
+    stored = read_kept_estimates(run)
     return read_kept(run_apart(keep, run), run) if stored is None else stored
 
 
@@ -220,7 +220,7 @@ class OpenedRuns:
     audit:
         Whether they are those of an audit.
     waiting:
-        What audits among them have not begun, a sentence for each (`audit_folder.unasked`).
+        What audits among them have not begun, a sentence for each (`audit_folder.describe_unasked`).
     patience:
         Seconds that a document waits for what is made in the background; None for as long as it takes.
     """
@@ -245,7 +245,7 @@ class OpenedRuns:
         """All runs as they are now."""
         return tuple(viewed.state() for viewed in self._viewed)
 
-    def at(self, number: str) -> RunState:
+    def state_of_run(self, number: str) -> RunState:
         """A run by its place; the first one where none is named.
 
         Raises
@@ -258,7 +258,7 @@ class OpenedRuns:
             raise UnknownNameError("run", number[:20], places)
         return self._viewed[int(number or "0")].state()
 
-    def once(self, name: str, states: tuple[RunState, ...], make: Callable[[], T]) -> T:
+    def make_once(self, name: str, states: tuple[RunState, ...], make: Callable[[], T]) -> T:
         """What is made of several runs together, once for as long as none of them has grown."""
         with self._lock:
             stored = self._values.get(name)

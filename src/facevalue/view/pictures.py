@@ -18,7 +18,7 @@ from facevalue.report.data import AskedQuestion
 from facevalue.report.formatting import Titles
 from facevalue.report.pictures import smaller
 from facevalue.runs.attention_maps import maps_of
-from facevalue.runs.pictures import shown
+from facevalue.runs.pictures import load_shown
 from facevalue.runs.requests import RequestBuilder, stimulus_columns
 from facevalue.runs.stored import StoredRun
 from facevalue.view.answer_index import index_of
@@ -63,7 +63,7 @@ def caption(levels: Mapping[str, str | None], titles: Titles) -> str:
     return text if len(text) <= _CAPTION else f"{text[: _CAPTION - 1]}…"
 
 
-def listed(state: RunState, factors: pl.DataFrame) -> Iterator[tuple[PictureRef, ...]]:
+def list_pictures(state: RunState, factors: pl.DataFrame) -> Iterator[tuple[PictureRef, ...]]:
     """Pictures of trials, for each row; none where the run's pictures were not named."""
     run, trials = state.run, factors["trial"].to_numpy().astype(np.int64)
     texts = captions(run, factors, state.titles)
@@ -98,13 +98,13 @@ def asked_question(state: RunState) -> AskedQuestion | None:
     DataError
         It cannot be found.
     """
-    index, (estimates, _) = index_of(state), state.taken
-    return state.soon(
+    index, (estimates, _) = index_of(state), state.estimates_and_tally
+    return state.make_in_background(
         "asked", lambda: asked_first(state.run, estimates, index.trials, index.rows_of), _FAILED, _WAITING
     )
 
 
-def asked(state: RunState, question: AskedQuestion | None) -> tuple[PictureRef, ...]:
+def pictures_of_question(state: RunState, question: AskedQuestion | None) -> tuple[PictureRef, ...]:
     """Pictures beside the question of a run's first screen."""
     pictures: Sequence[tuple[str, bytes]] = question.pictures if question else ()
     return tuple(PictureRef(f"picture/{state.number}/asked-{at}", text) for at, (text, _) in enumerate(pictures))
@@ -121,11 +121,13 @@ def picture_bytes(state: RunState, name: str, *, small: bool = False) -> bytes:
     match = _NAME.fullmatch(name)
     if match is None:
         raise DataError("There is no picture of that name.")
-    encoded = state.once("pictures", lambda: lru_cache(_MOST_KEPT)(partial(_encoded, state)))  # gone with the state
+    encoded = state.make_once(
+        "pictures", lambda: lru_cache(_MOST_KEPT)(partial(_encode_picture, state))
+    )  # gone with the state
     return encoded(match[1], int(match[2]), SMALL if small else LARGE)
 
 
-def _encoded(state: RunState, trial: str, at: int, longest: int) -> bytes:
+def _encode_picture(state: RunState, trial: str, at: int, longest: int) -> bytes:
     data = smaller(_original(state, trial, at), longest)
     if data is None:
         raise DataError("That is no picture that can be shown.")
@@ -144,7 +146,7 @@ def _original(state: RunState, trial: str, at: int) -> bytes:
     number = int(trial)
     if number >= state.run.study.design.size:
         raise DataError("There is no picture of that name.")
-    look = shown(state.run, number, state.rows_of(number) if state.rows_of else None)
+    look = load_shown(state.run, number, state.rows_of(number) if state.rows_of else None)
     if at >= len(look.images):
         raise DataError(f"Trial {number:,}: {look.why or 'no picture'}.")
     return look.images[at].data

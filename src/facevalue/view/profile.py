@@ -93,7 +93,7 @@ def profile(runs: OpenedRuns) -> ProfilePage:
         raise DataError("A profile is of several runs; this is one.")
     states = runs.states()
     opened = [state.run for state in states]
-    return runs.once("profile", states, lambda: _document(profile_of(opened, runs.waiting), runs))
+    return runs.make_once("profile", states, lambda: _document(profile_of(opened, runs.waiting), runs))
 
 
 def _document(profile: Profile, runs: OpenedRuns) -> ProfilePage:

@@ -147,7 +147,7 @@ class Query:
         """A text; empty where there is none."""
         return self._values.get(name, "")
 
-    def whole(self, name: str, default: int | None = None, largest: int = _LARGEST) -> int:
+    def whole_number(self, name: str, default: int | None = None, largest: int = _LARGEST) -> int:
         """A whole number from 0 to `largest`."""
         value = self._values.get(name)
         if value is None and default is not None:
@@ -158,7 +158,7 @@ class Query:
 
     def page(self) -> tuple[int, int]:
         """First row and number of rows that are wanted: `from` and `n`."""
-        return self.whole("from", 0), self.whole("n", 50, MOST_ROWS)
+        return self.whole_number("from", 0), self.whole_number("n", 50, MOST_ROWS)
 
     def time(self, name: str) -> datetime | None:
         """A time in ISO 8601, in UTC where it does not say; None where there is none."""

@@ -110,7 +110,7 @@ def _progress(state: RunState, key: ReviewKey) -> PacketProgress:
     return PacketProgress(key.packet, key.task, questions, address, tuple(rows), collecting)
 
 
-def collected(state: RunState, packet: str, body: Mapping[str, Any]) -> CollectedPacket:
+def collect_packet(state: RunState, packet: str, body: Mapping[str, Any]) -> CollectedPacket:
     """Collect what people said of a packet, as `facevalue review --collect` does.
 
     What others said is not shown to who still answers: `close` names raters who are not done, to whom the packet is

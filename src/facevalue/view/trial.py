@@ -22,7 +22,7 @@ from facevalue.runs.attention_maps import maps_of
 from facevalue.runs.inspecting import CHECKS
 from facevalue.runs.judged import read_judgments
 from facevalue.runs.people import read_people
-from facevalue.runs.pictures import shown
+from facevalue.runs.pictures import load_shown
 from facevalue.runs.ratings import REPLIES, kept_at
 from facevalue.runs.remote_pictures import own_folder
 from facevalue.runs.review_outcomes import replies_by_people
@@ -31,7 +31,7 @@ from facevalue.runs.stored import StoredRun
 from facevalue.shell_commands import shell_command
 from facevalue.types import Question
 from facevalue.view.answer_index import AnswerIndex, Places, factor_names, index_of, stored_rows
-from facevalue.view.answers import LONGEST, factor_words, meanings, parsed, reason_of, replies_read
+from facevalue.view.answers import LONGEST, factor_words, meanings, parse_replies, reason_of, replies_read
 from facevalue.view.opened import RunState
 from facevalue.view.pictures import PictureRef, captions, image_size
 from facevalue.view.query import Query
@@ -58,14 +58,14 @@ class SortedTexts:
         self._judgments, self._folder = read_judgments(run.folder), run.folder
         self._asked: list[tuple[Sorting, str]] = []
         self._lock = Lock()
-        self._run = run.reopened(self._judge)
+        self._run = run.reopen(self._judge)
 
     def _judge(self, sorting: Sorting, text: str) -> str | None:
         if (sorting, text) not in self._asked:
             self._asked.append((sorting, text))
         return None if self._judgments is None else self._judgments.judge(sorting, text)
 
-    def of(self, replies: pl.DataFrame) -> dict[int, tuple[JudgedReply, ...]]:
+    def verdicts_by_trial(self, replies: pl.DataFrame) -> dict[int, tuple[JudgedReply, ...]]:
         """Verdicts on the texts in replies, by trial; `replies` as studies read them, those of a trial together."""
         with self._lock:
             texts = list(self._texts(replies.partition_by("trial", maintain_order=True)))
@@ -96,15 +96,15 @@ class SortedTexts:
         labels = [of_rater[text] for of_rater in people if text in of_rater]
         if labels:
             names = Counter(OPEN if label < 0 else sorting.categories[int(label)] for label in labels)
-            yield JudgedReply(f"people, {sorting.name}", f"{quoted}: {_counted(names)}")
+            yield JudgedReply(f"people, {sorting.name}", f"{quoted}: {_count_names(names)}")
 
 
 def sorted_texts(state: RunState, index: AnswerIndex, places: Places) -> dict[int, tuple[JudgedReply, ...]]:
     """Verdicts on the texts in replies at these places, by trial, of runs whose replies hold such texts."""
     if not places.size or state.run.study.reading.judged is None:
         return {}
-    texts = state.once("sorted texts", lambda: SortedTexts(state.run))
-    return texts.of(replies_read(state.run, stored_rows(state.run, index, places)))
+    texts = state.make_once("sorted texts", lambda: SortedTexts(state.run))
+    return texts.verdicts_by_trial(replies_read(state.run, stored_rows(state.run, index, places)))
 
 
 def judgment_notes(
@@ -120,18 +120,18 @@ def judgment_notes(
                 yield JudgedReply(name.removeprefix(_SCORE), f"{score:g} (reply {row['repeat']})")
     yield from texts
     folder = state.run.folder
-    by_people = state.once(f"replies by people {kept_at(folder, REPLIES)}", lambda: replies_by_people(folder))
+    by_people = state.make_once(f"replies by people {kept_at(folder, REPLIES)}", lambda: replies_by_people(folder))
     for repeat, choices in by_people.get(trial, {}).items():
-        yield JudgedReply("people, what the reply says", f"{_counted(choices)} (reply {repeat})")
+        yield JudgedReply("people, what the reply says", f"{_count_names(choices)} (reply {repeat})")
 
 
-def _counted(names: Mapping[str, int]) -> str:
+def _count_names(names: Mapping[str, int]) -> str:
     return ", ".join(f"{name} ({count} of {sum(names.values())})" for name, count in names.items())
 
 
 def picture_checks(state: RunState, levels: Mapping[str, Any]) -> tuple[str, ...]:
     """Whether the pictures of a trial passed their checks, and why not, where they were checked."""
-    verdicts = state.once("checks", lambda: _verdicts(state.run))
+    verdicts = state.make_once("checks", lambda: _verdicts(state.run))
     images = dict.fromkeys(str(levels[name]) for name in PICTURES if levels.get(name) is not None)
     return tuple(f"{image}: {verdicts[image]}" for image in images if image in verdicts)
 
@@ -235,7 +235,7 @@ class Trial:
 
 def trial(state: RunState, query: Query) -> Trial:
     """A trial by its number."""
-    return trial_of(state, query.whole("trial"))
+    return trial_of(state, query.whole_number("trial"))
 
 
 def trial_of(state: RunState, number: int) -> Trial:
@@ -254,7 +254,7 @@ def trial_of(state: RunState, number: int) -> Trial:
     if not places.size:
         raise DataError(f"Trial {number:,} has not been asked in this run.")
     texts = sorted_texts(state, index, places).get(number, ())
-    return _trial(state, index, number, parsed(run, index, places), texts)
+    return _trial(state, index, number, parse_replies(run, index, places), texts)
 
 
 def _trial(state: RunState, index: AnswerIndex, number: int, rows: pl.DataFrame, texts: Sequence[JudgedReply]) -> Trial:
@@ -263,7 +263,7 @@ def _trial(state: RunState, index: AnswerIndex, number: int, rows: pl.DataFrame,
     names, levels = factor_names(run), factors.row(0, named=True)
     (question,) = run.study.ask(factors)
     pictures, no_picture = _pictures(state, number, factors)
-    before, after = index.beside(number)
+    before, after = index.neighbour_trials(number)
     replies = rows.to_dicts()
     return Trial(
         number,
@@ -290,7 +290,7 @@ def _trial(state: RunState, index: AnswerIndex, number: int, rows: pl.DataFrame,
 
 def _pictures(state: RunState, number: int, factors: pl.DataFrame) -> tuple[tuple[PictureRef, ...], str]:
     """Pictures of a trial with their sizes, or why there are none."""
-    look = shown(state.run, number, index_of(state).rows_of(number))
+    look = load_shown(state.run, number, index_of(state).rows_of(number))
     (text,) = captions(state.run, factors, state.titles)
     return tuple(
         PictureRef(f"picture/{state.number}/{number}-{at}", text, *image_size(image.data))

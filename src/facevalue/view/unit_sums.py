@@ -93,7 +93,7 @@ class RunSums:
     path: Path
     is_full: bool
 
-    def of(self, key: str) -> EstimateSums | None:
+    def sums_of_estimate(self, key: str) -> EstimateSums | None:
         """Sums behind an estimate, by its key; None where it has none.
 
         Raises
@@ -161,7 +161,7 @@ def _rows(record: TermRecord) -> Iterator[tuple[object, ...]]:
             continue
         if term.of.names and id(term.of) not in names:
             names[id(term.of)] = pl.Series(list(map(str, term.of.names)), dtype=pl.String)
-        used = np.flatnonzero(term.used())
+        used = np.flatnonzero(term.answered_units())
         units = names[id(term.of)][used] if term.of.names else None
         columns = term.sums()
         total = [None, None] if columns is None else [float(totals[term.column]) for totals in term.of.total]

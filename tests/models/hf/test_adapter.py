@@ -24,7 +24,7 @@ from tests.models.hf import planted, tiny
 torch: Any = tiny.torch
 
 from facevalue.models.hf import adapter  # noqa: E402
-from facevalue.models.hf.adapter import HFModel, decoded, fingerprint  # noqa: E402
+from facevalue.models.hf.adapter import HFModel, decode_pictures, fingerprint  # noqa: E402
 from facevalue.models.hf.calls import Rejected  # noqa: E402
 from facevalue.models.hf.prefix import Prefix  # noqa: E402
 
@@ -104,7 +104,9 @@ def test_exact_requests_get_probabilities_and_others_replies(model: Any) -> None
 
 def test_a_question_that_is_not_decided_is_answered_by_a_drawn_reply(unsure: Any) -> None:
     wanted = requests(shown("one"), count=4)
-    scores = {n: s for n, s, _ in unsure.engine.score(decoded(shown("one")), [r.question for r in wanted], SAMPLING)}
+    scores = {
+        n: s for n, s, _ in unsure.engine.score(decode_pictures(shown("one")), [r.question for r in wanted], SAMPLING)
+    }
     assert all(score.undecided > 0.01 for score in scores.values())
     found = answers(unsure, [*wanted, *requests(shown("one"), 10, exact=False, count=1)])
     for request in wanted:
@@ -141,7 +143,7 @@ def test_probabilities_of_constrained_requests_are_those_of_constrained_replies(
 
 def test_a_hundredth_that_is_not_decided_is_read(unsure: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = requests(shown("one"), count=1)
-    ((_, score, _),) = unsure.engine.score(decoded(shown("one")), [wanted[0].question], SAMPLING)
+    ((_, score, _),) = unsure.engine.score(decode_pictures(shown("one")), [wanted[0].question], SAMPLING)
     monkeypatch.setattr(adapter, "MOST_UNSEEN", score.undecided)
     assert answers(unsure, wanted)[0].probs == pytest.approx(score.probs)
 
@@ -236,13 +238,13 @@ def test_no_picture_borrows_from_another(model: Any) -> None:
 
 
 def test_each_picture_is_run_once(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    of, rows = Prefix.of, []
+    of, rows = Prefix.read_prefixes, []
 
     def counted(loaded: Any, *inputs: Any) -> Prefix:
         rows.append(len(inputs))
         return of(loaded, *inputs)
 
-    monkeypatch.setattr(Prefix, "of", counted)
+    monkeypatch.setattr(Prefix, "read_prefixes", counted)
     answers(model, [r for at, key in enumerate(("one", "two")) for r in requests(shown(key), 10 * at, count=10)])
     assert sum(rows) == 2  # together, or one by one where the second is read while the first is run
 
@@ -266,7 +268,7 @@ def test_a_bounded_number_of_stimuli_is_taken_ahead(model: Any, monkeypatch: pyt
 
 def test_pictures_are_made_ready_while_the_model_works(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adapter, "_AHEAD", (2, 2))
-    read, scores, seen, asked = adapter.decoded, model.engine.scores, list[Any](), list[Any]()
+    read, scores, seen, asked = adapter.decode_pictures, model.engine.scores, list[Any](), list[Any]()
 
     def decode(stimulus: Stimulus) -> Any:
         seen.append(threading.current_thread())
@@ -280,7 +282,7 @@ def test_pictures_are_made_ready_while_the_model_works(model: Any, monkeypatch: 
             time.sleep(0.001)
         yield from scores(together)
 
-    monkeypatch.setattr(adapter, "decoded", decode)
+    monkeypatch.setattr(adapter, "decode_pictures", decode)
     monkeypatch.setattr(model.engine, "scores", waits)
     assert len(list(model.respond(many([], 8)))) == 16
     assert len(seen) == len(asked) == 8
@@ -494,25 +496,25 @@ def test_unknown_kinds_name_this_one() -> None:
 
 def test_transparency_is_shown_on_white_and_pictures_stand_upright() -> None:
     clear = PIL.Image.new("RGBA", (6, 4), (255, 0, 0, 0))
-    (seen,) = decoded(shown("clear", png(clear)))
+    (seen,) = decode_pictures(shown("clear", png(clear)))
     assert seen.getpixel((0, 0)) == (255, 255, 255)
     grey = PIL.Image.new("L", (6, 4), 80)
     exif = PIL.Image.Exif()
     exif[0x0112] = 6  # turned by a quarter
     buffer = io.BytesIO()
     grey.save(buffer, "JPEG", exif=exif)
-    (turned,) = decoded(shown("turned", Image(buffer.getvalue(), "image/jpeg")))
+    (turned,) = decode_pictures(shown("turned", Image(buffer.getvalue(), "image/jpeg")))
     assert (turned.size, turned.mode) == ((4, 6), "RGB")
 
 
 def test_pictures_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("facevalue.models._pictures.MAX_BYTES", 100)
     with pytest.raises(DataError, match="at most"):
-        decoded(shown("one"))
+        decode_pictures(shown("one"))
     monkeypatch.undo()
     monkeypatch.setattr("facevalue.stimuli.images.MAX_PIXELS", 1000)
     with pytest.raises(DataError, match="million pixels"):
-        decoded(shown("one"))
+        decode_pictures(shown("one"))
 
 
 def test_sessions_of_the_document_run_as_printed(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,8 @@ torch: Any = tiny.torch
 from facevalue.models.hf.attention import AttentionReader, Watch, _log_odds, sides, watch_attention  # noqa: E402  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.loaded import load_model  # noqa: E402
-from facevalue.models.hf.options import written  # noqa: E402
-from facevalue.models.hf.reference_pass import extended, plain_logits  # noqa: E402
+from facevalue.models.hf.options import tokenise_options  # noqa: E402
+from facevalue.models.hf.reference_pass import extend_inputs, plain_logits  # noqa: E402
 from facevalue.models.hf.regions import Regions, regions  # noqa: E402
 from facevalue.models.hf.vocabulary import TokenVocabulary  # noqa: E402
 from tests.models.hf.test_regions import IN_TEXT  # noqa: E402
@@ -109,8 +109,10 @@ def test_attention_of_every_layer_and_head_sums_to_one(load: Callable[[str], Any
 def likeliest(loaded: Any, inputs: Any) -> tuple[Any, int]:
     """Tokens of both options in the manner that begins most probably, and how many they begin with alike."""
     words = loaded.tokenizer
-    vocabulary = TokenVocabulary.of(words, loaded.model.get_output_embeddings().weight.shape[0], loaded.stop_ids)
-    ways = written(OPTIONS, words, vocabulary)
+    vocabulary = TokenVocabulary.from_tokenizer(
+        words, loaded.model.get_output_embeddings().weight.shape[0], loaded.stop_ids
+    )
+    ways = tokenise_options(OPTIONS, words, vocabulary)
     shares = plain_logits(loaded, inputs, [], [0])[0].softmax(-1)
     said = max(zip(*ways, strict=True), key=lambda manner: sum(float(shares[t]) for t in {way[0] for way in manner}))
     return said, next(n for n, (a, b) in enumerate(zip(*said, strict=False)) if a != b)
@@ -133,7 +135,7 @@ def test_maps_are_those_of_a_plain_forward_pass(load: Callable[[str], Any], name
         loaded.model.get_decoder().set_attn_implementation("eager")
         try:
             loaded.model.requires_grad_(True)
-            whole = extended(inputs, own)
+            whole = extend_inputs(inputs, own)
             out = loaded.model(**whole, use_cache=False, output_attentions=True)
             position = int(inputs["input_ids"].shape[1]) - 1 + alike
             p = out.logits[0, position].float().softmax(-1)[own[alike]]
@@ -168,7 +170,7 @@ def test_maps_of_pictures_beside_the_text_are_those_of_a_plain_forward_pass(load
         hooks = [module.register_forward_hook(lambda m, i, out: kept.append(out[1])) for module in modules]
         try:
             loaded.model.requires_grad_(True)
-            out = loaded.model(**extended(inputs, own), use_cache=False)
+            out = loaded.model(**extend_inputs(inputs, own), use_cache=False)
             position = int(inputs["input_ids"].shape[1]) - 1 + alike
             p = out.logits[0, position].float().softmax(-1)[own[alike]]
             gradients = torch.autograd.grad(p / (p * (1 - p)).detach(), kept)

@@ -14,7 +14,7 @@ from facevalue.errors import DataError
 from facevalue.models.base import ModelOptions
 from facevalue.models.hf import chat
 from facevalue.models.hf.adapter import HFModel
-from facevalue.models.hf.chat import _expanded, prepare, render, write
+from facevalue.models.hf.chat import _expand_rows, prepare, render, write
 from facevalue.models.hf.loaded import DATED, Loaded
 from facevalue.models.hf.prompts import Prompts
 from facevalue.types import Question
@@ -144,8 +144,8 @@ def test_marks_that_may_merge_with_their_neighbours_are_not_replaced(changed: di
     rows = [[1, 5, 7], [1, 5, 8, 9]]
     for known, want in (({5: plain, 6: plain}, [[1, 6, 5, 5, 7], [1, 6, 5, 5, 8, 9]]), ({5: plain, 6: odd}, None)):
         loaded: Any = SimpleNamespace(tokenizer=SimpleNamespace(added_tokens_decoder=known))
-        assert _expanded(loaded, [1, 6, 5, 5, 7], rows, 5) == want
-    assert _expanded(loaded, [2, 6, 5, 5, 7], rows, 5) is None, "what comes before differs"
+        assert _expand_rows(loaded, [1, 6, 5, 5, 7], rows, 5) == want
+    assert _expand_rows(loaded, [2, 6, 5, 5, 7], rows, 5) is None, "what comes before differs"
 
 
 def test_a_picture_at_the_very_end_is_not_cut(load: Load) -> None:

@@ -47,13 +47,13 @@ def trusting(folder: Path) -> Any:
 
 
 def test_wrong_positions_stop_the_run(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    of = Prefix.of
+    of = Prefix.read_prefixes
 
     def shifted(*args: Any) -> Prefix:
         prefix = of(*args)
         return replace(prefix, next_positions=(prefix.next_positions[0] + 3,))
 
-    monkeypatch.setattr(Prefix, "of", shifted)
+    monkeypatch.setattr(Prefix, "read_prefixes", shifted)
     engine = trusting(llava)
     with pytest.raises(ModelError, match=r"Self-check: .*llava.*--dtype float32"):
         scores(engine, QUESTIONS, Sampling())
@@ -118,11 +118,13 @@ def test_the_first_and_the_last_picture_are_checked_whenever_twice_as_many_go_to
 
 def test_what_is_longer_than_all_before_it_is_checked() -> None:
     schedule = Schedule()
-    assert schedule.outgrown({(0, 0): 20, (0, 1): 30}) == set(), "the first pack's end is checked, and a trial was made"
-    assert schedule.outgrown({(1, 0): 30, (1, 1): 20}) == set()
-    assert schedule.outgrown({(2, 0): 31, (2, 1): 33, (2, 2): 32}) == {(2, 1)}
-    assert schedule.outgrown({(3, 0): 33}) == set()
-    assert schedule.outgrown({}) == set()
+    assert schedule.longest_question({(0, 0): 20, (0, 1): 30}) == set(), (
+        "the first pack's end is checked, and a trial was made"
+    )
+    assert schedule.longest_question({(1, 0): 30, (1, 1): 20}) == set()
+    assert schedule.longest_question({(2, 0): 31, (2, 1): 33, (2, 2): 32}) == {(2, 1)}
+    assert schedule.longest_question({(3, 0): 33}) == set()
+    assert schedule.longest_question({}) == set()
 
 
 def test_a_fault_of_long_prompts_alone_stops_the_run_at_the_first(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,13 +169,13 @@ def test_one_question_that_sees_another_stops_the_run(llava: Path, monkeypatch: 
 
 
 def test_a_prefix_of_another_picture_stops_the_run(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    of, made = Prefix.of, list[Prefix]()
+    of, made = Prefix.read_prefixes, list[Prefix]()
 
     def stale(*args: Any) -> Prefix:
         made.append(of(*args))
         return made[1] if len(made) == 3 else made[-1]
 
-    monkeypatch.setattr(Prefix, "of", stale)
+    monkeypatch.setattr(Prefix, "read_prefixes", stale)
     engine = trusting(llava)
     for key in ("one", "two"):
         assert len(list(engine.score([tiny.picture(key)], QUESTIONS, Sampling()))) == len(QUESTIONS)

@@ -20,7 +20,7 @@ from tests.models.hf.test_adapter import CPU, LETTERS, answers, png, requests, s
 torch: Any = tiny.torch
 
 from facevalue.models.hf import devices  # noqa: E402
-from facevalue.models.hf.devices import HFDevices, _question, _written  # noqa: E402
+from facevalue.models.hf.devices import HFDevices, _question, _question_as_json  # noqa: E402
 
 TWO = ModelOptions(device="cpu, cpu", threads=1)
 
@@ -116,8 +116,8 @@ def test_no_more_is_taken_than_can_be_worked_on(two: Any, monkeypatch: pytest.Mo
 
 def test_questions_cross_the_pipe_whole() -> None:
     question = Question("Who?", LETTERS, "Be brief.", {}, (("user", "Hi"),), Sampling(0.1, 0.2, 3), 4)
-    assert _question(_written(question)) == question
-    assert _question(_written(replace(question, sampling=None, system=None))) == replace(
+    assert _question(_question_as_json(question)) == question
+    assert _question(_question_as_json(replace(question, sampling=None, system=None))) == replace(
         question, sampling=None, system=None
     )
 

@@ -10,10 +10,10 @@ import pytest
 from PIL import Image
 
 from facevalue.models.hf.chat import prepare
-from facevalue.models.hf.framing import NOTE, framed
+from facevalue.models.hf.framing import NOTE, frame_pictures
 from facevalue.models.hf.loaded import Loaded, load_model, window_of
 from facevalue.models.hf.prefix import Branch, Prefix
-from facevalue.models.hf.reference_pass import extended, plain_logits
+from facevalue.models.hf.reference_pass import extend_inputs, plain_logits
 from facevalue.types import Question
 from tests.models.hf import tiny
 
@@ -46,7 +46,7 @@ def shared(loaded: Loaded, images: Sequence[Any], questions: Sequence[Question])
     rows: dict[int, Any] = {}
     for group in prepare(loaded, images, questions):
         assert group.inputs is not None, "this family shares"
-        logs = Branch(Prefix.of(loaded, group.inputs)).grow(*tiny.packed(group.suffixes)).log_softmax(-1)
+        logs = Branch(Prefix.read_prefixes(loaded, group.inputs)).grow(*tiny.packed(group.suffixes)).log_softmax(-1)
         rows |= dict(zip(group.members, logs, strict=True))
     return torch.stack([rows[number] for number in range(len(questions))])
 
@@ -98,7 +98,7 @@ def test_the_picture_matters_and_the_processor_says_the_same(load: Load, name: s
     # The numbers are those of the library's own way from a conversation to a model.
     loaded = load(name)
     images = [tiny.picture("one", (60, 40))]
-    whole = framed(loaded.processor.image_processor, images)  # where it would be cut otherwise
+    whole = frame_pictures(loaded.processor.image_processor, images)  # where it would be cut otherwise
     content = [{"type": "image", "image": whole[0]}, {"type": "text", "text": QUESTIONS[0].prompt}]
     made = tiny.tf.ProcessorMixin.apply_chat_template(  # SmolVLM's own asks for its video processor first
         loaded.processor,
@@ -131,7 +131,9 @@ def test_no_cross_talk(load: Load, name: str) -> None:
     random.Random(6).shuffle(work)
     # First all prefixes are run, then the questions come one by one, in any order, each on a branch of its own.
     groups = {(show, number): prepare(loaded, shows[show], [QUESTIONS[number]])[0] for show, number in work}
-    prefixes = {at: Prefix.of(loaded, group.inputs) for at, group in groups.items() if group.inputs is not None}
+    prefixes = {
+        at: Prefix.read_prefixes(loaded, group.inputs) for at, group in groups.items() if group.inputs is not None
+    }
     for show, number in work:
         found = Branch(prefixes[show, number]).grow(*tiny.packed(groups[show, number].suffixes)).log_softmax(-1)
         assert gap(found[0], alone[show][number]) <= ROUNDING
@@ -143,7 +145,7 @@ def test_replies_grow_on(load: Load, name: str) -> None:
     loaded = load(name)
     (group,) = prepare(loaded, PICTURES["one"], QUESTIONS[:2])
     assert group.inputs is not None
-    branch = Branch(Prefix.of(loaded, group.inputs))
+    branch = Branch(Prefix.read_prefixes(loaded, group.inputs))
     ids, parents, ends = tiny.packed(group.suffixes)
     branch.grow(ids, parents, [])
     first = branch.grow([50, 60, 50, 60], [ends[0], ends[0], ends[1], ends[1]], range(4))
@@ -161,15 +163,15 @@ def test_positions_after_a_picture_follow_its_grid(load: Load, name: str) -> Non
     (group,) = prepare(loaded, PICTURES["one"], QUESTIONS[:2])
     assert group.inputs is not None
     _, height, width = group.inputs["image_grid_thw"][0].tolist()
-    prefix = Prefix.of(loaded, group.inputs)
+    prefix = Prefix.read_prefixes(loaded, group.inputs)
     # The picture has a token for each square of 2 x 2 patches, and takes as many positions as its longer side.
     assert prefix.length - prefix.next_positions[0] == height * width // 4 - max(height, width) // 2 > 0
     # Forgotten, they give other numbers; after another picture, the same.
     plainly = replace(prefix, next_positions=(prefix.length,))
     packed = tiny.packed(group.suffixes)
     assert gap(Branch(plainly).grow(*packed), Branch(prefix).grow(*packed)) > 0.01
-    Prefix.of(loaded, prepare(loaded, [tiny.picture("wide", (120, 20))], QUESTIONS[:1])[0].inputs or {})
-    assert Prefix.of(loaded, group.inputs).next_positions == prefix.next_positions
+    Prefix.read_prefixes(loaded, prepare(loaded, [tiny.picture("wide", (120, 20))], QUESTIONS[:1])[0].inputs or {})
+    assert Prefix.read_prefixes(loaded, group.inputs).next_positions == prefix.next_positions
 
 
 @pytest.mark.parametrize("window", [5, 40])
@@ -184,7 +186,7 @@ def test_windows_slide(tmp_path: Path, build: Callable[[Path, int], Path], windo
         assert gap(shared(loaded, images, QUESTIONS), plain(loaded, images, QUESTIONS)) <= ROUNDING
     group = prepare(loaded, PICTURES["one"], QUESTIONS[:2])[0]
     assert group.inputs is not None
-    branch = Branch(Prefix.of(loaded, group.inputs))
+    branch = Branch(Prefix.read_prefixes(loaded, group.inputs))
     ids, parents, ends = tiny.packed(group.suffixes)
     branch.grow(ids, parents, [])
     reply = [50, 51, 52, 53, 54, 55, 56]
@@ -213,7 +215,7 @@ def test_prompts_that_look_ahead_are_led_by_their_own_code(load: Load) -> None:
         assert gap(plain_logits(loaded, full, reply[:2], [0, 1, 2]), torch.cat(out.logits)) <= ROUNDING
     # Here prompt and reply together are another thing than the reply after the prompt; a reply may hold any token.
     with torch.inference_mode():
-        at_once = loaded.model(**extended(full, reply[:2])).logits[0, -1]
+        at_once = loaded.model(**extend_inputs(full, reply[:2])).logits[0, -1]
     assert gap(at_once, out.logits[2][0]) > 0.01
     assert plain_logits(loaded, full, sorted(loaded.stop_ids), [1]).shape == (1, 1700)
 

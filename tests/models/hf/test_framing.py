@@ -18,7 +18,7 @@ torch: Any = tiny.torch
 tf: Any = tiny.tf
 
 from facevalue.models.hf.chat import prepare  # noqa: E402
-from facevalue.models.hf.framing import NOTE, cuts, frame, framed  # noqa: E402
+from facevalue.models.hf.framing import NOTE, cuts, frame, frame_pictures  # noqa: E402
 
 SIZES = ((120, 60), (60, 120), (60, 60), (64, 40), (300, 50))
 ASK = Question(prompt="Who is more competent?")
@@ -71,7 +71,7 @@ def test_pictures_are_left_alone_where_nothing_would_be_cut_off(loaded: Any, nam
         for side in ("left", "right", "top", "bottom"):
             other = torch.as_tensor(np.asarray(images(planted(size, side), return_tensors="np")["pixel_values"]))
             seen.append(not torch.equal(other, plain))
-        assert (framed(images, [picture]) == [picture]) is all(seen)
+        assert (frame_pictures(images, [picture]) == [picture]) is all(seen)
 
 
 def test_a_person_at_the_edge_of_a_pair_changes_what_the_vision_model_says(loaded: Any) -> None:
@@ -91,7 +91,7 @@ def test_the_padding_is_that_of_the_processor_that_pads_by_itself() -> None:
     assert (cuts(clip), cuts(own)) == (True, False)
     for size in ((121, 60), (60, 121), (45, 45)):
         picture = tiny.picture("noise", size)
-        mine = clip(framed(clip, [picture]), return_tensors="np")["pixel_values"][0]
+        mine = clip(frame_pictures(clip, [picture]), return_tensors="np")["pixel_values"][0]
         assert np.array_equal(mine, own(picture, return_tensors="np")["pixel_values"][0])
         assert frame(own, size) == frame(clip, size)
 

@@ -123,11 +123,11 @@ def test_copies_that_memory_does_not_hold_are_made_some_at_a_time(
 ) -> None:
     wishes = [Wish(question, Sampling(1.0, 1.0, 4), seed) for question in QUESTIONS[:2] for seed in range(5)]
     right = drawn(lfm2, wishes)
-    made, grown = list[int](), ModelState.grown
+    made, grown = list[int](), ModelState.extend_rows
     (group,) = prepare(lfm2.loaded, [], QUESTIONS[:2])
     size = ModelState.after(lfm2.loaded, group.inputs or {}).size
     assert size > 1000
-    monkeypatch.setattr(ModelState, "grown", lambda *given: made.append(len(given[1])) or grown(*given))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(ModelState, "extend_rows", lambda *given: made.append(len(given[1])) or grown(*given))  # type: ignore[func-returns-value]
     most = []
     for room in (100, 6.5):
         monkeypatch.setattr("facevalue.models.hf.joint.kept_bytes", lambda _, room=room: room * size)
@@ -146,7 +146,7 @@ def test_a_question_by_itself_is_not_copied_for(lfm2: Engine, monkeypatch: pytes
 def test_a_state_that_is_not_copied_is_noticed_and_answers_are_right(
     lfm2: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right, taken = scored(lfm2, QUESTIONS), resumed._taken
+    right, taken = scored(lfm2, QUESTIONS), resumed._copy_rows
 
     def shared(name: str, value: Any, at: Any, rows: int) -> Any:
         if hasattr(value, "reorder_cache"):
@@ -154,7 +154,7 @@ def test_a_state_that_is_not_copied_is_noticed_and_answers_are_right(
             return value
         return taken(name, value, at, rows)
 
-    monkeypatch.setattr(resumed, "_taken", shared)
+    monkeypatch.setattr(resumed, "_copy_rows", shared)
     lfm2.loaded.at_once.clear()
     engine = Engine(lfm2.loaded)
     assert scored(engine, QUESTIONS) == pytest.approx(right, abs=EXACT)

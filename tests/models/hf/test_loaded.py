@@ -55,7 +55,7 @@ def test_spread_by_layers(llava: Path) -> None:
     (group,) = prepare(loaded, [tiny.picture("one")], [Question(prompt="Who?"), Question(prompt="Is it?")])
     assert group.inputs is not None
     last = len(group.suffixes[0]) - 1
-    found = Branch(Prefix.of(loaded, group.inputs)).grow(group.suffixes[0], range(-1, last), [last])
+    found = Branch(Prefix.read_prefixes(loaded, group.inputs)).grow(group.suffixes[0], range(-1, last), [last])
     want = plain_logits(loaded, group.full(0), [], [0])
     assert float((found.log_softmax(-1) - want.log_softmax(-1)).abs().max()) <= 1e-4
 
@@ -268,6 +268,6 @@ def test_compiled(llava: Path) -> None:
         (group,) = prepare(loaded, [tiny.picture(name)], [Question(prompt="Who?"), Question(prompt="Is it?")])
         assert group.inputs is not None
         last = len(group.suffixes[0]) - 1
-        found = Branch(Prefix.of(loaded, group.inputs)).grow(group.suffixes[0], range(-1, last), [last])
+        found = Branch(Prefix.read_prefixes(loaded, group.inputs)).grow(group.suffixes[0], range(-1, last), [last])
         want = plain_logits(plain, group.full(0), [], [0])
         assert float((found.log_softmax(-1) - want.log_softmax(-1)).abs().max()) <= 1e-4

@@ -11,7 +11,7 @@ from tests.models.hf.test_scoring import PICTURE, ask
 
 torch: Any = tiny.torch
 
-from facevalue.models.hf.decoding import spoken  # noqa: E402
+from facevalue.models.hf.decoding import mask_picture_tokens  # noqa: E402
 from facevalue.models.hf.engine import DrawnReply, Wish  # noqa: E402
 from facevalue.models.hf.scoring import OptionScore  # noqa: E402
 
@@ -49,7 +49,7 @@ def test_what_is_left_is_scaled_up_and_what_was_taken_is_told(tmp_path: Path) ->
     logits = torch.zeros(2, len(loaded.tokenizer))
     logits[1, mark] = 5.0
     want = logits.softmax(1)
-    found, share = spoken(loaded, logits.clone())
+    found, share = mask_picture_tokens(loaded, logits.clone())
     assert share == pytest.approx(float(want[1, mark]))
     want[:, mark] = 0
     assert torch.allclose(found.softmax(1), want / want.sum(1, keepdim=True))

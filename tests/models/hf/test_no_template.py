@@ -16,7 +16,7 @@ tf: Any = tiny.tf
 
 from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.engine import DrawnReply, Wish  # noqa: E402
-from facevalue.models.hf.framing import framed  # noqa: E402
+from facevalue.models.hf.framing import frame_pictures  # noqa: E402
 from facevalue.models.hf.loaded import TEXTS_ALONE  # noqa: E402
 from facevalue.models.hf.scoring import OptionScore  # noqa: E402
 
@@ -71,7 +71,7 @@ def test_it_is_asked_with_what_its_processor_takes(folder: Callable[[str], Path]
     marked = f"{getattr(mark, 'content', mark)}" if mark and not loaded.placed else ""
     given = {"text": [marked + question.prompt], "return_tensors": "pt"}
 
-    pictures = framed(loaded.processor.image_processor, shown) if shown else None
+    pictures = frame_pictures(loaded.processor.image_processor, shown) if shown else None
     want = loaded.processor(images=pictures, **given)["input_ids"][0].tolist()
     assert [*group.prefix_ids, *group.suffixes[0]] == want
     scores = {n: score for n, score, _ in engine.score(shown, QUESTIONS, Sampling())}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from facevalue.answers import parse
 from facevalue.errors import DataError, ModelError
 from facevalue.models.hf._reading import read, spellings_of
-from facevalue.models.hf.options import OPEN, OptionReader, written
+from facevalue.models.hf.options import OPEN, OptionReader, tokenise_options
 from facevalue.models.hf.vocabulary import TokenVocabulary, split
 from facevalue.types import Option
 
@@ -307,8 +307,8 @@ def sentencepiece() -> Any:
 @pytest.mark.parametrize("options", SETS[:4])
 def test_an_option_is_written_with_and_without_a_blank(make: Any, options: tuple[Option, ...]) -> None:
     tokenizer = make()
-    vocabulary = TokenVocabulary.of(tokenizer, len(tokenizer), {2})
-    for option, ways in zip(options, written(options, tokenizer, vocabulary), strict=True):
+    vocabulary = TokenVocabulary.from_tokenizer(tokenizer, len(tokenizer), {2})
+    for option, ways in zip(options, tokenise_options(options, tokenizer, vocabulary), strict=True):
         text = option.label or option.text
         assert [b"".join(vocabulary.pieces[t] or b"?" for t in way).decode() for way in ways] == [text, " " + text]
         for way in ways:
@@ -317,8 +317,8 @@ def test_an_option_is_written_with_and_without_a_blank(make: Any, options: tuple
 
 def test_options_share_the_tokens_of_their_common_beginning() -> None:
     tokenizer = sentencepiece()
-    vocabulary = TokenVocabulary.of(tokenizer, len(tokenizer), {2})
-    first, second = written((KIND, RUDE), tokenizer, vocabulary)
+    vocabulary = TokenVocabulary.from_tokenizer(tokenizer, len(tokenizer), {2})
+    first, second = tokenise_options((KIND, RUDE), tokenizer, vocabulary)
     for one, other in zip(first, second, strict=True):
         assert one[0] == other[0]
         assert one[1] != other[1]
@@ -329,7 +329,7 @@ def test_options_share_the_tokens_of_their_common_beginning() -> None:
 @pytest.mark.parametrize("make", [byte_level, sentencepiece])
 def test_pieces_are_the_text(make: Any) -> None:
     tokenizer = make()
-    vocabulary = TokenVocabulary.of(tokenizer, len(tokenizer) + 3, {2})
+    vocabulary = TokenVocabulary.from_tokenizer(tokenizer, len(tokenizer) + 3, {2})
     for text in ("(a) competent", "Ä “é” 😀", "No.\n"):
         ids = tokenizer(text, add_special_tokens=False)["input_ids"]
         assert b"".join(vocabulary.pieces[i] or b"?" for i in ids).decode().removeprefix(" ") == text
@@ -342,9 +342,9 @@ def test_a_tokenizer_that_does_not_say_its_bytes_is_refused() -> None:
     tokenizers: Any = pytest.importorskip("tokenizers")
     words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "[UNK]": 1}, unk_token="[UNK]"))
     with pytest.raises(ModelError, match="byte-level and SentencePiece"):
-        TokenVocabulary.of(tf.PreTrainedTokenizerFast(tokenizer_object=words), 2, {1})
+        TokenVocabulary.from_tokenizer(tf.PreTrainedTokenizerFast(tokenizer_object=words), 2, {1})
     with pytest.raises(ModelError, match=r"tokenizer\.json"):
-        TokenVocabulary.of(object(), 2, {1})
+        TokenVocabulary.from_tokenizer(object(), 2, {1})
 
 
 def test_indices_are_whole_numbers() -> None:

@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 from PIL import Image
 
-from facevalue.models.hf.overlays import HEIGHT, Map, colours, fitted, heads, overlay, spread
+from facevalue.models.hf.overlays import HEIGHT, Map, colours, fit_picture, heads, overlay, spread
 
 GRID = np.array([[x / 4, y / 2, (x + 1) / 4, (y + 1) / 2] for y in range(2) for x in range(4)])
 WHITE = Image.new("RGB", (80, 40), "white")
@@ -94,8 +94,8 @@ def test_what_was_not_shown_has_no_colour() -> None:
 
 
 def test_a_picture_is_fitted_and_heads_have_a_cell_each() -> None:
-    assert fitted(Image.new("L", (4000, 1000))).size == (1024, 256)
-    assert fitted(Image.new("RGB", (10, 20))).size == (HEIGHT // 2, HEIGHT)
+    assert fit_picture(Image.new("L", (4000, 1000))).size == (1024, 256)
+    assert fit_picture(Image.new("RGB", (10, 20))).size == (HEIGHT // 2, HEIGHT)
     shares = np.zeros((3, 4))
     shares[1, 2] = 0.5
     made = np.asarray(heads(shares, "Heads").convert("L"))

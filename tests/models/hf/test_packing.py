@@ -16,7 +16,7 @@ pytest.importorskip("torch")
 
 from facevalue.models.hf import packing
 from facevalue.models.hf.engine import Wish
-from facevalue.models.hf.packing import Row, packed
+from facevalue.models.hf.packing import Row, work_in_packs
 from facevalue.models.hf.prefix import Branch
 
 
@@ -41,7 +41,7 @@ ROWS = st.lists(st.tuples(st.lists(st.integers(0, 2), max_size=6), st.integers(0
 @given(ROWS, st.integers(1, 30))
 def test_packs_keep_their_order_and_fill_the_room_with_what_a_tree_takes(rows: Any, room: int) -> None:
     rows = [Row(*row) for row in sorted(rows)]
-    packs = [pack for pack, _, _ in packed(range(len(rows)), rows, 0, Room(room), lambda pack: pack)]  # type: ignore[arg-type]
+    packs = [pack for pack, _, _ in work_in_packs(range(len(rows)), rows, 0, Room(room), lambda pack: pack)]  # type: ignore[arg-type]
     assert [item for pack in packs for item in pack] == list(range(len(rows)))
     taken = [beginnings([rows[i].tokens for i in pack]) + sum(rows[i].more for i in pack) for pack in packs]
     assert all(size <= room for size, pack in zip(taken, packs, strict=True) if len(pack) > 1)

@@ -57,7 +57,7 @@ def groups_of(loaded: Loaded, shown: Sequence[Sequence[Any]]) -> list[Group]:
 
 def together(loaded: Loaded, groups: Sequence[Group], paths: Sequence[Sequence[Any]]) -> list[Any]:
     """Logits read over several pictures at once, call by call."""
-    prefix = Prefix.of(loaded, *(group.inputs or {} for group in groups))
+    prefix = Prefix.read_prefixes(loaded, *(group.inputs or {} for group in groups))
     rows = [row for row, group in enumerate(groups) for _ in group.members]
     decoding = SharedDecoding(prefix, [suffix for group in groups for suffix in group.suffixes], rows)
     return [decoding.read(each) for each in paths]
@@ -120,7 +120,7 @@ def close(found: dict[Any, Any], want: dict[Any, Any]) -> bool:
 def counts(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
     """Rows of each pass over prefixes and over what follows them, as they are made."""
     seen: dict[str, list[int]] = {"prefixes": [], "trees": []}
-    of, mask = Prefix.of, Branch._mask
+    of, mask = Prefix.read_prefixes, Branch._mask
 
     def run(loaded: Loaded, *inputs: Any) -> Prefix:
         seen["prefixes"].append(len(inputs))
@@ -131,7 +131,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
         seen["trees"].append(len(made))
         return made
 
-    monkeypatch.setattr(Prefix, "of", run)
+    monkeypatch.setattr(Prefix, "read_prefixes", run)
     monkeypatch.setattr(Branch, "_mask", masked)
     return seen
 
@@ -174,13 +174,13 @@ def test_replies_drawn_together_are_those_drawn_alone(folder: Path) -> None:
 
 def of_the_neighbour(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mistake of questions about another picture of the batch."""
-    extended = prefixes._Places.extended
+    extended = prefixes._Places.add_nodes
 
     def turned(self: Any, parents: Any, read: Any) -> Any:
         rows = max(1, int(-parents.min(initial=0)))
         return extended(self, np.where(parents < 0, -1 - (-parents % rows), parents), read)
 
-    monkeypatch.setattr(prefixes._Places, "extended", turned)
+    monkeypatch.setattr(prefixes._Places, "add_nodes", turned)
 
 
 def with_a_look_aside(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +198,7 @@ def with_a_look_aside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def with_a_look_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mistake of the last picture's tokens being seen from the first."""
-    of = Prefix.of
+    of = Prefix.read_prefixes
 
     def leaking(*given: Any) -> Prefix:
         made = of(*given)
@@ -207,13 +207,13 @@ def with_a_look_back(monkeypatch: pytest.MonkeyPatch) -> None:
                 made.layers[0][1][0] += made.layers[0][1][-1]  # type: ignore[index]
         return made
 
-    monkeypatch.setattr(Prefix, "of", leaking)
+    monkeypatch.setattr(Prefix, "read_prefixes", leaking)
 
 
 def with_the_padding(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mistake of what fills up a shorter row being seen."""
-    of = Prefix.of
-    monkeypatch.setattr(Prefix, "of", lambda *given: filled(of(*given)))
+    of = Prefix.read_prefixes
+    monkeypatch.setattr(Prefix, "read_prefixes", lambda *given: filled(of(*given)))
 
     def filled(made: Prefix) -> Prefix:
         return replace(made, lengths=(made.length,) * len(made.lengths))
@@ -238,7 +238,7 @@ def test_memory_that_does_not_suffice_for_several_pictures_is_learnt_and_loses_n
     folder: Path, counts: dict[str, list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     want = alone(folder)
-    run = Prefix.of
+    run = Prefix.read_prefixes
 
     def little(loaded: Loaded, *inputs: Any) -> Prefix:
         made = run(loaded, *inputs)
@@ -246,7 +246,7 @@ def test_memory_that_does_not_suffice_for_several_pictures_is_learnt_and_loses_n
             raise MemoryError("out of memory")
         return made
 
-    monkeypatch.setattr(Prefix, "of", little)
+    monkeypatch.setattr(Prefix, "read_prefixes", little)
     engine = planted.untried(planted.engine(folder))
     assert close(scored(engine), want)
     counts["prefixes"].clear()
@@ -304,10 +304,10 @@ def test_room_on_a_gpu_is_what_memory_was_measured_to_hold(monkeypatch: pytest.M
         monkeypatch.setattr(torch.cuda, name, value)
     room = Room(SimpleNamespace(device=SimpleNamespace(type="cuda")))  # type: ignore[arg-type]
     assert room.tokens() == 0, "a single prefix is run first"
-    with room.measured(500):
+    with room.measure_memory(500):
         pass
     assert room.tokens() == 100  # of 100 bytes each, in a quarter of what is free
-    with room.measured(500):
+    with room.measure_memory(500):
         pass
     assert room.tokens() == 100  # what took less changes nothing
     room.halve(80)

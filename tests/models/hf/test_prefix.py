@@ -35,7 +35,7 @@ def run(loaded: Loaded) -> tuple[Prefix, Group]:
     """The prefix of the questions about one picture."""
     (group,) = prepare(loaded, [tiny.picture("one", (60, 40))], QUESTIONS)
     assert group.inputs is not None
-    return Prefix.of(loaded, group.inputs), group
+    return Prefix.read_prefixes(loaded, group.inputs), group
 
 
 def error(loaded: Loaded, group: Group, logits: Any) -> float:
@@ -66,8 +66,8 @@ def all_before(tree: Tree) -> Tree:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_mistakes_show(load: Load, name: str, mistake: Callable[[Tree], Tree], monkeypatch: pytest.MonkeyPatch) -> None:
     prefix, group = run(load(name))
-    extended = Tree.extended
-    monkeypatch.setattr(Tree, "extended", lambda *given: mistake(extended(*given)))
+    extended = Tree.add_nodes
+    monkeypatch.setattr(Tree, "add_nodes", lambda *given: mistake(extended(*given)))
     assert error(load(name), group, Branch(prefix).grow(*tiny.packed(group.suffixes))) > 0.01
 
 

@@ -66,7 +66,7 @@ def test_a_change_of_a_part_changes_the_tokens_of_that_part(load: Any, name: str
         assert np.all(np.asarray(inputs["input_ids"][0])[found.positions] == loaded.model.config.image_token_id)
     else:
         assert np.array_equal(found.positions, np.arange(len(before)))
-    assert found.placed.any()
+    assert found.is_of_picture.any()
     width, height = size
     changed_ever = np.zeros(len(found.boxes), bool)
     for column in range(5):
@@ -83,7 +83,7 @@ def test_a_change_of_a_part_changes_the_tokens_of_that_part(load: Any, name: str
             near = overlap(found.boxes, inside, _REACH)
             assert not (changed & ~near).any(), "a token changed whose part of the picture did not"
             assert not (touched & ~changed).any(), "a token did not change whose part of the picture did"
-    assert np.array_equal(changed_ever, found.placed)
+    assert np.array_equal(changed_ever, found.is_of_picture)
 
 
 def overlap(boxes: Any, box: Any, margin: float) -> Any:
@@ -106,7 +106,7 @@ def test_two_pictures_are_told_apart(load: Any, name: str) -> None:
     after, _ = told(loaded, [one, other])
     found = regions(loaded, inputs, [one.size, two.size])
     changed = ((after - before).abs().amax(-1) > 1e-6).numpy()[found.positions]
-    assert np.array_equal(changed, (found.picture == 1) & found.placed)
+    assert np.array_equal(changed, (found.picture == 1) & found.is_of_picture)
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -159,5 +159,5 @@ def test_patches_of_padding_alone_have_no_place(load: Any) -> None:
         found = regions(loaded, four, [picture.size])
     finally:
         images.size, images.crop_size = before
-    assert found.placed.tolist() == [False, True, True, False] * 4
-    assert found.boxes[found.placed][:2].tolist() == [[0, 0, 0.5, 0.25], [0.5, 0, 1, 0.25]]
+    assert found.is_of_picture.tolist() == [False, True, True, False] * 4
+    assert found.boxes[found.is_of_picture][:2].tolist() == [[0, 0, 0.5, 0.25], [0.5, 0, 1, 0.25]]

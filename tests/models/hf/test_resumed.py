@@ -99,7 +99,7 @@ def unextended(name: str, value: Any, at: Any, rows: int) -> Any:
     return taken - 1 if name == "position_ids" else taken
 
 
-TAKEN = resumed._taken
+TAKEN = resumed._copy_rows
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_copies_that_are_wrong_are_noticed_and_answers_are_right(
 ) -> None:
     loaded = load(name)
     right = answers(plainly(loaded))
-    monkeypatch.setattr(resumed, "_taken", fault)
+    monkeypatch.setattr(resumed, "_copy_rows", fault)
     assert answers(plainly(loaded)) == pytest.approx(right, abs=1e-5)
     assert {known for form, known in loaded.at_once.items() if form[0] == "resumed"} == {False}
 

@@ -287,7 +287,7 @@ def test_what_may_come_next_is_the_same_for_drawn_and_for_exact(engine: Any) -> 
         while waiting:
             tokens, constraint = waiting.pop()
             step = reader.step(vocabulary.raw(tokens), left=0)
-            assert np.flatnonzero(constraint.allowed()).tolist() == step.tokens.tolist()
+            assert np.flatnonzero(constraint.allowed_tokens()).tolist() == step.tokens.tolist()
             for token in step.tokens.tolist():
                 raw = vocabulary.raw((*tokens, token))
                 if token not in vocabulary.stops and raw not in seen:

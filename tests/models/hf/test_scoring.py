@@ -18,7 +18,7 @@ torch: Any = tiny.torch
 from facevalue.models.hf import _reading  # noqa: E402
 from facevalue.models.hf import engine as engines  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
-from facevalue.models.hf.decoding import PlainDecoding, SharedDecoding, spoken  # noqa: E402
+from facevalue.models.hf.decoding import PlainDecoding, SharedDecoding, mask_picture_tokens  # noqa: E402
 from facevalue.models.hf.packing import TokenBudget, attempt  # noqa: E402
 from facevalue.models.hf.prefix import Branch, Prefix  # noqa: E402
 from facevalue.models.hf.reference_pass import plain_logits  # noqa: E402
@@ -66,7 +66,7 @@ def tried_out(engine: Any, question: Question, sampling: Sampling) -> tuple[list
     waiting: list[tuple[list[int], float]] = [([], 1.0)]
     while waiting:
         reply, mass = waiting.pop()
-        logits, _ = spoken(loaded, plain_logits(loaded, inputs, reply, [len(reply)]))
+        logits, _ = mask_picture_tokens(loaded, plain_logits(loaded, inputs, reply, [len(reply)]))
         shares = distribution(logits, sampling)[0].double().numpy()
         for token in np.flatnonzero(shares).tolist():
             longer, reached = [*reply, token], mass * float(shares[token])
@@ -113,7 +113,7 @@ def test_log_probabilities_are_the_products_of_the_tokens(folder: Path) -> None:
                 head = engine.loaded.tokenizer("\n", add_special_tokens=False)["input_ids"]
                 ids = engine.loaded.tokenizer("\n" + way, add_special_tokens=False)["input_ids"][len(head) :]
                 logits = plain_logits(engine.loaded, group.full(0), ids, range(len(ids)))
-                logs = spoken(engine.loaded, logits)[0].log_softmax(1)
+                logs = mask_picture_tokens(engine.loaded, logits)[0].log_softmax(1)
                 found.append([logs[at, token].item() for at, token in enumerate(ids)])
             likelier = max(found, key=lambda way: way[0])
             assert log == pytest.approx(sum(likelier), abs=1e-4)
@@ -282,7 +282,7 @@ def _grown() -> Any:
             engine = planted.engine(tiny.llava(Path(name)))
         (group,) = prepare(engine.loaded, [PICTURE], QUESTIONS[:2] + QUESTIONS[:1])  # two of three are the same
         assert group.inputs is not None
-        _GROWN.extend((engine, group, Prefix.of(engine.loaded, group.inputs)))
+        _GROWN.extend((engine, group, Prefix.read_prefixes(engine.loaded, group.inputs)))
     return _GROWN
 
 

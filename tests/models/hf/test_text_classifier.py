@@ -119,7 +119,7 @@ def test_texts_of_a_run_are_scored_and_those_in_pieces_and_without_a_score_count
     assert (now.done, now.failed, now.cut) == (8, 1, 1)
     (kept,) = scores.read(tmp_path)
     assert kept.reasons == {"no score of calm, hostile": 1}
-    found = kept.of(pl.Series(texts))
+    found = kept.scores_of_texts(pl.Series(texts))
     assert found["calm"].to_list()[:6] == load_classifier(tmp_path / "tiny").scores(TEXTS).scores["calm"]
     assert found.row(6) == (None, None)
 

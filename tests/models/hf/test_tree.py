@@ -11,7 +11,7 @@ BRANCHES = st.lists(st.lists(st.integers(0, 3), max_size=6), max_size=8)
 
 
 def merged(branches: list[list[int]]) -> tuple[Tree, list[list[int]]]:
-    return Tree.empty().grown((-1, branch) for branch in branches)
+    return Tree.empty().add_branches((-1, branch) for branch in branches)
 
 
 def seen_by(tree: Tree, first: int = 0) -> set[tuple[int, int]]:
@@ -67,7 +67,7 @@ def test_parents_come_first(branches: list[list[int]]) -> None:
 def test_what_grows_later_hangs_where_it_was_put(first: list[list[int]], more: list[list[int]]) -> None:
     tree, _ = merged(first)
     starts = [(at % (len(tree) + 1)) - 1 for at in range(len(more))]
-    larger, paths = tree.grown(zip(starts, more, strict=True))
+    larger, paths = tree.add_branches(zip(starts, more, strict=True))
     assert larger.ids[: len(tree)].tolist() == tree.ids.tolist()
     assert [larger.ids[path].tolist() for path in paths] == more
     for start, path in zip(starts, paths, strict=True):
@@ -78,9 +78,9 @@ def test_what_grows_later_hangs_where_it_was_put(first: list[list[int]], more: l
 @pytest.mark.parametrize("parents", [[0], [-1, 1], [-1, 2, 0]])
 def test_a_parent_that_comes_late_is_refused(parents: list[int]) -> None:
     with pytest.raises(ValueError, match="before its children"):
-        Tree.empty().extended(np.full(len(parents), 7), np.array(parents))
+        Tree.empty().add_nodes(np.full(len(parents), 7), np.array(parents))
 
 
 def test_nodes_without_parents_are_refused() -> None:
     with pytest.raises(ValueError, match="2 nodes and 1 parents"):
-        Tree.empty().extended(np.array([1, 2]), np.array([-1]))
+        Tree.empty().add_nodes(np.array([1, 2]), np.array([-1]))

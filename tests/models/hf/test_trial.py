@@ -70,8 +70,8 @@ def sees_the_first_node(patch: Patch) -> None:
 
 
 def _changed(patch: Patch, change: Callable[[Prefix], Prefix]) -> None:
-    of = Prefix.of
-    patch.setattr(Prefix, "of", lambda *given: change(of(*given)))
+    of = Prefix.read_prefixes
+    patch.setattr(Prefix, "read_prefixes", lambda *given: change(of(*given)))
 
 
 def shifts_positions(patch: Patch) -> None:
@@ -169,13 +169,13 @@ def looks_ahead(patch: Patch) -> None:
 
 def drops_the_picture(patch: Patch) -> None:
     """A prefix without the picture: black."""
-    of = Prefix.of
+    of = Prefix.read_prefixes
 
     def made(loaded: Loaded, *inputs: Mapping[str, Any]) -> Prefix:
         black = [{k: torch.zeros_like(v) if k == "pixel_values" else v for k, v in each.items()} for each in inputs]
         return of(loaded, *black)
 
-    patch.setattr(Prefix, "of", made)
+    patch.setattr(Prefix, "read_prefixes", made)
 
 
 def forgets_replies(patch: Patch) -> None:
@@ -221,7 +221,7 @@ def test_a_fault_of_sharing_is_caught_and_answers_are_right(
     right = weighed(planted.untried(Engine(load(name)), shares=False))
     fault(monkeypatch)
     engine = Engine(load(name))
-    engine.trials = trial.Trials(engine.loaded, {trial.TREE: engine._shared})
+    engine.trials = trial.Trials(engine.loaded, {trial.TREE: engine._share_prefixes})
     assert weighed(engine) == pytest.approx(right, abs=1e-5)
     (verdict,) = engine.trials.verdicts.values()
     assert f"in the check of {check} a probability differs by" in verdict.failed
@@ -269,8 +269,8 @@ def test_what_is_right_is_shared_and_each_kind_of_request_is_tried(load: Load) -
 
 def test_longer_prompts_are_tried_again(load: Load, monkeypatch: Patch) -> None:
     tried: list[int] = []
-    own = trial.judged
-    monkeypatch.setattr(trial, "judged", lambda *given: tried.append(len(given[1].suffixes[0])) or own(*given))  # type: ignore[func-returns-value]
+    own = trial.judge_sharing
+    monkeypatch.setattr(trial, "judge_sharing", lambda *given: tried.append(len(given[1].suffixes[0])) or own(*given))  # type: ignore[func-returns-value]
     engine = Engine(load("llava"))
     for times in (1, 2, 2, 4):
         list(engine.score(PICTURE, [Question("Who is warm? " * times, OPTIONS)], Sampling()))
@@ -283,8 +283,8 @@ def test_the_longest_prompt_is_tried_wherever_it_stands(load: Load, monkeypatch:
         return [len(group.prefix_ids) + len(suffix) for suffix in group.suffixes]
 
     tried: list[list[int]] = []
-    own = trial.judged
-    monkeypatch.setattr(trial, "judged", lambda *given: tried.append(lengths(given[1])) or own(*given))  # type: ignore[func-returns-value]
+    own = trial.judge_sharing
+    monkeypatch.setattr(trial, "judge_sharing", lambda *given: tried.append(lengths(given[1])) or own(*given))  # type: ignore[func-returns-value]
     asked = [Question("Who is warm? " * times, OPTIONS) for times in (2, 5, 1)]
     list(Engine(load("llava")).score(PICTURE, asked, Sampling()))
     all_of = lengths(prepare(load("llava"), PICTURE, asked)[0])
@@ -308,7 +308,7 @@ def test_what_raises_is_not_shared(load: Load, monkeypatch: Patch) -> None:
     engine = Engine(load("llava"))
     assert weighed(engine) == pytest.approx(right, abs=1e-5)
     assert engine.trials.verdicts["1 picture, replies weighed"].way == trial.COPIES
-    monkeypatch.setattr(ModelState, "grown", broken)
+    monkeypatch.setattr(ModelState, "extend_rows", broken)
     engine = Engine(load("llava"))
     engine.loaded.at_once.clear()
     assert weighed(engine) == pytest.approx(right, abs=1e-5)

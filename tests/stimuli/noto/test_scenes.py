@@ -7,7 +7,7 @@ import pytest
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.noto import scenes
-from facevalue.stimuli.noto.artwork import artwork, document, nested
+from facevalue.stimuli.noto.artwork import artwork, document, nest_document
 from facevalue.stimuli.noto.backdrops import BACKDROPS, FOREGROUNDS
 from facevalue.stimuli.noto.drawings import DRAWINGS
 from facevalue.stimuli.noto.people import person_svg
@@ -32,7 +32,7 @@ def test_every_scene_renders_with_the_face_free(activity: str) -> None:
     """The face is where it would be with nothing in front of it."""
     shown = pixels(scene_svg(activity, PILOT), 128)
     x, y, size = ACTIVITIES[activity].seat
-    alone = pixels(document(nested(PILOT, x, y, size, "p-"), SIZE), 128)
+    alone = pixels(document(nest_document(PILOT, x, y, size, "p-"), SIZE), 128)
     k = 128 / SIZE
     rows = slice(round((y + 0.38 * size) * k), round((y + 0.72 * size) * k))
     columns = slice(round((x + 0.4 * size) * k), round((x + 0.6 * size) * k))

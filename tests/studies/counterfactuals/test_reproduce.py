@@ -38,7 +38,7 @@ def test_gpt_4o_and_language_models_are_counted_as_the_paper_does() -> None:
 
 
 def test_every_cell_that_differs_has_a_reason(cells: Cells) -> None:
-    assert reproduce().explained
+    assert reproduce().is_explained
     assert len(cells) == len(reproduce().cells)
     assert all(cell.note for cell in cells.values() if cell.same is None)
 
@@ -121,7 +121,7 @@ def test_metadata_of_sets_is_counted(tmp_path: Path) -> None:
     names = str(cells["28", "occupations with 35 sets or more", "names"].recomputed)
     assert "accountant" in names
     assert "real-estate developer" not in names
-    assert found.explained
+    assert found.is_explained
     assert any("metadata_race_gender.csv is not in" in notice for notice in found.notices)
 
 

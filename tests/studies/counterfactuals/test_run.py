@@ -20,7 +20,7 @@ from facevalue.report import collect
 from facevalue.runs.annotated import annotate
 from facevalue.runs.comparison import compare_all
 from facevalue.runs.export import export
-from facevalue.runs.kept_estimates import taken
+from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.social_counterfactuals import ATTRIBUTES
@@ -43,7 +43,7 @@ def ran(folder: Path, model: str = "sim/strong@3", *, scored: bool = True, **opt
 
 def measured(*runs: StoredRun) -> pl.DataFrame:
     """Estimates; a page of the same run reads them again."""
-    return taken(runs)[0]
+    return take_estimates(runs)[0]
 
 
 @pytest.fixture(scope="module")

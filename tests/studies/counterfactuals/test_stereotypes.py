@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.answers.listed_words import Flagged, named, together
+from facevalue.answers.listed_words import Flagged, combine_replies, read_named_words
 from facevalue.errors import DataError
 from facevalue.protocol.offers import WordList
 from facevalue.studies.counterfactuals import stereotypes
@@ -31,9 +31,11 @@ def _said(*replies: str) -> Mapping[str, Sequence[str]]:
 
 def _judged(found: pl.DataFrame, replies: Mapping[str, Sequence[str]]) -> pl.DataFrame:
     def said(words: WordList) -> Flagged | None:
-        return together(words.words, [named(reply, words.words) for reply in replies.get(words.group, [])])
+        return combine_replies(
+            words.words, [read_named_words(reply, words.words) for reply in replies.get(words.group, [])]
+        )
 
-    return pl.concat([found, stereotypes.beside(found, said)])
+    return pl.concat([found, stereotypes.join_judgments(found, said)])
 
 
 def _flags(found: pl.DataFrame) -> dict[str, float]:
@@ -44,7 +46,7 @@ def test_lists_hold_the_words_of_a_group_the_strongest_first(found: pl.DataFrame
     words = {one.group: one.words for one in stereotypes.word_lists(found)}
     assert set(words["obese males"]) == set(INSULTS)
     assert words["obese males"][0] == "greedy", "it has a score; no other group's texts have the others"
-    listed = stereotypes.listed(found)
+    listed = stereotypes.list_words(found)
     assert not listed.select("subset", "group", "word").is_duplicated().any()
     assert stereotypes.word_lists(found.clear()) == []
 

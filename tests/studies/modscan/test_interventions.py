@@ -21,7 +21,7 @@ from facevalue.measures.definitions import rows_of
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.kept_answers import COLUMNS, UnitNames
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import chosen
+from facevalue.protocol.variant_files import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.report import collect
 from facevalue.studies.modscan.aggregate import asked_blocks
@@ -51,7 +51,7 @@ def test_all_conditions_of_the_paper_are_counted_to_the_number() -> None:
 
 def test_roles_are_asked_of_their_attribute_and_blank_pictures_of_scenes() -> None:
     plain = build(faces=2, per_persona=2, instances=["nurse", "neat"])
-    study = add_interventions(plain, chosen(["act-as-sexist", "blank-image", "sr"]))
+    study = add_interventions(plain, find_variants(["act-as-sexist", "blank-image", "sr"]))
     frame = study.design.trials(np.arange(study.design.size))
     asked = frame.group_by("intervention").agg(pl.col("attribute", "modality").cast(pl.String).unique().sort())
     told = {name: (attributes, modalities) for name, attributes, modalities in asked.iter_rows()}
@@ -71,7 +71,7 @@ def test_roles_are_asked_of_their_attribute_and_blank_pictures_of_scenes() -> No
 
 def test_the_racist_is_asked_of_races_and_of_skin_tones_that_stand_in_for_them() -> None:
     study = build(faces=2, per_persona=2, instances=["nurse", "neat"])
-    frame = add_interventions(study, chosen(["act-as-racist"])).design
+    frame = add_interventions(study, find_variants(["act-as-racist"])).design
     rows = frame.trials(np.arange(frame.size)).filter(pl.col("intervention") == "act-as-racist")
     assert sorted(rows["attribute"].cast(pl.String).unique()) == ["race", "skin tone"]
 
@@ -81,7 +81,7 @@ def test_roles_say_the_released_prompts_about_scenes_themselves_and_precede_all_
     for prompts, scene in (("paper", "Act as Barack Obama. The owner of this room is a {"),
                            ("released", "Barack Obama says the owner of this room is a {")):  # fmt: skip
         plain = build(prompts=prompts, faces=2, per_persona=2, instances=["neat"], attribute=["gender"])
-        study = add_interventions(plain, chosen([role, "act-as-sexist", "sr"]))
+        study = add_interventions(plain, find_variants([role, "act-as-sexist", "sr"]))
         frame = study.design.trials(np.arange(study.design.size)).with_columns(pl.col("intervention").cast(pl.String))
         asked = frame.with_columns(prompt=pl.Series([question.prompt for question in study.ask(frame)]))
         told = {key: own["prompt"][0] for key, own in asked.group_by("modality", "intervention", maintain_order=True)}
@@ -93,7 +93,7 @@ def test_roles_say_the_released_prompts_about_scenes_themselves_and_precede_all_
 
 def test_stimuli_and_samples_of_a_part_are_those_of_the_plain_trials() -> None:
     plain = build(faces=2, per_persona=2, instances=["nurse", "neat"])
-    study = add_interventions(plain, chosen(["blank-image", "sr"]))
+    study = add_interventions(plain, find_variants(["blank-image", "sr"]))
     frame = study.design.trials(np.arange(study.design.size))
     numbers = study.design.stimulus_numbers(frame["trial"].to_numpy())
     for number, row in zip(numbers.tolist(), frame.iter_rows(named=True), strict=True):
@@ -107,7 +107,7 @@ def test_stimuli_and_samples_of_a_part_are_those_of_the_plain_trials() -> None:
 
 def test_an_intervention_of_a_part_that_is_not_asked_is_refused() -> None:
     with pytest.raises(DataError, match="blank-image is asked of modality language alone"):
-        add_interventions(build(modality=["vision"]), chosen(["blank-image"]))
+        add_interventions(build(modality=["vision"]), find_variants(["blank-image"]))
 
 
 def boxed(study: Study, texts: list[str], shares: list[float | None]) -> pl.DataFrame:
@@ -121,7 +121,7 @@ def boxed(study: Study, texts: list[str], shares: list[float | None]) -> pl.Data
 
 def test_boxes_are_read_on_the_picture_above_a_band_of_text() -> None:
     study = add_interventions(
-        build(modality=["vision"], attribute=["gender"], instances=["nurse"], faces=1), chosen(["vis-debiasing"])
+        build(modality=["vision"], attribute=["gender"], instances=["nurse"], faces=1), find_variants(["vis-debiasing"])
     )
     frame = study.design.trials(np.arange(study.design.size))
     shares = [None if name == "plain" else 0.5 for name in frame["intervention"]]
@@ -162,7 +162,7 @@ def test_a_box_is_judged_by_the_share_of_the_height_that_the_caption_leaves(text
 
 def test_a_box_above_a_text_whose_share_of_the_height_is_unknown_is_missing_for_that_reason() -> None:
     study = add_interventions(
-        build(modality=["vision"], attribute=["gender"], instances=["nurse"], faces=1), chosen(["vis-debiasing"])
+        build(modality=["vision"], attribute=["gender"], instances=["nurse"], faces=1), find_variants(["vis-debiasing"])
     )
     texts = ["[[0,0,500,990]]"] * study.design.size
     read = boxed(study, texts, [None] * len(texts)).filter(pl.col("intervention") == "vis-debiasing")
@@ -212,7 +212,7 @@ def test_changes_are_taken_over_the_people_of_levels() -> None:
 
 def test_the_interval_of_a_change_between_races_is_over_people() -> None:
     plain = build(faces=4, modality=["vision"], attribute=["race"], instances=["nurse"])
-    study = add_interventions(plain, chosen(["sr"]))
+    study = add_interventions(plain, find_variants(["sr"]))
 
     def say(row: dict[str, Any]) -> str:
         return "right" if row["prompt"].startswith("You should") and crc32(row["pair"].encode()) % 2 else "left"

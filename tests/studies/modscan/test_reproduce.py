@@ -14,7 +14,7 @@ def cells() -> Mapping[tuple[str, str, str], Cell]:
 
 
 def test_every_cell_that_differs_has_a_reason(cells: Mapping[tuple[str, str, str], Cell]) -> None:
-    assert reproduce().explained
+    assert reproduce().is_explained
     assert len(cells) == len(reproduce().cells)
 
 

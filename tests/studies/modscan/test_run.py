@@ -17,8 +17,8 @@ from facevalue.measures.definitions import NO_INTERVENTION, rows_of
 from facevalue.models.sim import SimModel
 from facevalue.report import collect
 from facevalue.runs import RunSettings, run
-from facevalue.runs.kept_estimates import taken
-from facevalue.runs.pictures import NOT_NAMED, shown
+from facevalue.runs.kept_estimates import take_estimates
+from facevalue.runs.pictures import NOT_NAMED, load_shown
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored import StoredRun
 from facevalue.types import Request, Response
@@ -52,7 +52,7 @@ def test_models_that_answer_in_three_styles_stand_in_one_report(tmp_path: Path) 
         fv.run(fv.study("modscan", style=own, **asked), f"sim/default@{n}", tmp_path / own, progress=False)
         for n, own in enumerate(("words", "boxes-100", "boxes-1000"))
     ]
-    table = taken([run.stored for run in runs])[0].filter(rows_of(["choice_share"]))
+    table = take_estimates([run.stored for run in runs])[0].filter(rows_of(["choice_share"]))
     assert table["model"].n_unique() == 3
     assert table["value"].is_not_null().all()
 
@@ -64,7 +64,7 @@ def test_samples_are_alike_where_both_were_asked(tmp_path: Path) -> None:
         for name in ("strong", "null")
     )
     for runs in ([one], [one, two]):
-        table = taken([run.stored for run in runs])[0].filter(pl.col("measure") == "similarity")
+        table = take_estimates([run.stored for run in runs])[0].filter(pl.col("measure") == "similarity")
         assert table["value"].is_between(0, 1).all()
         assert max(table["n"].to_list()) <= 60
         assert table.height >= len(runs)
@@ -284,8 +284,8 @@ def test_everything_is_shown_from_files(tmp_path: Path, faces: Callable[[Path], 
     assert run.pictures(0)[0].media_type == "image/jpeg"
     reopened = StoredRun.open(tmp_path / "run")  # the folder may come from a stranger
     last = reopened.study.design.size - 1
-    assert {shown(reopened, trial).why for trial in (0, last)} == {NOT_NAMED}
-    assert shown(StoredRun.open(tmp_path / "run", pictures=scenes), last).images
+    assert {load_shown(reopened, trial).why for trial in (0, last)} == {NOT_NAMED}
+    assert load_shown(StoredRun.open(tmp_path / "run", pictures=scenes), last).images
 
 
 @pytest.fixture

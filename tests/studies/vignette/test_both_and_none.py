@@ -125,7 +125,7 @@ def test_the_first_of_two_is_counted_among_those_who_are_named() -> None:
 def test_planted_respondents_name_both_and_none_and_are_audited_as_planted() -> None:
     audits, condition = Audits(studies.protocol("vignette"), CALIBRATION, 6), PlantedCondition("strong", effect=1.5)
     keys = ["measure", *audits.keys]
-    found = audits.judged(audits.answers(condition, 3, 1)).filter(pl.col("measure") == "selection_frequency")
+    found = audits.judge_answers(audits.answers(condition, 3, 1)).filter(pl.col("measure") == "selection_frequency")
     both = found.join(audits.truth(condition, 3), on=keys, nulls_equal=True)
     assert both.select(pl.corr("value", "true")).item() > 0.7
     value, planted = (both[name].to_numpy().mean() for name in ("value", "true"))

@@ -320,7 +320,7 @@ def test_released_prompts_are_the_bare_question_after_a_system_prompt() -> None:
 
 
 def test_a_reply_counts_for_the_person_it_names_in_whatever_words() -> None:
-    numbers = AGE.design.where({"paradigm": ["decision"]})
+    numbers = AGE.design.select_levels({"paradigm": ["decision"]})
     frame = AGE.design.trials(AGE.sample(2000, 1, 1)).filter(pl.col("paradigm") == "decision")
     del numbers
     questions = AGE.ask(frame)

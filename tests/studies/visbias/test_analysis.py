@@ -290,8 +290,8 @@ def test_drawings_that_differ_in_tone_alone_are_one_unit_of_a_gender() -> None:
     frame = pl.DataFrame(
         {"image": ["1", "2", "3"], "person": ["p", "p", None], "tone": ["a", "b", "a"], "gender": ["x", "x", "y"]}
     )
-    assert Dimension(("gender",)).of(frame)["unit"].to_list() == ["p", "p", "3"]
-    assert Dimension(("tone",)).of(frame)["unit"].to_list() == ["1", "2", "3"]
+    assert Dimension(("gender",)).select_rows(frame)["unit"].to_list() == ["p", "p", "3"]
+    assert Dimension(("tone",)).select_rows(frame)["unit"].to_list() == ["1", "2", "3"]
 
 
 def test_what_is_said_of_all_goes_over_people_and_not_over_their_pictures() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from facevalue.answers.form_fields import FIELDS, decoded
+from facevalue.answers.form_fields import FIELDS, decode_forms
 from facevalue.measures.definitions import rows_of
 from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.parsing import answer
@@ -98,7 +98,7 @@ def form(said: dict[str, Any] | str, trial: int = 0, **options: Any) -> pl.DataF
 
 
 def field(found: pl.DataFrame, name: str) -> dict[str, Any]:
-    return decoded(found).filter(pl.col("attribute") == name).row(0, named=True)
+    return decode_forms(found).filter(pl.col("attribute") == name).row(0, named=True)
 
 
 def before(trial: int = 0) -> dict[str, str]:
@@ -138,7 +138,7 @@ def test_a_text_form_that_is_answered_in_lines_is_a_form_and_its_share_is_measur
     replies = [lines, json.dumps({"Occupation": "Nurse"})] * 10
     answers = read(study, replies)  # type: ignore[arg-type]
     assert answers["na"].null_count() == 20
-    fields = decoded(answers)
+    fields = decode_forms(answers)
     jobs = fields.filter(attribute="occupation", prefilled=False, read="lines")
     assert jobs.select("state", "route").unique().rows() == [("value", "exact")]
     ages = fields.filter(attribute="age", prefilled=False, read="lines")

@@ -7,7 +7,7 @@ import pytest
 from facevalue.annotations.review_answers import ratings_that_count, uniform_raters
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.conditional_kl import gather_forms, shift_graph
-from facevalue.studies.visbias.questionnaire import items, judged
+from facevalue.studies.visbias.questionnaire import items, join_ratings
 
 PAIRS = pl.DataFrame(
     [
@@ -64,12 +64,12 @@ RATINGS = pl.DataFrame(
 
 def test_a_mean_of_three_is_flagged_and_too_few_raters_give_no_verdict() -> None:
     graph = pl.concat([PAIRS, PAIRS[:1].with_columns(choice=pl.lit("Hiking"))])
-    found = judged(graph, RATINGS, seed=1).pairs
+    found = join_ratings(graph, RATINGS, seed=1).pairs
     assert found["choice"].to_list() == graph["choice"].to_list()
     assert found["raters"].to_list() == [3, 2, 3, 0]
     assert [None if m is None else round(m, 3) for m in found["mean"]] == [3.0, 5.0, 1.333, None]
     assert found["flagged"].to_list() == [True, None, False, None]
-    assert judged(graph, RATINGS, seed=1, raters=2).pairs["flagged"].to_list() == [True, True, False, None]
+    assert join_ratings(graph, RATINGS, seed=1, raters=2).pairs["flagged"].to_list() == [True, True, False, None]
     low, high = found["low"][0], found["high"][0]
     assert low < 3 < high
 
@@ -87,7 +87,7 @@ def test_agreement_is_high_among_raters_who_agree_and_low_among_those_who_do_not
         rows = [(f"r{k}", item, int(one)) for k, mine in enumerate(own) for item, one in zip(names, mine, strict=True)]
         return pl.DataFrame(rows, schema=["rater", "item", "rating"], orient="row")
 
-    agree, chance = (judged(pairs, rated(noise), seed=1).agreement for noise in (0.05, 1.0))
+    agree, chance = (join_ratings(pairs, rated(noise), seed=1).agreement for noise in (0.05, 1.0))
     assert agree.value[0] > 0.85
     assert abs(chance.value[0]) < 0.25
     assert agree.n[0] == 180
@@ -123,7 +123,7 @@ def test_only_the_quick_one_of_several_responses_is_left_out() -> None:
 
 def test_ratings_of_other_pairs_are_refused() -> None:
     with pytest.raises(DataError, match="1 rated items are not pairs of these forms"):
-        judged(PAIRS[1:], RATINGS, seed=1)
+        join_ratings(PAIRS[1:], RATINGS, seed=1)
 
 
 def test_raters_who_say_the_same_to_everything_are_named() -> None:
@@ -137,6 +137,8 @@ def test_the_graph_of_forms_can_be_rated_as_it_is() -> None:
         | {"categories": ([["x"]] * 10 + [["y"]] * 10) * 2}
     )
     graph = shift_graph(gather_forms(forms, [("a", ["x", "y"]), ("b", ["x", "y"])]), 1, resamples=50)
-    found = judged(graph, pl.DataFrame({"rater": ["r"], "item": [items(graph)["item"][0]], "rating": [4]}), seed=1)
+    found = join_ratings(
+        graph, pl.DataFrame({"rater": ["r"], "item": [items(graph)["item"][0]], "rating": [4]}), seed=1
+    )
     assert found.pairs.height == graph.height
     assert found.pairs["raters"].sum() == 1

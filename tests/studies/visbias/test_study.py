@@ -29,7 +29,7 @@ def test_the_authors_folders_make_the_counts_of_the_paper(photographs: Path) -> 
     made = plan(build(folder=str(photographs)))
     counts = {block.name: block.trials for block in made.blocks}
     assert counts == {"mcq": 2800, "yesno": 280, "description": 11_200, "form": 400, "text-form": 400}
-    asked = made.counted["prompt"]
+    asked = made.trial_counts["prompt"]
     assert (asked["yesno income"], asked["yesno education"], asked["mcq religion"]) == (140, 140, 700)
     assert made.shown_blocks is None
 

@@ -48,14 +48,14 @@ verify = Printing(
 
 
 def _reproduce_help() -> str:
-    from facevalue.studies.offers import listed, offering  # noqa: PLC0415 - studies are imported to ask them
+    from facevalue.studies.offers import join_names, offering  # noqa: PLC0415 - studies are imported to ask them
 
     offers = {name: offer for name, protocol in offering("reproduce").items() if (offer := protocol.extras.reproduce)}
-    released = listed([name for name, offer in offers.items() if offer.released])
+    released = join_names([name for name, offer in offers.items() if offer.released])
     checks = [f"{offer.checks} ({name})" for name, offer in offers.items() if offer.checks]
-    return f"""Recompute what the paper of STUDY prints: {listed(list(offers), "or")}.
+    return f"""Recompute what the paper of STUDY prints: {join_names(list(offers), "or")}.
 
-    --data is the folder of {listed([f"the released answers ({released})", *checks], "or")}.
+    --data is the folder of {join_names([f"the released answers ({released})", *checks], "or")}.
 
     Exits with 0 if every cell is the same or differs for a known reason.
     """

@@ -66,7 +66,7 @@ class DiffusersGenerator:
             raise ModelSpecError(f"{options.batch} pictures at once are none: ask for a batch of 1 or more.")
         self._pipelines = load_pipelines(path, dtype=options.dtype, device=options.device)
         self._size, self._batch, self._chosen = options.size, options.batch, dict(options.settings)
-        kinds = [type(pipeline) for pipeline in self._pipelines.all]
+        kinds = [type(pipeline) for pipeline in self._pipelines.distinct_pipelines]
         check_settings(kinds, self._chosen)
         self._single = self._one_at_a_time() if self._batch > 1 else {}
         self.notes = (*self._single.values(), *self._checked_size())
@@ -74,16 +74,18 @@ class DiffusersGenerator:
         self.capabilities = GeneratorCapabilities(
             generates=self._pipelines.generate is not None, edits=self._pipelines.edit is not None, seeds=True
         )
-        for pipeline in self._pipelines.all:
+        for pipeline in self._pipelines.distinct_pipelines:
             pipeline.set_progress_bar_config(disable=True)
-        self._readers = PromptReaders(self._pipelines.all[0], _denoisers(self._pipelines.all[0]))
+        self._readers = PromptReaders(
+            self._pipelines.distinct_pipelines[0], _denoisers(self._pipelines.distinct_pipelines[0])
+        )
         self._failures, self._pictures = 0, 0
         self._settings: dict[str, str | int | float | bool] | None = None
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
         """Classes, versions, a hash of the folder's files, device and number format, and every setting of its call."""
         if self._settings is None:
-            first = self._pipelines.all[0]
+            first = self._pipelines.distinct_pipelines[0]
             facts: dict[str, str | int | float | bool] = {
                 "pipeline": type(first).__name__,
                 "scheduler": type(first.scheduler).__name__ if hasattr(first, "scheduler") else "",
@@ -96,7 +98,7 @@ class DiffusersGenerator:
             if self._size:
                 facts["size"] = "{}x{}".format(*self._size)
             facts |= stated_facts(type(first), self._chosen)
-            for editor in self._pipelines.all[1:]:
+            for editor in self._pipelines.distinct_pipelines[1:]:
                 facts["editor"] = type(editor).__name__
                 edit_facts = stated_facts(type(editor), self._chosen)
                 facts |= {f"edit_{name}": value for name, value in edit_facts.items() if facts.get(name) != value}
@@ -117,7 +119,7 @@ class DiffusersGenerator:
                 except (DataError, OSError) as error:
                     yield GeneratedPicture(request.number, Status.ERROR, error=str(error))
             for group in self._groups(sound):
-                for result in self._drawn(group):
+                for result in self._draw_pictures(group):
                     yield result
                     self._count(result)
 
@@ -142,8 +144,8 @@ class DiffusersGenerator:
         """Say where the size that is asked for is not taken; an error if no picture can have it."""
         if self._size is None:
             return ()
-        first = self._pipelines.all[0]
-        if not any("height" in parameters(type(pipeline)) for pipeline in self._pipelines.all):
+        first = self._pipelines.distinct_pipelines[0]
+        if not any("height" in parameters(type(pipeline)) for pipeline in self._pipelines.distinct_pipelines):
             if self._pipelines.edit is None:
                 raise ModelSpecError(f"{type(first).__name__} takes no size.")
             return (f"{type(first).__name__} takes no size: an edit has that of its source.",)
@@ -177,24 +179,24 @@ class DiffusersGenerator:
         if group:
             yield group
 
-    def _drawn(self, group: "list[_Wish]") -> Iterator[GeneratedPicture]:
+    def _draw_pictures(self, group: "list[_Wish]") -> Iterator[GeneratedPicture]:
         """Answer the requests of one call; where it fails for several, of a call each."""
         requests = [request for request, _ in group]
         try:
-            yield from list(self._called(group))  # all of a call, or none
+            yield from list(self._call_pipeline(group))  # all of a call, or none
         except CutPromptError as error:
             for place, reason in error.reasons.items():
                 message = f"{reason}. Nothing was drawn."
                 yield GeneratedPicture(requests[place].number, Status.ERROR, error=message)
             if left := [wish for place, wish in enumerate(group) if place not in error.reasons]:
-                yield from self._drawn(left)
+                yield from self._draw_pictures(left)
         except Exception as error:  # a pipeline raises many kinds
             if out_of_memory(error):
                 yield from self._out_of_memory(requests, error)
             elif len(group) == 1:
                 yield GeneratedPicture(requests[0].number, Status.ERROR, error=first_line(error))
             else:
-                results = [result for wish in group for result in self._drawn([wish])]
+                results = [result for wish in group for result in self._draw_pictures([wish])]
                 if all(result.status is not Status.ERROR for result in results):
                     edits = group[0][1] is not None
                     name = type(self._pipelines.edit if edits else self._pipelines.generate).__name__
@@ -214,7 +216,7 @@ class DiffusersGenerator:
         for request in requests:
             yield GeneratedPicture(request.number, Status.ERROR, error=text)
 
-    def _called(self, group: "list[_Wish]") -> Iterator[GeneratedPicture]:
+    def _call_pipeline(self, group: "list[_Wish]") -> Iterator[GeneratedPicture]:
         """Call the pipeline once."""
         import torch  # noqa: PLC0415
 
@@ -229,7 +231,7 @@ class DiffusersGenerator:
         length = fixed.get(LENGTH, parameters(kind)[LENGTH].default) if traits(kind).slices else None
         self._readers.watch(prompts, length)
         start = perf_counter()
-        with quiet(), _seeded(requests[0].seed, self._pipelines.device), _overflows() as overflows:
+        with quiet(), _seed_torch(requests[0].seed, self._pipelines.device), _overflows() as overflows:
             output = pipeline(
                 **arguments, generator=generators if len(generators) > 1 else generators[0], output_type="pil"
             )
@@ -249,9 +251,9 @@ class DiffusersGenerator:
             yield GeneratedPicture(
                 request.number,
                 status,
-                _encoded(image) if status is Status.OK else None,
+                _encode_image(image) if status is Status.OK else None,
                 error,
-                self._readers.rewritten(
+                self._readers.rewritten_prompt(
                     request.prompt,
                     str(self._chosen.get("negative_prompt", "")),
                     expected=rewrites(kind, self._chosen),
@@ -299,7 +301,7 @@ def _denoisers(pipeline: Any) -> list[Any]:
 
 
 @contextmanager
-def _seeded(seed: int, device: str) -> Iterator[None]:
+def _seed_torch(seed: int, device: str) -> Iterator[None]:
     """Seed torch's own random numbers, which some pipelines take besides their generators', for the time of a call."""
     import torch  # noqa: PLC0415
 
@@ -338,7 +340,7 @@ def _verdict(image: "Picture", *, flagged: bool, overflow: bool) -> tuple[Status
     return Status.REFUSED, "The picture came out black, as pipelines leave what they withhold."
 
 
-def _encoded(image: "Picture") -> Image:
+def _encode_image(image: "Picture") -> Image:
     buffer = io.BytesIO()
     image.save(buffer, "PNG", compress_level=_COMPRESSION)
     return Image(buffer.getvalue(), "image/png")

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from facevalue.errors import ModelSpecError, UnknownNameError
-from facevalue.printable import quoted
+from facevalue.printable import quote
 
 Setting = str | int | float | bool
 
@@ -100,7 +100,7 @@ def parameters(kind: type) -> Mapping[str, inspect.Parameter]:
     return {name: p for name, p in signature.parameters.items() if name != "self" and p.kind not in fixed}
 
 
-def needed(kind: type) -> str:
+def missing_input(kind: type) -> str:
     """Return what a pipeline needs besides a text and a source picture, in words; empty if nothing."""
     takes = parameters(kind)
     foreign = [words for name, words in _FOREIGN.items() if name in takes]
@@ -139,7 +139,7 @@ def check_settings(kinds: Sequence[type], settings: Mapping[str, Setting]) -> No
             raise UnknownNameError(f"setting of {kinds[0].__name__}", name, takes)
         if not _fits(value, takes[name]):
             expected = " or ".join(_CALLED[kind] for kind in _CALLED if kind in takes[name])
-            raise ModelSpecError(f"{name} of {kinds[0].__name__} is {expected}, not {quoted(value)}.")
+            raise ModelSpecError(f"{name} of {kinds[0].__name__} is {expected}, not {quote(value)}.")
         if name == STEPS and value < 1:  # type: ignore[operator]
             raise ModelSpecError(f"{name} is at least 1, not {value}.")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from facevalue.errors import DependencyError, ModelError, UnknownNameError
 from facevalue.models.hf.loaded import DTYPES, chosen_device, near_paths
-from facevalue.printable import first_line, quoted
+from facevalue.printable import first_line, quote
 
 INDEX = "model_index.json"
 """File of a pipeline's folder that names its class and its components."""
@@ -39,7 +39,7 @@ class Pipelines:
     numbers: str
 
     @property
-    def all(self) -> list[Any]:
+    def distinct_pipelines(self) -> list[Any]:
         """Each of them once."""
         present = [pipeline for pipeline in (self.generate, self.edit) if pipeline is not None]
         return present[:1] if self.generate is self.edit else present
@@ -195,8 +195,8 @@ def _index(folder: Path, path: str) -> Mapping[str, Any]:
     ]
     if stray or not isinstance(index["_class_name"], str):
         raise ModelError(
-            f"{path} brings code of its own ({quoted((stray or [index['_class_name']])[0])}), which is never run: use "
-            "a pipeline of diffusers."
+            f"{path} brings code of its own ({quote((stray or [index['_class_name']])[0])}), which is never run: "
+            "use a pipeline of diffusers."
         )
     for name in libraries:
         if any(any((folder / name).glob(kind)) for kind in _PICKLES) and not any((folder / name).glob("*.safetensors")):
@@ -211,7 +211,7 @@ def _classes(name: str, path: str) -> tuple[Any, Any]:
     import diffusers  # noqa: PLC0415
     from diffusers.pipelines import auto_pipeline  # noqa: PLC0415
 
-    from facevalue.generators.diffusers.calls import PROMPT, SOURCE, needed, parameters  # noqa: PLC0415
+    from facevalue.generators.diffusers.calls import PROMPT, SOURCE, missing_input, parameters  # noqa: PLC0415
 
     tables = auto_pipeline.AUTO_TEXT2IMAGE_PIPELINES_MAPPING, auto_pipeline.AUTO_IMAGE2IMAGE_PIPELINES_MAPPING
     family = next((family for table in tables for family, kind in table.items() if kind.__name__ == name), None)
@@ -221,10 +221,10 @@ def _classes(name: str, path: str) -> tuple[Any, Any]:
     kind = getattr(diffusers, name, None)
     if not isinstance(kind, type) or not issubclass(kind, diffusers.DiffusionPipeline):
         raise ModelError(
-            f"{path} is a pipeline of the class {quoted(name)}, which diffusers {diffusers.__version__} has not."
+            f"{path} is a pipeline of the class {quote(name)}, which diffusers {diffusers.__version__} has not."
         )
     takes = parameters(kind)
-    if PROMPT not in takes or (lacks := needed(kind)):
+    if PROMPT not in takes or (lacks := missing_input(kind)):
         lacks = lacks if PROMPT in takes else "something else than a text"
         raise ModelError(f"{path} is a {name}: it needs {lacks}, and makes no picture from a text or a source picture.")
     return (None, kind) if SOURCE in takes else (kind, None)

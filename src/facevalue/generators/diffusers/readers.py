@@ -71,13 +71,13 @@ class PromptReaders:
     def partly(self, prompt: str) -> str:
         """Return which encoders did not read a prompt to its end, and what they left out; empty if none."""
         excesses = {reading.tokenizer: reading.excess for reading in self._about(prompt) if reading.excess}
-        return "; ".join(f"{name} left out {_shown(excess)}" for name, excess in excesses.items())
+        return "; ".join(f"{name} left out {_quote_prompt(excess)}" for name, excess in excesses.items())
 
     def tokens(self, prompt: str) -> int | None:
         """Return how many tokens the encoder with the longest text read of a prompt; None if none did."""
         return max((reading.tokens for reading in self._about(prompt)), default=None)
 
-    def rewritten(self, prompt: str, negative: str, *, expected: bool) -> str | None:
+    def rewritten_prompt(self, prompt: str, negative: str, *, expected: bool) -> str | None:
         """Return the text that was read in a prompt's place, the longest of several; None if there is none.
 
         `negative`: the negative prompt. `expected`: whether there may be one although the prompt was read as well, by
@@ -108,7 +108,7 @@ class PromptReaders:
                 longest = max(cuts, key=lambda reading: reading.tokens)
                 return (
                     f"The {name}prompt is too long: its encoder reads {longest.tokens} tokens and would cut "
-                    f"{_shown(longest.excess)}"
+                    f"{_quote_prompt(longest.excess)}"
                 )
         if self._slice is None:
             return ""
@@ -116,7 +116,8 @@ class PromptReaders:
             ids = _ids(tokenizer, prompt)
             if len(ids) > self._slice:
                 excess = tokenizer.decode(ids[self._slice :])
-                return f"The prompt is too long: the pipeline takes {self._slice} tokens and would cut {_shown(excess)}"
+                excess_text = _quote_prompt(excess)
+                return f"The prompt is too long: the pipeline takes {self._slice} tokens and would cut {excess_text}"
         return ""
 
 
@@ -151,5 +152,5 @@ def _ids(tokenizer: Any, text: str) -> list[int]:
     return ids
 
 
-def _shown(text: str) -> str:
+def _quote_prompt(text: str) -> str:
     return repr(printable(text.strip()[:_SHOWN])) + (" and more" if len(text.strip()) > _SHOWN else "")

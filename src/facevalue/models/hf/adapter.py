@@ -16,7 +16,7 @@ import numpy as np
 
 from facevalue.errors import DataError, ModelError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
-from facevalue.models._fallback import MOST_UNSEEN, instead, unfollowed
+from facevalue.models._fallback import MOST_UNSEEN, replace_response, undecided_reason
 from facevalue.models._pictures import picture
 from facevalue.models.base import Capabilities, ModelOptions, by_stimulus
 from facevalue.models.hf.calls import is_device_failure
@@ -139,10 +139,10 @@ class HFModel:
                         together.append(ahead.popleft().result())
                         lookahead = min(max(2 * len(together), lookahead), _AHEAD[1])
                         fill()
-                    for ready, response in self._made(together, session):
-                        yield from self._settled(ready, response)
-                    yield from self._opened(session, to_the_end=False)
-                yield from self._opened(session, to_the_end=True)
+                    for ready, response in self._answer_batch(together, session):
+                        yield from self._settle(ready, response)
+                    yield from self._answer_open(session, to_the_end=False)
+                yield from self._answer_open(session, to_the_end=True)
             except RuntimeError as error:
                 if is_device_failure(error):
                     raise ModelError(
@@ -160,7 +160,7 @@ class HFModel:
         """Make requests about one stimulus ready, without the model."""
         ready = _Ready(batch)
         try:
-            ready.pictures = decoded(batch[0].stimulus)
+            ready.pictures = decode_pictures(batch[0].stimulus)
         except (DataError, OSError) as error:
             ready.reason = f"Stimulus {batch[0].stimulus.key!r} cannot be shown: {error}"
             return ready
@@ -188,7 +188,7 @@ class HFModel:
         tokens = sum(work.tokens for ready in together for work in (ready.scores, ready.replies) if work)
         return tokens >= self.engine.room.tokens() or len(together) >= _AHEAD[1]
 
-    def _settled(self, ready: "_Ready", response: Response) -> Iterator[Response]:
+    def _settle(self, ready: "_Ready", response: Response) -> Iterator[Response]:
         """Yield a response, an error when all about its stimulus is answered.
 
         Stimuli without any answer in a row are counted, and may end the run.
@@ -209,7 +209,9 @@ class HFModel:
             reason = ready.errors[-1].error
             raise ModelError(f"{_MOST_FAILURES} stimuli in a row failed with {self.name}; the last: {reason}")
 
-    def _made(self, together: "list[_Ready]", session: "OpenReplies[_Ready]") -> Iterator[tuple["_Ready", Response]]:
+    def _answer_batch(
+        self, together: "list[_Ready]", session: "OpenReplies[_Ready]"
+    ) -> Iterator[tuple["_Ready", Response]]:
         """Answer requests but for those that the session takes; with each response its stimulus."""
         for ready in together:
             if ready.reason is not None:
@@ -221,7 +223,7 @@ class HFModel:
             request = ready.exact[number]
             response = _response(ready.batch[request], score, seconds)
             if isinstance(score, OptionScore) and score.undecided > MOST_UNSEEN:
-                ready.before[request] = response, unfollowed(sum(score.probs), score.undecided)
+                ready.before[request] = response, undecided_reason(sum(score.probs), score.undecided)
             else:
                 yield ready, response
         for ready in sound:
@@ -230,12 +232,12 @@ class HFModel:
         sessions = [(ready, session.add(ready, ready.replies)) for ready in sound if ready.replies]
         for (place, number), reply, seconds in self.engine.replies_in_packs([replies for _, replies in sessions]):
             ready, _ = sessions[place]
-            yield ready, _drawn(ready, number, reply, seconds)
+            yield ready, _drawn_response(ready, number, reply, seconds)
 
-    def _opened(self, session: "OpenReplies[_Ready]", *, to_the_end: bool) -> Iterator[Response]:
+    def _answer_open(self, session: "OpenReplies[_Ready]", *, to_the_end: bool) -> Iterator[Response]:
         """Answer requests that the session has taken."""
         for ready, number, reply, seconds in session.replies(to_the_end=to_the_end):
-            yield from self._settled(ready, _drawn(ready, number, reply, seconds))
+            yield from self._settle(ready, _drawn_response(ready, number, reply, seconds))
 
 
 @dataclass(slots=True)
@@ -273,13 +275,13 @@ def _response(request: Request, result: OptionScore | DrawnReply | Failed, secon
     return Response(trial, repeat, status, result.text, None, result.prompt_tokens, result.completion_tokens, took)
 
 
-def _drawn(ready: _Ready, number: int, reply: DrawnReply | Failed, seconds: float) -> Response:
+def _drawn_response(ready: _Ready, number: int, reply: DrawnReply | Failed, seconds: float) -> Response:
     """Return the response to one of the requests whose replies are drawn."""
     request = ready.drawn[number]
     response = _response(ready.batch[request], reply, seconds)
     if request in ready.before:
         before, reason = ready.before[request]
-        response = instead(reason, before, response)
+        response = replace_response(reason, before, response)
     return response
 
 
@@ -295,7 +297,7 @@ def _seed(request: Request) -> int:
     return int(combined_hash(stimuli, questions, np.array([conditions], dtype=np.uint64))[0])
 
 
-def decoded(stimulus: Stimulus) -> "list[Picture]":
+def decode_pictures(stimulus: Stimulus) -> "list[Picture]":
     """Decode a stimulus: upright as its EXIF says, the first picture of several in a file, transparency on white."""
     return [picture(image, f"image {number}") for number, image in enumerate(stimulus.load(), 1)]
 

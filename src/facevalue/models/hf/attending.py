@@ -222,16 +222,18 @@ class Pass:
             rows = [sequence.row for sequence in group]
             selected = slice(0, len(rows)) if rows == list(range(len(rows))) else torch.as_tensor(rows).to(self._device)
             places = [sequence.length for sequence in group]
-            self._shelved.append(self._of(shelf, slice(first, first + len(rows)), selected, rows, places))
+            self._shelved.append(self._shelved_rows(shelf, slice(first, first + len(rows)), selected, rows, places))
             first += len(rows)
         for n in prompts:
             sequence, tokens = steps[n]
             end, count = self.ends[n] + 1, len(tokens)
             places = [*range(sequence.length, sequence.length + count)]
-            self._shelved.append(self._of(sequence.shelf, slice(end - count, end), slice(0, 1), [0] * count, places))
+            self._shelved.append(
+                self._shelved_rows(sequence.shelf, slice(end - count, end), slice(0, 1), [0] * count, places)
+            )
         self._shared = [self._after(prefix, tokens_at) for prefix, tokens_at in at.items()]
 
-    def _of(
+    def _shelved_rows(
         self, shelf: Shelf, tokens: slice, rows: "Tensor | slice", written: list[int], places: list[int]
     ) -> _Shelved:
         import torch  # noqa: PLC0415
@@ -279,7 +281,7 @@ class Pass:
                 for target, some in zip(within, attention, strict=True):
                     target[:, :, shelved.tokens] = some
             else:
-                attention = _attended(
+                attention = _attend(
                     part_queries.permute(2, 0, 1, 3),
                     shelf_keys[shelved.rows],
                     shelf_values[shelved.rows],
@@ -296,7 +298,7 @@ class Pass:
             attention = _several(queries[:, :, shared.tokens], kept_k[0], kept_v[0], hidden, softcap)
             for target, some in zip(before, attention, strict=True):
                 target[:, :, shared.tokens] = some
-        return _merged(within, before, sinks).reshape(heads, count, -1).transpose(0, 1)
+        return _merge_parts(within, before, sinks).reshape(heads, count, -1).transpose(0, 1)
 
     @property
     def window(self) -> Window | None:
@@ -319,12 +321,12 @@ def _several(
     rows = queries.reshape(heads, group * count, width)
     if hidden is not None:
         hidden = hidden.repeat(group, 1)
-    o, m, s = _attended(rows, keys, values, hidden, softcap)
+    o, m, s = _attend(rows, keys, values, hidden, softcap)
     shape = heads, group, count
     return o.view(*shape, -1), m.view(*shape, 1), s.view(*shape, 1)
 
 
-def _attended(
+def _attend(
     queries: "Tensor",
     keys: "Tensor",
     values: "Tensor",
@@ -351,7 +353,7 @@ def _attended(
     return torch.matmul(weights, values).float()[..., :count, :], largest, total
 
 
-def _merged(first: Part, second: Part, sinks: "Tensor | None") -> "Tensor":
+def _merge_parts(first: Part, second: Part, sinks: "Tensor | None") -> "Tensor":
     """Put two parts of attention together; a layer's `sinks`, one for each head, take weight and give nothing."""
     import torch  # noqa: PLC0415
 
@@ -484,11 +486,11 @@ class Sequences:
                 self.shelves.extend(sequence)
         current = Pass(loaded, steps)
         total = len(current.ids)
-        width = self._filled(total)
+        width = self._padded_count(total)
         ids = current.ids + [current.ids[0]] * (width - total)
         positions = current.positions + [current.positions[0]] * (width - total)
         places = [current.ends[n] for n in rows_wanted] or [0]
-        padded = places + [places[0]] * (self._filled(len(places)) - len(places))
+        padded = places + [places[0]] * (self._padded_count(len(places)) - len(places))
         with torch.inference_mode(), calling(), attending(loaded, current, width) as caches:
             logits = logits_of(
                 loaded.model,
@@ -501,7 +503,7 @@ class Sequences:
             sequence.length += len(tokens)
         return logits[0, : len(rows_wanted)].float()
 
-    def _filled(self, count: int) -> int:
+    def _padded_count(self, count: int) -> int:
         """Return how many rows a product has for so many."""
         if self.loaded.device.type != "cpu":
             return max(self.width, count)
@@ -524,7 +526,7 @@ class SequenceDecoding:
         rows: dict[Path, Tensor] = {}
         for member in dict.fromkeys(member for member, _ in paths):
             if (member, ()) not in self._kept:
-                rows[member, ()] = self._begun(member)
+                rows[member, ()] = self._begin_prompt(member)
         for length in range(1, max((len(reply) for _, reply in paths), default=0) + 1):
             level = list(dict.fromkeys((m, reply[:length]) for m, reply in paths if len(reply) >= length))
             level = [path for path in level if path not in self._kept]
@@ -535,7 +537,7 @@ class SequenceDecoding:
                 rows |= dict(zip(level, level_logits, strict=True))
         return torch.stack([rows[path] for path in paths])
 
-    def _begun(self, member: int) -> "Tensor":
+    def _begin_prompt(self, member: int) -> "Tensor":
         """Read a prompt in two pieces, as passes with little room do."""
         suffix = self._suffixes[member]
         sequence = self._sequences.shelves.begin(self._prefixes[member], len(suffix))

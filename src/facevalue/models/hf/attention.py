@@ -45,9 +45,9 @@ from facevalue.errors import DataError, ModelError
 from facevalue.models.hf.calls import calling
 from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.loaded import Loaded
-from facevalue.models.hf.options import written
+from facevalue.models.hf.options import tokenise_options
 from facevalue.models.hf.packing import OutOfMemory, attempt
-from facevalue.models.hf.reference_pass import extended, plain_logits
+from facevalue.models.hf.reference_pass import extend_inputs, plain_logits
 from facevalue.models.hf.regions import Regions, check_known, regions
 from facevalue.models.hf.vocabulary import TokenVocabulary
 from facevalue.types import Option, Question
@@ -249,7 +249,7 @@ def sides(values: npt.ArrayLike, regions: Regions, pictures: int = 1) -> Picture
     >>> sides([1, 2, 1, 96], shown)
     PictureHalves(left=0.5, right=0.5, even_left=0.5, even_right=0.5)
     """
-    placed = regions.placed
+    placed = regions.is_of_picture
     weights = np.asarray(values, dtype=np.float64)[placed]
     if pictures == 1:
         left, right = regions.boxes[placed, 0], regions.boxes[placed, 2]
@@ -269,7 +269,7 @@ class AttentionReader:
         check_known(loaded)
         self._loaded = loaded
         size = int(loaded.model.get_output_embeddings().weight.shape[0])
-        self._vocabulary = TokenVocabulary.of(loaded.tokenizer, size, loaded.stop_ids)
+        self._vocabulary = TokenVocabulary.from_tokenizer(loaded.tokenizer, size, loaded.stop_ids)
 
     def read(self, images: "Sequence[Image]", question: Question) -> Attended:
         """Answer a question about one or more pictures, and say what was attended to."""
@@ -278,7 +278,7 @@ class AttentionReader:
         if len(question.options) < 2:
             raise DataError("This question has no options, so no choice can be explained by what was looked at.")
         (group,) = prepare(self._loaded, images, [question])
-        ways = written(question.options, self._loaded.tokenizer, self._vocabulary)
+        ways = tokenise_options(question.options, self._loaded.tokenizer, self._vocabulary)
         if reason := group.excess(0, max(len(way) for spelled in ways for way in spelled), self._loaded.context):
             raise DataError(f"{reason}.")
         inputs, sizes = group.full(0), [image.size for image in images]
@@ -316,7 +316,11 @@ class AttentionReader:
         with watch_attention(self._loaded) as (watch, passes):
             for number, option in enumerate(options):
                 logits = self._run(watch, inputs, spoken[number])
-                attention = self._looked(watch.rows(end + alike), picture_regions) if attention is None else attention
+                attention = (
+                    self._picture_attention(watch.rows(end + alike), picture_regions)
+                    if attention is None
+                    else attention
+                )
                 shared, own_tokens, others = _parting(number, spoken, option)
                 odds = _log_odds(logits[shared], own_tokens, others)
                 row = watch.relevancy(odds, passes[-1], end + shared)
@@ -329,7 +333,7 @@ class AttentionReader:
         after = self._loaded.tokenizer.decode(spoken[0][:alike]) if alike else ""
         return Attended(picture_regions, attention, after, tuple(gradients))
 
-    def _looked(self, rows: Floats, regions: Regions) -> Floats:
+    def _picture_attention(self, rows: Floats, regions: Regions) -> Floats:
         """Of what a position attends to, the tokens of pictures."""
         if regions.crossing and rows.shape[2] != regions.positions.size:
             raise ModelError(
@@ -344,7 +348,7 @@ class AttentionReader:
         import torch  # noqa: PLC0415
 
         with watch(), torch.enable_grad(), calling():
-            out = self._loaded.model(**extended(inputs, reply), use_cache=False, logits_to_keep=len(reply) + 1)
+            out = self._loaded.model(**extend_inputs(inputs, reply), use_cache=False, logits_to_keep=len(reply) + 1)
             logits: Tensor = out.logits[0].float()
         return logits
 

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from facevalue.errors import DataError
-from facevalue.models.hf.framing import framed
+from facevalue.models.hf.framing import frame_pictures
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.processors import picture_mark
 from facevalue.types import Question
@@ -91,10 +91,10 @@ def prepare(
     chat_text = written or write(loaded, images, questions)
     rows, mark = chat_text.rows, _mark(loaded)
     if full is None:
-        framed_images = framed(loaded.processor.image_processor, images)
+        framed_images = frame_pictures(loaded.processor.image_processor, images)
 
         def full(number: int) -> "dict[str, Tensor]":
-            return processed(loaded, framed_images, chat_text.texts[number])
+            return process_inputs(loaded, framed_images, chat_text.texts[number])
 
     groups: dict[tuple[int, ...], list[int]] = {}
     for number, row in enumerate(rows):
@@ -120,7 +120,7 @@ def vary(
 ) -> Group:
     """Make the group that `Group.varied` does, of those members at some places."""
     ends = [questions[members[place]] for place in places]
-    pictures, more = ([_reshaped(image) for image in images], "And") if reshape else (images, "So")
+    pictures, more = ([_reshape_image(image) for image in images], "And") if reshape else (images, "So")
     return prepare(loaded, pictures, [*ends, replace(ends[0], prompt=f"{more}: {ends[0].prompt}")])[0]
 
 
@@ -130,7 +130,7 @@ def _kind(images: int, question: Question) -> str:
     return ", ".join(phrases)
 
 
-def _reshaped(image: "Image") -> "Image":
+def _reshape_image(image: "Image") -> "Image":
     """Return another picture of another shape."""
     width, height = image.size
     return image.rotate(180).resize((width, max(1, 2 * height // 3)))
@@ -181,7 +181,7 @@ def _group(
     """Split questions with the same start into prefix and suffixes."""
     first = full(members[0])
     tokens_of_first: Row = first["input_ids"][0].tolist()
-    expanded = _expanded(loaded, tokens_of_first, [rows[number] for number in members], mark)
+    expanded = _expand_rows(loaded, tokens_of_first, [rows[number] for number in members], mark)
     if expanded is None:
         expanded = [tokens_of_first, *(full(number)["input_ids"][0].tolist() for number in members[1:])]
     shared = min(_common(expanded), min(len(row) for row in expanded) - 1)
@@ -217,7 +217,7 @@ def _rejecting(subject: str) -> Iterator[None]:
         raise DataError(f"The model's processor rejects {subject}: {type(error).__name__}: {error}") from error
 
 
-def processed(loaded: Loaded, images: "Sequence[Image]", text: str) -> "dict[str, Tensor]":
+def process_inputs(loaded: Loaded, images: "Sequence[Image]", text: str) -> "dict[str, Tensor]":
     """Return all that the processor makes of a text with its pictures, on the model's device."""
     opens = _opens(loaded, text)
     with _rejecting("the picture" if images else "the question"):
@@ -263,7 +263,7 @@ def _around(loaded: Loaded, text: str) -> str:
     return text.replace(mark, f"{edge}{mark}{edge}") if mark and edge else text
 
 
-def _expanded(loaded: Loaded, expanded_row: Row, rows: list[Row], mark: int | None) -> list[Row] | None:
+def _expand_rows(loaded: Loaded, expanded_row: Row, rows: list[Row], mark: int | None) -> list[Row] | None:
     """Put what the processor made of the first question's pictures into the other questions' rows.
 
     The rows have one mark for a picture and are the same up to the last. None if that cannot be done safely: the first

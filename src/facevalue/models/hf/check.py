@@ -10,8 +10,8 @@ import numpy as np
 from facevalue.errors import FaceValueError, ModelError, SelfCheckError
 from facevalue.models.hf.calls import is_memory
 from facevalue.models.hf.chat import Group
-from facevalue.models.hf.decoding import leaves, spoken
-from facevalue.models.hf.led import said
+from facevalue.models.hf.decoding import leaves, mask_picture_tokens
+from facevalue.models.hf.led import force_reply
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.processors import first_line
 from facevalue.models.hf.reference_pass import forward, plain_logits
@@ -71,7 +71,7 @@ class Schedule:
         seen = {stimulus for stimulus, _ in ends}
         return ends | {key for key in pack if key in already and key[0] not in seen}
 
-    def outgrown(self, tokens: Mapping[tuple[int, int], int]) -> Set[tuple[int, int]]:
+    def longest_question(self, tokens: Mapping[tuple[int, int], int]) -> Set[tuple[int, int]]:
         """Return the longest question of a pack, by the tokens of each with its reply, if those before were shorter."""
         key = max(tokens, key=tokens.__getitem__, default=None)
         if key is None or tokens[key] <= self.longest:
@@ -123,7 +123,7 @@ class SelfCheck:
             by_reply.setdefault(step.reply, []).append(step)
         for _, longest in leaves((0, reply) for reply in by_reply):
             places = [n for n in range(len(longest) + 1) if longest[:n] in by_reply]
-            logits, _ = spoken(loaded, plain_logits(loaded, inputs, longest, places))
+            logits, _ = mask_picture_tokens(loaded, plain_logits(loaded, inputs, longest, places))
             placed_steps = [(row, step) for row, n in enumerate(places) for step in by_reply[longest[:n]]]
             logs = log_probabilities(logits, [row for row, _ in placed_steps], [step.token for _, step in placed_steps])
             self._enter(logs, np.array([step.logprob for _, step in placed_steps]))
@@ -148,7 +148,7 @@ class SelfCheck:
         """Compare the reply that the model's own `generate` says with what the plain way scores."""
         room = math.inf if loaded.context is None else loaded.context - inputs["input_ids"].shape[1]
         count = int(max(1, min(_REPLY, room)))
-        reply = said(loaded, inputs, count)
+        reply = force_reply(loaded, inputs, count)
         if reply is None or not reply.follows(()):
             raise SelfCheckError(
                 f"Self-check: what {_name(loaded)} says is not what it scores as the likeliest, so that nobody knows "

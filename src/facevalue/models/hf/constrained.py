@@ -28,7 +28,7 @@ class Constraint:
         self._matcher = matcher
         self._size = size
 
-    def allowed(self) -> npt.NDArray[np.bool_]:
+    def allowed_tokens(self) -> npt.NDArray[np.bool_]:
         """Return which tokens may come next, shape (size,); the end of the reply is among them where it may end."""
         bits = np.unpackbits(np.frombuffer(self._matcher.compute_bitmask(), np.uint8), bitorder="little")
         allowed = np.zeros(self._size, dtype=np.bool_)
@@ -83,7 +83,7 @@ class Constraints:
         self._type = LLMatcher
         self._tokenizer = LLTokenizer(wrapped, n_vocab=vocabulary.size, eos_token=sorted(vocabulary.stops))
         self._size = vocabulary.size
-        self._first = lru_cache(maxsize=1024)(self._compiled)
+        self._first = lru_cache(maxsize=1024)(self._compile_grammar)
 
     def start(self, texts: Sequence[str]) -> Constraint:
         """Hold a new reply to one of these texts, with or without a blank before it.
@@ -92,17 +92,17 @@ class Constraints:
         """
         return Constraint(self._first(tuple(texts)).deep_copy(), self._size)
 
-    def _compiled(self, texts: tuple[str, ...]) -> Any:
+    def _compile_grammar(self, texts: tuple[str, ...]) -> Any:
         if not texts or not all(text.strip() for text in texts):
             raise DataError("A reply cannot be held to no text: an option is empty, or there is none.")
-        choices = "|".join(_escaped(text.strip()) for text in texts)
+        choices = "|".join(_escape_text(text.strip()) for text in texts)
         matcher = self._type(self._tokenizer, self._type.grammar_from_regex(f" ?({choices})"))
         if matcher.is_error():
             raise ModelError(f"No grammar holds a reply to {', '.join(map(repr, texts))}: {matcher.get_error()}")
         return matcher
 
 
-def _escaped(text: str) -> str:
+def _escape_text(text: str) -> str:
     return re.sub(r"[\\.+*?()|\[\]{}^$#&\-~/]", r"\\\g<0>", text)
 
 

@@ -18,7 +18,7 @@ from facevalue.errors import FaceValueError
 from facevalue.models.hf.attending import Sequences, TokenSequence, shelf_length
 from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.chat import Group
-from facevalue.models.hf.decoding import spoken
+from facevalue.models.hf.decoding import mask_picture_tokens
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.packing import OutOfMemory, attempt, kept_bytes
 from facevalue.models.hf.prefix import Prefix
@@ -197,22 +197,22 @@ class ContinuousBatch:
             return
         self._count(steps, count, enough=enough)
         self._waiting_tokens -= sum(len(tokens) for _, tokens in steps[count:])
-        begun = [self._begun(prompts[n - count]) for n in finished]
+        begun = [self._begin_replies(prompts[n - count]) for n in finished]
         yield from self._draw(logits, [*([going] for going in self._going), *begun], began)
 
     def _draw(self, logits: "Tensor", rows: Sequence[Sequence[_Going]], began: float) -> Iterator[Finished]:
         """Draw the next token of the replies that each row of the logits is of."""
         replies = [reply for row in rows for reply in row]
-        logits, share = spoken(self.loaded, logits)
+        logits, share = mask_picture_tokens(self.loaded, logits)
         self.note(share)
         numbers = [number for number, row in enumerate(rows) for _ in row]
         extend([reply.drawn for reply in replies], logits, numbers, self.loaded.stop_ids)
         seconds = (time.perf_counter() - began) / max(1, len(replies))
         for reply in replies:
             reply.seconds += seconds
-        self._going = [reply for reply in self._going if not reply.drawn.done]
+        self._going = [reply for reply in self._going if not reply.drawn.is_finished]
         for reply in replies:
-            if reply.drawn.done:
+            if reply.drawn.is_finished:
                 self._leave(reply)
                 yield Finished(reply.key, reply.drawn, reply.seconds)
             elif reply.sequence is None:
@@ -220,14 +220,14 @@ class ContinuousBatch:
 
     def _begin(self) -> None:
         """Go on with replies whose first token is drawn, as many as there is room for; send back what has none."""
-        while self._going[1:] and self._taken() > self.limits.tokens:
+        while self._going[1:] and self._token_count() > self.limits.tokens:
             self._send_back(self._going.pop())
         while self._ready and len(self._going) < self.limits.width:
             ready = self._ready[0]
             prompt = ready.prompt
             assert prompt.sequence is not None
             more = shelf_length(prompt.sequence.length + 1)
-            if self._going and self._taken() + more > self.limits.tokens:
+            if self._going and self._token_count() + more > self.limits.tokens:
                 break
             ready.sequence = self._sequences.shelves.fork(prompt.sequence)
             self._going.append(self._ready.popleft())
@@ -241,7 +241,7 @@ class ContinuousBatch:
             prefix = prompt.picture.prefix
             tokens = len(prompt.picture.group.prefix_ids) if prefix is None else 0
             more = tokens + 2 * shelf_length(len(prompt.suffix))
-            if (self._going or self._reading or self._ready) and self._taken() + more > self.limits.tokens:
+            if (self._going or self._reading or self._ready) and self._token_count() + more > self.limits.tokens:
                 return
             self._waiting.popleft()
             if prefix is None:
@@ -259,7 +259,7 @@ class ContinuousBatch:
         """Run a prefix, by itself: with others its numbers would be rounded in another way."""
         try:
             assert picture.group.inputs is not None
-            prefix = attempt(lambda inputs: Prefix.of(self.loaded, inputs), picture.group.inputs)
+            prefix = attempt(lambda inputs: Prefix.read_prefixes(self.loaded, inputs), picture.group.inputs)
         except Rejected as error:
             return error
         if isinstance(prefix, Prefix):
@@ -267,11 +267,11 @@ class ContinuousBatch:
             self._pictures.add(picture)
         return prefix
 
-    def _begun(self, prompt: _Prompt) -> list[_Going]:
+    def _begin_replies(self, prompt: _Prompt) -> list[_Going]:
         """Return the replies to a prompt that has been read."""
         self._reading.remove(prompt)
         prompt.waiting = len(prompt.begin)
-        return [_Going(key, prompt, Drawn.of(begin()), 0.0) for key, begin in prompt.begin.items()]
+        return [_Going(key, prompt, Drawn.from_draw(begin()), 0.0) for key, begin in prompt.begin.items()]
 
     def _leave(self, reply: _Going) -> None:
         """Let go of what a reply that is done has kept."""
@@ -309,7 +309,7 @@ class ContinuousBatch:
         if len(self._going) + len(self._ready) + len(self._reading) <= 1:
             yield from self._fail(str(problem), prompts)
             return
-        self.limits.tokens = self._taken() // 2
+        self.limits.tokens = self._token_count() // 2
         while self._ready:
             self._send_back(self._ready.pop())
         for prompt in self._reading:
@@ -326,11 +326,11 @@ class ContinuousBatch:
             yield Finished(reply.key, Rejected(reason), reply.seconds)
         for prompt in prompts:
             self._waiting_tokens -= len(prompt.left)
-            for reply in self._begun(prompt):
+            for reply in self._begin_replies(prompt):
                 self._leave(reply)
                 yield Finished(reply.key, Rejected(reason), reply.seconds)
 
-    def _taken(self) -> int:
+    def _token_count(self) -> int:
         """Tokens whose keys and values are kept, rows that are not filled yet included."""
         prompts = {id(ready.prompt): ready.prompt for ready in self._ready}.values()
         single = [prompt.sequence.shelf.length for prompt in (*self._reading, *prompts) if prompt.sequence]

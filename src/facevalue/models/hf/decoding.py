@@ -44,13 +44,13 @@ class SharedDecoding:
         old, nodes = len(tree), self._nodes
         new = [member for member in dict.fromkeys(member for member, _ in paths) if (member, ()) not in nodes]
         ends = [-1 - (self._rows[member] if self._rows else 0) for member in new]
-        tree, grown_nodes = tree.grown(zip(ends, [self._suffixes[member] for member in new], strict=True))
+        tree, grown_nodes = tree.add_branches(zip(ends, [self._suffixes[member] for member in new], strict=True))
         nodes |= {(member, ()): path[-1] for member, path in zip(new, grown_nodes, strict=True)}
         known_lengths = [
             next(n for n in range(len(reply), -1, -1) if (member, reply[:n]) in nodes) for member, reply in paths
         ]
         starts = [nodes[member, reply[:n]] for (member, reply), n in zip(paths, known_lengths, strict=True)]
-        tree, grown_nodes = tree.grown(
+        tree, grown_nodes = tree.add_branches(
             (at, reply[n:]) for at, (_, reply), n in zip(starts, paths, known_lengths, strict=True)
         )
         for (member, reply), n, path in zip(paths, known_lengths, grown_nodes, strict=True):
@@ -102,11 +102,11 @@ class CopiedDecoding:
     def _after(self, state: ModelState, members: list[int]) -> Iterator[tuple[list[int], ModelState]]:
         """Yield members with the state after their prompts, a row each."""
         if not self._steps:
-            yield members, state.grown([0] * len(members), [self._suffixes[member] for member in members])
+            yield members, state.extend_rows([0] * len(members), [self._suffixes[member] for member in members])
             return
         rows, length = [0] * len(members), 0
         while members:
-            state = state.grown(rows, [[self._suffixes[member][length]] for member in members])
+            state = state.extend_rows(rows, [[self._suffixes[member][length]] for member in members])
             length += 1
             ends = [len(self._suffixes[member]) == length for member in members]
             if any(ends):
@@ -161,12 +161,12 @@ class SpokenDecoding:
 
     def read(self, paths: Sequence[Path]) -> "Tensor":
         """Compute what follows some beginnings of replies."""
-        logits, share = spoken(self._loaded, self._decoding.read(paths))
+        logits, share = mask_picture_tokens(self._loaded, self._decoding.read(paths))
         self._note(share)
         return logits
 
 
-def spoken(loaded: Loaded, logits: "Tensor") -> "tuple[Tensor, float]":
+def mask_picture_tokens(loaded: Loaded, logits: "Tensor") -> "tuple[Tensor, float]":
     """Take the tokens that stand for pictures out of logits, in place; return also their largest share of any row."""
     import torch  # noqa: PLC0415
 

@@ -150,7 +150,7 @@ class _Process:
             "digest": stimulus.digest,
             "problem": problem,
             "images": [[image.media_type, len(image.data)] for image in images],
-            "questions": [_written(question) for question in questions.values()],
+            "questions": [_question_as_json(question) for question in questions.values()],
             "requests": [
                 [r.trial, r.repeat, r.seed, places[id(r.question)], astuple(r.sampling), r.exact, r.constrain]
                 for r in batch
@@ -165,7 +165,7 @@ class _Process:
             self._popen.stdin.write(json.dumps(header).encode() + b"\n" + b"".join(blobs))
             self._popen.stdin.flush()
 
-    def ended(self) -> str:
+    def describe_end(self) -> str:
         """Say how it ended."""
         code = self._popen.wait(_SECONDS)
         return f"killed by signal {-code}" if code < 0 else f"exit status {code}"
@@ -192,8 +192,8 @@ def _take(process: _Process, header: Header | None) -> Header:
     """Take note of what a process says of itself."""
     if header is None:
         raise ModelError(
-            f"The process of {process.device} ended ({process.ended()}); what it last wrote stands above. The same "
-            "command goes on from what is stored."
+            f"The process of {process.device} ended ({process.describe_end()}); what it last wrote stands above. The "
+            "same command goes on from what is stored."
         )
     process.findings = header.get("findings", process.findings)
     if "failed" in header:
@@ -205,7 +205,7 @@ def _take(process: _Process, header: Header | None) -> Header:
     return header
 
 
-def _written(question: Question) -> Header:
+def _question_as_json(question: Question) -> Header:
     """Put a question as JSON, without what only a study wants to know of it."""
     return asdict(replace(question, factors={}))
 
@@ -272,7 +272,7 @@ class _Waiting:
             except Empty:
                 return
 
-    def answered(self, response: Response) -> tuple[int, Response, bool]:
+    def match_response(self, response: Response) -> tuple[int, Response, bool]:
         """Return which job a response is of, the response with its own number, and whether the job is done."""
         job, trial = self._of.pop(response.trial)
         self._left[job] -= 1
@@ -309,7 +309,7 @@ def main() -> None:
             waiting = _Waiting(jobs)
             try:
                 for response in model.respond(waiting):
-                    job, answer, is_done = waiting.answered(response)
+                    job, answer, is_done = waiting.match_response(response)
                     say(job=job, response=answer)
                     if is_done:
                         findings = dict(model.findings())

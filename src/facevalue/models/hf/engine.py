@@ -19,8 +19,8 @@ from facevalue.models.hf.decoding import CopiedDecoding, Decoding, SharedDecodin
 from facevalue.models.hf.joint import Joint, JointUnit, Key, Room, joints
 from facevalue.models.hf.loaded import Loaded, load_model
 from facevalue.models.hf.open_replies import Opening, OpenReplies
-from facevalue.models.hf.options import OptionReader, written
-from facevalue.models.hf.packing import OutOfMemory, Row, TokenBudget, attempt, packed
+from facevalue.models.hf.options import OptionReader, tokenise_options
+from facevalue.models.hf.packing import OutOfMemory, Row, TokenBudget, attempt, work_in_packs
 from facevalue.models.hf.prefix import Prefix
 from facevalue.models.hf.prompts import Prompts
 from facevalue.models.hf.resumed import ModelState
@@ -63,17 +63,18 @@ class Engine:
         self.check = SelfCheck(loaded.tolerance)
         self.undecided = self.unspoken = 0.0
         size = int(loaded.model.get_output_embeddings().weight.shape[0])
-        self._vocabulary = TokenVocabulary.of(loaded.tokenizer, size, loaded.stop_ids)
+        self._vocabulary = TokenVocabulary.from_tokenizer(loaded.tokenizer, size, loaded.stop_ids)
         self._budget = TokenBudget(loaded)
         self.room = Room(loaded)
         self._prompts = Prompts(loaded)
         self._habits = Habits()
         self._schedules = {"score": Schedule(), "generate": Schedule()}  # each works in its own way
         self.trials = Trials(
-            loaded, {TREE: self._shared, COPIES: self._copied, STEPS: partial(self._copied, steps=True)}
+            loaded,
+            {TREE: self._share_prefixes, COPIES: self._copy_states, STEPS: partial(self._copy_states, steps=True)},
         )
         self._read = lru_cache(maxsize=1024)(self._options)
-        self.opening = Opening.of(loaded, self.check, self._draw, self._reply, self._unspoken)
+        self.opening = Opening.for_model(loaded, self.check, self._draw, self._reply, self._note_unspoken)
 
     @classmethod
     def load(cls, path: str, **options: Any) -> Self:
@@ -86,7 +87,7 @@ class Engine:
 
     def _options(self, options: tuple[Option, ...], constrain: bool = False) -> tuple[OptionReader, list[list[Tokens]]]:
         reader = (ConstrainedReader if constrain else OptionReader)(options, self._vocabulary)
-        return reader, written(options, self.loaded.tokenizer, self._vocabulary)
+        return reader, tokenise_options(options, self.loaded.tokenizer, self._vocabulary)
 
     def score(
         self,
@@ -154,7 +155,7 @@ class Engine:
         def kind(job: ScoreJob) -> str:
             return "held replies weighed" if job.reader.alone else "replies weighed"
 
-        for key, score, seconds in self._together("score", batch, row, kind, work):
+        for key, score, seconds in self._work_jointly("score", batch, row, kind, work):
             if isinstance(score, OptionScore):
                 self.undecided = max(self.undecided, score.undecided)
             yield key, score, seconds
@@ -219,10 +220,10 @@ class Engine:
         def kind(wish: Wish) -> str:
             return "held replies drawn" if wish.constrain else "replies drawn"
 
-        yield from self._together("generate", batch, row, kind, work)
+        yield from self._work_jointly("generate", batch, row, kind, work)
 
     def _draw(self, member: int, wish: Wish) -> Draw:
-        return Draw(member, wish.sampling, wish.seed, self._held(wish))
+        return Draw(member, wish.sampling, wish.seed, self._start_constraint(wish))
 
     @cached_property
     def _unsaid(self) -> tuple[frozenset[int], bool]:
@@ -240,12 +241,12 @@ class Engine:
     def _hindrance(self, group: Group, place: int, wish: Wish) -> str | None:
         """Why a reply cannot be drawn; None if it can."""
         try:
-            self._held(wish)
+            self._start_constraint(wish)
         except DataError as error:
             return str(error)
         return group.excess(place, wish.sampling.max_tokens, self.loaded.context)
 
-    def _held(self, wish: Wish) -> Constraint | None:
+    def _start_constraint(self, wish: Wish) -> Constraint | None:
         return self._constraints.start(texts_of(wish.question.options)) if wish.constrain else None
 
     def rehearse(self) -> None:
@@ -257,11 +258,11 @@ class Engine:
             for group in prepare(self.loaded, [picture] * self.loaded.sees, _MADE_UP):
                 self.trials.allow(f"{group.kind}, a rehearsal", group)
 
-    def _shared(self, groups: Sequence[Group]) -> Callable[[Sequence[list[int]], Sequence[int]], Decoding]:
-        prefix = Prefix.of(self.loaded, *(group.inputs for group in groups if group.inputs is not None))
+    def _share_prefixes(self, groups: Sequence[Group]) -> Callable[[Sequence[list[int]], Sequence[int]], Decoding]:
+        prefix = Prefix.read_prefixes(self.loaded, *(group.inputs for group in groups if group.inputs is not None))
         return partial(SharedDecoding, prefix)
 
-    def _copied(
+    def _copy_states(
         self, groups: Sequence[Group], *, steps: bool = False
     ) -> Callable[[Sequence[list[int]], Sequence[int]], Decoding]:
         states = [ModelState.after(self.loaded, group.inputs) for group in groups if group.inputs is not None]
@@ -298,7 +299,7 @@ class Engine:
         halves = (numbers[:half], numbers[half:])
         return [number for half_numbers in halves for number in self._sound(images, questions, half_numbers, refused)]
 
-    def _together(
+    def _work_jointly(
         self,
         mode: str,
         batch: Sequence[PreparedPrompts[Job]],
@@ -317,11 +318,11 @@ class Engine:
                     request_kind = f"{group.kind}, {min(kind(prepared.jobs[n]) for n in places)}"
                     allowed = group.inputs is None or self.trials.allow(request_kind, group)
                     unit = JointUnit(at, group, places, self.trials.way(request_kind))
-                    units.append(unit if allowed and unit.worth_sharing else unit.unshared)
+                    units.append(unit if allowed and unit.worth_sharing else unit.without_sharing)
                     rows |= {(at, n): row(prepared.jobs[n], unit.read_at_once(place)) for n, place in places.items()}
                     number = schedule.draw(list(places))
                     chosen_keys |= set() if number is None else {(at, number)}
-        if self.trials.alone:
+        if self.trials.needs_single_prefixes:
             self.room.halve(0)
         for together in joints(units, self.room.tokens()):
             yield from self._run(schedule, together, chosen_keys, rows, work)
@@ -348,7 +349,7 @@ class Engine:
 
         def grown(pack: list[Key]) -> list[Result | Failed]:
             try:
-                decoding = SpokenDecoding(joint.decoding(self.loaded, prefix, pack), self.loaded, self._unspoken)
+                decoding = SpokenDecoding(joint.decoding(self.loaded, prefix, pack), self.loaded, self._note_unspoken)
                 return list(work(decoding, {key: joint.members[key] for key in pack}))
             except DataError as error:  # the processor, where each question goes through it by itself
                 if len(pack) == 1:
@@ -363,7 +364,7 @@ class Engine:
         placed = {key: rows[key]._replace(place=joint.rows[member]) for key, member in joint.members.items()}
         length = 0 if prefix is None else prefix.length
         lots = joint.lots(self.loaded, prefix, placed)
-        packs = (packed(lot, [placed[key] for key in lot], length, self._budget, grown) for lot in lots)
+        packs = (work_in_packs(lot, [placed[key] for key in lot], length, self._budget, grown) for lot in lots)
         for pack, results, seconds in chain.from_iterable(packs):
             if isinstance(results, OutOfMemory):
                 yield from ((key, Failed(str(results)), seconds) for key in pack)
@@ -373,7 +374,7 @@ class Engine:
                 key: outcome for key, outcome in zip(pack, results, strict=True) if not isinstance(outcome, Failed)
             }
             tokens = {key: outcome.prompt_tokens + _longest(outcome.evidence) for key, outcome in scored.items()}
-            checked = schedule.choose(pack, chosen_keys) | (schedule.outgrown(tokens) if prefix else set())
+            checked = schedule.choose(pack, chosen_keys) | (schedule.longest_question(tokens) if prefix else set())
             for key, outcome in scored.items():
                 if key in checked:
                     unit = joint.unit(key)
@@ -390,12 +391,12 @@ class Engine:
             return (
                 ModelState.after(self.loaded, *inputs_of_call)
                 if units[0].way
-                else Prefix.of(self.loaded, *inputs_of_call)
+                else Prefix.read_prefixes(self.loaded, *inputs_of_call)
             )
 
         tokens = len(units) * max(len(unit.group.prefix_ids) for unit in units)
         try:
-            with self.room.measured(tokens):
+            with self.room.measure_memory(tokens):
                 prefix = attempt(run, inputs)
         except Rejected as error:
             if len(units) > 1:  # each by itself from here on
@@ -406,7 +407,7 @@ class Engine:
             return Failed(str(prefix))
         return prefix
 
-    def _unspoken(self, share: float) -> None:
+    def _note_unspoken(self, share: float) -> None:
         self.unspoken = max(self.unspoken, share)
 
 

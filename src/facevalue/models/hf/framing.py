@@ -41,7 +41,7 @@ def cuts(images: Any) -> bool:
     return _crops(images) and "shortest_edge" in images.size and not _pads(images)
 
 
-def scaled(images: Any, size: Size) -> Size:
+def scaled_size(images: Any, size: Size) -> Size:
     """Return the width and height that an image processor scales a picture to."""
     if not images.do_resize:
         return size
@@ -64,7 +64,7 @@ def frame(images: Any, size: Size) -> Frame:
     >>> frame(clip, (1024, 512))
     Frame(outer=(1024, 1024), left=0, top=256)
     """
-    if not (_pads(images) or (_crops(images) and _beyond(images, size))):
+    if not (_pads(images) or (_crops(images) and _is_cropped(images, size))):
         return Frame(size)
     if not (images.do_resize or _pads(images)):
         crop = images.crop_size
@@ -76,12 +76,12 @@ def frame(images: Any, size: Size) -> Frame:
     return Frame((side, side), (side - size[0]) // 2, (side - size[1]) // 2)
 
 
-def framed(images: Any, pictures: "Sequence[Image]") -> "list[Image]":
+def frame_pictures(images: Any, pictures: "Sequence[Image]") -> "list[Image]":
     """Return pictures as they are given to the image processor."""
-    return [_padded(images, picture) for picture in pictures]
+    return [_pad_picture(images, picture) for picture in pictures]
 
 
-def _padded(images: Any, picture: "Image") -> "Image":
+def _pad_picture(images: Any, picture: "Image") -> "Image":
     placed = frame(images, picture.size)
     if placed == Frame(picture.size):
         return picture
@@ -99,11 +99,11 @@ def _crops(images: Any) -> bool:
     return bool(crops) and not getattr(images, "image_grid_pinpoints", None)
 
 
-def _beyond(images: Any, size: Size) -> bool:
+def _is_cropped(images: Any, size: Size) -> bool:
     """Whether a picture reaches beyond what is cut out of it, and a square one of its size would not as far."""
 
     def over(of: Size) -> int:
-        wide, high = scaled(images, of)
+        wide, high = scaled_size(images, of)
         return max(0, wide - int(images.crop_size["width"]), high - int(images.crop_size["height"]))
 
     return over(size) > (over((max(size),) * 2) if images.do_resize else 0)

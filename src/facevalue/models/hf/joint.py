@@ -50,7 +50,7 @@ class JointUnit:
         return self.way == TREE or min(lengths) > 1 < len(lengths)
 
     @property
-    def unshared(self) -> "JointUnit":
+    def without_sharing(self) -> "JointUnit":
         """The same questions, each to be asked by itself."""
         return JointUnit(self.stimulus, replace(self.group, inputs=None), self.places)
 
@@ -122,7 +122,7 @@ class Room:
         return min(self._limit, int(_SHARE * free / self._each)) if self._each else 0
 
     @contextmanager
-    def measured(self, tokens: int) -> Iterator[None]:
+    def measure_memory(self, tokens: int) -> Iterator[None]:
         """Take note of the memory that so many tokens take on a GPU."""
         if self._device.type != "cuda":
             yield

@@ -29,7 +29,7 @@ class Said:
     """A reply that a model has said, and what each token was chosen by: logits, float32, (len(tokens), vocabulary).
 
     `start` stands before it: the prompt's tokens, or what a decoder starts with. `marks` stand for pictures, which no
-    reply says (`decoding.spoken`).
+    reply says (`decoding.mask_picture_tokens`).
     """
 
     tokens: list[int]
@@ -46,11 +46,13 @@ class Said:
         return self.tokens[: len(lead)] == list(lead) and likeliest
 
 
-def led(loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[int], places: Sequence[int]) -> "Tensor":
+def forced_logits(
+    loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[int], places: Sequence[int]
+) -> "Tensor":
     """Return the logits of `reference_pass.plain_logits` while a model is made to reply with a continuation."""
     count = max(places, default=0) + 1
     lead = list(continuation[: count - 1])
-    reply = said(loaded, inputs, count, lead)
+    reply = force_reply(loaded, inputs, count, lead)
     if reply is None or not reply.follows(lead):
         raise ModelError(
             f"A model of type {loaded.model.config.model_type!r} cannot be asked here: its generate() doesn't say the "
@@ -59,7 +61,7 @@ def led(loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[i
     return reply.logits[list(places)]
 
 
-def said(loaded: Loaded, inputs: "Mapping[str, Tensor]", count: int, lead: Sequence[int] = ()) -> Said | None:
+def force_reply(loaded: Loaded, inputs: "Mapping[str, Tensor]", count: int, lead: Sequence[int] = ()) -> Said | None:
     """Have a model reply with just so many tokens, the likeliest after the `lead`; None without logits for each."""
     import torch  # noqa: PLC0415
     from transformers import LogitsProcessor, LogitsProcessorList  # noqa: PLC0415

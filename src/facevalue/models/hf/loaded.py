@@ -228,9 +228,9 @@ def load_model(
             raise ModelError(f"{threads} threads cannot compute anything: ask for one or more.")
         torch.set_num_threads(threads)
     place = chosen_device(device)
-    source = _where(path)
+    source = _find_source(path)
     with silence():
-        return _loaded(path, source, dtype, place, compile)
+        return _load_found(path, source, dtype, place, compile)
 
 
 @contextmanager
@@ -249,7 +249,7 @@ def silence() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _loaded(path: str, source: str, dtype: str | None, place: str, compile: bool) -> Loaded:
+def _load_found(path: str, source: str, dtype: str | None, place: str, compile: bool) -> Loaded:
     """Load what `load_model` has found."""
     import torch  # noqa: PLC0415
     import transformers  # noqa: PLC0415
@@ -285,7 +285,7 @@ def _loaded(path: str, source: str, dtype: str | None, place: str, compile: bool
         raise ModelError(
             f"{len(mismatched)} weights of {path} have not the shape that its config.json says: {mismatched[0]}."
         )
-    if broken := _broken(model):
+    if broken := _broken_weights(model):
         raise ModelError(
             f"{len(broken)} weights of {path} hold what is no number (NaN or infinite), such as {broken[0]}: the "
             f"checkpoint is damaged, or too large for {str(model.dtype).removeprefix('torch.')}."
@@ -336,7 +336,7 @@ def chosen_device(device: str | None) -> str:
     return device
 
 
-def _where(path: str) -> str:
+def _find_source(path: str) -> str:
     """Return where to load from: a folder that holds a model, or an id of the hub."""
     folder = Path(path).expanduser()
     if folder.is_dir():
@@ -397,7 +397,7 @@ def _unset(config: Any) -> None:
             _unset(nested)
 
 
-def _broken(model: Any) -> list[str]:
+def _broken_weights(model: Any) -> list[str]:
     """Return the names of weights with values that are not finite."""
     import torch  # noqa: PLC0415
 

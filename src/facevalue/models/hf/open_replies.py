@@ -40,7 +40,7 @@ class Opening:
     schedule: Schedule
 
     @classmethod
-    def of(
+    def for_model(
         cls,
         loaded: Loaded,
         check: SelfCheck,
@@ -86,7 +86,7 @@ class OpenReplies(Generic[Tag]):
         others: list[tuple[Group, dict[int, int]]] = []
         for group, places in prepared.groups:
             open_jobs = {n: place for n, place in places.items() if prepared.jobs[n].sampling.max_tokens > SHORT}
-            if not open_jobs or group.inputs is None or not self._allowed(group, prepared, open_jobs):
+            if not open_jobs or group.inputs is None or not self._may_share(group, prepared, open_jobs):
                 others.append((group, places))
                 continue
             rest = {n: place for n, place in places.items() if n not in open_jobs}
@@ -95,7 +95,7 @@ class OpenReplies(Generic[Tag]):
             self._enter(tag, after_pictures(self._opening.loaded, group), open_jobs, prepared)
         return replace(prepared, groups=others)
 
-    def _allowed(self, group: Group, prepared: PreparedPrompts[Wish], places_of_group: dict[int, int]) -> bool:
+    def _may_share(self, group: Group, prepared: PreparedPrompts[Wish], places_of_group: dict[int, int]) -> bool:
         held = any(prepared.jobs[number].constrain for number in places_of_group)
         kind = f"{group.kind}, open replies{' held to options' if held else ''} drawn"
         return self._opening.trials.allow(kind, group)
@@ -133,10 +133,10 @@ class OpenReplies(Generic[Tag]):
                 self._check(entry, finished.result, prompt)
                 pending = self._reader.submit(self._opening.read, finished.result, prompt)
                 self._read.append((entry, pending, finished.seconds))
-            yield from self._done(wait=False)
-        yield from self._done(wait=to_the_end)
+            yield from self._finished_replies(wait=False)
+        yield from self._finished_replies(wait=to_the_end)
 
-    def _done(self, *, wait: bool) -> Iterator[tuple[Tag, int, DrawnReply | Failed, float]]:
+    def _finished_replies(self, *, wait: bool) -> Iterator[tuple[Tag, int, DrawnReply | Failed, float]]:
         while self._read and (wait or self._read[0][1].done()):
             entry, pending, seconds = self._read.popleft()
             yield entry.tag, entry.number, pending.result(), seconds
@@ -148,7 +148,7 @@ class OpenReplies(Generic[Tag]):
         first = self._finished >= 2 * schedule.largest
         if first:
             schedule.largest = self._finished
-        if entry.checked | first | bool(schedule.outgrown({key: prompt + len(draw.tokens)})):
+        if entry.checked | first | bool(schedule.longest_question({key: prompt + len(draw.tokens)})):
             check = self._opening.check
             check.compare(self._opening.loaded, entry.group, entry.place, draw.evidence)
 
@@ -158,7 +158,7 @@ def _way(loaded: Loaded, width: int) -> Way:
 
     def over(groups: list[Group]) -> Begin:
         cut = [after_pictures(loaded, group) for group in groups]
-        prefixes = [Prefix.of(loaded, group.inputs) for group in cut if group.inputs is not None]
+        prefixes = [Prefix.read_prefixes(loaded, group.inputs) for group in cut if group.inputs is not None]
         between = [g.prefix_ids[len(c.prefix_ids) :] for g, c in zip(groups, cut, strict=True)]
 
         def begin(rows: list[list[int]], of: list[int]) -> SequenceDecoding:

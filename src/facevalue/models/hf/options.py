@@ -14,7 +14,7 @@ from facevalue.models.hf._reading import OPEN, OPENING, SPECIAL, TokenSpelling, 
 from facevalue.models.hf.vocabulary import Ints, TokenVocabulary, split
 from facevalue.types import Option
 
-__all__ = ["NONE", "OPEN", "OPENING", "OptionReader", "OptionStep", "written"]
+__all__ = ["NONE", "OPEN", "OPENING", "OptionReader", "OptionStep", "tokenise_options"]
 
 NONE = -2
 """No option."""
@@ -133,7 +133,7 @@ class OptionReader:
             if not self._completions(text + vocabulary.text(token), vocabulary.tail(token)):
                 verdicts[token] = NONE
         fitting = self._completions(text, b"")
-        for token in vocabulary.unfinished.tolist() if fitting else ():
+        for token in vocabulary.unfinished_tokens.tolist() if fitting else ():
             if any(not continuation or continuation.startswith(vocabulary.tail(token)) for continuation in fitting):
                 verdicts[token] = OPEN
 
@@ -171,7 +171,7 @@ class OptionReader:
         vocabulary = self._vocabulary
         broken = self._read(text + "\N{REPLACEMENT CHARACTER}")
         if broken is not None and broken != OPEN:
-            for tokens in (vocabulary.words, vocabulary.others, vocabulary.unfinished):
+            for tokens in (vocabulary.words, vocabulary.others, vocabulary.unfinished_tokens):
                 verdicts[tokens] = broken
         for token in vocabulary.completing.tolist():
             longer, tail = split(raw + (vocabulary.pieces[token] or b""))
@@ -209,7 +209,9 @@ def _check(options: Sequence[Option], spellings: Sequence[tuple[TokenSpelling, .
             raise DataError(f"{name} is spelt like another option, so no reply can be told to be it.")
 
 
-def written(options: Sequence[Option], tokenizer: Any, vocabulary: TokenVocabulary) -> list[list[tuple[int, ...]]]:
+def tokenise_options(
+    options: Sequence[Option], tokenizer: Any, vocabulary: TokenVocabulary
+) -> list[list[tuple[int, ...]]]:
     """Return the tokens of each option as a reply would be written, without a blank before it and with one.
 
     That is its label, or its text if it has none.

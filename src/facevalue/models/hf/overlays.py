@@ -76,7 +76,10 @@ def spread(values: npt.ArrayLike, boxes: npt.ArrayLike, size: tuple[int, int]) -
     for value, box in zip(np.asarray(values, dtype=np.float64), np.asarray(boxes, dtype=np.float64), strict=True):
         if np.isnan(box[0]):
             continue
-        (x, across), (y, down) = _covered(box[0] * width, box[2] * width), _covered(box[1] * height, box[3] * height)
+        (x, across), (y, down) = (
+            _covered_pixels(box[0] * width, box[2] * width),
+            _covered_pixels(box[1] * height, box[3] * height),
+        )
         place = slice(y, y + down.size), slice(x, x + across.size)
         cover = np.outer(down, across)
         total[place] += value * cover / cover.sum()
@@ -87,14 +90,14 @@ def spread(values: npt.ArrayLike, boxes: npt.ArrayLike, size: tuple[int, int]) -
     return Map(np.where(is_seen, relative, np.nan))
 
 
-def _covered(start: float, stop: float) -> tuple[int, Floats]:
+def _covered_pixels(start: float, stop: float) -> tuple[int, Floats]:
     """Return the first pixel between two places, and how much of it and of each further one lies between them."""
     first, last = int(np.floor(start)), max(int(np.ceil(stop)), int(np.floor(start)) + 1)
     pixels = np.arange(first, last)
     return first, np.clip(np.minimum(stop, pixels + 1) - np.maximum(start, pixels), 1e-9, 1)
 
 
-def fitted(picture: Image.Image) -> Image.Image:
+def fit_picture(picture: Image.Image) -> Image.Image:
     """Return a picture at the size in which it is shown: 384 pixels high, at most 1,024 wide."""
     scale = min(HEIGHT / picture.height, _WIDEST / picture.width)
     return picture.convert("RGB").resize((max(round(picture.width * scale), 1), max(round(picture.height * scale), 1)))
@@ -118,7 +121,7 @@ def overlay(picture: Image.Image, relevance: Map, title: str) -> Image.Image:
         ticks.append((1 / relevance.top, "1: even"))
     ticks.append((1.0, f"{relevance.top:.2g} or more"))
     legend = OPACITY * table + (1 - OPACITY) * 128.0  # as over a grey of middle brightness
-    return _framed(np.rint(joined).astype(np.uint8), title, "times what an even spread would give", ticks, legend)
+    return _add_frame(np.rint(joined).astype(np.uint8), title, "times what an even spread would give", ticks, legend)
 
 
 def heads(shares: npt.ArrayLike, title: str) -> Image.Image:
@@ -129,10 +132,10 @@ def heads(shares: npt.ArrayLike, title: str) -> Image.Image:
     cells = colours()[np.rint(255 * np.clip(values / top, 0, 1)).astype(np.int64)]
     pixels = cells.repeat(cell, axis=0).repeat(cell, axis=1)
     legend = "share of the head's attention (heads across, layers down)"
-    return _framed(pixels, title, legend, [(0.0, "0"), (1.0, f"{top:.2g}")], colours())
+    return _add_frame(pixels, title, legend, [(0.0, "0"), (1.0, f"{top:.2g}")], colours())
 
 
-def _framed(
+def _add_frame(
     pixels: Bytes, title: str, legend: str, ticks: list[tuple[float, str]], scale: npt.NDArray[np.generic]
 ) -> Image.Image:
     """Put a title above, and a bar of the colours with its numbers below."""

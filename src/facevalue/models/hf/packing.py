@@ -83,7 +83,7 @@ class TokenBudget:
         self._limit = max(1, min(self._limit, size) // 2)
 
 
-def packed(
+def work_in_packs(
     items: Sequence[Item],
     rows: Sequence[Row],
     prefix: int,
@@ -102,7 +102,7 @@ def packed(
         room = budget.tokens(prefix)
         while waiting:
             row = waiting[0][1]
-            shared = alike(before.tokens, row.tokens) if row.place == before.place else 0
+            shared = shared_length(before.tokens, row.tokens) if row.place == before.place else 0
             sizes[row.place] = sizes.get(row.place, 0) + len(row.tokens) - shared + row.more
             if pack and len(sizes) * max(sizes.values()) > room:
                 break
@@ -120,7 +120,7 @@ def packed(
             waiting.extendleft(reversed(pack))
 
 
-def alike(first: Sequence[int], second: Sequence[int]) -> int:
+def shared_length(first: Sequence[int], second: Sequence[int]) -> int:
     """Return how many tokens two rows begin with alike."""
     shorter = min(len(first), len(second))
     return next((n for n in range(shorter) if first[n] != second[n]), shorter)

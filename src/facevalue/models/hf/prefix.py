@@ -37,7 +37,7 @@ class Tree:
     `parents` has -1 for a node that comes directly after the prefix, -2 for one after a second prefix, and so on; a
     node's position is the prefix's end plus its depth.
 
-    >>> tree, paths = Tree.empty().grown([(-1, [5, 6]), (-1, [5, 7, 8])])
+    >>> tree, paths = Tree.empty().add_branches([(-1, [5, 6]), (-1, [5, 7, 8])])
     >>> tree.ids.tolist(), tree.parents.tolist(), tree.depths.tolist()
     ([5, 6, 7, 8], [-1, 0, 0, 2], [0, 1, 1, 2])
     >>> paths
@@ -54,7 +54,7 @@ class Tree:
         none = np.zeros(0, dtype=np.int64)
         return cls(none, none, none)
 
-    def grown(self, branches: Iterable[tuple[int, Sequence[int]]]) -> tuple[Self, list[list[int]]]:
+    def add_branches(self, branches: Iterable[tuple[int, Sequence[int]]]) -> tuple[Self, list[list[int]]]:
         """Return the tree with new branches, each from a node or a prefix (-1), and the new nodes of each.
 
         Beginnings that the new ones share are taken once. The old nodes are never taken for new ones: what follows a
@@ -71,9 +71,9 @@ class Tree:
             paths.append(path)
         ids = np.fromiter((token for _, token in nodes), dtype=np.int64, count=len(nodes))
         parents = np.fromiter((parent for parent, _ in nodes), dtype=np.int64, count=len(nodes))
-        return self.extended(ids, parents), paths
+        return self.add_nodes(ids, parents), paths
 
-    def extended(self, ids: Ints, parents: Ints) -> Self:
+    def add_nodes(self, ids: Ints, parents: Ints) -> Self:
         """Return the tree with new nodes, each with its parent among the old ones and the new ones before it."""
         if ids.shape != parents.shape or ids.ndim != 1:
             raise ValueError(f"{ids.size} nodes and {parents.size} parents")
@@ -174,12 +174,12 @@ class Prefix:
     layers: "tuple[tuple[Tensor | None, Tensor | None], ...]"
 
     @classmethod
-    def of(cls, loaded: Loaded, *inputs: "Mapping[str, Tensor]") -> "Prefix":
+    def read_prefixes(cls, loaded: Loaded, *inputs: "Mapping[str, Tensor]") -> "Prefix":
         """Run a processor's inputs, each cut after its prefix, through the model and keep their keys and values."""
         import torch  # noqa: PLC0415
         from transformers import DynamicCache  # noqa: PLC0415
 
-        together = inputs[0] if len(inputs) == 1 else joined(loaded, inputs)
+        together = inputs[0] if len(inputs) == 1 else join_inputs(loaded, inputs)
         cache = DynamicCache()  # without a configuration it keeps what sliding windows would drop
         with torch.inference_mode(), calling(), watch_positions(loaded.model) as following:
             logits_of(loaded.model, torch.tensor([-1]), **together, past_key_values=cache, use_cache=True)
@@ -214,7 +214,7 @@ def joinable(first: "Mapping[str, Tensor]", second: "Mapping[str, Tensor]") -> b
     return kind(first) == kind(second) and "cross_attention_mask" not in first
 
 
-def joined(loaded: Loaded, inputs: "Sequence[Mapping[str, Tensor]]") -> "dict[str, Tensor]":
+def join_inputs(loaded: Loaded, inputs: "Sequence[Mapping[str, Tensor]]") -> "dict[str, Tensor]":
     """Put the inputs of several prefixes into one batch, texts in rows and pictures one after the other.
 
     What is shorter, or has fewer tiles or pixels, is filled up at the end as processors do: with zeros.
@@ -239,7 +239,7 @@ class _Places:
     columns: Ints
     width: int
 
-    def extended(self, parents: Ints, nodes: Ints) -> "_Places":
+    def add_nodes(self, parents: Ints, nodes: Ints) -> "_Places":
         """Return the places with new nodes, in columns of their own.
 
         Of several rows those that are `read` come first, so that few logits are computed besides them.
@@ -288,9 +288,9 @@ class Branch:
             raise ValueError("a node to read is none of this call's")
         if above.size and above.min() < -len(prefix.lengths):
             raise ValueError("a parent is neither a node nor the end of a prefix")
-        tree, old = self.tree.extended(tokens, above), len(self.tree)
+        tree, old = self.tree.add_nodes(tokens, above), len(self.tree)
         before = [layer.own for layer in self._layers], self._places
-        start, self._places = self._places.width, self._places.extended(above, node_numbers)
+        start, self._places = self._places.width, self._places.add_nodes(above, node_numbers)
         active, row = np.unique(self._places.rows[old:], return_inverse=True)
         column = self._places.columns[old:] - start
         shape = len(active), self._places.width - start

@@ -10,8 +10,8 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
-from facevalue.models.hf.chat import Group, WrittenChat, pixels, prepare, processed, vary, write
-from facevalue.models.hf.framing import framed
+from facevalue.models.hf.chat import Group, WrittenChat, pixels, prepare, process_inputs, vary, write
+from facevalue.models.hf.framing import frame_pictures
 from facevalue.models.hf.loaded import Loaded
 from facevalue.types import Question
 
@@ -58,7 +58,7 @@ class Prompts:
         key = len(images), tuple((element.system, element.turns, element.prompt) for element in questions)
         written_prompt = self._known.get(key) or _KnownPrompt(write(self._loaded, images, questions))
         _remember(self._known, key, written_prompt)
-        framed_images = framed(self._loaded.processor.image_processor, images)
+        framed_images = frame_pictures(self._loaded.processor.image_processor, images)
         sizes = tuple(image.size for image in framed_images)
         full = partial(_full, self._loaded, framed_images, written_prompt.written)
         varied = partial(vary, self._loaded, images, questions)
@@ -79,7 +79,7 @@ class Prompts:
             )
             group_list = [_bare(group, of_pictures) for group in group_list]
         elif images and groups and sizes not in written_prompt.alone:  # the second picture of these sizes
-            same = _same(of_pictures, pixels(self._loaded, framed_images))
+            same = _has_same_tensors(of_pictures, pixels(self._loaded, framed_images))
             _remember(written_prompt.alone, sizes, frozenset(of_pictures) if same else frozenset())
         _remember(written_prompt.by_tokens, tokens, group_list)
         _remember(written_prompt.by_sizes, sizes, group_list)
@@ -87,7 +87,7 @@ class Prompts:
 
 
 def _full(loaded: Loaded, images: "Sequence[Image]", written: WrittenChat, number: int) -> "dict[str, Tensor]":
-    return processed(loaded, images, written.texts[number])
+    return process_inputs(loaded, images, written.texts[number])
 
 
 def _bare(group: Group, of_pictures: "Mapping[str, Tensor]") -> Group:
@@ -114,7 +114,7 @@ def _about(
     ]
 
 
-def _same(of_pictures: "Mapping[str, Tensor]", tensors: "Mapping[str, Tensor]") -> bool:
+def _has_same_tensors(of_pictures: "Mapping[str, Tensor]", tensors: "Mapping[str, Tensor]") -> bool:
     import torch  # noqa: PLC0415
 
     return of_pictures.keys() <= tensors.keys() and all(

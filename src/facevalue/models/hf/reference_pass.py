@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from facevalue.models.hf.calls import Rejected, calling, logits_of
-from facevalue.models.hf.led import led
+from facevalue.models.hf.led import forced_logits
 from facevalue.models.hf.loaded import Loaded, carry_inputs
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def plain_logits(
     form = tuple(sorted(inputs))
     if form not in loaded.at_once:
         loaded.at_once[form] = _goes_at_once(loaded, inputs)
-    way = _at_once if loaded.at_once[form] else led
+    way = _at_once if loaded.at_once[form] else forced_logits
     return way(loaded, inputs, continuation, places)
 
 
@@ -39,7 +39,7 @@ def _at_once(
     """Compute the logits of `plain_logits` in one forward pass."""
     import torch  # noqa: PLC0415
 
-    extended_inputs = extended(inputs, continuation)
+    extended_inputs = extend_inputs(inputs, continuation)
     positions = torch.as_tensor([int(inputs["input_ids"].shape[1]) - 1 + at for at in places])
     with torch.inference_mode(), calling():
         return logits_of(loaded.model, positions, **extended_inputs, use_cache=False)[0].float()
@@ -51,7 +51,7 @@ def _goes_at_once(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
         return False
     words = [token for token in inputs["input_ids"][0].tolist() if token not in loaded.marks]
     first, second = words[-_TRIED:], words[:_TRIED]
-    stepwise = led(loaded, inputs, first, range(len(first)))
+    stepwise = forced_logits(loaded, inputs, first, range(len(first)))
     try:
         along = _at_once(loaded, inputs, first, range(len(first)))
         before = _at_once(loaded, inputs, [*second, *first][: len(first)], [0])  # just as long
@@ -104,7 +104,7 @@ def forward(loaded: Loaded, inputs: "Mapping[str, Tensor]", start: "Tensor") -> 
         return logits.float()
 
 
-def extended(inputs: "Mapping[str, Tensor]", continuation: Sequence[int]) -> "dict[str, Tensor]":
+def extend_inputs(inputs: "Mapping[str, Tensor]", continuation: Sequence[int]) -> "dict[str, Tensor]":
     """Return a processor's inputs of one row with text tokens added at the end."""
     import torch  # noqa: PLC0415
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.errors import ModelError
-from facevalue.models.hf.framing import Frame, Size, frame, scaled
+from facevalue.models.hf.framing import Frame, Size, frame, scaled_size
 from facevalue.models.hf.loaded import Loaded
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Regions:
     crossing: bool = False
 
     @property
-    def placed(self) -> npt.NDArray[np.bool_]:
+    def is_of_picture(self) -> npt.NDArray[np.bool_]:
         """Whether each token stands for a part of a picture, shape (tokens,)."""
         return ~np.isnan(self.boxes[:, 0])
 
@@ -89,7 +89,7 @@ def regions(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Regions:
             f"{loaded.name} was expected to take {len(boxes)} tokens for its pictures, and takes "
             f"{len(positions)}: its processor is set in a way that is not known here."
         )
-    boxes = np.concatenate([_unframed(*pair) for pair in zip(regions, frames, sizes, strict=True)])
+    boxes = np.concatenate([_remove_frame(*pair) for pair in zip(regions, frames, sizes, strict=True)])
     picture = np.repeat(np.arange(len(regions)), [len(region) for region in regions])
     return Regions(positions, picture, _inside(boxes), crossing)
 
@@ -101,7 +101,7 @@ def check_known(loaded: Loaded) -> None:
     _rule(loaded)
 
 
-def _unframed(boxes: Floats, framed: Frame, size: Size) -> Floats:
+def _remove_frame(boxes: Floats, framed: Frame, size: Size) -> Floats:
     """Turn shares of what the processor was given into shares of the picture in it."""
     scale = np.divide(framed.outer, size)
     offset = np.divide((framed.left, framed.top), size)
@@ -121,7 +121,7 @@ def _llava(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Iterator[Fl
     images, patch = loaded.processor.image_processor, loaded.model.config.vision_config.patch_size
     size_shown = tuple(inputs["pixel_values"].shape[-2:])
     for size in sizes:
-        full = scaled(images, size)
+        full = scaled_size(images, size)
         crop = images.crop_size if getattr(images, "do_center_crop", None) else None
         wide, high = (crop["width"], crop["height"]) if crop else full
         if (high, wide) != size_shown:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from facevalue.models.hf.calls import Rejected, calling
-from facevalue.models.hf.led import bare, led, settings
+from facevalue.models.hf.led import bare, forced_logits, settings
 from facevalue.models.hf.loaded import Loaded, silence
 from facevalue.models.hf.reference_pass import gap
 
@@ -48,7 +48,9 @@ class ModelState:
         def hold(model: Any, input_ids: Any, generation_config: Any, **keywords: Any) -> Any:
             for unused in ("logits_processor", "stopping_criteria", "synced_gpus", "streamer"):
                 keywords.pop(unused, None)
-            states.append(cls._of(model, input_ids, keywords, model._prefill(input_ids, generation_config, keywords)))
+            states.append(
+                cls._from_output(model, input_ids, keywords, model._prefill(input_ids, generation_config, keywords))
+            )
             return input_ids
 
         with torch.inference_mode(), calling(), silence(), bare(loaded.model):
@@ -68,13 +70,13 @@ class ModelState:
         return _size(list(self.given.values()))
 
     @classmethod
-    def _of(cls, network: Any, ids: "Tensor", keywords: dict[str, Any], out: Any) -> "ModelState":
+    def _from_output(cls, network: Any, ids: "Tensor", keywords: dict[str, Any], out: Any) -> "ModelState":
         more = network._update_model_kwargs_for_generation(
             out, keywords, is_encoder_decoder=network.config.is_encoder_decoder
         )
         return cls(network, ids, more, out.logits[:, -1].float())
 
-    def grown(self, rows: Sequence[int], tokens: Sequence[Sequence[int]]) -> "ModelState":
+    def extend_rows(self, rows: Sequence[int], tokens: Sequence[Sequence[int]]) -> "ModelState":
         """Return the state after more tokens, as many each, of copies of some rows; this one stays as it is."""
         import torch  # noqa: PLC0415
 
@@ -89,18 +91,18 @@ class ModelState:
                     {}, keywords, two_stacks, num_new_tokens=count - 1
                 )
             inputs = network.prepare_inputs_for_generation(ids, next_sequence_length=count, **keywords)
-            return self._of(network, ids, keywords, network(**inputs, return_dict=True))
+            return self._from_output(network, ids, keywords, network(**inputs, return_dict=True))
 
     def part(self, rows: Sequence[int]) -> "ModelState":
         """Return copies of some rows."""
         import torch  # noqa: PLC0415
 
         at = torch.as_tensor(rows, device=self.ids.device)
-        keywords = {name: _taken(name, value, at, len(self.logits)) for name, value in self.given.items()}
+        keywords = {name: _copy_rows(name, value, at, len(self.logits)) for name, value in self.given.items()}
         return ModelState(self.model, self.ids[at], keywords, self.logits[at])
 
 
-def _taken(name: str, value: Any, at: "Tensor", rows: int) -> Any:
+def _copy_rows(name: str, value: Any, at: "Tensor", rows: int) -> Any:
     """Return copies of some rows of what `generate` keeps."""
     import torch  # noqa: PLC0415
 
@@ -114,7 +116,7 @@ def _taken(name: str, value: Any, at: "Tensor", rows: int) -> Any:
         copied.reorder_cache(at)
         return copied
     if isinstance(value, Mapping):
-        return type(value)(**{key: _taken(key, element, at, rows) for key, element in value.items()})
+        return type(value)(**{key: _copy_rows(key, element, at, rows) for key, element in value.items()})
     return value
 
 
@@ -154,7 +156,7 @@ class Resumed:
             level = list(dict.fromkeys((member, reply[:length]) for member, reply in paths if len(reply) >= length))
             places = {path: row for row, path in enumerate(self._rows)}
             above = [places[member, reply[:-1]] for member, reply in level]
-            self._front, self._rows = self._front.grown(above, [reply[-1:] for _, reply in level]), level
+            self._front, self._rows = self._front.extend_rows(above, [reply[-1:] for _, reply in level]), level
             logits_by_path |= dict(zip(level, self._front.logits, strict=True))
         return torch.stack([logits_by_path[path] for path in paths])
 
@@ -163,17 +165,17 @@ def resumes(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
     """Whether replies that go on from copies are those that the model's own `generate` is led to; tried once."""
     form = ("resumed", *sorted(inputs))
     if form not in loaded.at_once:
-        loaded.at_once[form] = _tried(loaded, inputs)
+        loaded.at_once[form] = _is_resumable(loaded, inputs)
     return loaded.at_once[form]
 
 
-def _tried(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
+def _is_resumable(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
     import torch  # noqa: PLC0415
 
     words = [token for token in inputs["input_ids"][0].tolist() if token not in loaded.marks]
     first, second = tuple(words[-3:]), (words[-3], *words[:2])
     more = (*second[:2], first[2])  # so that there are more rows than before
-    want = [led(loaded, inputs, reply, range(4)) for reply in (first, second, more)]
+    want = [forced_logits(loaded, inputs, reply, range(4)) for reply in (first, second, more)]
     try:
         replies = Resumed(ModelState.after(loaded, inputs))
         calls = ([(), first[:1], first[:2], second[:2]], [first, second, more], [first[:1]])

@@ -51,7 +51,7 @@ class Drawn:
     ended: bool = False
 
     @classmethod
-    def of(cls, draw: Draw) -> Self:
+    def from_draw(cls, draw: Draw) -> Self:
         """Return a reply without tokens."""
         return cls(draw, uniforms(draw.seed, draw.sampling.max_tokens))
 
@@ -66,7 +66,7 @@ class Drawn:
         return self.draw.member, self.tokens
 
     @property
-    def done(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether no token comes any more."""
         return self.ended or self.count >= self.draw.sampling.max_tokens
 
@@ -78,14 +78,14 @@ def draw_pack(decoding: Decoding, pack: Sequence[Draw], stops: frozenset[int]) -
     that it doesn't depend on the others; where two tokens are about equally likely, the rounding of another pack can
     still tip the scales.
     """
-    replies = [Drawn.of(draw) for draw in pack]
+    replies = [Drawn.from_draw(draw) for draw in pack]
     going = replies
     while going:
         paths = list(dict.fromkeys(reply.path for reply in going))
         rows = {path: row for row, path in enumerate(paths)}
         logits = decoding.read(paths)
         extend(going, logits, [rows[reply.path] for reply in going], stops)
-        going = [reply for reply in going if not reply.done]
+        going = [reply for reply in going if not reply.is_finished]
     return replies
 
 
@@ -103,7 +103,7 @@ def _extend(replies: Sequence[Drawn], logits: "Tensor", stops: frozenset[int]) -
     for at, reply in enumerate(replies):
         groups.setdefault(reply.draw.sampling, []).append(at)
     for sampling, members in groups.items():
-        constrained_logits = _constrained(logits[members], [replies[at] for at in members])
+        constrained_logits = _constrain_logits(logits[members], [replies[at] for at in members])
         uniform = np.array([replies[at].uniforms[replies[at].count] for at in members])
         tokens[members] = pick(distribution(constrained_logits, sampling), uniform).cpu().numpy()
     logs = log_probabilities(logits, range(len(replies)), tokens)
@@ -119,12 +119,12 @@ def _extend(replies: Sequence[Drawn], logits: "Tensor", stops: frozenset[int]) -
             reply.ended = reply.draw.constraint.complete
 
 
-def _constrained(logits: "Tensor", replies: Sequence[Drawn]) -> "Tensor":
+def _constrain_logits(logits: "Tensor", replies: Sequence[Drawn]) -> "Tensor":
     """Return the logits, minus infinity where a reply may not go on; a row of its own for each reply."""
     import torch  # noqa: PLC0415
 
     for at, reply in enumerate(replies):
         if reply.draw.constraint is not None:
-            allowed = torch.as_tensor(reply.draw.constraint.allowed(), device=logits.device)
+            allowed = torch.as_tensor(reply.draw.constraint.allowed_tokens(), device=logits.device)
             logits[at] = logits[at].masked_fill(~allowed, -torch.inf)
     return logits

@@ -65,7 +65,7 @@ class OptionScore:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreJob:
-    """One question to be scored: a member by its place in the group, its options as `options.written` gives them."""
+    """One question to be scored: a member by its place in the group, its options as `tokenise_options` gives them."""
 
     member: int
     reader: OptionReader
@@ -156,7 +156,7 @@ class _Known:
         for (table, sampling, alone), members in groups.items():
             rows = [self._where[steps[at][0]][1] for at in members]
             tokens = [steps[at][2] for at in members]
-            tables = (self._held if alone else self._free)(table, sampling, rows, tokens)
+            tables = (self._shares_of_tokens if alone else self._free)(table, sampling, rows, tokens)
             for at, values in zip(members, tables, strict=True):
                 out[at] = values
         return out
@@ -171,7 +171,9 @@ class _Known:
         values: Floats = shares.reshape(-1)[torch.as_tensor(index, device=shares.device)].double().cpu().numpy()
         return np.split(values, np.cumsum(lengths)[:-1])
 
-    def _held(self, table: int, sampling: Sampling, rows: Sequence[int], tokens: Sequence[Ints]) -> list[Floats]:
+    def _shares_of_tokens(
+        self, table: int, sampling: Sampling, rows: Sequence[int], tokens: Sequence[Ints]
+    ) -> list[Floats]:
         """Return the shares of tokens among themselves; rows are filled up with what cannot come."""
         import torch  # noqa: PLC0415
 
@@ -270,7 +272,7 @@ class _Weighing:
             self.open[(*reply, token)] = mass * share
             self._raw[(*reply, token)] = self._raw[reply] + (vocabulary.pieces[token] or b"")
 
-    def told(self, likeliest: Sequence[int]) -> list[tuple[Path, int]]:
+    def reported_tokens(self, likeliest: Sequence[int]) -> list[tuple[Path, int]]:
         """Return the tokens that a score tells of, with their places: of options, and the likeliest first ones."""
         ways = dict.fromkeys(self.ways)
         places = [((self.member, way[:n]), way[n]) for way in ways for n in range(len(way))]
@@ -325,6 +327,6 @@ def score_pack(
     for state, guess in zip(weighings, guesses, strict=True):
         habits.learn(state.wanted, guess, state.needed)
     likeliest = seen_steps.likeliest([state.root for state in weighings])
-    told_paths = [state.told(tokens) for state, tokens in zip(weighings, likeliest, strict=True)]
+    told_paths = [state.reported_tokens(tokens) for state, tokens in zip(weighings, likeliest, strict=True)]
     logs = seen_steps.logs_of_each(told_paths)
     return [state.score(places, its) for state, places, its in zip(weighings, told_paths, logs, strict=True)]

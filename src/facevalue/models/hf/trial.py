@@ -78,16 +78,16 @@ class Trials:
             try:
                 assert group.varied is not None
                 some = group.varied(sorted({by_length[0], by_length[-1]}), False)
-                self.verdicts[kind] = verdict = self._judged(some)
+                self.verdicts[kind] = verdict = self._judge_group(some)
             except DataError:  # the processor or the model refuses these, shared or not
                 return False
             self._longest[kind] = length
         return not verdict.failed
 
-    def _judged(self, group: Group) -> TrialVerdict:
+    def _judge_group(self, group: Group) -> TrialVerdict:
         verdicts = []
         for way, over in self._ways.items():
-            verdicts.append(replace(judged(self._loaded, group, over), way=way))
+            verdicts.append(replace(judge_sharing(self._loaded, group, over), way=way))
             if not verdicts[-1].failed:
                 return verdicts[-1]
         return verdicts[0]
@@ -97,7 +97,7 @@ class Trials:
         return self.verdicts[kind].way if kind in self.verdicts else TREE
 
     @property
-    def alone(self) -> bool:
+    def needs_single_prefixes(self) -> bool:
         """Whether no two prefixes may go through the model together."""
         return any(verdict.alone for verdict in self.verdicts.values() if verdict.way == TREE)
 
@@ -108,7 +108,7 @@ class Trials:
         return tuple(f"Every question is asked by itself, with the same result but more slowly: {r}." for r in reasons)
 
 
-def judged(loaded: Loaded, group: Group, way: Way) -> TrialVerdict:
+def judge_sharing(loaded: Loaded, group: Group, way: Way) -> TrialVerdict:
     """Try a way of sharing on some questions of a group."""
     differences: dict[str, float] = {}
     alone = True
@@ -144,26 +144,26 @@ def _checks(loaded: Loaded, group: Group, way: Way) -> Iterable[tuple[str, float
     begin = way([group])
     near = [[*row[turn:], *row[:turn]] for turn in (1, 2) for row in (rows[0], rows[-1])]
     first = _read(begin, rows, replies, after=near[:2])
-    yield "places in the tree", apart(first, want)
-    yield "neighbours", moved(_read(begin, rows, replies, before=near[2:3], after=near[3:]), first)
-    yield "neighbours", moved(_read(begin, rows, replies, before=[*near[2:], near[1]]), first)
+    yield "places in the tree", largest_difference(first, want)
+    yield "neighbours", rounding_difference(_read(begin, rows, replies, before=near[2:3], after=near[3:]), first)
+    yield "neighbours", rounding_difference(_read(begin, rows, replies, before=[*near[2:], near[1]]), first)
     assert group.varied is not None
     with suppress(DataError):  # the processor wants pictures of one shape
         varied_pictures = group.varied([0], True)
         its = [_replies(varied_pictures.suffixes[-1], branches=True)]
         plain = _plain(loaded, varied_pictures, its, last=True)
         shared = _read(way([varied_pictures]), varied_pictures.suffixes[-1:], its, before=near[:1])
-        yield "another prefix", apart(shared, plain)
+        yield "another prefix", largest_difference(shared, plain)
         yield (
             _TOGETHER,
-            _together(
+            _compare_joint_prefixes(
                 way, [varied_pictures, group], [varied_pictures.suffixes[-1], *rows], [*its, *replies], plain, want
             ),
         )
-    yield "state", moved(_read(begin, rows, replies, after=near[:2]), first)
+    yield "state", rounding_difference(_read(begin, rows, replies, after=near[:2]), first)
 
 
-def _together(
+def _compare_joint_prefixes(
     way: Way, groups: Sequence[Group], rows: Sequence[Row], replies: Sequence[Sequence[Reply]], others: Read, want: Read
 ) -> float:
     """Compare what is read after two prefixes that go through the model in one pass; infinity if they cannot."""
@@ -174,7 +174,7 @@ def _together(
         shared = _read(way(groups), rows, replies, of=[0] + [1] * (len(rows) - 1))
     except Rejected:
         return math.inf
-    return apart(shared, others | {(at + 1, reply): logits for (at, reply), logits in want.items()})
+    return largest_difference(shared, others | {(at + 1, reply): logits for (at, reply), logits in want.items()})
 
 
 def _replies(row: Row, *, branches: bool) -> list[Reply]:
@@ -228,13 +228,13 @@ def _read(
     return {path: logits for path, logits in logits_of.items() if 0 <= path[0] < len(rows)}
 
 
-def apart(logits: Read, want: Read) -> float:
+def largest_difference(logits: Read, want: Read) -> float:
     """Return the largest difference of a probability; infinity where there is none."""
     first, second = _rows(logits, want)
     return largest(first.softmax(1) - second.softmax(1))
 
 
-def moved(logits: Read, want: Read) -> float:
+def rounding_difference(logits: Read, want: Read) -> float:
     """Return the same where nothing should differ but by rounding: logs of the likeliest tokens count as well."""
     return gap(*_rows(logits, want))
 

@@ -57,7 +57,7 @@ class TokenVocabulary:
         self._split = [split(piece or b"") for piece in self.pieces]
 
     @classmethod
-    def of(cls, tokenizer: Any, size: int, stops: Iterable[int]) -> Self:
+    def from_tokenizer(cls, tokenizer: Any, size: int, stops: Iterable[int]) -> Self:
         """Read a fast tokenizer of transformers; what it lacks of the `size` tokens with a logit adds no text."""
         core = getattr(tokenizer, "backend_tokenizer", None)
         if core is None:
@@ -103,10 +103,10 @@ class TokenVocabulary:
     @cached_property
     def index(self) -> Index:
         """Whole characters of the tokens, in lower case (casefolded)."""
-        return Index((token, text) for token, text in enumerate(self._folded) if text)
+        return Index((token, text) for token, text in enumerate(self._folded_texts) if text)
 
     @cached_property
-    def _folded(self) -> list[str]:
+    def _folded_texts(self) -> list[str]:
         return [text.casefold() for text, _ in self._split]
 
     @cached_property
@@ -121,7 +121,7 @@ class TokenVocabulary:
         return np.array([bool(piece) for piece in self.pieces], dtype=np.bool_)
 
     @cached_property
-    def unfinished(self) -> Ints:
+    def unfinished_tokens(self) -> Ints:
         """Tokens that hold the beginning of a character and nothing before it."""
         unfinished = (token for token, (text, tail) in enumerate(self._split) if tail and not text)
         return np.fromiter(unfinished, dtype=np.int64)
@@ -141,13 +141,13 @@ class TokenVocabulary:
     @cached_property
     def words(self) -> Ints:
         """Tokens that begin with a letter or digit."""
-        words = (token for token, text in enumerate(self._folded) if text and text[0].isalnum())
+        words = (token for token, text in enumerate(self._folded_texts) if text and text[0].isalnum())
         return np.fromiter(words, dtype=np.int64)
 
     @cached_property
     def others(self) -> Ints:
         """Tokens that begin with another whole character."""
-        others = (token for token, text in enumerate(self._folded) if text and not text[0].isalnum())
+        others = (token for token, text in enumerate(self._folded_texts) if text and not text[0].isalnum())
         return np.fromiter(others, dtype=np.int64)
 
 

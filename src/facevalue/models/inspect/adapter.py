@@ -123,13 +123,13 @@ class InspectModel(Served[calls.Client, str]):
             options = replace(options, concurrency=max(options.concurrency, options.batch))
         super().__init__(spec, spec, options, waits)
         self._arguments = provider_arguments(options.model_args)
-        self._next: Model | None = calls.made(spec, self._provider, self._model, self._arguments)
+        self._next: Model | None = calls.make_client(spec, self._provider, self._model, self._arguments)
         self._api = self._next.api
         self._endpoint = self._address()
         if options.batch is not None and not any("batcher" in name for name in vars(self._api)):
             raise ModelSpecError(f"Inspect's {self._provider} takes no batches; {', '.join(BATCHING)} do.")
         names = (self._api.service_model_name(), self._api.canonical_name())
-        self._asked = AskedModel.of(self._provider, self._model, names)
+        self._asked = AskedModel.of_provider(self._provider, self._model, names)
         self._unsent: list[str] = []
         self._takes_seed = False
 
@@ -142,7 +142,7 @@ class InspectModel(Served[calls.Client, str]):
         settings = {"api": "inspect", "provider": self._provider, "model": self._model, "endpoint": self._endpoint}
         if self._arguments:
             settings["model_args"] = json.dumps(self._arguments, sort_keys=True)
-        return {**{name: text for name, text in settings.items() if text}, **self._stated()}
+        return {**{name: text for name, text in settings.items() if text}, **self._changed_settings()}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -172,7 +172,7 @@ class InspectModel(Served[calls.Client, str]):
 
     def _resource(self) -> AbstractAsyncContextManager[calls.Client]:
         """A client of its own for each event loop, as connections belong to one."""
-        model = self._next or calls.made(self._spec, self._provider, self._model, self._arguments)
+        model = self._next or calls.make_client(self._spec, self._provider, self._model, self._arguments)
         self._next = None
         return calls.client(model)
 
@@ -184,7 +184,7 @@ class InspectModel(Served[calls.Client, str]):
 
     async def _send(self, resource: calls.Client, prepared: EncodedRequest[str], manner: Manner) -> ServerReply:
         conversation = messages(prepared.pictures, prepared.request.question)
-        limit = None if self._batched(manner) else self._options.timeout
+        limit = None if self._uses_batches(manner) else self._options.timeout
         try:
             async with asyncio.timeout(limit):
                 output, request, response = await calls.ask(resource, conversation, self._config(prepared, manner))
@@ -227,12 +227,12 @@ class InspectModel(Served[calls.Client, str]):
             max_connections=_CONNECTIONS,
             cache=False,
             batch=BatchConfig(size=self._options.batch, max_size=self._options.batch)
-            if self._batched(manner)
+            if self._uses_batches(manner)
             else None,
         )
         return config.model_copy(update=dict.fromkeys(left_out))
 
-    def _batched(self, manner: Manner) -> bool:
+    def _uses_batches(self, manner: Manner) -> bool:
         return self._options.batch is not None and not manner.probing
 
     async def _explain(self, resource: calls.Client, failure: Failure) -> None:

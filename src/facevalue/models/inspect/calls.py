@@ -181,7 +181,7 @@ class BackgroundTasks:
 
         task = asyncio.ensure_future(work())
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._discard_task)
 
     async def close(self) -> None:
         """End all of them."""
@@ -190,7 +190,7 @@ class BackgroundTasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
+    def _discard_task(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if task.cancelled() and not self._closing:
             self._tell(asyncio.CancelledError("it was given up"))
@@ -200,7 +200,7 @@ class BackgroundTasks:
             self.failure.set_result(error)
 
 
-def made(spec: str, provider: str, name: str, arguments: Mapping[str, Any]) -> Model:
+def make_client(spec: str, provider: str, name: str, arguments: Mapping[str, Any]) -> Model:
     """Make a client; no request is sent.
 
     `arguments`: of the provider's own.
@@ -210,10 +210,10 @@ def made(spec: str, provider: str, name: str, arguments: Mapping[str, Any]) -> M
     ModelError
         There is no such provider, or its package or a key is missing: what to do.
     """
-    if provider not in _offered():
+    if provider not in _offered_providers():
         ensure_entry_points()  # those of other packages
-        if provider not in _offered():
-            names = {*PROVIDERS, *_offered()} - {*ELSEWHERE}
+        if provider not in _offered_providers():
+            names = {*PROVIDERS, *_offered_providers()} - {*ELSEWHERE}
             raise ModelSpecError(str(UnknownNameError("provider of Inspect", provider, names)))
     hook = sys.excepthook
     try:
@@ -232,7 +232,7 @@ def made(spec: str, provider: str, name: str, arguments: Mapping[str, Any]) -> M
         sys.excepthook = hook  # Inspect puts its own in place
 
 
-def _offered() -> set[str]:
+def _offered_providers() -> set[str]:
     return {registry_unqualified_name(provider) for provider in registry_find(_is_provider)}
 
 

@@ -93,12 +93,12 @@ class AskedModel:
         self._names = [] if deployed else [name, *names]
 
     @classmethod
-    def of(cls, provider: str, name: str, names: Iterable[str] = ()) -> "AskedModel":
+    def of_provider(cls, provider: str, name: str, names: Iterable[str] = ()) -> "AskedModel":
         """A model of one of Inspect's providers."""
         names = (without_route(provider, name), provider, *names)
         return cls(name, names, deployed=provider in _DEPLOYING or name.startswith("azure/"))
 
-    def other(self, served: str) -> str:
+    def describe_other(self, served: str) -> str:
         """Say that it was another model, by the name in a reply; nothing where it was not, or the reply names none."""
         if served and not self._names:
             self._names = [served]
@@ -110,7 +110,7 @@ class AskedModel:
         """The same, by a `ModelOutput` as JSON has it."""
         fallback, served = output.get("fallback"), output.get("model")
         if fallback is None:
-            return self.other(served if isinstance(served, str) else "")
+            return self.describe_other(served if isinstance(served, str) else "")
         stated = fallback if isinstance(fallback, Mapping) else {}
         other, name = stated.get("fallback_model") or "another model", stated.get("model") or self._name
         return f"Answered by {other} in place of {name}."

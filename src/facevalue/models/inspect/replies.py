@@ -90,7 +90,9 @@ def text_said(content: object, attachments: Mapping[str, Any] | None) -> str:
     ValueError
         It is none.
     """
-    return "\n".join(_said(block.get("text"), attachments) for block in _blocks(content) if block.get("type") == "text")
+    return "\n".join(
+        _resolve_attachment(block.get("text"), attachments) for block in _blocks(content) if block.get("type") == "text"
+    )
 
 
 def _prompt_tokens(counts: Mapping[str, Any], cached: int | None) -> int | None:
@@ -111,7 +113,7 @@ def _blocks(content: object) -> list[Mapping[str, Any]]:
     return listed
 
 
-def _said(text: object, attachments: Mapping[str, Any] | None) -> str:
+def _resolve_attachment(text: object, attachments: Mapping[str, Any] | None) -> str:
     """A text itself, where a log keeps it apart."""
     if attachments is not None and isinstance(text, str) and text.startswith(_ATTACHED):
         text = attachments.get(text.removeprefix(_ATTACHED))

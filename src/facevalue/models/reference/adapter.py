@@ -18,7 +18,7 @@ import PIL.Image
 
 from facevalue.errors import DataError, ModelError, UnknownNameError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
-from facevalue.models._fallback import MOST_UNSEEN, instead, unfollowed
+from facevalue.models._fallback import MOST_UNSEEN, replace_response, undecided_reason
 from facevalue.models._pictures import picture
 from facevalue.models.base import Capabilities, by_stimulus
 from facevalue.models.hf.constrained import ConstrainedReader
@@ -97,7 +97,7 @@ class ReferenceModel:
         self._vocabulary = TokenVocabulary([self._tokens.piece(token) for token in range(size)], [self._end])
         self._free = lru_cache(maxsize=4096)(lambda options: OptionReader(options, self._vocabulary))
         self._held = lru_cache(maxsize=4096)(lambda options: ConstrainedReader(options, self._vocabulary))
-        self._prompt = lru_cache(maxsize=1024)(self._asked)
+        self._prompt = lru_cache(maxsize=1024)(self._prompt_tokens)
         self._undecided = 0.0
         self._failing: set[str] = set()
         self.capabilities = Capabilities(
@@ -130,16 +130,16 @@ class ReferenceModel:
         with ONE_THREAD, ThreadPoolExecutor(self._threads, "facevalue-reference") as pool:
             try:
                 for batch in by_stimulus(requests, _TOGETHER):
-                    running.append((batch[0].stimulus.key, pool.submit(self._answer, batch, _loaded(batch))))
+                    running.append((batch[0].stimulus.key, pool.submit(self._answer, batch, _load_images(batch))))
                     if len(running) > self._threads:
-                        yield from self._done(*running.popleft())
+                        yield from self._finish_stimulus(*running.popleft())
                 while running:
-                    yield from self._done(*running.popleft())
+                    yield from self._finish_stimulus(*running.popleft())
             finally:
                 for _, waiting in running:
                     waiting.cancel()
 
-    def _done(self, stimulus: str, work: "Future[tuple[list[Response], float]]") -> Iterator[Response]:
+    def _finish_stimulus(self, stimulus: str, work: "Future[tuple[list[Response], float]]") -> Iterator[Response]:
         responses, undecided = work.result()
         self._undecided = max(self._undecided, undecided)
         yield from responses
@@ -167,14 +167,14 @@ class ReferenceModel:
         for request in batch:
             groups.setdefault((request.question.system, request.question.turns), []).append(request)
         for (system, turns), group in groups.items():
-            prompt = self._said(system, turns)
+            prompt = self._turn_tokens(system, turns)
             room = -1 if prompt is None or not seen else LONGEST_PROMPT - len(prompt)
             short: list[Request] = []
             for request in group:
                 if self._fits(request.question.prompt, room):
                     short.append(request)
                 else:
-                    out.append(_refused(request))
+                    out.append(_refuse(request))
             if prompt and short:
                 prefix = self._network.run(np.concatenate([self._network.embeddings[prompt], *seen]))
                 for pack in self._packs(short):
@@ -201,7 +201,7 @@ class ReferenceModel:
             raise DataError(f"it has {len(images)} images, and {self.name} takes one.")
         return [self._network.look(self._pixels(image)) for image in images]
 
-    def _said(self, system: str | None, turns: Sequence[tuple[str, str]]) -> list[int] | None:
+    def _turn_tokens(self, system: str | None, turns: Sequence[tuple[str, str]]) -> list[int] | None:
         """Return the tokens of everything before the picture; None if that is too long to be looked at."""
         turns_said = [*([("system", system)] if system else []), *((role, text or "") for role, text in turns)]
         if not self._is_short("".join(text for _, text in turns_said)):
@@ -238,7 +238,7 @@ class ReferenceModel:
                     sampled.append((request, held))
             except DataError as error:
                 out.append(Response(request.trial, request.repeat, Status.ERROR, error=str(error)))
-        for guess, weighed_batch in self._guessed(to_weigh):
+        for guess, weighed_batch in self._group_by_labels(to_weigh):
             weigh(branches, weighed_batch, self._vocabulary, guess)
         responses: dict[int, tuple[Response, str]] = {}
         for request, weighed in to_weigh:
@@ -248,17 +248,17 @@ class ReferenceModel:
             if weighed.undecided <= MOST_UNSEEN:
                 out.append(response)
                 continue
-            responses[len(sampled)] = response, unfollowed(float(weighed.probs.sum()), weighed.undecided)
+            responses[len(sampled)] = response, undecided_reason(float(weighed.probs.sum()), weighed.undecided)
             sampled.append((request, weighed.reader if isinstance(weighed.reader, ConstrainedReader) else None))
-        for number, response in enumerate(self._drawn(branches, prefix, sampled)):
+        for number, response in enumerate(self._draw_replies(branches, prefix, sampled)):
             if number in responses:
                 before, reason = responses[number]
-                out.append(instead(reason, before, response))
+                out.append(replace_response(reason, before, response))
             else:
                 out.append(response)
         return out, max((weighed.undecided for _, weighed in to_weigh), default=0.0)
 
-    def _drawn(
+    def _draw_replies(
         self, branches: Branches, prefix: SharedPrefix, jobs: Sequence[tuple[Request, ConstrainedReader | None]]
     ) -> Iterator[Response]:
         """Draw replies, each free or held to options."""
@@ -275,7 +275,9 @@ class ReferenceModel:
             reply_text = text.strip() if held else text
             yield Response(request.trial, request.repeat, status, reply_text, None, tokens, reply.count)
 
-    def _guessed(self, to_weigh: Sequence[tuple[Request, Weighed]]) -> Iterator[tuple[set[Reply], list[Weighed]]]:
+    def _group_by_labels(
+        self, to_weigh: Sequence[tuple[Request, Weighed]]
+    ) -> Iterator[tuple[set[Reply], list[Weighed]]]:
         """Group questions by their options' labels, with the beginnings of replies that those surely need."""
         groups: dict[tuple[str, ...], list[Weighed]] = {}
         for request, weighed in to_weigh:
@@ -284,7 +286,7 @@ class ReferenceModel:
             ways = [self._tokens.plain(label.strip()) for label in labels] if all(labels) else []
             yield {way[:1] for way in ways if len(way) > 1}, members
 
-    def _asked(self, prompt: str) -> tuple[int, ...]:
+    def _prompt_tokens(self, prompt: str) -> tuple[int, ...]:
         return (*self._tokens.plain(prompt), self._end, self._assistant)
 
     def _is_short(self, text: str) -> bool:
@@ -300,7 +302,7 @@ class ReferenceModel:
         return np.asarray(picture(image, "the image").resize((side, side), PIL.Image.Resampling.BICUBIC))
 
 
-def _loaded(batch: Sequence[Request]) -> Sequence[Image] | Exception:
+def _load_images(batch: Sequence[Request]) -> Sequence[Image] | Exception:
     """Load a stimulus in the thread that takes the requests: sources need not be made for several."""
     try:
         return batch[0].stimulus.load()
@@ -319,7 +321,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _refused(request: Request) -> Response:
+def _refuse(request: Request) -> Response:
     """Refuse: what the model does with everything that it was not trained on."""
     if request.constrain:  # the sentence is none of the options, and a constrained reply can be nothing else
         return Response(request.trial, request.repeat, Status.REFUSED, REFUSAL)

@@ -168,15 +168,15 @@ class Branches:
             numbers=np.array(list(places)),
             tokens=np.array([self._tokens[number] for number in places]),
             depths=np.array(depths),
-            lines=_padded(paths),
-            asked=_padded(queries),
+            lines=_pad_rows(paths),
+            asked=_pad_rows(queries),
             columns=np.array(firsts)[:, None] + np.arange(longest),
             home=np.array([row * longest + column for row, column in homes]),
             read=np.array([place for number, place in places.items() if number in needed]),
         )
 
 
-def _padded(rows: Sequence[Sequence[int]]) -> Ints:
+def _pad_rows(rows: Sequence[Sequence[int]]) -> Ints:
     longest = max(map(len, rows))
     return np.array([[*row, *[0] * (longest - len(row))] for row in rows])
 
@@ -371,16 +371,16 @@ class Network:
                 lines, columns, queried = lines[at // queries], columns.reshape(-1)[at][:, None], step.read[:, None]
                 x, home = x[step.read], np.arange(len(at))
             hidden = np.where(np.arange(lines.shape[1]) > columns[..., None], np.float32(-np.inf), np.float32(0))
-            mixed = _attended(
+            mixed = _attend(
                 projected[queried, 0], pool.keys[layer][lines], pool.values[layer][lines], hidden,
                 prefix.keys[layer], prefix.values[layer],
             )  # fmt: skip
             self._finish(x, mixed[home], block)
-        return _scaled(x, self._eps) @ self._output
+        return _normalise(x, self._eps) @ self._output
 
     def _qkv(self, x: Floats, block: Mapping[str, Floats], turn: Turns) -> Floats:
         """Return queries, keys and values of tokens, turned as their places want; shape (tokens, 3, heads, size)."""
-        projected: Floats = _scaled(x, self._eps) @ block["qkv"]
+        projected: Floats = _normalise(x, self._eps) @ block["qkv"]
         turned = projected[:, : 2 * self._width].view(np.complex64)
         turned *= turn
         return projected.reshape(len(x), 3, self._heads, self._size)
@@ -393,7 +393,7 @@ class Network:
         for start in range(0, len(x), _TOGETHER):
             rows = x[start : start + _TOGETHER]
             rows += mixed[start : start + _TOGETHER] @ block["out"]
-            gate, up = np.split(_scaled(rows, self._eps) @ block["inward"], 2, axis=-1)
+            gate, up = np.split(_normalise(rows, self._eps) @ block["inward"], 2, axis=-1)
             with np.errstate(over="ignore"):  # 1 / infinity is right
                 inner = np.exp(-gate)
             inner += 1
@@ -407,7 +407,7 @@ class Network:
         return np.tile(np.exp(1j * angles).astype(np.complex64), 2 * self._heads)[places]
 
 
-def _attended(q: Floats, k: Floats, v: Floats, hidden: Floats, keys: Floats, values: Floats) -> Floats:
+def _attend(q: Floats, k: Floats, v: Floats, hidden: Floats, keys: Floats, values: Floats) -> Floats:
     """Attend to a prefix that all rows share, and to each row's own tokens: shape (rows * queries, heads * size).
 
     `q`, `k` and `v` are (rows, length, heads, size), the prefix's keys and values (heads, prefix, size); `hidden` is
@@ -433,7 +433,7 @@ def _attended(q: Floats, k: Floats, v: Floats, hidden: Floats, keys: Floats, val
     return mixed.transpose(1, 0, 2).reshape(rows * queries, heads * size)
 
 
-def _scaled(x: Floats, eps: float) -> Floats:
+def _normalise(x: Floats, eps: float) -> Floats:
     """Root mean square normalisation over the last axis, without a weight: that is part of the next projection."""
     mean: Floats = np.einsum("ij,ij->i", x, x) / np.float32(x.shape[1])
     scale: Floats = np.sqrt(mean + np.float32(eps))[:, None]

@@ -56,7 +56,7 @@ class Tokens:
         self._texts = {number: text for text, number in texts.items()}
         self.size = max(texts.values()) + 1
         self.longest = max(map(len, texts))
-        self._known = lru_cache(maxsize=65_536)(self._spelled)
+        self._known = lru_cache(maxsize=65_536)(self._merge_bytes)
 
     def id(self, text: str) -> int:
         """Return the id of a mark such as "<end>"."""
@@ -77,7 +77,7 @@ class Tokens:
                 out.append(self._added[fragment])
             else:
                 for piece in self._pieces.findall(fragment):
-                    out += self._known(piece) if len(piece) <= _WORD else self._spelled(piece)
+                    out += self._known(piece) if len(piece) <= _WORD else self._merge_bytes(piece)
         return tuple(out)
 
     def piece(self, token: int) -> bytes | None:
@@ -90,7 +90,7 @@ class Tokens:
         codes = BYTES
         return bytes(codes[character] for character in text)
 
-    def _spelled(self, piece: str) -> tuple[int, ...]:
+    def _merge_bytes(self, piece: str) -> tuple[int, ...]:
         """Merge the bytes of a piece, the pair that was learned first before all others, wherever it stands."""
         pieces = [self._bytes[byte] for byte in piece.encode(errors="replace")]
         while len(pieces) > 1:

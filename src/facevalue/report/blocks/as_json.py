@@ -69,7 +69,8 @@ def _fields(content: ready.Content) -> Data:
             return {"title": content.title, "heads": list(content.heads), "rows": rows}
         case ready.HeatContent():
             rows = [
-                {"section": r.section, "label": r.label, "cells": [_known(c.of) for c in r.cells]} for r in content.rows
+                {"section": r.section, "label": r.label, "cells": [_estimate_or_none(c.of) for c in r.cells]}
+                for r in content.rows
             ]
             columns = [title for title, _ in content.columns]
             return {"title": content.title, "first": content.first, "columns": columns, "rows": rows}
@@ -79,7 +80,7 @@ def _fields(content: ready.Content) -> Data:
         case ready.Bars():
             rows = [
                 {"label": r.label, "parts": [{"part": name, **estimate_json(e)} for name, e in r.parts],
-                 "beside": _known(r.of)}
+                 "beside": _estimate_or_none(r.of)}
                 for r in content.rows
             ]  # fmt: skip
             return {
@@ -132,7 +133,7 @@ def estimate_json(e: Estimate) -> Data:
     }
 
 
-def _known(e: Estimate | None) -> Data | None:
+def _estimate_or_none(e: Estimate | None) -> Data | None:
     return None if e is None else estimate_json(e)
 
 
@@ -145,4 +146,4 @@ def _row(cell: Mapping[str, object]) -> Data:
 
 def _cell(cell: ready.TableCell) -> Data:
     text = "".join(piece for piece, _ in cell.marked) or cell.text
-    return {"text": " ".join([text, cell.small, *cell.below]).strip(), "estimate": _known(cell.of)}
+    return {"text": " ".join([text, cell.small, *cell.below]).strip(), "estimate": _estimate_or_none(cell.of)}

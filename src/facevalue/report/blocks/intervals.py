@@ -43,23 +43,23 @@ _KEY_UNJUDGED = (
 def strips(block: blocks.Strips, view: View) -> list[Content]:
     """An interval plot, with the numbers behind it."""
     rows = [(of, e) for of in block.of for e in view.rows(of)]
-    plot = plotted(view, rows, block)
+    plot = plot_intervals(view, rows, block)
     if plot is None:
-        return wrapped(block, [], lines_of(block, view)) if block.empty else []
+        return wrap_chart(block, [], lines_of(block, view)) if block.empty else []
     if nothing := _nothing(view, [e for _, e in rows if e.value is not None], block):
-        return wrapped(block, [TextContent(nothing)], lines_of(block, view))
+        return wrap_chart(block, [TextContent(nothing)], lines_of(block, view))
     averaged = "Averaged over the models. " if view.model == POOLED else ""
     key = [TextContent(averaged + (_KEY if plot.judged else _KEY_UNJUDGED))] if block.key else []
-    return wrapped(block, [*key, plot], lines_of(block, view))
+    return wrap_chart(block, [*key, plot], lines_of(block, view))
 
 
 def _nothing(view: View, measurable: Sequence[Estimate], block: blocks.Strips) -> str:
     """A sentence in place of a chart of shares that are all none; empty where there is something to see."""
-    unit = measurable[0].written
+    unit = measurable[0].written_unit
     none = number(0.0, unit)
     if (
         unit not in ("share", "%", APART)
-        or view.signed(measurable[0])
+        or view.is_signed(measurable[0])
         or any(number(e.value, unit) != none for e in measurable)
     ):
         return ""
@@ -74,7 +74,7 @@ def _nothing(view: View, measurable: Sequence[Estimate], block: blocks.Strips) -
     return f"{f'{title}: ' if title else ''}{none} {place}{reach}."
 
 
-def wrapped(block: blocks.AnyChart, plots: Sequence[Content], lines: Sequence[Content]) -> list[Content]:
+def wrap_chart(block: blocks.AnyChart, plots: Sequence[Content], lines: Sequence[Content]) -> list[Content]:
     """A chart with its heading, paragraph, note and numbers; what is said if there is nothing to show."""
     heading: list[Content] = [TextContent(block.heading, "h3")] if block.heading else []
     if not plots:
@@ -86,13 +86,13 @@ def wrapped(block: blocks.AnyChart, plots: Sequence[Content], lines: Sequence[Co
 
 def lines_of(block: blocks.Strips | blocks.Scatter, view: View) -> list[Content]:
     """The numbers behind a chart."""
-    of = block.numbered(block.of if isinstance(block, blocks.Strips) else (block.x,))
+    of = block.number_rows(block.of if isinstance(block, blocks.Strips) else (block.x,))
     return numbers(blocks.Numbers(of=of, title=block.numbers, heads=block.heads), view) if block.numbers else []
 
 
 def numbers(block: blocks.Numbers, view: View) -> list[Content]:
     """A table of numbers; nothing where there are none."""
-    views = [view.at(model) for model in view.models] if block.every_model else [view]
+    views = [view.narrow(model) for model in view.models] if block.every_model else [view]
     pairs = [(labels(model_view, of, e), e) for model_view in views for of in block.of for e in model_view.rows(of)]
     if not pairs:
         return []
@@ -119,19 +119,19 @@ def _heads(of: Of, row: tuple[str, ...]) -> tuple[str, ...]:
 def lines(view: View, title: str, heads: tuple[str, ...], pairs: Sequence[tuple[tuple[str, ...], Estimate]]) -> Lines:
     """A table of numbers from labels and estimates."""
     rows = []
-    word = common_word(e.written for _, e in pairs)
+    word = common_word(e.written_unit for _, e in pairs)
     for texts, e in pairs:
         noise = view.numbers.size(e)
         floor = DASH
         if noise is not None and noise.floor_high is not None:
-            mean, high = (number(v, noise.written, bare=bool(word)) for v in (noise.floor, noise.floor_high))
+            mean, high = (number(v, noise.written_unit, bare=bool(word)) for v in (noise.floor, noise.floor_high))
             floor = f"{mean} (95%: {high})"
         rows.append(
             Line(
                 texts,
                 view.value(e, bare=bool(word)),
                 view.interval(e),
-                page_interval(e, signed=view.signed(e)) or DASH,
+                page_interval(e, signed=view.is_signed(e)) or DASH,
                 count(e.n),
                 count(e.clusters),
                 share_of_chance(e.p),
@@ -139,8 +139,8 @@ def lines(view: View, title: str, heads: tuple[str, ...], pairs: Sequence[tuple[
                 floor,
                 e.method_words or DASH,
                 add_caveat(e.verdict or DASH, e.caveat),
-                "never" if any_missed(e) else number(e.mde, e.written, bare=bool(word)),
-                worst_case(e, signed=view.signed(e)),
+                "never" if any_missed(e) else number(e.mde, e.written_unit, bare=bool(word)),
+                worst_case(e, signed=view.is_signed(e)),
                 e.why or "",
                 e,
             )
@@ -148,11 +148,11 @@ def lines(view: View, title: str, heads: tuple[str, ...], pairs: Sequence[tuple[
     judged = any(e.verdict is not None for _, e in pairs)
     return Lines(
         heads, rows, judged, any(e.has_bounds for _, e in pairs), view.unit_name, title,
-        in_unit("Value", [e.written for _, e in pairs]),
+        in_unit("Value", [e.written_unit for _, e in pairs]),
     )  # fmt: skip
 
 
-def plotted(view: View, rows: Sequence[tuple[Of, Estimate]], block: blocks.Strips) -> StripsContent | None:
+def plot_intervals(view: View, rows: Sequence[tuple[Of, Estimate]], block: blocks.Strips) -> StripsContent | None:
     """An interval plot of these estimates; None if no row has a value."""
     measurable = [e for _, e in rows if e.value is not None]
     if not measurable:
@@ -160,24 +160,24 @@ def plotted(view: View, rows: Sequence[tuple[Of, Estimate]], block: blocks.Strip
     ends = [v for e in measurable for v in (e.value, e.low, e.high, *(_band(view, e) or ())) if v is not None]
     farthest = _FAR * max(map(abs, ends))  # what reaches beyond runs to the edge
     ends += [min(max(v, -farthest), farthest) for e in measurable for v in (e.page_low, e.page_high) if v is not None]
-    signed = view.signed(measurable[0])
+    signed = view.is_signed(measurable[0])
     margin = next((e.margin for e in measurable if e.margin is not None), None)
     margins = () if margin is None else (-margin, margin) if signed else (margin,)
     if margin is not None and margin <= _FAR * max(map(abs, ends)):  # else the lines would push the rest together
         ends += margins
     over = charts.scale(min([*ends, 0.0] if block.zero else ends), max([*ends, 0.0] if block.zero else ends))
-    ticks = [tick(t, measurable[0].written, signed=signed) for t in over.ticks]
-    word = common_word(e.written for e in measurable)
+    ticks = [tick(t, measurable[0].written_unit, signed=signed) for t in over.ticks]
+    word = common_word(e.written_unit for e in measurable)
     out = [_row(view, of, e, block, over, margins, bare=bool(word)) for of, e in rows]
     margin_drawn = margin is not None and over.low <= margin <= over.high
     declared = next((e.declared for e in measurable if e.margin is not None), None)
-    unit = measurable[0].written
+    unit = measurable[0].written_unit
     words = f"{'±' if signed else ''}{number(margin, unit)}, {when_declared(declared)}" if margin_drawn else ""
     keys = tuple((view.titles.get(block.kinds[1], name), icon) for name, icon in kind_keys(view, block.kinds)) if (
         block.kinds) else ()  # fmt: skip
     judged = any(row.verdict for row in out)
     return StripsContent(
-        charts.axis(over, ticks), out, in_unit(block.what, [e.written for e in measurable]), judged, words,
+        charts.axis(over, ticks), out, in_unit(block.what, [e.written_unit for e in measurable]), judged, words,
         _title(view, block, rows[0][1]), block.first, keys,
     )  # fmt: skip
 
@@ -209,7 +209,7 @@ def _row(
     )  # fmt: skip
     sort = e.value if e.value is not None else float("-inf")
     word, icon = said_verdict(e)
-    moved = e.measure == view.numbers.reading.lead and view.numbers.moved(e)
+    moved = e.measure == view.numbers.reading.lead and view.numbers.is_moved(e)
     return StripRow(text, note, svg, view.value(e, bare=bare), view.interval(e), detail, sort, moved, word, icon, e)
 
 
@@ -233,7 +233,7 @@ def verdict_icon(verdict: Verdict) -> Markup:
 
 def look(view: View, e: Estimate) -> str:
     """The class of a dot: which way it points; for unsigned ones, whether it is above its noise floor."""
-    if view.signed(e) and e.value is not None:
+    if view.is_signed(e) and e.value is not None:
         return "up" if e.value > 0 else "down"
     if e.verdict is None and e.floor_high is not None and (e.value is None or e.value <= e.floor_high):
         return "within"
@@ -243,7 +243,7 @@ def look(view: View, e: Estimate) -> str:
 def kind_look(view: View, e: Estimate, kinds: tuple[str, str]) -> tuple[int, str]:
     """Shape and colour by the kind of a label."""
     names = _kinds(view, kinds)
-    kind = view.titles.known(f"{kinds[0]}_{kinds[1]}", e[kinds[0]] or "")
+    kind = view.titles.given_wording(f"{kinds[0]}_{kinds[1]}", e[kinds[0]] or "")
     place = names.index(kind) if kind in names else 0
     return place, f"c{place % 4}"
 
@@ -259,7 +259,7 @@ def kind_keys(view: View, kinds: tuple[str, str]) -> list[tuple[str, Markup]]:
 
 def _kinds(view: View, kinds: tuple[str, str]) -> list[str]:
     """Kinds of the levels that there are, in the order in which the study has them."""
-    present = {view.titles.known(f"{kinds[0]}_{kinds[1]}", level) for level in view.numbers.levels(kinds[0])}
+    present = {view.titles.given_wording(f"{kinds[0]}_{kinds[1]}", level) for level in view.numbers.levels(kinds[0])}
     return [kind for kind in view.titles.levels(kinds[1]) if kind in present]
 
 
@@ -267,4 +267,4 @@ def _band(view: View, e: Estimate) -> tuple[float, float] | None:
     high = view.numbers.floor(e)
     if high is None:
         return None
-    return (-high, high) if view.signed(e) else (0.0, high)
+    return (-high, high) if view.is_signed(e) else (0.0, high)

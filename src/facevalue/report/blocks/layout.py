@@ -9,7 +9,7 @@ from facevalue.measures.caveats import counted_caveats
 from facevalue.measures.definitions import APART, NO_INTERVENTION
 from facevalue.protocol import blocks, contents
 from facevalue.protocol.look import Of
-from facevalue.protocol.lookup import CROSSED, Estimate, made
+from facevalue.protocol.lookup import CROSSED, Estimate, rows_to_estimates
 from facevalue.protocol.page import Page, Section
 from facevalue.report import charts
 from facevalue.report.blocks import content as ready
@@ -28,8 +28,8 @@ from facevalue.report.blocks.content import (
     TableHead,
     TextContent,
 )
-from facevalue.report.blocks.intervals import numbers, said_verdict, wrapped
-from facevalue.report.blocks.plots import classes, distribution, one_bar, stacked
+from facevalue.report.blocks.intervals import numbers, said_verdict, wrap_chart
+from facevalue.report.blocks.plots import classes, distribution, one_bar, stacked_bars
 from facevalue.report.blocks.view import View
 from facevalue.report.data import Album, AnyExample, Example, PairExample, Sentence, WholeSet
 from facevalue.report.formatting import DASH, NOT_MEASURABLE, count, in_unit, number, share_of_chance, tick
@@ -65,12 +65,12 @@ def stored_answers(block: blocks.StoredAnswers, view: View, examples: Sequence[A
     heading: list[Content] = [TextContent(block.heading, "h3")] if block.heading else []
     if not picked:
         return [*heading, TextContent(block.empty, "empty")] if block.empty else []
-    contents = [_compared(e, view) if isinstance(e, Example) else _answer(e) for e in picked]
+    contents = [_comparison_card(e, view) if isinstance(e, Example) else _answer(e) for e in picked]
     wide = any(isinstance(e, PairExample) for e in picked)
     return [*heading, TextContent(block.lead), AnswersContent(contents, wide)]
 
 
-def _compared(e: Example, view: View) -> AnswerCard:
+def _comparison_card(e: Example, view: View) -> AnswerCard:
     """A stimulus without and with what was changed."""
     cue = view.titles.variation(e.attribute, e.variation)
     attribute = view.titles.get("attribute", e.attribute)
@@ -106,7 +106,9 @@ Both = tuple[Of, Estimate, Estimate]
 
 def dumbbells(block: blocks.Dumbbells, view: View) -> list[Content]:
     """A plot per intervention, with a row per estimate."""
-    rows = {name: [pair for of in block.of for pair in _both(view, of, name)] for name in view.interventions}
+    rows = {
+        name: [pair for of in block.of for pair in _intervention_pairs(view, of, name)] for name in view.interventions
+    }
     values = [
         v
         for pairs in rows.values()
@@ -120,9 +122,9 @@ def dumbbells(block: blocks.Dumbbells, view: View) -> list[Content]:
     plots: list[Content] = []
     for name, pairs in rows.items():
         if pairs:
-            axis = charts.axis(over, [tick(value, pairs[0][1].written) for value in over.ticks])
+            axis = charts.axis(over, [tick(value, pairs[0][1].written_unit) for value in over.ticks])
             strips = [_dumbbell_row(view, block, over, *pair) for pair in pairs]
-            what = in_unit(block.what, [e.written for _, e, _ in pairs])
+            what = in_unit(block.what, [e.written_unit for _, e, _ in pairs])
             title = view.titles.get("intervention", name)
             plots.append(StripsContent(axis, strips, what, title=title, first=block.first))
     changes = tuple(
@@ -132,10 +134,10 @@ def dumbbells(block: blocks.Dumbbells, view: View) -> list[Content]:
         for of in block.of
     )
     behind = blocks.Numbers(of=changes, title=block.numbers, heads=("Intervention", *block.heads))
-    return wrapped(block, plots, numbers(behind, view) if block.numbers else [])
+    return wrap_chart(block, plots, numbers(behind, view) if block.numbers else [])
 
 
-def _both(view: View, of: Of, name: str) -> list[Both]:
+def _intervention_pairs(view: View, of: Of, name: str) -> list[Both]:
     """Rows with their counterpart under an intervention, where it was asked."""
     under = view.numbers.under(view.model, name) or ""
     pairs = ((e, view.beside(e.measure, replace(e, model=under))) for e in view.rows(of))
@@ -211,8 +213,8 @@ def _word_row(block: blocks.WordLists, view: View, e: Estimate, sentences: Sente
     quote = TableCell(DASH, quiet=True) if quoted is None else TableCell("", marked=tuple(quoted.parts))
     return (
         TableCell(e[block.word] or "", strong=view.found(e), title=view.detail(e), of=e),
-        TableCell(DASH if rank is None else number(rank.value, rank.written, bare=True)),
-        TableCell(number(e.value, e.written, signed=True, bare=True)),
+        TableCell(DASH if rank is None else number(rank.value, rank.written_unit, bare=True)),
+        TableCell(number(e.value, e.written_unit, signed=True, bare=True)),
         TableCell(view.interval(e)),
         TableCell(count(e.n)),
         TableCell(DASH if rank is None else count(rank.n)),
@@ -235,7 +237,7 @@ class Builder:
     sentences: Mapping[tuple[str | None, ...], Sentence] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, view: View, examples: Sequence[AnyExample] = ()) -> "Builder":
+    def from_view(cls, view: View, examples: Sequence[AnyExample] = ()) -> "Builder":
         """A builder with the sentences among the examples by whom they are of."""
         quoted: dict[tuple[str | None, ...], Sentence] = {
             (e.dimension, e.group, e.word): e for e in examples if isinstance(e, Sentence)
@@ -252,20 +254,20 @@ class Builder:
         out: list[ready.Content] = [ready.TextContent(section.lead)] if section.lead else []
         if section.each_model and len(view.models) > 1:
             listed = view.shown_models if section.large else view.models
-            by_model = ((model, self.shown(section.blocks, view.at(model))) for model in listed)
+            by_model = ((model, self.build_blocks(section.blocks, view.narrow(model))) for model in listed)
             for place, (model, children) in enumerate(pair for pair in by_model if pair[1]):
                 out.append(
                     ready.PartContent(model, children, fold="closed" if place else "open", class_="numbers model-part")
                 )
         else:
             model = view.models[0] if section.each_model and view.models else view.model
-            out += self.shown(section.blocks, view.at(model))
+            out += self.build_blocks(section.blocks, view.narrow(model))
         if section.large and view.left_out:
             out.append(ready.TextContent(view.left_out, "small"))
         alone = section.alone if len(view.models) == 1 else ""
         return ready.SectionContent(section.id, section.title, alone or section.heading or section.title, out)
 
-    def shown(self, declared: Sequence[blocks.Block], view: View) -> list[ready.Content]:
+    def build_blocks(self, declared: Sequence[blocks.Block], view: View) -> list[ready.Content]:
         """Make the contents of blocks, in order."""
         return [content for block in declared for content in self.block(block, view)]
 
@@ -287,9 +289,9 @@ class Builder:
             case blocks.StoredAnswers():
                 return stored_answers(block, view, self.examples)
             case blocks.Each():
-                return self.each(block, view)
+                return self.build_each(block, view)
             case blocks.Fold():
-                children = self.shown(block.blocks, view)
+                children = self.build_blocks(block.blocks, view)
                 only_text = all(isinstance(content, ready.TextContent) for content in children)
                 fold = "open" if block.open else "closed"
                 return (
@@ -298,21 +300,21 @@ class Builder:
                     else [ready.PartContent(block.title, children, block.note, fold, class_=block.class_)]
                 )
             case blocks.Side():
-                children = self.shown(block.blocks, view)
+                children = self.build_blocks(block.blocks, view)
                 return [ready.SideContent(children)] if children else []
             case blocks.PerModel():
-                by_model = ((model, self.shown(block.blocks, view.at(model))) for model in view.models)
+                by_model = ((model, self.build_blocks(block.blocks, view.narrow(model))) for model in view.models)
                 return [
                     ready.PartContent(block.title.replace("{model}", model), children)
                     for model, children in by_model
                     if children
                 ]
             case blocks.Many():
-                return self.shown(block.blocks if len(view.models) > 1 else block.one, view)
+                return self.build_blocks(block.blocks if len(view.models) > 1 else block.one, view)
             case _:
                 raise TypeError(f"no renderer for {type(block).__name__}")
 
-    def each(self, block: blocks.Each, view: View) -> list[ready.Content]:
+    def build_each(self, block: blocks.Each, view: View) -> list[ready.Content]:
         """The same blocks for every cell of a breakdown."""
         groups: dict[tuple[str | None, ...], list[Estimate]] = {}
         for of in block.cells:
@@ -322,16 +324,18 @@ class Builder:
         if block.order == "found":
             keys.sort(key=lambda key: -sum(view.found(e) for e in groups[key]))
         if block.order == "crossed":
-            keys.sort(key=_crossed)
+            keys.sort(key=_is_crossed)
         out: list[ready.Content] = []
         for key in keys:
-            cell_view = view.at(bound=dict(zip(block.over, key, strict=True)))
-            children = self.shown(block.blocks, cell_view)
+            cell_view = view.narrow(bound=dict(zip(block.over, key, strict=True)))
+            children = self.build_blocks(block.blocks, cell_view)
             if children:
                 if not block.title:
                     out += children
                     continue
-                out.append(self._cell(block, cell_view, groups[key][0], children, first=not out, crossed=_crossed(key)))
+                out.append(
+                    self._cell(block, cell_view, groups[key][0], children, first=not out, crossed=_is_crossed(key))
+                )
         if not out:
             return [ready.TextContent(block.empty, "empty")] if block.empty else []
         heading: list[ready.Content] = [ready.TextContent(block.heading, "h3")] if block.heading else []
@@ -360,10 +364,10 @@ def _cells(block: blocks.Each, of: Of, view: View) -> list[Estimate]:
         return view.rows(replace(of, order="given"))
     frame = view.frame(of)
     over = [name for name in block.over if name in frame.columns]
-    return list(made(frame.unique(over, keep="first", maintain_order=True) if over else frame.head(1)))
+    return list(rows_to_estimates(frame.unique(over, keep="first", maintain_order=True) if over else frame.head(1)))
 
 
-def _crossed(key: tuple[str | None, ...]) -> bool:
+def _is_crossed(key: tuple[str | None, ...]) -> bool:
     """Return whether the first label of a cell crosses two."""
     return bool(key) and CROSSED in (key[0] or "")
 
@@ -378,12 +382,12 @@ def prose(block: blocks.Prose, view: View) -> list[ready.Content]:
     return [ready.Facts(tuple(text))]
 
 
-def own(block: blocks.Own, view: View) -> list[ready.Content]:
+def build_own_block(block: blocks.Own, view: View) -> list[ready.Content]:
     """The contents of a study's own block."""
-    return [content for built in block.build(view) for content in _made(built, view)]
+    return [content for built in block.build(view) for content in _to_contents(built, view)]
 
 
-def _made(content: contents.Made, view: View) -> list[ready.Content]:
+def _to_contents(content: contents.Made, view: View) -> list[ready.Content]:
     match content:
         case contents.Paragraph():
             return [ready.TextContent(content.text, content.how, content.note)]
@@ -408,7 +412,7 @@ def _made(content: contents.Made, view: View) -> list[ready.Content]:
             return [ready.Panels([_panel(content)])]
         case contents.Folded():
             marks = [_panel(o) for o in content.contents if isinstance(o, contents.Marks)]
-            inner = [c for o in content.contents if not isinstance(o, contents.Marks) for c in _made(o, view)]
+            inner = [c for o in content.contents if not isinstance(o, contents.Marks) for c in _to_contents(o, view)]
             inner += [ready.Panels(marks)] if marks else []
             return [ready.PartContent(content.title, inner, content.note, "open" if content.open else "closed")]
 
@@ -445,7 +449,7 @@ _MAKERS: Mapping[type, Callable[..., list[ready.Content]]] = {
     blocks.Numbers: intervals.numbers,
     blocks.Heat: tables.heat,
     blocks.Grid: tables.grid,
-    blocks.Stacked: stacked,
+    blocks.Stacked: stacked_bars,
     blocks.Scatter: plots.scatter,
     blocks.Cumulative: plots.cumulative,
     blocks.Distribution: distribution,
@@ -454,5 +458,5 @@ _MAKERS: Mapping[type, Callable[..., list[ready.Content]]] = {
     blocks.Agreement: plots.agreement,
     blocks.Prose: prose,
     blocks.Say: lambda block, _view: [ready.TextContent(block.text, block.how)],
-    blocks.Own: own,
+    blocks.Own: build_own_block,
 }

@@ -11,7 +11,7 @@ from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.report import charts
 from facevalue.report.blocks.content import BarRow, Bars, Content, Figure, Key, PartContent, TextContent
-from facevalue.report.blocks.intervals import kind_look, lines_of, numbers, said_verdict, wrapped
+from facevalue.report.blocks.intervals import kind_look, lines_of, numbers, said_verdict, wrap_chart
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import NOT_MEASURABLE, html_element, in_unit, number, writing
 
@@ -27,7 +27,7 @@ Drawn = tuple[str, float | None, str, str]
 """Letter, share in percent, colour and tooltip of a part."""
 
 
-def stacked(block: blocks.Stacked, view: View) -> list[Content]:
+def stacked_bars(block: blocks.Stacked, view: View) -> list[Content]:
     """Bars of shares, one per set of labels, under one legend."""
     rows = [(of, e) for of in block.of for e in view.rows(of)]
     if not rows:
@@ -41,10 +41,10 @@ def stacked(block: blocks.Stacked, view: View) -> list[Content]:
     judged = any(row.verdict for row in bar_rows)
     heading: list[Content] = [TextContent(block.heading, "h4")] if block.heading else []
     lead: list[Content] = [TextContent(block.lead)] if block.lead else []
-    what = in_unit(block.what, [row.of.written for row in bar_rows if row.of is not None]) if block.what else ""
+    what = in_unit(block.what, [row.of.written_unit for row in bar_rows if row.of is not None]) if block.what else ""
     bar = Bars(block.title, tuple(keys.values()) if block.legend else (), bar_rows, what, block.first, judged)
     behind = (
-        numbers(blocks.Numbers(of=block.numbered(block.of), title=block.numbers, heads=block.heads), view)
+        numbers(blocks.Numbers(of=block.number_rows(block.of), title=block.numbers, heads=block.heads), view)
         if block.numbers
         else []
     )
@@ -78,7 +78,7 @@ def _row(
     segments = []
     for e in sorted(estimates, key=lambda e: order.index(_part(block, e))):
         key = keys[_part(block, e)]
-        share = None if e.value is None else (writing(e.written).per * e.value)
+        share = None if e.value is None else (writing(e.written_unit).per * e.value)
         segments.append((key.letter, share, key.class_, f"{key.text}: {view.detail(e, brief=True)}"))
     summary = ", ".join(f"{keys[_part(block, e)].text} {view.value(e)}" for e in estimates if e.value)
     svg = bar(segments, f"{label}: {summary}")
@@ -97,7 +97,7 @@ def _row(
 
 
 def _bare(value: float | None, e: Estimate) -> str:
-    return number(value, e.written, bare=True)
+    return number(value, e.written_unit, bare=True)
 
 
 _ROUTES = {"exact": "o0", "form": "o1", "synonym": "o2", "range": "o3", "judge": "n1"}
@@ -165,9 +165,8 @@ def distribution(block: blocks.Distribution, view: View) -> list[Content]:
     enough = [e for e in measurable if (e.n or 0) >= block.least]
     values = [e.value for e in enough if e.value is not None]
     above = sum(v >= block.flag for v in values)
-    sentence = (
-        f"{above:,} of {len(values):,} {block.what} have {number(block.flag, measurable[0].written, bare=True)} or more"
-    )
+    flag = number(block.flag, measurable[0].written_unit, bare=True)
+    sentence = f"{above:,} of {len(values):,} {block.what} have {flag} or more"
     few = len(measurable) - len(enough)
     sentence += f"; {few:,} with fewer than {block.least} observations are left out." if few else "."
     svg = histogram(values, block)
@@ -227,12 +226,12 @@ def scatter(block: blocks.Scatter, view: View) -> list[Content]:
         title = f"{view.row_label(block.x, e)}: {view.measure_title(e)} {view.value(e)}, "
         title += f"{view.measure_title(partner)} {view.value(partner)} {view.interval(partner)}"
         if partner.floor is not None:
-            title += f", by chance {number(partner.floor, partner.written)}"
+            title += f", by chance {number(partner.floor, partner.written_unit)}"
         label = view.said(block.label or block.x.label, e) if place < block.labelled else ""
         shape = kind_look(view, e, block.kinds)[0] if block.kinds else 0
         points.append(charts.Point(e.value or 0.0, up, title, label, shape))
     xs, ys = [p.x for p in points], [p.y for p in points]
-    units = (measurable[0][0].written, measurable[0][1].written)
+    units = (measurable[0][0].written_unit, measurable[0][1].written_unit)
     if block.added:
         scale = charts.scale(min(xs + ys), max(xs + ys), 6)
         plot = charts.scatter(points, scale, scale, block.names, units, diagonal=True)
@@ -244,16 +243,16 @@ def scatter(block: blocks.Scatter, view: View) -> list[Content]:
         words = "; ".join(f"{view.value(e)} {view.interval(e)}" for e in view.rows(block.beside))
         words = f"r = {words}; line: no difference" if words else ""
     figure = Figure(block.title, words, plot, tuple(e for pair in measurable for e in pair))
-    return wrapped(block, [figure], lines_of(block, view))
+    return wrap_chart(block, [figure], lines_of(block, view))
 
 
 def cumulative(block: blocks.Cumulative, view: View) -> list[Content]:
     """Plot how a total adds up, largest part first."""
-    steps = view.one(block.count)
+    steps = view.find(block.count)
     of = block.pooled if block.pooled and view.model == POOLED else block.of
     rows = view.rows(of)
     measurable = sorted((e for e in rows if e.value is not None), key=lambda e: -(e.value or 0.0))
-    lead: list[Content] = [TextContent(_concentrated(block, view, steps, len(rows)))]
+    lead: list[Content] = [TextContent(_describe_concentration(block, view, steps, len(rows)))]
     total = sum(e.value or 0.0 for e in measurable)
     if len(measurable) < 2 or total <= 0:
         return lead
@@ -270,14 +269,14 @@ def cumulative(block: blocks.Cumulative, view: View) -> list[Content]:
     return [*lead, Figure("", "", plot, tuple(measurable)), TextContent(note.strip(), "small"), *numbers(single, view)]
 
 
-def _concentrated(block: blocks.Cumulative, view: View, e: Estimate | None, total: int) -> str:
+def _describe_concentration(block: blocks.Cumulative, view: View, e: Estimate | None, total: int) -> str:
     if e is None or e.value is None:
         return "How concentrated the effects are is not measurable."
     averaged = ", averaged over the models" if view.model == POOLED else ""
     text = f"{view.value(e, bare=True)} {view.interval(e)} of {total} {block.noun}"
     text += f" make up 80% of the total {block.total}{averaged}."
     if e.floor is not None:
-        chance = number(round(e.floor, 1), e.written, bare=True)
+        chance = number(round(e.floor, 1), e.written_unit, bare=True)
         text += f" Without any effect it would be about {chance}: fewer than that is concentration."
     return text
 
@@ -296,8 +295,8 @@ def agreement(block: blocks.Agreement, view: View) -> list[Content]:
 
 
 def _pair(block: blocks.Agreement, view: View, first: str, second: str) -> list[Content]:
-    firsts = {view.row_label(block.of, e): e for e in view.at(first).rows(block.of) if e.value is not None}
-    seconds = {view.row_label(block.of, e): e for e in view.at(second).rows(block.of) if e.value is not None}
+    firsts = {view.row_label(block.of, e): e for e in view.narrow(first).rows(block.of) if e.value is not None}
+    seconds = {view.row_label(block.of, e): e for e in view.narrow(second).rows(block.of) if e.value is not None}
     points = [
         charts.Point(
             a.value or 0.0, b.value or 0.0, f"{name}: {view.value(a)} and {view.value(b)}",
@@ -308,35 +307,35 @@ def _pair(block: blocks.Agreement, view: View, first: str, second: str) -> list[
     if len(points) < 3:
         return []
     ends = [v for p in points for v in (p.x, p.y)]
-    scale, unit = charts.scale(min(ends), max(ends), 6), next(iter(firsts.values())).written
+    scale, unit = charts.scale(min(ends), max(ends), 6), next(iter(firsts.values())).written_unit
     loud = sorted(points, key=lambda p: -abs(p.x) - abs(p.y))[:7]
     labelled = [p if p in loud else charts.Point(p.x, p.y, p.title, "", p.group) for p in points]
     summaries = [(name, _of_pair(view, measure, first, second), _of_pair(view, free, first, second))
              for name, measure, free in block.summed]  # fmt: skip
     line = next((e.value for name, e, _ in summaries if name == "slope" and e is not None), None)
     plot = charts.scatter(labelled, scale, scale, (first, second), (unit, unit), line=line)
-    words = "; ".join(_summed(view, name, e, free) for name, e, free in summaries)
+    words = "; ".join(_describe_sum(view, name, e, free) for name, e, free in summaries)
     title = f"{second} against {first}"
     contents: list[Content] = [Figure(title, words, plot, (*firsts.values(), *seconds.values()))]
     if block.smaller:
         name, of = block.smaller
         selections = tuple(Of(o.measure, o.by, {**o.where, "other_model": first}, label=o.label) for o in of)
         table = blocks.Numbers(of=selections, title=f"{name}: {title}", heads=block.smaller_heads)
-        contents += numbers(table, view.at(second))
+        contents += numbers(table, view.narrow(second))
     return contents
 
 
 def _of_pair(view: View, measure: str, first: str, second: str) -> Estimate | None:
     """A measure of two models, whichever of them comes first."""
-    return view.at(second).one(measure, other_model=first) or view.at(first).one(measure, other_model=second)
+    return view.narrow(second).find(measure, other_model=first) or view.narrow(first).find(measure, other_model=second)
 
 
-def _summed(view: View, name: str, published: Estimate | None, corrected: Estimate | None) -> str:
+def _describe_sum(view: View, name: str, published: Estimate | None, corrected: Estimate | None) -> str:
     if published is None or published.value is None:
         return f"{name} {(published and published.method_words) or NOT_MEASURABLE}"
     text = f"{name} = {view.value(published)}"
     if published.floor_high is not None:
-        text += f" (by chance up to {number(published.floor_high, published.written)} either way)"
+        text += f" (by chance up to {number(published.floor_high, published.written_unit)} either way)"
     if corrected is not None and corrected.value is not None:
         text += f", without the part of chance {view.value(corrected)} {view.interval(corrected)}"
     return text

@@ -46,7 +46,7 @@ def heat(block: blocks.Heat, view: View) -> list[Content]:
     heading: list[Content] = [TextContent(block.heading, "h3")] if block.heading else []
     if heat_map is None:
         return [*heading, TextContent(block.empty, "empty")] if block.empty else []
-    of = block.numbered((block.of,))
+    of = block.number_rows((block.of,))
     behind = numbers(blocks.Numbers(of=of, title=block.numbers, heads=block.heads), view) if block.numbers else []
     lead = [TextContent(block.lead)] if block.lead else []
     note = [TextContent(block.note, "small")] if block.note else []
@@ -58,7 +58,7 @@ def heat(block: blocks.Heat, view: View) -> list[Content]:
 
 def _heat(block: blocks.Heat, view: View) -> HeatContent | None:
     models = list(view.models) if block.models else [view.model]
-    estimates = [e for model in models for e in view.at(model).rows(block.of)]
+    estimates = [e for model in models for e in view.narrow(model).rows(block.of)]
     totals = view.rows(block.whole) if block.whole else []
     if not estimates:
         return None
@@ -178,7 +178,7 @@ def grid(block: blocks.Grid, view: View) -> list[Content]:
     before = {row[block.row]: row for row in first.iter_rows(named=True)} if first is not None else {}
     maker = _CellMaker(block, view, neutral, titled=view.cells <= TITLED)
     kind = " ".join(
-        ["cells", *(["turned"] if _turned(block, columns) else []), *(["many"] if len(columns) > _MANY else [])]
+        ["cells", *(["turned"] if _is_turned(block, columns) else []), *(["many"] if len(columns) > _MANY else [])]
     )
     out = [f'<table class="{kind}"><caption class="hidden">{escape(block.title)}</caption><thead><tr>']
     out.append(f'<th scope="col" class="c">{escape(block.corner)}</th>')
@@ -204,7 +204,7 @@ def grid(block: blocks.Grid, view: View) -> list[Content]:
     return [GridContent(block.title, html, len(by), len(maker.caveats), block.scale, values, caveats)]
 
 
-def _turned(block: blocks.Grid, columns: Sequence[str]) -> bool:
+def _is_turned(block: blocks.Grid, columns: Sequence[str]) -> bool:
     return block.turned if block.turn_from is None else len(columns) > block.turn_from
 
 
@@ -220,7 +220,7 @@ def _frame(view: View, of: Of, block: blocks.Grid) -> pl.DataFrame:
 
 def _row_title(view: View, block: blocks.Grid, level: str) -> str:
     name, _, dimension = level.partition("\n")
-    title = view.titles.known(block.row, name) or (name if block.plain else view.titles.get(block.row, name))
+    title = view.titles.given_wording(block.row, name) or (name if block.plain else view.titles.get(block.row, name))
     return f"{title} ({view.titles.get('dimension', dimension).lower()})" if dimension else title
 
 
@@ -228,7 +228,7 @@ def _title(view: View, block: blocks.Grid, name: str) -> str:
     if block.models:
         return name
     if block.plain:
-        return view.titles.known(block.column, name) or name
+        return view.titles.given_wording(block.column, name) or name
     return view.titles.get(block.column, name)
 
 
@@ -333,7 +333,7 @@ def table(block: blocks.Table, view: View) -> list[Content]:
     heading: list[Content] = [TextContent(block.heading, "h3")] if block.heading else []
     rows, estimates, strong = [], [], []
     for model in models:
-        model_view = view.at(model)
+        model_view = view.narrow(model)
         for of in block.of:
             for e in model_view.rows(of):
                 estimates.append(e)
@@ -399,12 +399,12 @@ def overview(block: blocks.Overview, view: View) -> list[Content]:
     show_model = len(models) > 1
     cells: dict[tuple[str | None, ...], dict[str, list[Estimate]]] = {}
     for model in models:
-        for e in (row for of in block.of for row in view.at(model).rows(replace(of, order="given"))):
+        for e in (row for of in block.of for row in view.narrow(model).rows(replace(of, order="given"))):
             key = tuple(e[name] for name in block.over)
             cells.setdefault(key, {}).setdefault(model, []).append(e)
     rows = [
-        _line(block, view.at(model, dict(zip(block.over, key, strict=True))), estimates, show_model=show_model)
-        for key, by in _grouped(cells, block.over, view).items() for model, estimates in by.items()
+        _line(block, view.narrow(model, dict(zip(block.over, key, strict=True))), estimates, show_model=show_model)
+        for key, by in _group_cells(cells, block.over, view).items() for model, estimates in by.items()
     ]  # fmt: skip
     if not rows:
         return [TextContent(block.empty, "empty")] if block.empty else []
@@ -420,7 +420,7 @@ def overview(block: blocks.Overview, view: View) -> list[Content]:
     return [*lead, TableContent(block.title, tuple(heads), rows)]
 
 
-def _grouped(
+def _group_cells(
     cells: dict[tuple[str | None, ...], T], over: tuple[str, ...], view: View
 ) -> dict[tuple[str | None, ...], T]:
     """Cells of one level of the first label together, in the order in which they appear; others as the study has them.
@@ -441,7 +441,7 @@ def _line(
     block: blocks.Overview, view: View, estimates: Sequence[Estimate], *, show_model: bool
 ) -> tuple[TableCell, ...]:
     measurable = [e for e in estimates if e.value is not None]
-    moved = [e for e in measurable if view.numbers.moved(e)]
+    moved = [e for e in measurable if view.numbers.is_moved(e)]
     first = estimates[0]
     spread = next(iter(view.rows(block.spread)), None)
     word, icon = said_verdict(spread)

@@ -10,7 +10,7 @@ import polars as pl
 from facevalue.measures.definitions import POOLED, Measure, definition_of
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.look import Of
-from facevalue.protocol.lookup import CROSSED, Estimate, EstimateIndex, MeasureRoles, made
+from facevalue.protocol.lookup import CROSSED, Estimate, EstimateIndex, MeasureRoles, rows_to_estimates
 from facevalue.protocol.page import Findings, Page
 from facevalue.report import formatting
 from facevalue.report.headline import detectable
@@ -96,7 +96,7 @@ class View:
         self._measures = tuple(measures)
         self._names = {measure.name for measure in measures}
 
-    def at(self, model: str = "", bound: Levels | None = None) -> "View":
+    def narrow(self, model: str = "", bound: Levels | None = None) -> "View":
         """The same for another model, or with more labels fixed."""
         return View(
             self.numbers, self.titles, self._measures, model or self.model, {**self._bound, **(bound or {})},
@@ -105,7 +105,7 @@ class View:
 
     def of_model(self, model: str) -> "View":
         """Return the view of another model."""
-        return self.at(model)
+        return self.narrow(model)
 
     def frame(self, of: Of, model: str = "") -> pl.DataFrame:
         """The rows of a selection, in the order of the table; every label that it does not name is missing."""
@@ -125,7 +125,7 @@ class View:
         if not required <= {*self.numbers.labels}:
             return frame.clear()
         # not by expressions: pages select a few rows thousands of times, and each query takes a millisecond
-        chosen = [_at(frame[name], level) for name, level in levels.items() if level is not None]
+        chosen = [_is_at_level(frame[name], level) for name, level in levels.items() if level is not None]
         if not of.crossed:
             crossing = (frame[name].str.contains(CROSSED, literal=True) for name in self.numbers.crossing)
             chosen += [crosses.not_().fill_null(value=True) for crosses in crossing]
@@ -135,18 +135,18 @@ class View:
 
     def rows(self, of: Of, model: str = "") -> list[Estimate]:
         """The estimates of a selection, in its order."""
-        rows = self.ordered(list(made(self.frame(of, model))), of)
+        rows = self.order_estimates(list(rows_to_estimates(self.frame(of, model))), of)
         return rows if of.most is None else rows[: of.most]
 
-    def ordered(self, rows: list[Estimate], of: Of) -> list[Estimate]:
+    def order_estimates(self, rows: list[Estimate], of: Of) -> list[Estimate]:
         """Estimates in the order of a selection; those without a value last."""
         keys: dict[str, Callable[[Estimate], object]] = {
-            "value": lambda e: (e.value is None, -_rounded(e.value)),
-            "size": lambda e: (e.value is None, -abs(_rounded(e.value))),
-            "clearest": lambda e: (e.value is None, -_rounded(beyond(e))),
-            "found": lambda e: (not self.found(e), e.value is None, -_rounded(beyond(e))),
-            "surest": lambda e: (not self.found(e), e.p is None, _rounded(e.p), -_rounded(e.value)),
-            "largest": lambda e: (not self.found(e), -_rounded(e.value)),
+            "value": lambda e: (e.value is None, -_round_value(e.value)),
+            "size": lambda e: (e.value is None, -abs(_round_value(e.value))),
+            "clearest": lambda e: (e.value is None, -_round_value(standardised_size(e))),
+            "found": lambda e: (not self.found(e), e.value is None, -_round_value(standardised_size(e))),
+            "surest": lambda e: (not self.found(e), e.p is None, _round_value(e.p), -_round_value(e.value)),
+            "largest": lambda e: (not self.found(e), -_round_value(e.value)),
             "labels": lambda e: self.row_label(of, e),
         }
         key = keys.get(of.order)
@@ -163,32 +163,32 @@ class View:
         )
         return tuple(dict.fromkeys(names))
 
-    def one(self, measure: str, **levels: str | None) -> Estimate | None:
+    def find(self, measure: str, **levels: str | None) -> Estimate | None:
         """The estimate at these levels, over everything else; None if there is none."""
         fixed = {name: level for name, level in levels.items() if level is not None}
-        return self.numbers.one(measure, self.model, **fixed)
+        return self.numbers.find(measure, self.model, **fixed)
 
     def beside(self, measure: str, estimate: Estimate) -> Estimate | None:
         """Return another measure of the same cell."""
-        return self.numbers.beside(measure, estimate)
+        return self.numbers.companion(measure, estimate)
 
     def found(self, estimate: Estimate) -> bool:
         """Say whether an estimate found a difference."""
-        return self.numbers.tested(estimate)
+        return self.numbers.is_found(estimate)
 
     def definition(self, e: Estimate) -> Measure | None:
         """Definition of an estimate's measure, or of the change in it; None where nobody knows."""
         return definition_of(self.measures, e.measure, e["score"], e["versus"])
 
-    def signed(self, e: Estimate) -> bool:
+    def is_signed(self, e: Estimate) -> bool:
         """Return whether an estimate's value carries a sign."""
         definition = self.definition(e)
         return formatting.is_signed(definition) if definition else e.measure in self.numbers.reading.sizes
 
     def detail(self, e: Estimate, *, brief: bool = False) -> str:
         """Everything about an estimate, for its tooltip."""
-        floor, corrected = self.numbers.size(e), self.numbers.corrected(e)
-        signed = self.signed(e)
+        floor, corrected = self.numbers.size(e), self.numbers.corrected_estimate(e)
+        signed = self.is_signed(e)
         return formatting.detail(
             e, signed=signed, unit_name=self.unit_name, floor=floor, corrected=corrected, brief=brief
         )
@@ -197,21 +197,21 @@ class View:
         """A value in words, or a dash; `bare` without its unit's word."""
         if estimate is None:
             return formatting.DASH
-        return formatting.number(estimate.value, estimate.written, signed=self.signed(estimate), bare=bare)
+        return formatting.number(estimate.value, estimate.written_unit, signed=self.is_signed(estimate), bare=bare)
 
     def interval(self, estimate: Estimate | None) -> str:
         """An interval, or why there is none."""
         if estimate is None:
             return formatting.NOT_MEASURABLE
-        text = formatting.interval(estimate, signed=self.signed(estimate))
+        text = formatting.interval(estimate, signed=self.is_signed(estimate))
         return text or formatting.why_no_interval(estimate)
 
     def floor(self, e: Estimate | None) -> str:
         """Say what chance alone shows, its mean and its end; a dash if that is not known."""
         if e is None or e.floor_high is None:
             return formatting.DASH
-        mean = formatting.number(e.floor, e.written, bare=True)
-        return f"{mean}, 95% below {formatting.number(e.floor_high, e.written)}"
+        mean = formatting.number(e.floor, e.written_unit, bare=True)
+        return f"{mean}, 95% below {formatting.number(e.floor_high, e.written_unit)}"
 
     def measure_title(self, e: Estimate) -> str:
         """Title of an estimate's measure, or of differences in it."""
@@ -228,7 +228,7 @@ class View:
 
     def raw(self, column: str, level: str | None) -> str:
         """A level as the study writes it; empty for none."""
-        return "" if level is None else self.titles.known(column, level) or level
+        return "" if level is None else self.titles.given_wording(column, level) or level
 
     def said(self, form: str, estimate: Estimate, more: Mapping[str, str] | None = None) -> str:
         """A form filled in with an estimate's labels and numbers.
@@ -245,7 +245,7 @@ class View:
                 return _NUMBERS[name](self, estimate)
             if name in self._names:
                 partner = self.beside(name, estimate)
-                return None if partner is None or partner.value is None else _measured(self, partner, manner)
+                return None if partner is None or partner.value is None else _measure_text(self, partner, manner)
             level = estimate[name]
             if level is None:
                 return None
@@ -289,7 +289,7 @@ class View:
         """A row's text, and the smaller text beside it."""
         return self.row_label(of, e).replace("|", ", "), self.said(of.note, e) if of.note else ""
 
-    def known(self, rows: Iterable[Estimate]) -> list[Estimate]:
+    def judgeable_estimates(self, rows: Iterable[Estimate]) -> list[Estimate]:
         """Estimates among these that can be judged."""
         return [e for e in rows if e.value is not None and e.verdict != Verdict.NOT_MEASURABLE]
 
@@ -322,7 +322,7 @@ class View:
         return " ".join([*out, "The table of estimates has everything."]) if out else ""
 
     @property
-    def whose(self) -> str:
+    def model_phrase(self) -> str:
         """Beginning of a sentence about the model."""
         if self.model == POOLED:
             return f"averaged over {len(self.models)} models, "
@@ -351,17 +351,17 @@ def reading(page: Page) -> MeasureRoles:
     return MeasureRoles(next(iter(leads)) if len(leads) == 1 else "", page.sizes, page.corrected)
 
 
-def _rounded(value: float | None) -> float:
+def _round_value(value: float | None) -> float:
     """Order by what is measured, not by the last digit, which may differ from one reading of a run to the next."""
     return round(value or 0.0, 12)
 
 
-def beyond(e: Estimate) -> float:
+def standardised_size(e: Estimate) -> float:
     """Return an estimate in noise floors, or in standard errors from none; 0 if neither is known.
 
     Examples
     --------
-    >>> beyond(Estimate("gap", "m", value=-3.0, se=1.5)), beyond(Estimate("gap", "m", value=3.0))
+    >>> standardised_size(Estimate("gap", "m", value=-3.0, se=1.5)), standardised_size(Estimate("gap", "m", value=3.0))
     (2.0, 0.0)
     """
     scale = e.floor_high or e.se or (e.high - e.low if e.high is not None and e.low is not None else 0.0)
@@ -373,33 +373,33 @@ def _set(level: str | tuple[str | None, ...] | None) -> bool:
     return level is not None and not (isinstance(level, tuple) and None in level)
 
 
-def _at(column: pl.Series, level: str | tuple[str | None, ...]) -> pl.Series:
+def _is_at_level(column: pl.Series, level: str | tuple[str | None, ...]) -> pl.Series:
     if isinstance(level, tuple):
         return column.is_in([name for name in level if name is not None]).fill_null(value=None in level)
     return column == level
 
 
-def _measured(view: View, e: Estimate, manner: str) -> str:
+def _measure_text(view: View, e: Estimate, manner: str) -> str:
     if manner == "interval":
-        return formatting.interval(e, signed=view.signed(e)) or "(no interval)"
+        return formatting.interval(e, signed=view.is_signed(e)) or "(no interval)"
     return f"{e.value:.0f}%" if manner == "round" and e.unit == "%" else view.value(e)
 
 
 def _with_interval(view: View, e: Estimate) -> str:
-    return f"{view.value(e)} {formatting.interval(e, signed=view.signed(e))}".strip()
+    return f"{view.value(e)} {formatting.interval(e, signed=view.is_signed(e))}".strip()
 
 
 def _floor(_view: View, e: Estimate) -> str | None:
-    return None if e.floor_high is None else formatting.number(e.floor_high, e.written)
+    return None if e.floor_high is None else formatting.number(e.floor_high, e.written_unit)
 
 
 _NUMBERS: dict[str, Callable[[View, Estimate], str | None]] = {
     "value": _with_interval,
-    "interval": lambda view, e: formatting.interval(e, signed=view.signed(e)) or "(no interval)",
+    "interval": lambda view, e: formatting.interval(e, signed=view.is_signed(e)) or "(no interval)",
     "number": lambda view, e: view.value(e),
     "q": lambda _, e: None if e.q is None else formatting.share_of_chance(e.q),
     "floor": _floor,
-    "bounds": lambda view, e: formatting.worst_case(e, signed=view.signed(e)),
+    "bounds": lambda view, e: formatting.worst_case(e, signed=view.is_signed(e)),
     "measure": lambda view, e: view.measure_title(e),
     "model": lambda _, e: e.model,
 }

@@ -110,7 +110,7 @@ class ProfileCell:
             change=None if self.change is None else negative_of(self.change),
         )  # fmt: skip
 
-    def unanswered(self) -> "ProfileCell":
+    def as_unanswered(self) -> "ProfileCell":
         """The same of a study that is not answered: that nothing was found says nothing then."""
         open_outcomes = (Outcome.UNDECIDED, Outcome.EQUIVALENT)
         return replace(self, outcome=Outcome.NOT_ANSWERED) if self.outcome in open_outcomes else self
@@ -139,7 +139,7 @@ class ProfileCell:
         return missable_size(inf if self.estimate.mde is None else self.estimate.mde, self.possible)
 
     @property
-    def missed(self) -> str:
+    def missed_size(self) -> str:
         """Size that could have been missed, in words."""
         return "any" if self.missable == inf else f"up to {self.scale.up_to(self.missable)}"
 
@@ -170,7 +170,7 @@ def cells_of(study: str, leads: list[Findings], page: View, audit: View) -> Iter
     `page`, `audit`: the same estimates as their own page and as the whole audit judges them.
     """
     for model in audit.numbers.models:
-        views = page.at(model), audit.at(model)
+        views = page.narrow(model), audit.narrow(model)
         condition = audit.numbers.condition(model)
         for lead in leads:
             plain = replace(lead, of=tuple(replace(of, order="given", most=None) for of in lead.of), order="given")
@@ -178,11 +178,11 @@ def cells_of(study: str, leads: list[Findings], page: View, audit: View) -> Iter
             comparison = LeadComparison(lead, views[1], tuple(rows[1]))
             for before, estimate in zip(*rows, strict=True):
                 cell = _cell(study, comparison, estimate, before, condition.model, condition.intervention or "")
-                change = views[0].numbers.beside(before.measure, before.cell_versus(NO_INTERVENTION))
+                change = views[0].numbers.companion(before.measure, before.cell_versus(NO_INTERVENTION))
                 if change is not None:
-                    cell = replace(cell, change=change, is_changed=views[0].numbers.tested(change))
+                    cell = replace(cell, change=change, is_changed=views[0].numbers.is_found(change))
                 yield cell
-                if cell.versus and audit.signed(estimate):
+                if cell.versus and audit.is_signed(estimate):
                     yield cell.mirror()
 
 
@@ -206,7 +206,7 @@ def _cell(
 
 
 def _direction(facet: Facet | None, view: View, estimate: Estimate) -> tuple[int, int]:
-    if facet is None or not view.signed(estimate):
+    if facet is None or not view.is_signed(estimate):
         return 0, 0
     return facet.sign(estimate), facet.favour(estimate)
 
@@ -215,8 +215,8 @@ def _outcome(view: View, estimate: Estimate, before: Estimate) -> Outcome:
     """Found at the level of the audit only if it is on its own page, too."""
     if estimate.value is None or before.verdict == Verdict.NOT_MEASURABLE:
         return Outcome.NOT_MEASURABLE
-    on_page = view.numbers.moved(before)
-    if on_page and view.numbers.moved(estimate):
+    on_page = view.numbers.is_moved(before)
+    if on_page and view.numbers.is_moved(estimate):
         return Outcome.FOUND
     if on_page:
         return Outcome.ON_PAGE

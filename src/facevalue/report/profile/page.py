@@ -16,8 +16,8 @@ from facevalue.measures.caveats import counted_caveats
 from facevalue.protocol.facets import GroupName
 from facevalue.protocol.lookup import Condition
 from facevalue.report.answer import join_phrases
-from facevalue.report.formatting import counted
-from facevalue.report.html import environment, rendered
+from facevalue.report.formatting import quantity
+from facevalue.report.html import environment, render_template
 from facevalue.report.profile.cells import Outcome, ProfileCell, QuestionColumn
 from facevalue.report.profile.profile import Profile
 from facevalue.report.profile.squares import SIGNS, Contrast, GroupRow, Side, Square, columns_of
@@ -47,13 +47,13 @@ def profile_answer(profile: Profile) -> list[str]:
     without = (
         f"Nothing of {join_phrases(unmeasured)} could be compared: the report of a run says why." if unmeasured else ""
     )
-    open_studies = [*_unseen(profile), *_unanswered(profile)]
+    open_studies = [*_unseen(profile), *_list_unanswered(profile)]
     if not compared:
         return [*open_studies, without, *profile.waiting]
-    scope = f"{len(compared):,} comparisons of {counted(len({*compared}), 'study', 'studies')}"
-    many = counted(len(profile.models), "model", "models")
+    scope = f"{len(compared):,} comparisons of {quantity(len({*compared}), 'study', 'studies')}"
+    many = quantity(len(profile.models), "model", "models")
     scope += f" and {many}" if len(profile.models) > 1 else ""
-    findings = [cell for cell in profile.found if cell.column is not None]
+    findings = [cell for cell in profile.found_cells if cell.column is not None]
     if not findings:
         sentences = [f"No difference between groups holds among all {scope}. That is no proof of fairness."]
     else:
@@ -81,7 +81,7 @@ def _unseen(profile: Profile) -> list[str]:
     ]
 
 
-def _unanswered(profile: Profile) -> list[str]:
+def _list_unanswered(profile: Profile) -> list[str]:
     """Which studies are not answered, and why, a sentence each."""
     many = len(profile.models) > 1
     return [
@@ -253,13 +253,13 @@ def _rows(contrast: Contrast, model: str) -> list[ContrastRow]:
     return [
         ContrastRow(
             model, contrast.first, contrast.second, row.group,
-            _said(row.first), _said(row.second), row.kind, row.change, row.reading,
+            _side_readings(row.first), _side_readings(row.second), row.kind, row.change, row.reading,
         )
         for row in contrast.rows
     ]  # fmt: skip
 
 
-def _said(side: Side) -> tuple[str, ...]:
+def _side_readings(side: Side) -> tuple[str, ...]:
     return tuple(f"{name}: {square.reading}" for name, square in side)
 
 
@@ -348,12 +348,12 @@ def render(profile: Profile, generated: datetime | None = None) -> str:
 
     `generated`: when it was made, as the page says; now by default.
     """
-    return rendered(
+    return render_template(
         "profile.html.j2",
         further_style="profile.css",
         head=head(profile),
         profile=profile,
-        who=_who(profile),
+        who=_model_names(profile),
         generated=generated or datetime.now(UTC),
         version=__version__,
     )
@@ -383,7 +383,7 @@ def write(path: Path, profile: Profile) -> None:
 
 
 def _part(profile: Profile, number: int, condition: Condition) -> ConditionPart:
-    findings = [cell for cell in profile.found if cell.condition == condition]
+    findings = [cell for cell in profile.found_cells if cell.condition == condition]
     on_page = [cell for cell in profile.on_page if cell.condition == condition]
     others = [cell for cell in (*findings, *on_page) if cell.column is None]
     anchored = [(f"g{number}-{place}", row) for place, row in enumerate(profile.rows(condition))]
@@ -405,7 +405,7 @@ def _table(dimension: str, anchored: Sequence[tuple[str, GroupRow]]) -> GroupTab
         )
         for anchor, row in anchored
     ]  # fmt: skip
-    silent = [member.anchor for member in members if not any(s.found for s in member.row.squares.values())]
+    silent = [member.anchor for member in members if not any(s.found_cells for s in member.row.squares.values())]
     unfolded = max(_UNFOLDED - (len(members) - len(silent)), 0)
     folded = set(silent[unfolded:] if len(silent) > _UNFOLDED else [])
     return GroupTable(
@@ -427,6 +427,6 @@ def _clearest(square: Square) -> tuple[Sequence[ProfileCell], int]:
     return ordered[:_MOST_ROWS], max(len(ordered) - _MOST_ROWS, 0)
 
 
-def _who(profile: Profile) -> str:
+def _model_names(profile: Profile) -> str:
     names = [condition.name for condition in profile.models]
     return names[0] if len(names) == 1 else f"{len(names)} models"

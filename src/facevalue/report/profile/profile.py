@@ -20,7 +20,7 @@ from facevalue.report.headline import page_of
 from facevalue.report.profile.cells import Outcome, ProfileCell, cells_of
 from facevalue.report.profile.squares import Contrast, GroupRow, contrasts_of_models, kinds_of_question, rows_of_cells
 from facevalue.runs.joined import names_for_people
-from facevalue.runs.profiled import profiled
+from facevalue.runs.profiled import profile_runs
 from facevalue.runs.stored import StoredRun
 
 
@@ -119,7 +119,7 @@ class Profile:
         return [contrast for contrast in contrasts if contrast.rows]
 
     @cached_property
-    def found(self) -> tuple[ProfileCell, ...]:
+    def found_cells(self) -> tuple[ProfileCell, ...]:
         """Differences that hold at the level of the whole audit."""
         return tuple(cell for cell in self.cells if cell.outcome == Outcome.FOUND and not cell.mirrored)
 
@@ -148,20 +148,20 @@ class JudgedTogether(Protocol):
         ...
 
     @property
-    def unmeasured(self) -> tuple[str, ...]:
+    def unmeasured_models(self) -> tuple[str, ...]:
         """Models without a valid answer."""
         ...
 
     @property
-    def unanswered(self) -> Mapping[str, str]:
-        """Models that did not answer the study, with the reason (`StudyRuns.unanswered`)."""
+    def unanswered_models(self) -> Mapping[str, str]:
+        """Models that did not answer the study, with the reason (`StudyRuns.unanswered_models`)."""
         ...
 
-    def stacked(self) -> pl.DataFrame:
+    def stack_estimates(self) -> pl.DataFrame:
         """The estimates of all models, with the verdicts of their own pages."""
         ...
 
-    def judged(self, shares: pl.DataFrame) -> pl.DataFrame:
+    def judge_estimates(self, shares: pl.DataFrame) -> pl.DataFrame:
         """The same, judged at the level of a whole audit."""
         ...
 
@@ -169,14 +169,14 @@ class JudgedTogether(Protocol):
 def profile_of(runs: Sequence[StoredRun], waiting: Sequence[str] = ()) -> Profile:
     """Make the profile of runs of any studies, and of one or several models.
 
-    `waiting`: what audits among them have not begun, a sentence for each (`audit_folder.unasked`).
+    `waiting`: what audits among them have not begun, a sentence for each (`audit_folder.describe_unasked`).
 
     Raises
     ------
     RunError
         As for `profiled`.
     """
-    studies = profiled(runs)
+    studies = profile_runs(runs)
     profile = judged_profile(studies, names_for_people([run for study in studies for run in study.runs]))
     return replace(profile, waiting=tuple(waiting))
 
@@ -184,7 +184,7 @@ def profile_of(runs: Sequence[StoredRun], waiting: Sequence[str] = ()) -> Profil
 def judged_profile(studies: Sequence[JudgedTogether], names: Mapping[str, str]) -> Profile:
     """Judge what the pages of studies compare at one level, and gather it; `names`: of models, for people."""
     pages = [page_of(study.study) for study in studies]
-    tables = [study.stacked() for study in studies]
+    tables = [study.stack_estimates() for study in studies]
     views = [_view(study, page, table) for study, page, table in zip(studies, pages, tables, strict=True)]
     leads = [_leads(page, view) for page, view in zip(pages, views, strict=True)]
     families = [_families(of_page, view) for of_page, view in zip(leads, views, strict=True)]
@@ -197,17 +197,17 @@ def judged_profile(studies: Sequence[JudgedTogether], names: Mapping[str, str]) 
     for study, page, view, of_page, share in zip(
         studies, pages, views, leads, audit_families(tested, ALPHA), strict=True
     ):
-        judged = _view(study, page, study.judged(share))
+        judged = _view(study, page, study.judge_estimates(share))
         cells += [
-            cell.unanswered() if cell.model in study.unanswered else cell
+            cell.as_unanswered() if cell.model in study.unanswered_models else cell
             for cell in cells_of(study.study.name, of_page, view, judged)
         ]
         about = study.study.about
         unseen = [model for model in sightless(view.numbers.frame) if model in study.models]
         models, unmeasured, blind = (
-            tuple(names.get(m, m) for m in of) for of in (study.models, study.unmeasured, unseen)
+            tuple(names.get(m, m) for m in of) for of in (study.models, study.unmeasured_models, unseen)
         )
-        unanswered = tuple((names.get(model, model), reason) for model, reason in study.unanswered.items())
+        unanswered = tuple((names.get(model, model), reason) for model, reason in study.unanswered_models.items())
         facts = (study.study.name, about.title, about.content_note, models, share.height, unmeasured, unanswered, blind)
         out.append(ProfiledStudy(*facts))
     return Profile(tuple(out), tuple(replace(cell, model=names.get(cell.model, cell.model)) for cell in cells), ALPHA)
@@ -219,7 +219,7 @@ def _view(study: JudgedTogether, page: Page, table: pl.DataFrame) -> View:
 
 def _leads(page: Page, view: View) -> list[Findings]:
     """What a page compares, of any model and under any intervention."""
-    of_models = [lead for model in view.numbers.models for lead in leading(page, view.at(model))]
+    of_models = [lead for model in view.numbers.models for lead in leading(page, view.narrow(model))]
     return list({str(lead.of): lead for lead in of_models}.values())
 
 
@@ -230,7 +230,7 @@ def _families(leads: Sequence[Findings], view: View) -> pl.DataFrame:
         for model in view.numbers.models
         for condition in [view.numbers.condition(model)]
         for lead in leads
-        for e in rows_of(lead, view.at(model))
+        for e in rows_of(lead, view.narrow(model))
         if e.family is not None
     )
     return pl.DataFrame(list(keys), schema=dict.fromkeys(AUDIT_FAMILY, pl.String), orient="row")

@@ -52,7 +52,7 @@ class Square:
     cells: tuple[ProfileCell, ...]
 
     @cached_property
-    def found(self) -> tuple[ProfileCell, ...]:
+    def found_cells(self) -> tuple[ProfileCell, ...]:
         """Comparisons that are found at the level of the audit; where there are none, those found on their page."""
         of_audit, of_page = (
             tuple(cell for cell in self.cells if cell.outcome == outcome)
@@ -63,22 +63,22 @@ class Square:
     @property
     def is_of_page(self) -> bool:
         """Whether what is found is found on its page alone."""
-        return bool(self.found) and self.found[0].outcome == Outcome.ON_PAGE
+        return bool(self.found_cells) and self.found_cells[0].outcome == Outcome.ON_PAGE
 
     @cached_property
     def mark(self) -> SquareMark:
         """The sign of the square."""
-        if not self.found:
+        if not self.found_cells:
             outcomes = {cell.outcome for cell in self.cells}
             if outcomes == {Outcome.NOT_MEASURABLE}:
                 return SquareMark.UNMEASURED
             if Outcome.NOT_ANSWERED in outcomes:
                 return SquareMark.UNANSWERED
             return SquareMark.EQUAL if outcomes <= {Outcome.EQUIVALENT, Outcome.NOT_MEASURABLE} else SquareMark.NONE
-        favours = {cell.favour for cell in self.found}
+        favours = {cell.favour for cell in self.found_cells}
         if 0 not in favours:
             return SquareMark.MIXED if len(favours) > 1 else SquareMark.FOR if 1 in favours else SquareMark.AGAINST
-        signs = {cell.sign for cell in self.found}
+        signs = {cell.sign for cell in self.found_cells}
         if signs == {0}:
             return SquareMark.APART
         return SquareMark.MIXED if len(signs - {0}) > 1 else SquareMark.MORE if 1 in signs else SquareMark.LESS
@@ -91,22 +91,22 @@ class Square:
     @property
     def strongest(self) -> ProfileCell | None:
         """The largest of what is found, in points of what is possible; None where nothing is."""
-        return max(self.found, key=_strength, default=None)
+        return max(self.found_cells, key=_strength, default=None)
 
     @property
-    def missed(self) -> str:
+    def missed_size(self) -> str:
         """How much the typical comparison could have missed."""
         open_cells = [cell for cell in self.cells if cell.outcome == Outcome.UNDECIDED]
         if not open_cells:
             return ""
-        return sorted(open_cells, key=lambda cell: cell.missable)[len(open_cells) // 2].missed
+        return sorted(open_cells, key=lambda cell: cell.missable)[len(open_cells) // 2].missed_size
 
     @property
     def label(self) -> str:
         """The square in a few words."""
         if self.strongest is None:
             return {
-                SquareMark.NONE: self.missed,
+                SquareMark.NONE: self.missed_size,
                 SquareMark.UNANSWERED: "not answered",
                 SquareMark.UNMEASURED: "not measurable",
                 SquareMark.EQUAL: "within the margin",
@@ -116,12 +116,12 @@ class Square:
     @property
     def caveat(self) -> str:
         """What else could explain what is found: of one comparison, or of how many; empty for nothing."""
-        return counted_caveats(cell.caveat for cell in self.found).removeprefix(", ")
+        return counted_caveats(cell.caveat for cell in self.found_cells).removeprefix(", ")
 
     @property
     def count(self) -> str:
         """How many comparisons are found of how many; empty where there is one."""
-        return f"{len(self.found)} of {len(self.cells)}" if len(self.cells) > 1 else ""
+        return f"{len(self.found_cells)} of {len(self.cells)}" if len(self.cells) > 1 else ""
 
     @property
     def change(self) -> str:
@@ -170,9 +170,9 @@ class GroupRow:
         return {1, -1} <= {square.favour for square in self.squares.values() if not square.is_of_page}
 
     @property
-    def found(self) -> int:
+    def found_count(self) -> int:
         """Kinds of question that find something at the level of the audit."""
-        return sum(bool(square.found) and not square.is_of_page for square in self.squares.values())
+        return sum(bool(square.found_cells) and not square.is_of_page for square in self.squares.values())
 
     @property
     def name(self) -> str:
@@ -286,19 +286,19 @@ def contrasts_of_models(names: tuple[str, str], first: Sequence[GroupRow], secon
 def side_by_side(group: str, first: Side, second: Side, names: tuple[str, str]) -> SideBySide:
     """Read two sides together: signs that agree, that are opposite, or that one side alone has."""
     reading = _side_by_side(group, first, second, names)
-    squares = [square for _, square in (*first, *second) if square.found and not square.is_of_page]
-    caveats = [cell.caveat for square in squares for cell in square.found]
+    squares = [square for _, square in (*first, *second) if square.found_cells and not square.is_of_page]
+    caveats = [cell.caveat for square in squares for cell in square.found_cells]
     return replace(reading, reading=f"{reading.reading}{counted_caveats(caveats)}")
 
 
 def _side_by_side(group: str, first: Side, second: Side, names: tuple[str, str]) -> SideBySide:
     """The same without the caveats of what is found."""
-    sure = [[square for _, square in side if square.found and not square.is_of_page] for side in (first, second)]
+    sure = [[square for _, square in side if square.found_cells and not square.is_of_page] for side in (first, second)]
     if not any(sure):
         return SideBySide(group, first, second, NEITHER, "nothing is found on either side")
     if not all(sure):
         at = 0 if sure[0] else 1
-        missed = ", ".join(dict.fromkeys(filter(None, (square.missed for _, square in (second, first)[at]))))
+        missed = ", ".join(dict.fromkeys(filter(None, (square.missed_size for _, square in (second, first)[at]))))
         could = f"; {names[1 - at]} could have missed {missed}" if missed else ""
         return SideBySide(group, first, second, ("first", "second")[at], f"{names[at]} alone{could}")
     favours = [{square.favour for square in squares} - {0} for squares in sure]

@@ -14,10 +14,10 @@ from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Page
 from facevalue.report.blocks.view import View, fill_form
 from facevalue.report.data import AnyExample, AskedQuestion, PairExample, PromptExample
-from facevalue.report.findings import compared, upper
+from facevalue.report.findings import list_comparisons, upper
 from facevalue.report.formatting import Titles
 from facevalue.report.pictures import smaller
-from facevalue.runs.pictures import shown
+from facevalue.runs.pictures import load_shown
 from facevalue.runs.stored import StoredRun
 from facevalue.store.reader import trials_stored
 
@@ -91,7 +91,7 @@ def question_of(
         return None
     clearest = _clearest(page, view)
     first = _trials_by_picture(run, trials, clearest)
-    rows = _chosen(page, run, clearest, first)
+    rows = _choose_stimuli(page, run, clearest, first)
     candidates = examples() if len(rows) < 2 else ()
     pair = next((e for e in candidates if isinstance(e, PairExample) and e.image is not None), None)
     if pair is not None:
@@ -103,7 +103,7 @@ def question_of(
     pictures: list[tuple[str, bytes]] = []
     reason = ""
     for caption, trial in zip(_captions(rows, clearest, view.titles, _controls(page)) or [""], numbers, strict=True):
-        look = shown(run, trial, rows_of(trial) if rows_of else None)
+        look = load_shown(run, trial, rows_of(trial) if rows_of else None)
         reason = look.why
         small = [picture for image in look.images if (picture := smaller(image.data, _SIDE)) is not None]
         pictures += [(caption if at == 0 else "", picture) for at, picture in enumerate(small)]
@@ -112,9 +112,11 @@ def question_of(
 
 def _clearest(page: Page, view: View) -> Estimate | None:
     """What the page speaks of first."""
-    comparisons = compared(page, view)
-    comparison = next((comparison for comparison in comparisons if comparison.moved), next(iter(comparisons), None))
-    return None if comparison is None else next(iter(comparison.moved or comparison.rows))
+    comparisons = list_comparisons(page, view)
+    comparison = next(
+        (comparison for comparison in comparisons if comparison.differences), next(iter(comparisons), None)
+    )
+    return None if comparison is None else next(iter(comparison.differences or comparison.rows))
 
 
 def _trials_by_picture(run: StoredRun, trials: npt.NDArray[np.int64], e: Estimate | None) -> dict[str, int]:
@@ -150,7 +152,7 @@ def _first_of_each_stimulus(design: Design, trials: npt.NDArray[np.int64]) -> np
     return np.concatenate(firsts)[places]
 
 
-def _chosen(page: Page, run: StoredRun, e: Estimate | None, first: Mapping[str, int]) -> list[Stimulus]:
+def _choose_stimuli(page: Page, run: StoredRun, e: Estimate | None, first: Mapping[str, int]) -> list[Stimulus]:
     """Rows of the manifest to show: a unit's base and what was changed, or levels of a set; the changed one last.
 
     Of several bases that is shown with which the study compares what was changed: a portrait, or the whole figure.

@@ -13,7 +13,7 @@ from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.report.blocks.view import View
 from facevalue.report.data import Example
-from facevalue.runs.pictures import shown
+from facevalue.runs.pictures import load_shown
 from facevalue.runs.reply_counts import reply_text
 from facevalue.runs.stored import StoredRun, first_valid
 from facevalue.store import read_responses
@@ -25,7 +25,9 @@ def find_compared(declared: Compared, runs: Sequence[StoredRun], view: View) -> 
     answered = [run for run in runs if any(e.value is not None for e in view.rows(declared.of, run.model))]
     limit = max(1, declared.most // max(len(answered), 1))
     return [
-        example for run in answered[: declared.most] for example in _of_model(declared, run, view.at(run.model))[:limit]
+        example
+        for run in answered[: declared.most]
+        for example in _of_model(declared, run, view.narrow(run.model))[:limit]
     ]
 
 
@@ -35,7 +37,7 @@ def _of_model(declared: Compared, run: StoredRun, view: View) -> list[Example]:
     out = []
     for e in strongest[: declared.most]:
         levels = {name: e[name] for name in of.labels}
-        same = view.at(bound=levels).rows(Of(of.measure, (*of.by, declared.within), order="size"))
+        same = view.narrow(bound=levels).rows(Of(of.measure, (*of.by, declared.within), order="size"))
         alike = [row for row in same if row.value is not None and np.sign(row.value) == np.sign(e.value or 0.0)]
         example = _example(declared, run, view, alike[0]) if alike else None
         if example is not None:
@@ -59,7 +61,7 @@ def _example(declared: Compared, run: StoredRun, view: View, e: Estimate) -> Exa
     if chosen is None:
         return None
     question = study.ask(factors.filter(pl.col("trial") == chosen["trial"]).head(1))[0]
-    looks = [shown(run, int(chosen[name])) for name in ("trial_base", "trial")]
+    looks = [load_shown(run, int(chosen[name])) for name in ("trial_base", "trial")]
     base, variant = (look.images[0] if look.images else None for look in looks)
     texts = [
         reply_text(chosen[text], chosen[probs], question.options)

@@ -16,7 +16,7 @@ from facevalue.report.blocks.view import View, fill_form
 from facevalue.report.data import Album, PairExample, Sentence, WholeSet
 from facevalue.report.formatting import Titles, sentence
 from facevalue.report.pictures import smaller
-from facevalue.runs.pictures import shown
+from facevalue.runs.pictures import load_shown
 from facevalue.runs.reply_counts import reply_text
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.store import read_responses
@@ -51,10 +51,10 @@ _who=pl.col(declared.member).cast(pl.String), _scores=pl.col(score),
         ).filter((pl.col("_count") > 1) & (pl.col("_range") > 0))  # fmt: skip
         best = pl.concat([best, ranges], how="diagonal").sort("_range", descending=True, maintain_order=True)
         best = best.unique(declared.unit, keep="first", maintain_order=True).head(declared.most)
-    return [_whole(declared, run, view, row) for row in best.iter_rows(named=True)]
+    return [_whole_set(declared, run, view, row) for row in best.iter_rows(named=True)]
 
 
-def _whole(declared: WidestSets, run: StoredRun, view: View, row: dict[str, object]) -> WholeSet:
+def _whole_set(declared: WidestSets, run: StoredRun, view: View, row: dict[str, object]) -> WholeSet:
     def fill(name: str, _how: str) -> str | None:
         return None if row.get(name) is None else view.title(name, str(row[name]))
 
@@ -74,7 +74,7 @@ def _short(text: str) -> str:
 
 
 def _stored_picture(run: StoredRun, trial: int) -> bytes | None:
-    images = shown(run, trial).images
+    images = load_shown(run, trial).images
     return smaller(images[0].data, _SIDE) if images else None
 
 
@@ -100,7 +100,7 @@ def find_galleries(declared: Declared, run: StoredRun, titles: Titles) -> list[A
         )  # fmt: skip
         pictures = []
         for row in rows.iter_rows(named=True):
-            look = shown(run, first[row["image"]])
+            look = load_shown(run, first[row["image"]])
             if look.images:
                 pictures.append((_caption(declared, row, titles), look.images[0].data))
         if len(pictures) > 1:
@@ -145,16 +145,18 @@ Row = dict[str, object]
 def find_wanted(choose: Callable[[Look], list[Wanted]], runs: Sequence[StoredRun], view: View) -> list[PairExample]:
     """An answer for each that is wanted; of several models fewer of each."""
     by_model = {
-        model: wishes for model in dict.fromkeys(run.model for run in runs) if (wishes := choose(view.at(model)))
+        model: wishes for model in dict.fromkeys(run.model for run in runs) if (wishes := choose(view.narrow(model)))
     }
     out: list[PairExample] = []
     for model, wishes in list(by_model.items())[:_MODELS]:
-        examples = (example for run in runs if run.model == model for example in _found(run, wishes, view.at(model)))
+        examples = (
+            example for run in runs if run.model == model for example in _find_pairs(run, wishes, view.narrow(model))
+        )
         out += islice(examples, None if len(by_model) == 1 else max(2, _MOST // len(by_model)))
     return out
 
 
-def _found(run: StoredRun, wishes: Sequence[Wanted], view: View) -> Iterator[PairExample]:
+def _find_pairs(run: StoredRun, wishes: Sequence[Wanted], view: View) -> Iterator[PairExample]:
     rows: dict[int, Row] = {}
     seen: set[tuple[object, ...]] = set()
     for place, chunk in enumerate(answers(run)):
@@ -199,9 +201,9 @@ def _example(run: StoredRun, want: Wanted, row: Row, view: View) -> PairExample:
     question = study.ask(study.design.trials([trial]))[0]
     replies = read_responses(run.folder, trial, trial)
     reply = replies.filter(pl.col("repeat") == row["reply"]).row(0, named=True)
-    look = shown(run, trial)
+    look = load_shown(run, trial)
     column, level = want.turned
-    sides = _turned(row) if column in row and row[column] == level else row
+    sides = _swap_persons(row) if column in row and row[column] == level else row
     left, right = (view.said_of_row(form, sides) for form in want.sides)
     return PairExample(
         title=view.said_of_row(want.title, row) or "An answer",
@@ -219,7 +221,7 @@ def _example(run: StoredRun, want: Wanted, row: Row, view: View) -> PairExample:
     )
 
 
-def _turned(row: Row) -> Row:
+def _swap_persons(row: Row) -> Row:
     """The row with its first and its second person in each other's place."""
     swapped = {"_1": "_2", "_2": "_1"}
     return {f"{name[:-2]}{swapped[name[-2:]]}" if name[-2:] in swapped else name: value for name, value in row.items()}
@@ -230,10 +232,10 @@ def _picture(images: tuple[Image, ...], longest: int) -> bytes | None:
     if len(images) < 2:
         return smaller(images[0].data, longest) if images else None
     pictures = [smaller(image.data, longest) for image in images]
-    return smaller(_beside([picture for picture in pictures if picture is not None]), 2 * longest)
+    return smaller(_join_pictures([picture for picture in pictures if picture is not None]), 2 * longest)
 
 
-def _beside(pictures: Sequence[bytes]) -> bytes | None:
+def _join_pictures(pictures: Sequence[bytes]) -> bytes | None:
     """Pictures side by side, of one height."""
     try:
         opened = [Picture.open(io.BytesIO(picture)).convert("RGB") for picture in pictures]
@@ -255,7 +257,7 @@ def _beside(pictures: Sequence[bytes]) -> bytes | None:
 
 def find_quotes(declared: Quoted, run: StoredRun, view: View) -> list[Sentence]:
     """A sentence for each of the clearest words of every group."""
-    words = _words(declared, view.at(run.model))
+    words = _words(declared, view.narrow(run.model))
     quotes: dict[tuple[str, str, str], Sentence] = {}
     for place, chunk in enumerate(answers(run)):
         if place >= _CHUNKS or len(quotes) == len(words):
@@ -264,7 +266,7 @@ def find_quotes(declared: Quoted, run: StoredRun, view: View) -> list[Sentence]:
             continue
         texts = chunk.filter(pl.col("na").is_null() & pl.col(declared.text).is_not_null())
         for want in words:
-            quoted = None if want in quotes else _quoted(declared, texts, *want)
+            quoted = None if want in quotes else _find_quote(declared, texts, *want)
             if quoted is not None:
                 dimension, group, word = want
                 quotes[want] = Sentence(
@@ -287,7 +289,7 @@ def _words(declared: Quoted, view: View) -> list[tuple[str, str, str]]:
     return list(dict.fromkeys(out))[: declared.most]
 
 
-def _quoted(declared: Quoted, texts: pl.DataFrame, dimension: str, group: str, word: str) -> str | None:
+def _find_quote(declared: Quoted, texts: pl.DataFrame, dimension: str, group: str, word: str) -> str | None:
     column = dimension.replace(" ", "_")
     if column not in texts.columns:
         return None

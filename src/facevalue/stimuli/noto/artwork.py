@@ -43,24 +43,24 @@ def document(inner: str, size: int = GRID) -> str:
     )
 
 
-def renamed(text: str, prefix: str) -> str:
+def rename_ids(text: str, prefix: str) -> str:
     """Return SVG whose ids all start with a prefix, so that two pieces in one picture cannot meet.
 
-    >>> renamed('<g id="a"/><use href="#a" fill="url(#a)"/>', "p-")
+    >>> rename_ids('<g id="a"/><use href="#a" fill="url(#a)"/>', "p-")
     '<g id="p-a"/><use href="#p-a" fill="url(#p-a)"/>'
     """
     return _NAMES.sub(lambda match: match.group(0) + prefix, text)
 
 
-def mirrored(half: str) -> str:
+def mirror(half: str) -> str:
     """Return a shape with its mirror image beside it."""
     return f'{half}<g transform="translate({GRID} 0) scale(-1 1)">{half}</g>'
 
 
-def nested(svg_text: str, x: float, y: float, size: float, prefix: str) -> str:
+def nest_document(svg_text: str, x: float, y: float, size: float, prefix: str) -> str:
     """Return a whole SVG document as a part of another, its ids prefixed, without the plain background it may have.
 
-    >>> nested(document("<g/>"), 10, 20, 64, "a")
+    >>> nest_document(document("<g/>"), 10, 20, 64, "a")
     '<svg viewBox="0 0 128 128" x="10" y="20" width="64" height="64"><g/></svg>'
     """
     match = _ROOT.fullmatch(svg_text)
@@ -70,10 +70,10 @@ def nested(svg_text: str, x: float, y: float, size: float, prefix: str) -> str:
     # Made clear, not taken out: so all that is drawn in the square is rasterised alike, whatever else is in it.
     clear = _BACKGROUND.match(match[2])
     inner = f'{clear[1]} fill-opacity="0"/>{match[2][clear.end() :]}' if clear else match[2]
-    return f'<svg{attributes} x="{x:g}" y="{y:g}" width="{size:g}" height="{size:g}">{renamed(inner, prefix)}</svg>'
+    return f'<svg{attributes} x="{x:g}" y="{y:g}" width="{size:g}" height="{size:g}">{rename_ids(inner, prefix)}</svg>'
 
 
 def on_white(svg_text: str, size: int = GRID) -> str:
     """Return a document as a picture of its own, so many units wide and high, on white."""
     white = f'<rect x="0" y="0" width="{size}" height="{size}" fill="#ffffff"/>'
-    return document(white + nested(svg_text, 0, 0, size, "p-"), size)
+    return document(white + nest_document(svg_text, 0, 0, size, "p-"), size)

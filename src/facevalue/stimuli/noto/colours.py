@@ -39,10 +39,10 @@ FEATURES: Mapping[str, str] = MappingProxyType(
 )
 
 
-def recoloured(body: str, tone: str) -> str:
+def recolour(body: str, tone: str) -> str:
     """Return a medium-light body in a skin tone, hair and features dark brown.
 
-    >>> recoloured('<path fill="#e0bb95"/><path fill="#ab872f"/>', "dark")
+    >>> recolour('<path fill="#e0bb95"/><path fill="#ab872f"/>', "dark")
     '<path fill="#70534a"/><path fill="#3e2c25"/>'
     """
     if tone not in TONES:

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.noto.artwork import body, document
-from facevalue.stimuli.noto.colours import TONES, recoloured
+from facevalue.stimuli.noto.colours import TONES, recolour
 
 PRESENTATIONS: tuple[str, ...] = ("man", "woman", "person")
 
@@ -53,7 +53,7 @@ def person_svg(occupation: str, presentation: str, tone: str) -> str:
 
     The tone changes the skin and nothing else. The artwork draws astronauts alike in all three presentations.
     """
-    return document(recoloured(body(artwork_name(occupation, presentation)), tone))
+    return document(recolour(body(artwork_name(occupation, presentation)), tone))
 
 
 __all__ = ["FIGURES", "OCCUPATIONS", "PRESENTATIONS", "TONES", "artwork_name", "person_svg"]

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from numpy.random import Generator
 
 from facevalue.stimuli.noto.backdrops import disc, path, rect, stroke
-from facevalue.stimuli.noto.persona_canvas import between, pick, some
+from facevalue.stimuli.noto.persona_canvas import pick, some, uniform
 from facevalue.stimuli.noto.persona_drawings import BRIGHT
 
 PAINTS = ("#b3202c", "#14213d", "#0b6e4f", "#aeb6bf", "#23262b", "#f4f5f7", "#5b2a86", "#1f6fb2")
@@ -89,13 +89,13 @@ def dilapidated_car(rng: Generator) -> str:
     paint, door = some(rng, FADED, 2)
     rust = ""
     for _ in range(int(rng.integers(8, 13))):
-        x, y = between(rng, 10, 116), between(rng, 66, 83)
-        rust += disc(x, y, between(rng, 3, 9), between(rng, 2, 5), pick(rng, _RUST))
+        x, y = uniform(rng, 10, 116), uniform(rng, 66, 83)
+        rust += disc(x, y, uniform(rng, 3, 9), uniform(rng, 2, 5), pick(rng, _RUST))
     front, back = pick(rng, (("gone", "flat"), ("flat", "gone"), ("gone", "old"), ("old", "gone")))
-    crack = between(rng, 64, 76)
+    crack = uniform(rng, 64, 76)
     hole = f"M{crack} 60L{crack - 4} 50L{crack + 4} 54L{crack + 9} 48L{crack + 8} 60Z"
     return (
-        disc(64, 101, 62, 4, "#00000033") + f'<g transform="rotate({between(rng, -3.5, 3.5):g} 64 90)">'
+        disc(64, 101, 62, 4, "#00000033") + f'<g transform="rotate({uniform(rng, -3.5, 3.5):g} 64 90)">'
         + path(body, paint) + path("M57 63H84V84H57Z", door) + rust
         + path(glass, "#3a4046") + path(hole, "#cfd8dc")
         + stroke(f"M{crack + 2} 46L{crack + 3} 56L{crack + 10} 60", "#e9edf1", 1)
@@ -168,14 +168,14 @@ def villa(rng: Generator) -> str:
 
 def hut(rng: Generator) -> str:
     """Return a crooked shack of boards: a patched roof, a boarded window, a door off its hinge."""
-    board, lean = pick(rng, ("#8a6a4a", "#7a6a5a", "#6f5a44", "#93806a")), between(rng, -5, 5)
+    board, lean = pick(rng, ("#8a6a4a", "#7a6a5a", "#6f5a44", "#93806a")), uniform(rng, -5, 5)
     tin = pick(rng, ("#8d8f8c", "#a0603a", "#7a7f78"))
     svg = path(f"M{24 + lean} 56L{104 + lean} 52L106 112H22Z", board)
     for k in range(1, 8):
         svg += stroke(f"M{24 + lean + 10 * k} {56 - k * 0.5}L{22 + 10.5 * k} 112", "#4a3a2c", 1.4)
     svg += path(f"M{34 + lean} 92l8 -2l2 22h-10z", "#241a12")
     svg += (
-        f'<g transform="rotate({between(rng, 3, 9):g} 52 112)">'
+        f'<g transform="rotate({uniform(rng, 3, 9):g} 52 112)">'
         + rect(46, 72, 20, 40, "#5a4430")
         + stroke("M49 80L63 104", "#8f7350", 3)
         + "</g>"
@@ -190,9 +190,9 @@ def hut(rng: Generator) -> str:
     for k in range(1, 9):
         svg += stroke(f"M{20 + lean + 10.2 * k} {36 - 0.6 * k}L{8 + lean + 12.6 * k} {62 - 0.6 * k}", "#55585a", 1.2)
     for colour in some(rng, ("#a0603a", "#5f7a8a", "#b89a5a", "#6b7f5a", "#8a4b22"), 3):
-        x, y = between(rng, 24, 88), between(rng, 36, 46)
-        svg += f'<g transform="rotate({between(rng, -14, 14):g} {x:g} {y:g})">' + rect(x, y, 18, 11, colour) + "</g>"
-    svg += path(f"M{between(rng, 30, 96)} 58l-7 -12l12 -3l4 13z", "#1e1712")
+        x, y = uniform(rng, 24, 88), uniform(rng, 36, 46)
+        svg += f'<g transform="rotate({uniform(rng, -14, 14):g} {x:g} {y:g})">' + rect(x, y, 18, 11, colour) + "</g>"
+    svg += path(f"M{uniform(rng, 30, 96)} 58l-7 -12l12 -3l4 13z", "#1e1712")
     return svg + path(f"M{90 + lean} 34V20L98 12L103 15L{97 + lean} 23V34Z", "#4a4f55")
 
 
@@ -202,7 +202,7 @@ def fence(rng: Generator) -> str:
     for x in range(4, 124, 16):
         if rng.random() < 0.7:
             svg += (
-                f'<g transform="rotate({between(rng, -14, 14):g} {x} 116)">' + rect(x, 70, 9, 48, "#93806a", 1) + "</g>"
+                f'<g transform="rotate({uniform(rng, -14, 14):g} {x} 116)">' + rect(x, 70, 9, 48, "#93806a", 1) + "</g>"
             )
     return svg
 
@@ -211,10 +211,10 @@ def weeds(rng: Generator) -> str:
     """Return a tuft of high dry grass."""
     svg = ""
     for _ in range(11):
-        x = between(rng, 40, 88)
-        lean = x + between(rng, -34, 34)
+        x = uniform(rng, 40, 88)
+        lean = x + uniform(rng, -34, 34)
         svg += stroke(
-            f"M{x:g} 122Q{x:g} 90 {lean:g} {between(rng, 56, 92):g}", pick(rng, ("#8f9a4a", "#b0a24f", "#6f8a45")), 4
+            f"M{x:g} 122Q{x:g} 90 {lean:g} {uniform(rng, 56, 92):g}", pick(rng, ("#8f9a4a", "#b0a24f", "#6f8a45")), 4
         )
     return svg
 
@@ -222,4 +222,4 @@ def weeds(rng: Generator) -> str:
 def hedge(rng: Generator) -> str:
     """Return a round trimmed bush with flowers."""
     svg = disc(64, 92, 56, 36, "#4f8f4a") + disc(64, 86, 48, 28, "#5fa357")
-    return svg + "".join(disc(between(rng, 22, 106), between(rng, 70, 110), 4, 4, pick(rng, BRIGHT)) for _ in range(8))
+    return svg + "".join(disc(uniform(rng, 22, 106), uniform(rng, 70, 110), 4, 4, pick(rng, BRIGHT)) for _ in range(8))

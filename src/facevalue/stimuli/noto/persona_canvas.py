@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from numpy.random import Generator
 
-from facevalue.stimuli.noto.artwork import document, nested
+from facevalue.stimuli.noto.artwork import document, nest_document
 from facevalue.stimuli.noto.backdrops import BACKDROPS, rect
 from facevalue.stimuli.noto.scenes import SIZE, Prop
 
@@ -15,7 +15,7 @@ Drawing = Callable[[Generator], str]
 """What draws a thing from the random numbers of its picture."""
 
 
-def between(rng: Generator, low: float, high: float) -> float:
+def uniform(rng: Generator, low: float, high: float) -> float:
     """Return a number between two others, to a tenth."""
     return round(float(rng.uniform(low, high)), 1)
 
@@ -47,13 +47,13 @@ class Canvas:
         if isinstance(drawing, str):
             svg = Prop(drawing, x, y, size).svg(prefix)
         else:
-            svg = nested(document(f"<g>{drawing(self.rng)}</g>"), x, y, size, prefix)
+            svg = nest_document(document(f"<g>{drawing(self.rng)}</g>"), x, y, size, prefix)
         around = f'<g transform="rotate({turn:g} {x + size / 2:g} {y + size / 2:g})">{svg}</g>'
         self.parts.append(around if turn else svg)
 
     def near(self, middle: float, off: float) -> float:
         """Return a number at most `off` from another."""
-        return between(self.rng, middle - off, middle + off)
+        return uniform(self.rng, middle - off, middle + off)
 
     def tint(self, light: tuple[float, float], colourful: tuple[float, float] = (0.15, 0.5)) -> str:
         """Return a colour of any hue, its lightness and saturation (0 to 1) within bounds."""
@@ -80,7 +80,7 @@ class Canvas:
         """Add a board with books on it; the board's upper edge is at `y`."""
         rng, at = self.rng, x + 4
         while at < x + wide - 14:
-            w, h = between(rng, 9, 19), between(rng, high * 0.72, high) if tidy else between(rng, high * 0.5, high)
+            w, h = (uniform(rng, 9, 19), uniform(rng, high * 0.72, high) if tidy else uniform(rng, high * 0.5, high))
             if rng.random() < (0.97 if tidy else 0.6) and at + w < x + wide:
                 self.paint(rect(at, y - h, w - 1, h, self.tint((0.3, 0.6), (0.35, 0.7)), 1))
                 self.paint(rect(at + 2, y - h + 7, w - 5, 4, "#ffffff88"))

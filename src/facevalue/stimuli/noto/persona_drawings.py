@@ -6,7 +6,7 @@ Every function takes the random numbers of the picture and returns a body on the
 from numpy.random import Generator
 
 from facevalue.stimuli.noto.backdrops import disc, path, rect, stroke
-from facevalue.stimuli.noto.persona_canvas import between, pick, some
+from facevalue.stimuli.noto.persona_canvas import pick, some, uniform
 
 BRIGHT = ("#e4572e", "#f3a712", "#76b041", "#17bebb", "#8e5ea2", "#f06d9b", "#3d7dd8")
 
@@ -15,8 +15,8 @@ BRIGHT = ("#e4572e", "#f3a712", "#76b041", "#17bebb", "#8e5ea2", "#f06d9b", "#3d
 
 
 def _landscape(rng: Generator) -> str:
-    sky, sun = pick(rng, ("#f6c28b", "#a9d6ee", "#e9b7c6", "#c9d8f0")), between(rng, 34, 94)
-    top, slope = between(rng, 50, 66), between(rng, 56, 74)
+    sky, sun = pick(rng, ("#f6c28b", "#a9d6ee", "#e9b7c6", "#c9d8f0")), uniform(rng, 34, 94)
+    top, slope = uniform(rng, 50, 66), uniform(rng, 56, 74)
     return (
         rect(18, 24, 92, 80, sky) + disc(sun, 40, 8, 8, pick(rng, ("#fff3b0", "#e4572e", "#f3c54b")))
         + path(f"M18 {slope}L{sun} {top}L80 70L110 {slope - 8}V104H18Z", "#6f86a8")
@@ -28,10 +28,10 @@ def _landscape(rng: Generator) -> str:
 def _abstract(rng: Generator) -> str:
     svg = rect(18, 24, 92, 80, "#f6f1e4")
     for colour in some(rng, BRIGHT, 5):
-        x, y = between(rng, 20, 78), between(rng, 26, 74)
-        svg += rect(x, y, between(rng, 14, 30), between(rng, 10, 28), colour, pick(rng, (0, 12)))
+        x, y = uniform(rng, 20, 78), uniform(rng, 26, 74)
+        svg += rect(x, y, uniform(rng, 14, 30), uniform(rng, 10, 28), colour, pick(rng, (0, 12)))
     for _ in range(3):
-        svg += stroke(f"M{between(rng, 20, 108)} 26L{between(rng, 20, 108)} 102", "#23262b", 2.4)
+        svg += stroke(f"M{uniform(rng, 20, 108)} 26L{uniform(rng, 20, 108)} 102", "#23262b", 2.4)
     return svg
 
 
@@ -44,7 +44,7 @@ def _still_life(rng: Generator) -> str:
     svg = rect(18, 24, 92, 80, wall) + rect(18, 82, 92, 22, cloth)
     svg += path("M52 62H76Q74 70 80 78Q82 94 72 98H56Q46 94 48 78Q54 70 52 62Z", vase)
     for k, colour in enumerate(some(rng, BRIGHT, 4)):
-        x, y = 44 + 13 * k, between(rng, 36, 50)
+        x, y = 44 + 13 * k, uniform(rng, 36, 50)
         svg += stroke(f"M64 64L{x} {y}", "#3f7a45", 2) + disc(x, y, 8, 8, colour) + disc(x, y, 3, 3, "#fff3b0")
     return svg + disc(30, 92, 8, 8, "#e0a82e") + disc(96, 92, 7, 7, "#c0392b")
 
@@ -52,14 +52,14 @@ def _still_life(rng: Generator) -> str:
 def _night(rng: Generator) -> str:
     svg = rect(18, 24, 92, 80, "#23407a")
     for _ in range(6):
-        x, y, r = between(rng, 30, 100), between(rng, 32, 62), between(rng, 3, 6)
+        x, y, r = uniform(rng, 30, 100), uniform(rng, 32, 62), uniform(rng, 3, 6)
         svg += disc(x, y, r + 3, r + 3, "#5f8cc4") + disc(x, y, r, r, "#f6d860")
     svg += stroke("M20 62Q40 48 58 60T92 54T109 62", "#a8c8e8", 4) + stroke("M20 70Q46 58 64 68T108 68", "#6f9fd0", 4)
     return svg + path("M18 88Q60 72 110 86V104H18Z", "#1d3b34") + path("M34 104Q30 60 40 44Q50 62 46 104Z", "#14281f")
 
 
 def _sea(rng: Generator) -> str:
-    x, sail = between(rng, 44, 84), pick(rng, BRIGHT)
+    x, sail = uniform(rng, 44, 84), pick(rng, BRIGHT)
     return (
         rect(18, 24, 92, 80, pick(rng, ("#bfe0ef", "#f4c9a1", "#d7d3ea"))) + rect(18, 66, 92, 38, "#3f87a6")
         + path(f"M{x} 34L{x + 18} 66H{x}Z", "#fbf7ef") + path(f"M{x - 2} 40L{x - 14} 66H{x - 2}Z", sail)
@@ -81,7 +81,7 @@ def painting(rng: Generator) -> str:
 
 
 def _invaders(rng: Generator) -> str:
-    svg, ship = rect(10, 16, 108, 64, "#0d1026"), between(rng, 24, 92)
+    svg, ship = rect(10, 16, 108, 64, "#0d1026"), uniform(rng, 24, 92)
     for j, colour in enumerate(some(rng, BRIGHT, 3)):
         for i in range(6):
             x, y = 18 + 16 * i, 22 + 12 * j
@@ -94,13 +94,13 @@ def _invaders(rng: Generator) -> str:
 def _platforms(rng: Generator) -> str:
     svg = rect(10, 16, 108, 64, "#7ec8f2") + rect(10, 70, 108, 10, "#5a9e3a") + rect(10, 74, 108, 6, "#8a5a2b")
     for i in range(3):
-        x, y = 16 + 34 * i, between(rng, 40, 56)
+        x, y = 16 + 34 * i, uniform(rng, 40, 56)
         svg += (
             rect(x, y, 24, 6, "#c0703a")
             + disc(x + 6, y - 7, 3.5, 3.5, "#ffd23f")
             + disc(x + 17, y - 7, 3.5, 3.5, "#ffd23f")
         )
-    hero = between(rng, 20, 96)
+    hero = uniform(rng, 20, 96)
     return svg + rect(hero, 58, 10, 12, "#e4572e", 2) + rect(96, 52, 14, 18, "#3f9e4d") + disc(34, 26, 10, 4, "#ffffff")
 
 
@@ -114,7 +114,7 @@ def _blocks(rng: Generator) -> str:
 
 
 def _race(rng: Generator) -> str:
-    bend = between(rng, 44, 84)
+    bend = uniform(rng, 44, 84)
     return (
         rect(10, 16, 108, 64, "#7ec8f2") + rect(10, 42, 108, 38, "#5a9e3a")
         + path(f"M{bend - 3} 42H{bend + 3}L104 80H24Z", "#555b66") + stroke(f"M{bend} 46L64 78", "#ffffff", 1.6)
@@ -148,7 +148,7 @@ def mixing_desk(rng: Generator) -> str:
     for i in range(9):
         x = 18 + 11.5 * i
         svg += disc(x, 75, 3, 3, pick(rng, BRIGHT)) + disc(x, 84, 3, 3, "#d9dde2") + rect(x - 1, 90, 2, 24, "#23262b")
-        svg += rect(x - 4, between(rng, 91, 108), 8, 5, "#f4f5f7", 1)
+        svg += rect(x - 4, uniform(rng, 91, 108), 8, 5, "#f4f5f7", 1)
     return svg
 
 
@@ -232,7 +232,7 @@ def unmade_bed(rng: Generator) -> str:
     hem = "Q126 104 114 122Q104 108 92 118Q82 104 70 114Q60 96 44 78Z"
     return (
         rect(2, 40, 8, 80, "#6b4a30", 3) + rect(6, 84, 118, 24, "#7a563a", 2) + rect(8, 72, 114, 18, "#e3dccb", 4)
-        + f'<g transform="rotate({between(rng, -30, 10):g} 28 66)">' + rect(12, 56, 34, 18, "#f0eadc", 8) + "</g>"
+        + f'<g transform="rotate({uniform(rng, -30, 10):g} 28 66)">' + rect(12, 56, 34, 18, "#f0eadc", 8) + "</g>"
         + path(f"M44 78Q52 56 70 66Q82 50 96 66Q116 62 118 84{hem}", cloth)
         + stroke("M58 76Q70 84 66 102M84 72Q90 88 88 104M104 74Q100 88 108 104", "#00000033", 2.5)
     )  # fmt: skip

@@ -15,7 +15,7 @@ from facevalue.stimuli.noto import persona_drawings as d
 from facevalue.stimuli.noto.artwork import document
 from facevalue.stimuli.noto.backdrops import FOREGROUNDS, disc, path, rect, stroke
 from facevalue.stimuli.noto.persona_belongings import dilapidated_car, fence, hedge, hut, luxury_car, villa, weeds
-from facevalue.stimuli.noto.persona_canvas import Canvas, Drawing, between, pick, some
+from facevalue.stimuli.noto.persona_canvas import Canvas, Drawing, pick, some, uniform
 from facevalue.stimuli.noto.scenes import SIZE
 
 ART = ("artist-palette", "paintbrush", "crayon")
@@ -66,7 +66,7 @@ def _art_lover(c: Canvas) -> None:
         middle, wood = left + size / 2, pick(c.rng, ("#8a633c", "#a67c4e", "#5a4430"))
         c.paint(stroke(f"M{middle:g} 20L{middle - 120:g} 470M{middle:g} 20L{middle + 120:g} 470", wood, 14))
         c.paint(rect(left + 10, 352, size - 20, 16, wood, 4))
-    c.put(d.painting, left, c.near(26, 10), size, between(c.rng, -1, 1))
+    c.put(d.painting, left, c.near(26, 10), size, uniform(c.rng, -1, 1))
     if c.rng.random() < 0.6:
         c.put(d.painting, -14 if left > 110 else 410, c.near(110, 30), 112)
     for k, name in enumerate(some(c.rng, ART, int(c.rng.integers(1, 4)))):
@@ -161,7 +161,7 @@ def _music_lover(c: Canvas) -> None:
 def _slob(c: Canvas) -> None:
     c.room((0.62, 0.76), 300)
     for _ in range(4):
-        c.paint(disc(between(c.rng, 20, 490), between(c.rng, 20, 260), c.near(26, 14), c.near(18, 8), "#6b5a3a44"))
+        c.paint(disc(uniform(c.rng, 20, 490), uniform(c.rng, 20, 260), c.near(26, 14), c.near(18, 8), "#6b5a3a44"))
     c.put(d.painting, c.near(60, 30), c.near(40, 14), c.near(110, 14), pick(c.rng, (-1, 1)) * c.near(20, 7))
     c.put("spider-web", 420, 0, c.near(92, 10))
     c.paint(rect(360, 96, 130, 8, "#7a5636"))
@@ -169,11 +169,11 @@ def _slob(c: Canvas) -> None:
     c.put(d.unmade_bed, c.near(6, 8), c.near(136, 8), c.near(250, 14))
     c.put("wastebasket", c.near(352, 14), c.near(186, 8), c.near(140, 10), pick(c.rng, (-1, 1)) * c.near(30, 8))
     for _ in range(2):
-        c.put("splatter", between(c.rng, 10, 400), between(c.rng, 330, 420), c.near(80, 16))
+        c.put("splatter", uniform(c.rng, 10, 400), uniform(c.rng, 330, 420), c.near(80, 16))
     for k, name in enumerate(some(c.rng, LITTER, 13)):
         row, column = (0, k) if k < 3 else divmod(k + 2, 5)
         x = 264 + 76 * column if k < 3 else 4 + 96 * column
-        c.put(name, c.near(x, 16), c.near(296 + 56 * row, 14), c.near(96, 14), between(c.rng, -140, 140))
+        c.put(name, c.near(x, 16), c.near(296 + 56 * row, 14), c.near(96, 14), uniform(c.rng, -140, 140))
 
 
 def _neat(c: Canvas) -> None:
@@ -212,10 +212,10 @@ def _freegan(c: Canvas) -> None:
     for k, name in enumerate(some(c.rng, LEFTOVERS, 8)):
         step = (wide - 96) / 3
         y = rim - 104 + 42 * (k >= 4)
-        c.put(name, c.near(start + step * (k % 4), 8), c.near(y, 10), c.near(104, 10), between(c.rng, -60, 60))
+        c.put(name, c.near(start + step * (k % 4), 8), c.near(y, 10), c.near(104, 10), uniform(c.rng, -60, 60))
     c.put(bin_, left, top, size)
     for k, name in enumerate(some(c.rng, LEFTOVERS, 5)):
-        c.put(name, c.near(10 + 96 * k, 14), c.near(412, 14), c.near(80, 10), between(c.rng, -70, 70))
+        c.put(name, c.near(10 + 96 * k, 14), c.near(412, 14), c.near(80, 10), uniform(c.rng, -70, 70))
 
 
 def _active(c: Canvas) -> None:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from facevalue.errors import UnknownNameError
-from facevalue.stimuli.noto.artwork import body, document, nested
+from facevalue.stimuli.noto.artwork import body, document, nest_document
 from facevalue.stimuli.noto.backdrops import BACKDROPS, FOREGROUNDS
 from facevalue.stimuli.noto.drawings import DRAWINGS
 
@@ -28,7 +28,9 @@ class Prop:
     def svg(self, prefix: str) -> str:
         """Return the element; `prefix` keeps its ids apart from others."""
         inner = DRAWINGS[self.name] if self.name in DRAWINGS else body(self.name)
-        return nested(document(inner), self.x, self.y, self.size, prefix)  # some artwork paints outside its square
+        return nest_document(
+            document(inner), self.x, self.y, self.size, prefix
+        )  # some artwork paints outside its square
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,4 +253,4 @@ def scene_svg(activity: str, person: str) -> str:
     if activity not in ACTIVITIES:
         raise UnknownNameError("drawn activity", activity, ACTIVITIES)
     back, front, scene = _layers(activity)
-    return document(back + nested(person, *scene.seat, "p-") + front, SIZE)
+    return document(back + nest_document(person, *scene.seat, "p-") + front, SIZE)

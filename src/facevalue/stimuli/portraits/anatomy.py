@@ -146,7 +146,7 @@ def head(identity: Identity) -> Head:
         eye_x=34.5 + eyes.spread(4),
         eye_w=eye_w,
         eye_h=(8.4 + eyes.spread(2.0)) * g.eye_size * (1 - 0.14 * old),
-        eye_tilt=eyes.between(-2.0, 3.2),
+        eye_tilt=eyes.uniform(-2.0, 3.2),
         iris=eyes.index(12),
         lash=g.lash,
         nose_y=eye_y + 47 + nose.spread(5),

@@ -7,11 +7,11 @@ from facevalue.stimuli.portraits.shapes import (
     Nodes,
     Point,
     Shape,
-    both,
+    contour,
     curve,
-    edged,
     fill,
     line,
+    mirror,
     outline,
     symmetric_outline,
 )
@@ -136,12 +136,12 @@ def neck(identity: Identity) -> Nodes:
         [(b.neck - 3, 284), (b.neck - 3, h.chin - 2), (b.neck * 0.62, h.chin + 17), (0, h.chin + 25)],
     )
     nodes: list[Shape] = [
-        edged(column, mix(s.fill, s.edge, 0.4), s.line, 1.6),
+        contour(column, mix(s.fill, s.edge, 0.4), s.line, 1.6),
         fill(shade, s.shadow, 0.8),
-        *both(line(curve([(10, 388), (34, 381), (70, 386)]), s.shadow, 2.6, 0.7)),
+        *mirror(line(curve([(10, 388), (34, 381), (70, 386)]), s.shadow, 2.6, 0.7)),
     ]
     if identity.age == "elderly":
-        nodes += both(
+        nodes += mirror(
             line(curve([(12, h.chin + 20), (9, h.chin + 38), (5, h.chin + 50)]), s.line, 1.6, 0.4),
             line(curve([(b.neck * 0.7, h.chin + 8), (b.neck * 0.5, h.chin + 32)]), s.line, 1.5, 0.35),
         )
@@ -158,14 +158,14 @@ def hands(identity: Identity) -> Nodes:
     """Return both hands."""
     s, tone = skin(identity.skin_tone), limb_tone(identity)
     palm, thumb, fingers = hand(body(identity))
-    return both(edged(thumb, tone, s.line, 2.4), edged(palm, tone, s.line, 2.4), line(fingers, s.line, 2.0, 0.5))
+    return mirror(contour(thumb, tone, s.line, 2.4), contour(palm, tone, s.line, 2.4), line(fingers, s.line, 2.0, 0.5))
 
 
 def arms(identity: Identity) -> Nodes:
     """Return both arms, for clothes that leave them bare."""
     outer, inner = arm(body(identity), 0, 1.0)
     ink = skin(identity.skin_tone).line
-    return both(
+    return mirror(
         fill(outline(outer, inner), limb_tone(identity)), line(curve(outer), ink, 2.4), line(curve(inner), ink, 2.4)
     )
 
@@ -188,9 +188,9 @@ def legs(identity: Identity) -> Nodes:
     knee = curve(
         [(b.hip * 0.46 - 14, b.knee_y + 6), (b.hip * 0.46 + 4, b.knee_y + 16), (b.hip * 0.46 + 24, b.knee_y + 4)]
     )
-    return both(
-        edged(outline(*leg(b, 0, b.ankle_y + 10)), tone, s.line, 2.4),
-        edged(foot, tone, s.line, 2.4),
+    return mirror(
+        contour(outline(*leg(b, 0, b.ankle_y + 10)), tone, s.line, 2.4),
+        contour(foot, tone, s.line, 2.4),
         line(knee, s.line, 2.4, 0.4),
     )
 
@@ -199,4 +199,4 @@ def trunk(identity: Identity) -> Nodes:
     """Return the bare front of the trunk that low or open necks show, covered by the clothes elsewhere."""
     b, s = body(identity), skin(identity.skin_tone)
     d = symmetric_outline([(0, 400), (b.shoulder - 40, 408)], torso(b, -2, 900), [(b.hip * 0.9, 900), (0, 900)])
-    return (edged(d, limb_tone(identity), s.line, 2.4),)
+    return (contour(d, limb_tone(identity), s.line, 2.4),)

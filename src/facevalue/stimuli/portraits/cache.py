@@ -48,7 +48,7 @@ class PortraitCache:
             raise DataError(f"A picture's size must be at least 1 pixel, not {size}.")
         self.folder = None if folder is None else Path(folder)
         self.size = size
-        self._remembered = lru_cache(maxsize=keep)(self._drawn)
+        self._remembered = lru_cache(maxsize=keep)(self._draw_portrait)
         if self.folder is not None:
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,9 @@ class PortraitCache:
         """Return a portrait as PNG, drawing it if it is not there whole."""
         if self.folder is None:
             return self._remembered(identity, change, framing)
-        return self.picture(key(identity, change, framing, self.size), partial(self._drawn, identity, change, framing))
+        return self.picture(
+            key(identity, change, framing, self.size), partial(self._draw_portrait, identity, change, framing)
+        )
 
     def picture(self, name: str, draw: Callable[[], bytes]) -> bytes:
         """Return the PNG of any picture that is named by all it depends on, drawing it if it is not there whole."""
@@ -82,7 +84,7 @@ class PortraitCache:
             self._write(path, data)
         return data
 
-    def _drawn(self, identity: Identity, change: tuple[str, str] | None, framing: str | None) -> bytes:
+    def _draw_portrait(self, identity: Identity, change: tuple[str, str] | None, framing: str | None) -> bytes:
         return png(svg(identity, change, framing), self.size)
 
     def _write(self, path: Path, data: bytes) -> None:

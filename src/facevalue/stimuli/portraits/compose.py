@@ -29,7 +29,7 @@ def _value(change: tuple[str, str] | None, name: str) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def _own(identity: levels.Identity) -> dict[str, Nodes]:
+def _person_layers(identity: levels.Identity) -> dict[str, Nodes]:
     """Return the layers that belong to the person and that no attribute changes."""
     return {
         "body": body.hands(identity) + body.neck(identity),
@@ -50,7 +50,7 @@ def layers(identity: levels.Identity, change: tuple[str, str] | None) -> dict[st
 
     A layer's key starts with the attribute that owns it ("hair/back"), or with "self" if none does.
     """
-    nodes = _own(identity)
+    nodes = _person_layers(identity)
     hair = _hair(identity, change)
     clothes = _clothes(identity, _value(change, "fashion_style"))
     skin_value, makeup = _value(change, "skin_irregularities"), _value(change, "makeup")

@@ -4,7 +4,7 @@ from facevalue.stimuli.portraits.anatomy import TRAITS, Head, head
 from facevalue.stimuli.portraits.face import brow_colour, face_outline, lip_paths
 from facevalue.stimuli.portraits.levels import Identity
 from facevalue.stimuli.portraits.palette import lightness, mix, scale, shift, skin
-from facevalue.stimuli.portraits.shapes import Nodes, Shape, both, curve, fill, flip, glow, line, outline
+from facevalue.stimuli.portraits.shapes import Nodes, Shape, curve, fill, flip, glow, line, mirror, outline
 from facevalue.stimuli.portraits.streams import Stream
 
 
@@ -58,7 +58,7 @@ def makeup(identity: Identity, value: str) -> Nodes:
     if heavy:
         under = [(x - w * 0.6, y + t * 0.6), (x, y + t * 0.86), (x + w * 0.6, y + t * 0.5), outer]
         nodes.append(line(curve(under), "#0f0a0c", 2.4))
-    return both(*nodes)
+    return mirror(*nodes)
 
 
 def lipstick(identity: Identity, value: str) -> Nodes:
@@ -125,7 +125,7 @@ def facial_hair(identity: Identity, value: str) -> Nodes:
         tone = "#0f0b0a" if s.dark else mix(shift(s.fill, -62, -58, -54), hair, 0.25)
         dots, count = "", 0
         while count < 520:
-            px, py = r.spread(h.jaw * 1.15), r.between(y - 26, h.chin - 1)
+            px, py = r.spread(h.jaw * 1.15), r.uniform(y - 26, h.chin - 1)
             dots += f"M{px:.1f} {py:.1f}l0.3 2"
             count += 1
         area = _beard(h, 0)
@@ -142,7 +142,7 @@ def facial_hair(identity: Identity, value: str) -> Nodes:
         line(curve([(k * 6 + 2, top + 3 + k), (k * 7.5 + 3, y - 3 + k)]), light if k % 2 else dark, 1.4, 0.6)
         for k in range(4)
     ]
-    moustache = (*both(Shape(whisker, hair, dark, 1.2)), *both(*hairs))
+    moustache = (*mirror(Shape(whisker, hair, dark, 1.2)), *mirror(*hairs))
     if value == "mustache":
         return moustache
     for i in range(9):

@@ -6,14 +6,14 @@ from facevalue.stimuli.portraits.palette import EYES, Skin, base_hair, mix, scal
 from facevalue.stimuli.portraits.shapes import (
     Nodes,
     Shape,
-    both,
+    contour,
     curve,
     disc,
-    edged,
     fill,
     glow,
     line,
     loop,
+    mirror,
     outline,
     oval,
     symmetric,
@@ -42,8 +42,8 @@ def ears(identity: Identity) -> Nodes:
     )
     rim = curve([(x + 3, y - t * 0.55), (x + w * 0.72, y - t * 0.62), (x + w * 0.6, y), (x + 4, y + t * 0.42)])
     inner = curve([(x + 4, y - t * 0.2), (x + w * 0.42, y - t * 0.12), (x + 5, y + t * 0.25)])
-    return both(
-        edged(shell, mix(s.fill, s.edge, 0.55), s.line, 1.6),
+    return mirror(
+        contour(shell, mix(s.fill, s.edge, 0.55), s.line, 1.6),
         line(rim, s.line, 1.8, 0.55),
         line(inner, s.line, 1.5, 0.4),
     )
@@ -64,7 +64,7 @@ def face(identity: Identity) -> Nodes:
         fill(brow, s.light, 0.15),
         fill(rim, s.edge, 0.55),
         fill(far, s.edge, 0.4),
-        *both(*glow(h.cheek * 0.60, h.nose_y - 1, 25, s.blush, 0.30)),
+        *mirror(*glow(h.cheek * 0.60, h.nose_y - 1, 25, s.blush, 0.30)),
     ]
     hollow = 0.42 if identity.build == "thin" else 0.0
     if hollow:
@@ -72,7 +72,7 @@ def face(identity: Identity) -> Nodes:
             [(h.cheek - 1, 232), (h.cheek * 0.80, 256), (h.cheek * 0.62, 284)],
             [(h.cheek * 0.62, 284), (h.jaw * 0.92, 286), (h.cheek - 1, 250)],
         )
-        nodes += both(fill(cheek, s.shadow, hollow, clip=d))
+        nodes += mirror(fill(cheek, s.shadow, hollow, clip=d))
     if identity.build == "obese":
         y = h.chin
         fold = curve(
@@ -143,7 +143,7 @@ def brows(identity: Identity) -> Nodes:
         (x - n * 0.2, y + k * 0.5 - a * 0.36),
         (x - n, y + k * 0.42 - a * 0.36),
     ]
-    return both(fill(outline(top, low), brow_colour(identity), 0.92))
+    return mirror(fill(outline(top, low), brow_colour(identity), 0.92))
 
 
 def nose(identity: Identity) -> Nodes:
@@ -163,7 +163,7 @@ def nose(identity: Identity) -> Nodes:
         fill(side, s.shadow, 0.36),
         Shape(side, s.shadow, opacity=0.14, mirrored=True),
         *glow(0, y - 8, 9, s.light, 0.8),
-        *both(line(wing, s.line, 1.9, 0.75), fill(nostril, s.deep, 0.8)),
+        *mirror(line(wing, s.line, 1.9, 0.75), fill(nostril, s.deep, 0.8)),
         line(base, s.line, 1.7, 0.7),
     )
 
@@ -204,7 +204,7 @@ def mouth(identity: Identity) -> Nodes:
         fill(upper, s.lip),
         line(seam, s.deep, 2.0, 0.85),
         line(under, s.shadow, 2.4, 0.6),
-        *both(disc(w + 0.5, y - 2.2, 1.5, s.line, 0.6)),
+        *mirror(disc(w + 0.5, y - 2.2, 1.5, s.line, 0.6)),
     )
 
 
@@ -225,7 +225,7 @@ def age_lines(identity: Identity) -> Nodes:
             (h.eye_x + h.eye_w, h.eye_y + h.eye_h + 4),
         ]
     )
-    nodes: list[Shape] = [*both(line(fold, ink, 2.0, o), line(bag, ink, 1.5, o * 0.85))]
+    nodes: list[Shape] = [*mirror(line(fold, ink, 2.0, o), line(bag, ink, 1.5, o * 0.85))]
     for i in range(3 if old else 1):
         y = h.brow_y - 20 - 12 * i + r.spread(2)
         k = 40 - 6 * i + r.spread(5)
@@ -235,12 +235,12 @@ def age_lines(identity: Identity) -> Nodes:
     x, y = h.eye_x + h.eye_w + 5, h.eye_y
     for i in range(3 if old else 1):
         dy = (i - 1) * 6
-        nodes += both(
+        nodes += mirror(
             line(curve([(x + 2, y + dy * 0.5), (x + 7, y + dy * 0.85), (x + 13, y + dy * 1.5)]), ink, 1.4, o * 0.8)
         )
     if old:
         marionette = curve([(w + 4, my + 6), (w + 7, my + 16), (w + 4, my + 25)])
         jowl = curve([(h.jaw * 0.88, h.chin - 44), (h.jaw * 0.78, h.chin - 27), (h.jaw * 0.58, h.chin - 18)])
-        nodes += both(line(marionette, ink, 1.8, o * 0.9), line(jowl, ink, 1.7, o * 0.7))
-        nodes += both(*glow(h.eye_x, h.eye_y + 15, 16, s.shadow, 0.28))
+        nodes += mirror(line(marionette, ink, 1.8, o * 0.9), line(jowl, ink, 1.7, o * 0.7))
+        nodes += mirror(*glow(h.eye_x, h.eye_y + 15, 16, s.shadow, 0.28))
     return tuple(nodes)

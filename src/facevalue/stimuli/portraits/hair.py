@@ -10,13 +10,13 @@ from facevalue.stimuli.portraits.shapes import (
     Nodes,
     Point,
     Shape,
-    both,
+    contour,
     curve,
-    edged,
     fill,
     flip,
     line,
     loop,
+    mirror,
     outline,
 )
 from facevalue.stimuli.portraits.streams import Stream
@@ -73,8 +73,8 @@ def mass(h: Head, arch: Sequence[Point], edge: Sequence[Point], c: HairColour) -
     side = outline(right, [(t - 8, low), (t * 0.84, h.top + 62), (t * 0.82, h.top + 34)])
     gleam = curve([(-t * 0.52, h.top + 18), (-t * 0.2, h.top + 7), (t * 0.16, h.top + 7)])
     return (
-        edged(outline(arch, edge), c.fill, c.line, 2.0),
-        *both(fill(side, c.dark, 0.7)),
+        contour(outline(arch, edge), c.fill, c.line, 2.0),
+        *mirror(fill(side, c.dark, 0.7)),
         line(gleam, c.light, 7, 0.45),
     )
 
@@ -113,14 +113,14 @@ def nape(h: Head, c: HairColour, low: float, width: float) -> Shape:
         (h.neck + 20 + width, low - 4),
         (0.0, low - 14),
     ]
-    return edged(loop([*right, *flip(right)[1:-1]]), c.dark, c.line, 2.0)
+    return contour(loop([*right, *flip(right)[1:-1]]), c.dark, c.line, 2.0)
 
 
 def base(identity: Identity, c: HairColour) -> Hair:
     """Return the plain base cut: ears free, between the lengths that are values."""
     h, r = head(identity), Stream(identity.seed, "base hair")
     style, side = r.index(3), (1 if r.unit() < 0.5 else -1)
-    vol, y = r.between(11, 17), 138 + r.spread(6)
+    vol, y = r.uniform(11, 17), 138 + r.spread(6)
     if TRAITS[identity.gender].nape_hair:
         low = 196.0
         edge = hairline(h, y - 2, low, dip=3 + 4 * style, parting=0)
@@ -157,7 +157,7 @@ def base(identity: Identity, c: HairColour) -> Hair:
             for x in (-48, -30, -12, 8, 26, 44)
         ]
     )
-    sides = both(
+    sides = mirror(
         fill(
             outline([(h.temple + 5, 158), (h.temple + 5.5, low)], [(h.temple - 7, low), (h.temple - 12, 172)]),
             c.line,
@@ -222,7 +222,7 @@ def _curtains(h: Head, c: HairColour, low: float, wide: float) -> Hair:
     paint = c.fill
     hairs: list[Shape] = []
     for k, (dx, colour) in enumerate(((0.0, c.line), (8.0, c.light), (15.0, c.line))):
-        hairs += both(
+        hairs += mirror(
             line(
                 curve(
                     [
@@ -241,7 +241,11 @@ def _curtains(h: Head, c: HairColour, low: float, wide: float) -> Hair:
     behind = nape(h, c, min(low - 14, 420), 10)
     return Hair(
         (behind,),
-        (*both(edged(side, paint, c.line, 2.0)), *hairs, line(curve([(0, h.top - 14), (0, 131)]), c.line, 2.2, 0.9)),
+        (
+            *mirror(contour(side, paint, c.line, 2.0)),
+            *hairs,
+            line(curve([(0, h.top - 14), (0, 131)]), c.line, 2.2, 0.9),
+        ),
     )
 
 

@@ -11,13 +11,13 @@ from facevalue.stimuli.portraits.shapes import (
     Nodes,
     Point,
     Shape,
-    both,
+    contour,
     curve,
-    edged,
     fill,
     flip,
     line,
     loop,
+    mirror,
     outline,
     oval,
     poly,
@@ -32,14 +32,14 @@ def messy(identity: Identity, c: HairColour) -> Hair:
     arch: list[Point] = [(-t - 5, 204.0)]
     for i in range(n):
         a = pi * (1.0 - i / (n - 1))
-        reach, lean = r.between(19, 34), r.spread(0.14)
+        reach, lean = r.uniform(19, 34), r.spread(0.14)
         arch.append(((t + 8) * cos(a + 0.1), 186 - 88 * sin(a + 0.1)))
         arch.append(((t + reach) * cos(a + lean), 186 - (78 + reach) * sin(a + lean)))
     arch.append((t + 5, 204.0))
     fringe: list[Point] = []
     for i in range(11):
         x = (t - 10) * (1 - 2 * i / 10)
-        fringe.append((x + r.spread(6), r.between(158, 176) if i % 2 else r.between(140, 148)))
+        fringe.append((x + r.spread(6), r.uniform(158, 176) if i % 2 else r.uniform(140, 148)))
     edge = [(t - 4, 204.0), *fringe, (-t + 4, 204.0)]
     hairs = [
         [
@@ -49,13 +49,13 @@ def messy(identity: Identity, c: HairColour) -> Hair:
         ]
         for x in range(-60, 61, 12)
     ]
-    tufts = edged(outline(arch, edge), c.fill, c.line, 2.0)
+    tufts = contour(outline(arch, edge), c.fill, c.line, 2.0)
     tail = (nape(h, c, 342, 8),) if TRAITS[identity.gender].nape_hair else ()
-    wisps = both(line(curve([(t + 6, 196), (t + 14, 214), (t + 12, 232)]), c.fill, 3.4)) if tail else ()
+    wisps = mirror(line(curve([(t + 6, 196), (t + 14, 214), (t + 12, 232)]), c.fill, 3.4)) if tail else ()
     return Hair(tail, (tufts, *strands(hairs, c, 2.2), *wisps))
 
 
-def _pulled(h: Head, c: HairColour, y: float = 128.0) -> Nodes:
+def _pulled_hair(h: Head, c: HairColour, y: float = 128.0) -> Nodes:
     """Return hair combed tightly away from the face."""
     edge = hairline(h, y, 196, dip=-2)
     lines = [
@@ -65,7 +65,7 @@ def _pulled(h: Head, c: HairColour, y: float = 128.0) -> Nodes:
     return (*mass(h, dome(h, 6, 4, 196), edge, c), *strands(lines, c, 1.8))
 
 
-def slicked(identity: Identity, c: HairColour) -> Hair:
+def slicked_hair(identity: Identity, c: HairColour) -> Hair:
     """Return hair combed straight back, high at the hairline, with a wet shine."""
     h = head(identity)
     edge = hairline(h, 131, 200, dip=-3)
@@ -90,8 +90,8 @@ def ponytail(identity: Identity, c: HairColour) -> Hair:
         [(60, 58), (104, 82), (130, 170), (130, 250)],
     ]
     paint = c.fill
-    tie = edged(oval(24, 86, 13, 17), "#b23a48", "#6d1f2a", 2.0)
-    return Hair((edged(tail, paint, c.line, 2.0), *strands(lines, c, 2.2), tie), _pulled(h, c))
+    tie = contour(oval(24, 86, 13, 17), "#b23a48", "#6d1f2a", 2.0)
+    return Hair((contour(tail, paint, c.line, 2.0), *strands(lines, c, 2.2), tie), _pulled_hair(h, c))
 
 
 def braid(identity: Identity, c: HairColour) -> Hair:
@@ -99,7 +99,7 @@ def braid(identity: Identity, c: HairColour) -> Hair:
     h = head(identity)
     x0, y0 = h.temple + 4, 262.0
     nodes: list[Shape] = [
-        edged(
+        contour(
             outline(
                 [(h.temple - 6, 196), (h.temple + 12, 210), (x0 + 15, y0 + 6)], [(x0 - 14, y0 + 6), (h.temple - 8, 214)]
             ),
@@ -119,25 +119,25 @@ def braid(identity: Identity, c: HairColour) -> Hair:
             [(x + w, y + 2), (x + w * 0.3, y - 4), (x - w * 0.35, y + 12)],
             [(x - w * 0.1, y + 29), (x + w * 0.8, y + 20)],
         )
-        nodes.append(edged(left, c.fill if i % 2 else c.light, c.line, 1.8))
-        nodes.append(edged(right, c.dark if i % 2 else c.fill, c.line, 1.8))
+        nodes.append(contour(left, c.fill if i % 2 else c.light, c.line, 1.8))
+        nodes.append(contour(right, c.dark if i % 2 else c.fill, c.line, 1.8))
     x, y = x0 + 5, y0 + n * 25
     tuft = outline([(x - 9, y + 2), (x + 9, y + 2), (x + 13, y + 24)], [(x + 2, y + 36), (x - 10, y + 26)])
-    nodes += [edged(tuft, c.fill, c.line, 1.8), edged(oval(x, y + 3, 11, 5.5), "#b23a48", "#6d1f2a", 1.8)]
-    return Hair((), (*nodes, *_pulled(h, c)))
+    nodes += [contour(tuft, c.fill, c.line, 1.8), contour(oval(x, y + 3, 11, 5.5), "#b23a48", "#6d1f2a", 1.8)]
+    return Hair((), (*nodes, *_pulled_hair(h, c)))
 
 
 def bun(identity: Identity, c: HairColour) -> Hair:
     """Return a knot on top of the head."""
     h = head(identity)
-    knot = edged(oval(0, 67, 43, 36), c.fill, c.line, 2.0)
+    knot = contour(oval(0, 67, 43, 36), c.fill, c.line, 2.0)
     coils = [
         [(-30, 84), (-34, 58), (-6, 42), (26, 52), (30, 74)],
         [(-18, 90), (-22, 66), (0, 56), (18, 66), (14, 82)],
         [(-38, 72), (-24, 46), (4, 36), (32, 46)],
     ]
-    tie = edged(oval(0, 98, 27, 7), "#b23a48", "#6d1f2a", 1.8)
-    return Hair((knot, *strands(coils, c, 2.4), tie), _pulled(h, c))
+    tie = contour(oval(0, 98, 27, 7), "#b23a48", "#6d1f2a", 1.8)
+    return Hair((knot, *strands(coils, c, 2.4), tie), _pulled_hair(h, c))
 
 
 def afro(identity: Identity, c: HairColour) -> Hair:
@@ -154,7 +154,7 @@ def afro(identity: Identity, c: HairColour) -> Hair:
     edge += [(-x, y) for x, y in reversed(edge[:-1])]
     curls = []
     for _ in range(64):
-        a, k = r.between(0, 2 * pi), r.between(0.60, 0.96)
+        a, k = r.uniform(0, 2 * pi), r.uniform(0.60, 0.96)
         x, y = (t + 54) * k * cos(a), 178 - 134 * k * sin(a)
         if y < 208 and (abs(x) > t + 6 or y < 130):
             colour, wide = (c.light, 2.2) if r.unit() < 0.55 else (c.line, 2.0)
@@ -162,10 +162,10 @@ def afro(identity: Identity, c: HairColour) -> Hair:
                 line(curve([(x - 5, y + 2), (x - 2, y - 4), (x + 4, y - 3), (x + 4, y + 3)]), colour, wide, 0.6)
             )
     front = fill(outline(crown, edge), c.fill)
-    return Hair((edged(loop(cloud), c.fill, c.line, 2.0),), (front, line(curve(edge), c.line, 1.8, 0.6), *curls))
+    return Hair((contour(loop(cloud), c.fill, c.line, 2.0),), (front, line(curve(edge), c.line, 1.8, 0.6), *curls))
 
 
-def _shaved(h: Head, c: HairColour, opacity: float) -> Shape:
+def _shaved_hair(h: Head, c: HairColour, opacity: float) -> Shape:
     return fill(outline(dome(h, 2.5, 1.5, 204), hairline(h, 138, 204)), c.fill, opacity)
 
 
@@ -175,12 +175,12 @@ def buzz(identity: Identity, c: HairColour) -> Hair:
     area = outline(dome(h, 2.5, 1.5, 204), hairline(h, 138, 204))
     dots = ""
     for _ in range(150):
-        x, y = r.spread(h.temple * 1.2), r.between(h.top, 190)
+        x, y = r.spread(h.temple * 1.2), r.uniform(h.top, 190)
         dots += f"M{x:.1f} {y:.1f}l0.6 2.4"
     return Hair(
         (),
         (
-            _shaved(h, c, 0.84),
+            _shaved_hair(h, c, 0.84),
             line(dots, c.line, 1.5, 0.75, clip=area),
             line(curve(hairline(h, 138, 204)), c.line, 1.6, 0.5),
         ),
@@ -205,7 +205,7 @@ def mohawk(identity: Identity, c: HairColour) -> Hair:
     ]
     crest = poly([*right, *flip(right)[1:-1]])
     lines = [[(x * 0.55, 146), (x * 0.8, 96), (x * 1.02, 44 + abs(x) * 0.5)] for x in (-27, -16, -6, 6, 16, 27)]
-    return Hair((), (_shaved(h, c, 0.34), edged(crest, c.fill, c.line, 2.0), *strands(lines, c, 2.2)))
+    return Hair((), (_shaved_hair(h, c, 0.34), contour(crest, c.fill, c.line, 2.0), *strands(lines, c, 2.2)))
 
 
 Style = Callable[[Identity, HairColour], Hair]
@@ -216,7 +216,7 @@ HAIR: Mapping[tuple[str, str], Style] = {
     ("hair_length", "medium"): medium,
     ("hair_length", "long"): long,
     ("hair_style", "messy"): messy,
-    ("hair_style", "slicked-back"): slicked,
+    ("hair_style", "slicked-back"): slicked_hair,
     ("hair_style", "ponytail"): ponytail,
     ("hair_style", "braid"): braid,
     ("hair_style", "bun"): bun,

@@ -21,7 +21,7 @@ def _freckles(h: Head, r: Stream, colour: str) -> Nodes:
     while len(nodes) < 84:
         x = r.spread(h.cheek * 0.86)
         y = h.eye_y + 33 + r.spread(25) - abs(x) * 0.10
-        size = r.between(1.8, 3.1)
+        size = r.uniform(1.8, 3.1)
         if _clear(h, x, y, 4):
             nodes.append(fill(oval(x, y, size, size * 0.86), colour))
     return tuple(nodes)
@@ -34,13 +34,13 @@ def _acne(h: Head, r: Stream, tone: str, dark: bool) -> Nodes:
     nodes: list[Shape] = []
     count = 0
     while count < 19:
-        x, y = r.spread(h.cheek * 0.95), r.between(h.eye_y + 22, h.chin - 14)
+        x, y = r.spread(h.cheek * 0.95), r.uniform(h.eye_y + 22, h.chin - 14)
         if count < 5:
-            x, y = r.spread(46), r.between(152, h.brow_y - 16)
+            x, y = r.spread(46), r.uniform(152, h.brow_y - 16)
         wide = h.cheek * 0.84 if y < 270 else h.jaw * 0.72
         if not _clear(h, x, y, 6) or abs(x) > wide:
             continue
-        size = r.between(3.0, 4.8)
+        size = r.uniform(3.0, 4.8)
         nodes += [disc(x, y, size * 1.35, halo), disc(x, y, size * 0.85, spot)]
         if count % 3 == 0:
             nodes.append(disc(x - 0.6, y - 0.8, size * 0.34, head_))

@@ -6,7 +6,7 @@ from facevalue.stimuli.portraits import wardrobe_bold, wardrobe_dressed, wardrob
 from facevalue.stimuli.portraits.anatomy import body
 from facevalue.stimuli.portraits.levels import Identity
 from facevalue.stimuli.portraits.palette import SHIRTS
-from facevalue.stimuli.portraits.shapes import both, curve, line
+from facevalue.stimuli.portraits.shapes import curve, line, mirror
 from facevalue.stimuli.portraits.streams import Stream
 from facevalue.stimuli.portraits.tailor import Outfit, ink, shoes, sleeves, top, trousers
 
@@ -16,7 +16,7 @@ def plain(identity: Identity) -> Outfit:
     b = body(identity)
     cloth = Stream(identity.seed, "shirt").choice(SHIRTS)
     legs = Stream(identity.seed, "trousers").choice(("#6d7078", "#77706a", "#646b72"))
-    rib = both(line(curve([(0, 411), (b.neck * 0.6, 404), (b.neck + 19, 374)]), ink(cloth), 2.4, 0.45))
+    rib = mirror(line(curve([(0, 411), (b.neck * 0.6, 404), (b.neck + 19, 374)]), ink(cloth), 2.4, 0.45))
     return Outfit(
         (),
         (

@@ -27,7 +27,7 @@ def sample_identities(counts: Mapping[str, int], seed: int) -> list[Identity]:
     people: list[Identity] = []
     for gender in GENDERS:
         n = counts.get(gender, 0)
-        cells = Stream(seed, f"cells:{gender}").shuffled(CELLS)
+        cells = Stream(seed, f"cells:{gender}").shuffle(CELLS)
         for i in range(n):
             age, tone, build = cells[i % len(cells)]
             identity_seed = Stream(seed, f"identity:{gender}:{i}").index(2**53)

@@ -218,12 +218,12 @@ def line(d: str, colour: str, width: float, opacity: float = 1.0, clip: str = ""
     return Shape(d, "none", colour, width, opacity, clip)
 
 
-def edged(d: str, paint: Paint, colour: str, width: float = 2.0) -> Shape:
+def contour(d: str, paint: Paint, colour: str, width: float = 2.0) -> Shape:
     """Return a filled path with an outline."""
     return Shape(d, paint, colour, width)
 
 
-def both(*nodes: Shape) -> Nodes:
+def mirror(*nodes: Shape) -> Nodes:
     """Return the nodes and their mirror images."""
     return nodes + tuple(replace(node, mirrored=not node.mirrored) for node in nodes)
 

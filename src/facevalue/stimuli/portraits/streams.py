@@ -22,7 +22,7 @@ class Stream:
         """Return a number in [0, 1)."""
         return self._random.random()
 
-    def between(self, low: float, high: float) -> float:
+    def uniform(self, low: float, high: float) -> float:
         """Return a number between ``low`` and ``high``."""
         return low + (high - low) * self.unit()
 
@@ -38,7 +38,7 @@ class Stream:
         """Return one of ``options``."""
         return options[self.index(len(options))]
 
-    def shuffled(self, options: Sequence[T]) -> list[T]:
+    def shuffle(self, options: Sequence[T]) -> list[T]:
         """Return the options in a random order."""
         left = list(options)
         return [left.pop(self.index(len(left))) for _ in range(len(left))]

@@ -10,11 +10,11 @@ from facevalue.stimuli.portraits.shapes import (
     Paint,
     Point,
     Shape,
-    both,
+    contour,
     curve,
-    edged,
     fill,
     line,
+    mirror,
     outline,
     oval,
     poly,
@@ -60,14 +60,14 @@ def cut_top(b: Body, ease: float, hem_y: float, neck: str = "crew", depth: float
 
 def top(b: Body, cloth: Paint, edge: str, ease: float, hem_y: float, neck: str = "crew", depth: float = 0.0) -> Nodes:
     """Return a top without sleeves."""
-    return (edged(cut_top(b, ease, hem_y, neck, depth), cloth, edge, EDGE),)
+    return (contour(cut_top(b, ease, hem_y, neck, depth), cloth, edge, EDGE),)
 
 
 def sleeves(b: Body, cloth: str, ease: float, end: float = 1.0, hem: float | None = None) -> Nodes:
     """Return both sleeves down to a share ``end`` of the arm."""
     d = outline(*arm(b, ease, end, hem))
     fold = curve([(b.shoulder - b.arm * 1.5, 470), (b.shoulder - b.arm * 1.62, 540), (b.shoulder - b.arm * 1.5, 600)])
-    return both(edged(d, cloth, ink(cloth), EDGE), line(fold, ink(cloth), 2.4, 0.35))
+    return mirror(contour(d, cloth, ink(cloth), EDGE), line(fold, ink(cloth), 2.4, 0.35))
 
 
 def cuffs(b: Body, cloth: str, ease: float, at: float = 1.0, tall: float = 26) -> Nodes:
@@ -77,7 +77,7 @@ def cuffs(b: Body, cloth: str, ease: float, at: float = 1.0, tall: float = 26) -
     x = b.elbow_x + (b.wrist_x - b.elbow_x) * max(0.0, t)
     w = b.arm * (0.76 - 0.24 * max(0.0, t)) + ease
     d = outline([(x - w, y - tall), (x + w, y - tall)], [(x + w - 1, y + 2), (x - w + 1, y + 2)])
-    return both(edged(d, cloth, ink(cloth), EDGE))
+    return mirror(contour(d, cloth, ink(cloth), EDGE))
 
 
 def trousers(
@@ -95,10 +95,10 @@ def trousers(
         [(inner[0][0] * 0.5 + outer[-1][0] * 0.5, end_y - 60), (b.hip * 0.48, b.knee_y), (b.hip * 0.46, 1010)]
     )
     return (
-        *both(edged(d, cloth, ink(cloth), EDGE)),
+        *mirror(contour(d, cloth, ink(cloth), EDGE)),
         fill(poly([(-3, waist_y + 2), (3, waist_y + 2), (3, 960), (-3, 960)]), cloth),
         line(curve([(0, waist_y + 40), (0, 955)]), ink(cloth), 2.6, 0.6),
-        *both(line(crease, ink(cloth), 2.2, 0.3)),
+        *mirror(line(crease, ink(cloth), 2.2, 0.3)),
     )
 
 
@@ -121,15 +121,15 @@ def shoes(b: Body, leather: str, sole: str | None = None, laces: str | None = No
     )
     cap = curve([(x - w - 1, y - 24), (x + 2, y - 34), (x + w + 9, y - 24)])
     nodes: list[Shape] = [
-        edged(upper, mix(leather, "#ffffff", 0.12), ink(leather), EDGE),
-        edged(under, sole or scale(leather, 0.5), ink(sole or leather), 2.4),
+        contour(upper, mix(leather, "#ffffff", 0.12), ink(leather), EDGE),
+        contour(under, sole or scale(leather, 0.5), ink(sole or leather), 2.4),
         line(cap, ink(leather), 2.6, 0.6),
     ]
     if laces:
         for i in range(3 + int(tall // 24)):
             yy = y - 36 - 11 * i
             nodes.append(line(curve([(x - 10, yy), (x + 2, yy - 3), (x + 14, yy)]), laces, 4.2))
-    return both(*nodes)
+    return mirror(*nodes)
 
 
 def heels(b: Body, colour: str, tone: str) -> Nodes:
@@ -142,12 +142,12 @@ def heels(b: Body, colour: str, tone: str) -> Nodes:
     foot = outline(
         [(x - 17, y - 74), (x - 21, y - 30), (x - 8, y - 6), (x + 16, y - 6), (x + 25, y - 32), (x + 19, y - 74)]
     )
-    return both(edged(foot, tone, ink(tone), 2.4), edged(d, colour, ink(colour), EDGE))
+    return mirror(contour(foot, tone, ink(tone), 2.4), contour(d, colour, ink(colour), EDGE))
 
 
 def buttons(x: float, ys: list[float], colour: str, r: float = 5.0) -> Nodes:
     """Return a column of buttons."""
-    return tuple(edged(oval(x, y, r, r), colour, ink(colour), 1.6) for y in ys)
+    return tuple(contour(oval(x, y, r, r), colour, ink(colour), 1.6) for y in ys)
 
 
 def jacket(
@@ -162,7 +162,7 @@ def jacket(
         [side[-1], (at_hem + 34, hem_y + 8), (at_hem + 8, hem_y - 8)],
         [(at_hem + 2, button_y + 40), (at_hem * 0.4, button_y), (at_chest, 560), (b.neck + 6, 366)],
     )
-    return both(edged(panel, cloth, ink(cloth), EDGE))
+    return mirror(contour(panel, cloth, ink(cloth), EDGE))
 
 
 def lapels(b: Body, cloth: str, to_y: float, wide: float = 52, gap: float = 8, shawl: bool = False) -> Nodes:
@@ -173,7 +173,7 @@ def lapels(b: Body, cloth: str, to_y: float, wide: float = 52, gap: float = 8, s
             [(n - 4, 360), (n + 26, 374), (n + wide * 0.8, 470), (n + wide * 0.5, 570), (gap + 4, to_y)],
             [(gap, to_y), (n * 0.75, 510), (n - 4, 360)],
         )
-        return both(edged(d, cloth, ink(cloth), EDGE))
+        return mirror(contour(d, cloth, ink(cloth), EDGE))
     d = poly(
         [
             (n - 6, 358),
@@ -185,11 +185,11 @@ def lapels(b: Body, cloth: str, to_y: float, wide: float = 52, gap: float = 8, s
             (n * 0.62, 500),
         ]
     )
-    return both(edged(d, mix(cloth, "#ffffff", 0.06), ink(cloth), EDGE))
+    return mirror(contour(d, mix(cloth, "#ffffff", 0.06), ink(cloth), EDGE))
 
 
 def shirt_collar(b: Body, colour: str, open_by: float = 0.0) -> Nodes:
     """Return the two points of a shirt collar."""
     n = b.neck
     d = poly([(n + 6, 356), (n + 12, 380), (n * 0.5 + 8 + open_by, 430), (open_by, 392 + open_by * 0.6), (n - 4, 348)])
-    return both(edged(d, colour, ink(colour), 2.4))
+    return mirror(contour(d, colour, ink(colour), 2.4))

@@ -9,12 +9,12 @@ from facevalue.stimuli.portraits.shapes import (
     Nodes,
     Point,
     Shape,
-    both,
+    contour,
     curve,
-    edged,
     fill,
     line,
     loop,
+    mirror,
     outline,
     oval,
     poly,
@@ -39,7 +39,7 @@ def _circles(clip: str, y1: float, y2: float, half: float, colours: tuple[str, s
 def _long_collar(b: Body, colour: str) -> Nodes:
     n = b.neck
     d = poly([(n - 2, 348), (n + 16, 370), (n + 66, 452), (n * 0.5 + 12, 440), (12, 410), (n * 0.5, 384)])
-    return both(edged(d, colour, t.ink(colour), t.EDGE))
+    return mirror(contour(d, colour, t.ink(colour), t.EDGE))
 
 
 def boots(b: Body, colour: str, top_y: float) -> Nodes:
@@ -53,8 +53,8 @@ def boots(b: Body, colour: str, top_y: float) -> Nodes:
     )
     band = curve([(cx - 42 * k, top_y + 18), (cx + 44 * k, top_y + 18)])
     shine = curve([(cx + 4, top_y + 50), (cx + 6, 1420), (x + 6, 1540)])
-    return both(
-        edged(d, colour, t.ink(colour), t.EDGE),
+    return mirror(
+        contour(d, colour, t.ink(colour), t.EDGE),
         line(band, t.ink(colour), 3),
         line(shine, mix(colour, "#ffffff", 0.35), 6, 0.5),
     )
@@ -81,11 +81,11 @@ def vintage(identity: Identity) -> t.Outfit:
             *legs(identity),
             *boots(b, "#8a4a24", 1290),
             *arms(identity),
-            edged(dress, base, t.ink(base), t.EDGE),
+            contour(dress, base, t.ink(base), t.EDGE),
             *_circles(dress, 470, 1140, 260, print_),
             Shape(dress, "none", t.ink(base), t.EDGE),
-            edged(belt, "#8a4a24", "#4d2712", t.EDGE),
-            edged(oval(0, 752, 22, 22), "#e8c35a", "#7a5c1c", 4),
+            contour(belt, "#8a4a24", "#4d2712", t.EDGE),
+            contour(oval(0, 752, 22, 22), "#e8c35a", "#7a5c1c", 4),
             fill(oval(0, 752, 11, 11), "#8a4a24"),
             *t.sleeves(b, print_[0], 7, 0.55, 24),
             *_long_collar(b, "#fbf3df"),
@@ -104,11 +104,11 @@ def vintage(identity: Identity) -> t.Outfit:
         *trunk(identity),
         *t.shoes(b, "#5b3219", "#2e1a0e"),
         *t.trousers(b, flare, 2, 50, 1618),
-        edged(shirt, base, t.ink(base), t.EDGE),
+        contour(shirt, base, t.ink(base), t.EDGE),
         *_circles(shirt, 440, 800, 260, print_),
         line(curve([(0, 446), (0, 796)]), t.ink(base), 3),
         *t.buttons(0, [500, 570, 640, 710], "#fbf3df", 6),
-        edged(
+        contour(
             symmetric_outline(
                 [(0, 786), (b.waist + 12, 780)],
                 [(b.waist + 12, 780), (b.waist + 13, 816)],
@@ -118,9 +118,9 @@ def vintage(identity: Identity) -> t.Outfit:
             "#1f120a",
             t.EDGE,
         ),
-        edged(oval(0, 802, 24, 20), "#e8c35a", "#7a5c1c", 4),
-        *both(
-            edged(vest, "#a86a38", "#5a3519", t.EDGE),
+        contour(oval(0, 802, 24, 20), "#e8c35a", "#7a5c1c", 4),
+        *mirror(
+            contour(vest, "#a86a38", "#5a3519", t.EDGE),
             line(curve([(b.neck + 30, 392), (b.neck + 32, 540), (64, 700), (66, 838)]), "#d69a5c", 4),
         ),
         *t.sleeves(b, print_[0], 7, 0.985),
@@ -140,7 +140,7 @@ def worn(identity: Identity) -> t.Outfit:
     w = b.hip + 8
     for i in range(17):
         x = w * (1 - i / 8)
-        hem.append((x, y + (r.between(14, 34) if i % 2 else r.between(-16, 2))))
+        hem.append((x, y + (r.uniform(14, 34) if i % 2 else r.uniform(-16, 2))))
     side = torso(b, 8, 860)
     neckline: list[Point] = [(0, 424), (b.neck * 0.5, 412), (b.neck * 0.62, 426), (b.neck + 18, 370)]
     right = [*neckline, *[p for p in shoulder_line(b, 3) if p[0] > b.neck + 26], *side]
@@ -162,7 +162,7 @@ def worn(identity: Identity) -> t.Outfit:
             curve([(x - a * 0.8, v + k * h), (x, v + k * h + 3), (x + a * 0.8, v + k * h - 2)])
             for k in (-0.4, 0.0, 0.4)
         )
-        return (edged(poly(points), skin_hole, "#3a332c", t.EDGE), line(threads, "#e9e6df", 3))
+        return (contour(poly(points), skin_hole, "#3a332c", t.EDGE), line(threads, "#e9e6df", 3))
 
     def patch(x: float, v: float, a: float, colour: str) -> Nodes:
         d = poly([(x - a, v - a * 0.9), (x + a, v - a), (x + a * 0.95, v + a), (x - a * 1.05, v + a * 0.9)])
@@ -183,7 +183,7 @@ def worn(identity: Identity) -> t.Outfit:
                 (0.6, 0.9),
             )
         )
-        return (edged(d, colour, t.ink(colour), t.EDGE), line(stitches, "#2d2823", 4))
+        return (contour(d, colour, t.ink(colour), t.EDGE), line(stitches, "#2d2823", 4))
 
     def blot(x: float, v: float, a: float) -> Shape:
         return fill(
@@ -203,9 +203,9 @@ def worn(identity: Identity) -> t.Outfit:
     knee = b.hip * 0.46
     front: Nodes = (
         *t.shoes(b, "#6b5a4a", "#8d8577", "#b9b09f"),
-        *both(fill(oval(t.foot_x(b) + 12, b.sole_y - 14, 11, 7), skin_hole)),
+        *mirror(fill(oval(t.foot_x(b) + 12, b.sole_y - 14, 11, 7), skin_hole)),
         *t.trousers(b, denim, 8, 14, 1548),
-        *both(
+        *mirror(
             line(
                 "".join(
                     curve([(x, 1540), (x + 3, 1574)]) for x in range(int(b.hip * 0.42) - 26, int(b.hip * 0.42) + 46, 11)
@@ -219,7 +219,7 @@ def worn(identity: Identity) -> t.Outfit:
         *patch(-knee - 2, b.knee_y + 60, 32 * b.leg, "#8b4a3c"),
         *patch(b.hip * 0.56, 1050, 32, "#6d7a45"),
         *arms(identity),
-        edged(shirt, cloth, t.ink(cloth), t.EDGE),
+        contour(shirt, cloth, t.ink(cloth), t.EDGE),
         blot(-b.chest * 0.42, 560, 42),
         blot(b.waist * 0.30, 760, 36),
         blot(-b.waist * 0.2, 690, 20),
@@ -230,7 +230,7 @@ def worn(identity: Identity) -> t.Outfit:
         line("".join(curve([(x, y - 8), (x + 2, y + 18)]) for x in range(-int(w) + 14, int(w) - 8, 22)), frayed, 3),
         *t.sleeves(b, cloth, 10, 0.62, 12),
         *hole(b.shoulder - b.arm * 0.6, 520, b.arm * 0.5, 22),
-        *both(
+        *mirror(
             line(
                 "".join(curve([(b.elbow_x + k, 706), (b.elbow_x + k + 2, 738)]) for k in range(-24, 30, 10)), frayed, 4
             )
@@ -260,8 +260,8 @@ def daring(identity: Identity) -> t.Outfit:
             *boots(b, "#1b1b20", 1150),
             *trunk(identity),
             *arms(identity),
-            edged(dress, shine, t.ink(shine), t.EDGE),
-            *both(
+            contour(dress, shine, t.ink(shine), t.EDGE),
+            *mirror(
                 line(
                     curve([(b.hip * 0.66, 850), (b.hip * 0.74, 940), (b.hip * 0.7, 1030)]),
                     mix(shine, "#ffffff", 0.5),
@@ -269,7 +269,7 @@ def daring(identity: Identity) -> t.Outfit:
                     0.6,
                 )
             ),
-            *both(
+            *mirror(
                 line(
                     curve([(w * 0.46, 692), (w * 0.8, 700), (w + 1, 690)])
                     + curve([(w * 0.46, 726), (w * 0.8, 734), (w + 1, 742)]),
@@ -277,7 +277,7 @@ def daring(identity: Identity) -> t.Outfit:
                     6,
                 )
             ),
-            edged(oval(0, 712, 20, 20), "#e9c95e", "#7a5c1c", 4),
+            contour(oval(0, 712, 20, 20), "#e9c95e", "#7a5c1c", 4),
             fill(oval(0, 712, 10, 10), shine),
             line(curve([(-b.neck - 2, 380), (0, 392), (b.neck + 2, 380)]), "#e9c95e", 6),
         )
@@ -310,11 +310,11 @@ def daring(identity: Identity) -> t.Outfit:
         *trunk(identity),
         *t.trousers(b, leather, 0, 2, 1480),
         *boots(b, leather, 1400),
-        *both(line(slits, tone, 14), line(curve([(b.hip * 0.8, 900), (b.hip * 0.72, 1200)]), "#7d7f8a", 6, 0.7)),
+        *mirror(line(slits, tone, 14), line(curve([(b.hip * 0.8, 900), (b.hip * 0.72, 1200)]), "#7d7f8a", 6, 0.7)),
         *arms(identity),
-        edged(deep, shine, mix(t.ink(shine), "#ffffff", 0.1), t.EDGE),
+        contour(deep, shine, mix(t.ink(shine), "#ffffff", 0.1), t.EDGE),
         *[Shape(n.d, n.fill, n.stroke, n.width, n.opacity, gap) for n in net],
-        *both(
+        *mirror(
             line(
                 curve([(b.chest * 0.62, 560), (b.chest * 0.7, 660), (b.waist * 0.66, 760)]),
                 mix(shine, "#ffffff", 0.5),
@@ -322,7 +322,7 @@ def daring(identity: Identity) -> t.Outfit:
                 0.6,
             )
         ),
-        edged(
+        contour(
             symmetric_outline(
                 [(0, 796), (b.waist + 8, 790)],
                 [(b.waist + 8, 790), (b.waist + 10, 826)],
@@ -332,8 +332,8 @@ def daring(identity: Identity) -> t.Outfit:
             "#0c0c0e",
             t.EDGE,
         ),
-        *both(*[edged(oval(22 + 26 * i, 812, 6, 6), "#d7dce1", "#55585f", 2) for i in range(4)]),
+        *mirror(*[contour(oval(22 + 26 * i, 812, 6, 6), "#d7dce1", "#55585f", 2) for i in range(4)]),
         *links,
-        *both(edged(oval(b.wrist_x, b.wrist_y - 14, b.arm * 0.6, 13), leather, "#000000", 2.4)),
+        *mirror(contour(oval(b.wrist_x, b.wrist_y - 14, b.arm * 0.6, 13), leather, "#000000", 2.4)),
     )
     return t.Outfit((), front)

@@ -7,11 +7,11 @@ from facevalue.stimuli.portraits.palette import mix, scale
 from facevalue.stimuli.portraits.shapes import (
     Nodes,
     Shape,
-    both,
+    contour,
     curve,
-    edged,
     fill,
     line,
+    mirror,
     outline,
     oval,
     poly,
@@ -42,23 +42,25 @@ def _tie(colour: str) -> Nodes:
     blade = poly([(-9, 420), (9, 420), (21, 650), (0, 682), (-21, 650)])
     stripes = "".join(curve([(-18, y + 16), (18, y - 12)]) for y in range(452, 660, 36))
     return (
-        edged(blade, colour, ink(colour), EDGE),
+        contour(blade, colour, ink(colour), EDGE),
         line(stripes, mix(colour, "#ffffff", 0.45), 5, clip=blade),
-        edged(knot, colour, ink(colour), EDGE),
+        contour(knot, colour, ink(colour), EDGE),
     )
 
 
 def _pocket_square(b: Body, colour: str) -> Nodes:
     x = b.chest * 0.62
     return (
-        edged(poly([(x - 20, 552), (x - 12, 532), (x - 2, 544), (x + 8, 530), (x + 18, 552)]), colour, ink(colour), 2),
+        contour(
+            poly([(x - 20, 552), (x - 12, 532), (x - 2, 544), (x + 8, 530), (x + 18, 552)]), colour, ink(colour), 2
+        ),
     )
 
 
 def _flaps(b: Body, cloth: str, y: float = 800) -> Nodes:
     x = b.waist * 0.62
     d = poly([(x - 30, y), (x + 30, y - 5), (x + 31, y + 16), (x - 29, y + 21)])
-    return both(edged(d, scale(cloth, 0.92), ink(cloth), 2.4))
+    return mirror(contour(d, scale(cloth, 0.92), ink(cloth), 2.4))
 
 
 def professional(identity: Identity) -> Outfit:
@@ -93,7 +95,7 @@ def _tuxedo(b: Body) -> Nodes:
     pleats = "".join(curve([(x, 430), (x, 690)]) for x in (-26, -18, 18, 26))
     return (
         *trousers(b, cloth, 6, 12),
-        *both(
+        *mirror(
             line(curve([(b.hip + 2, 900), (b.hip * 0.46 + 42 * b.leg + 6, 1240), (b.hip * 0.42 + 40, 1560)]), satin, 7)
         ),
         *shoes(b, "#121214"),
@@ -103,8 +105,8 @@ def _tuxedo(b: Body) -> Nodes:
         *jacket(b, cloth, 12, 915, (54, 8), 700),
         *lapels(b, satin, 690, 74, 6, shawl=True),
         *shirt_collar(b, shirt, 5),
-        edged(bow, "#17181d", "#000000", EDGE),
-        edged(oval(0, 404, 9, 11), "#24262d", "#000000", 2),
+        contour(bow, "#17181d", "#000000", EDGE),
+        contour(oval(0, 404, 9, 11), "#24262d", "#000000", 2),
         *buttons(0, [712], "#3a3c46", 7),
         *_pocket_square(b, "#f7f7f8"),
         *sleeves(b, cloth, 9, 0.985),
@@ -130,12 +132,12 @@ def _gown(identity: Identity, b: Body, cloth: str) -> Nodes:
     )
     folds: list[Shape] = []
     for k in (0.12, 0.34, 0.58, 0.8):
-        folds += both(line(curve([(w * k, b.waist_y + 30), (b.hip * k, 1040), (hem * k * 1.05, 1636)]), dark, 4, 0.6))
+        folds += mirror(line(curve([(w * k, b.waist_y + 30), (b.hip * k, 1040), (hem * k * 1.05, 1636)]), dark, 4, 0.6))
     shine = outline(
         [(20, 800), (b.hip * 0.5, 1100), (hem * 0.46, 1640)], [(hem * 0.66, 1644), (b.hip * 0.72, 1100), (40, 800)]
     )
-    strap = both(
-        edged(
+    strap = mirror(
+        contour(
             poly([(b.chest * 0.60, 504), (b.neck + 34, 377), (b.neck + 46, 381), (b.chest * 0.74, 508)]),
             cloth,
             ink(cloth),
@@ -148,19 +150,19 @@ def _gown(identity: Identity, b: Body, cloth: str) -> Nodes:
         [(w + 2, b.waist_y + 14), (0, b.waist_y + 22)],
     )
     gems = [
-        edged(oval(x, 404 + 26 * (1 - (x / (b.neck + 12)) ** 2), 6, 6), "#f4f7fb", "#8d99a8", 1.6)
+        contour(oval(x, 404 + 26 * (1 - (x / (b.neck + 12)) ** 2), 6, 6), "#f4f7fb", "#8d99a8", 1.6)
         for x in (-34, -20, -7, 7, 20, 34)
     ]
     return (
         *trunk(identity),
         *arms(identity),
         *strap,
-        edged(dress, cloth, ink(cloth), EDGE),
-        *both(fill(shine, light, 0.35)),
+        contour(dress, cloth, ink(cloth), EDGE),
+        *mirror(fill(shine, light, 0.35)),
         *folds,
-        edged(sash, light, ink(cloth), EDGE),
+        contour(sash, light, ink(cloth), EDGE),
         *gems,
-        edged(oval(0, 444, 8, 10), "#dfe9f5", "#8d99a8", 1.8),
+        contour(oval(0, 444, 8, 10), "#dfe9f5", "#8d99a8", 1.8),
     )
 
 
@@ -188,8 +190,8 @@ def smart_casual(identity: Identity) -> Outfit:
         *shoes(b, "#8a5733", "#5a3a24"),
         *top(b, shirt, "#aab3bf", 2, 800, "v", 6),
         *buttons(0, [510, 570, 630, 690, 750], "#c3cad3", 4.5),
-        edged(belt, "#6d4529", "#3c2616", EDGE),
-        edged(poly([(-16, 790), (16, 790), (16, 818), (-16, 818)]), GOLD, "#7a5c1c", 3),
+        contour(belt, "#6d4529", "#3c2616", EDGE),
+        contour(poly([(-16, 790), (16, 790), (16, 818), (-16, 818)]), GOLD, "#7a5c1c", 3),
         *jacket(b, cloth, 12, 925, (62, 66)),
         *lapels(b, cloth, 690, 56, 44),
         *shirt_collar(b, shirt, 24),
@@ -239,7 +241,7 @@ def luxury(identity: Identity) -> Outfit:
     )
     scarf = symmetric_outline([(0, 366), (b.neck + 4, 356)], [(b.neck + 4, 356), (b.neck * 0.72, 480), (0, 640)])
     print_ = [
-        edged(oval(x, y, 8, 8), GOLD, "#7a5c1c", 1.6)
+        contour(oval(x, y, 8, 8), GOLD, "#7a5c1c", 1.6)
         for x, y in ((-18, 412), (16, 430), (-8, 462), (12, 500), (-6, 540), (4, 580))
     ]
     belt = symmetric_outline(
@@ -256,21 +258,23 @@ def luxury(identity: Identity) -> Outfit:
         *(heels(b, "#1c1a1d", limb_tone(identity)) if b.female else ()),
         *trousers(b, "#1f1d22", 0, 4),
         *(() if b.female else shoes(b, "#2a1f1a", GOLD)),
-        edged(coat, cloth, dark, EDGE),
+        contour(coat, cloth, dark, EDGE),
         line(curve([(0, 700), (0, 1328)]), dark, 3),
-        *both(line(curve([(b.hip * 0.6, 900), (b.hip * 0.66, 1100), (hem * 0.66, 1320)]), dark, 3, 0.4)),
-        *both(line(curve([(-hem, 1304), (-hem * 0.5, 1314), (0, 1318)]), GOLD, 6)),
-        edged(belt, scale(fur, 0.8), scale(fur, 0.4), EDGE),
-        edged(poly([(-26, y - 10), (26, y - 10), (26, y + 40), (-26, y + 40)]), GOLD, "#7a5c1c", 4),
+        *mirror(line(curve([(b.hip * 0.6, 900), (b.hip * 0.66, 1100), (hem * 0.66, 1320)]), dark, 3, 0.4)),
+        *mirror(line(curve([(-hem, 1304), (-hem * 0.5, 1314), (0, 1318)]), GOLD, 6)),
+        contour(belt, scale(fur, 0.8), scale(fur, 0.4), EDGE),
+        contour(poly([(-26, y - 10), (26, y - 10), (26, y + 40), (-26, y + 40)]), GOLD, "#7a5c1c", 4),
         fill(poly([(-13, y + 3), (13, y + 3), (13, y + 27), (-13, y + 27)]), scale(fur, 0.8)),
         *buttons(-44, [850, 930, 1010], GOLD, 11),
         *buttons(44, [850, 930, 1010], GOLD, 11),
         *chain,
-        edged(scarf, silk, ink(silk), EDGE),
+        contour(scarf, silk, ink(silk), EDGE),
         *print_,
-        *both(edged(outline(collar, inside), fur, scale(fur, 0.55), EDGE), line(tufts, mix(fur, "#ffffff", 0.28), 4.5)),
+        *mirror(
+            contour(outline(collar, inside), fur, scale(fur, 0.55), EDGE), line(tufts, mix(fur, "#ffffff", 0.28), 4.5)
+        ),
         *sleeves(b, cloth, 12, 0.97),
         *cuffs(b, fur, 15, 0.98, 46),
-        *both(line(oval(b.wrist_x, b.wrist_y + 4, 19, 6), GOLD, 6)),
+        *mirror(line(oval(b.wrist_x, b.wrist_y + 4, 19, 6), GOLD, 6)),
     )
     return Outfit((), front)

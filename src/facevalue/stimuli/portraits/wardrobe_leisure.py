@@ -8,11 +8,11 @@ from facevalue.stimuli.portraits.palette import mix, scale
 from facevalue.stimuli.portraits.shapes import (
     Nodes,
     Point,
-    both,
+    contour,
     curve,
-    edged,
     line,
     loop,
+    mirror,
     outline,
     oval,
     poly,
@@ -29,8 +29,8 @@ def jeans(b: Body, blue: str, ease: float = 3, hem: float = 6) -> Nodes:
     seam = curve([(b.hip + 1, 900), (b.hip * 0.5 + 44 * b.leg + 1, 1240), (b.hip * 0.44 + 28 * b.leg + 2, 1560)])
     return (
         *t.trousers(b, blue, ease, hem, 1578),
-        *both(
-            edged(fade, mix(blue, "#ffffff", 0.16), mix(blue, "#ffffff", 0.08), 8),
+        *mirror(
+            contour(fade, mix(blue, "#ffffff", 0.16), mix(blue, "#ffffff", 0.08), 8),
             line(pocket, thread, 3.4),
             line(seam, thread, 2.6, 0.7),
             line(curve([(b.hip * 0.42 - 22, 1540), (b.hip * 0.42 + 32, 1540)]), thread, 3, 0.8),
@@ -43,7 +43,7 @@ def casual(identity: Identity) -> t.Outfit:
     """Return a T-shirt, blue jeans and white trainers."""
     b = body(identity)
     shirt = Stream(identity.seed, "fashion_style:casual").choice(("#d8574a", "#e9b949", "#3f9a7b"))
-    rib = both(line(curve([(0, 412), (b.neck * 0.6, 405), (b.neck + 20, 375)]), t.ink(shirt), 2.6, 0.6))
+    rib = mirror(line(curve([(0, 412), (b.neck * 0.6, 405), (b.neck + 20, 375)]), t.ink(shirt), 2.6, 0.6))
     front: Nodes = (
         *jeans(b, "#3f6296"),
         *t.shoes(b, "#f3f3f1", "#d9d9d6", "#b9bcc0"),
@@ -73,11 +73,11 @@ def sporty(identity: Identity) -> t.Outfit:
     )
     front: Nodes = (
         *t.trousers(b, cloth, 8, 4),
-        *both(line(curve(side), white, 15), line(curve(side), glow, 5)),
+        *mirror(line(curve(side), white, 15), line(curve(side), glow, 5)),
         *t.shoes(b, glow, "#f6f7f9", white),
-        edged(t.cut_top(b, 10, 880, "high"), cloth, t.ink(cloth), t.EDGE),
-        edged(yoke, white, t.ink(cloth), t.EDGE),
-        edged(
+        contour(t.cut_top(b, 10, 880, "high"), cloth, t.ink(cloth), t.EDGE),
+        contour(yoke, white, t.ink(cloth), t.EDGE),
+        contour(
             symmetric_outline(
                 [(0, 352), (b.neck + 4, 338)], [(b.neck + 4, 338), (b.neck + 12, 372)], [(b.neck + 12, 372), (0, 398)]
             ),
@@ -86,8 +86,8 @@ def sporty(identity: Identity) -> t.Outfit:
             t.EDGE,
         ),
         line(curve([(0, 356), (0, 872)]), glow, 5),
-        edged(poly([(-5, 410), (5, 410), (5, 432), (-5, 432)]), "#c9ced6", "#59616b", 2),
-        edged(
+        contour(poly([(-5, 410), (5, 410), (5, 432), (-5, 432)]), "#c9ced6", "#59616b", 2),
+        contour(
             symmetric_outline(
                 [(0, 858), (b.hip + 4, 852)], [(b.hip + 4, 852), (b.hip + 4, 886)], [(b.hip + 4, 886), (0, 894)]
             ),
@@ -95,10 +95,10 @@ def sporty(identity: Identity) -> t.Outfit:
             t.ink(glow),
             t.EDGE,
         ),
-        edged(oval(b.chest * 0.5, 600, 19, 19), white, t.ink(cloth), t.EDGE),
-        edged(oval(b.chest * 0.5, 600, 9, 9), glow, t.ink(glow), t.EDGE),
+        contour(oval(b.chest * 0.5, 600, 19, 19), white, t.ink(cloth), t.EDGE),
+        contour(oval(b.chest * 0.5, 600, 9, 9), glow, t.ink(glow), t.EDGE),
         *t.sleeves(b, cloth, 10, 0.97),
-        *both(line(curve(stripes), white, 14), line(curve(stripes), glow, 5)),
+        *mirror(line(curve(stripes), white, 14), line(curve(stripes), glow, 5)),
         *t.cuffs(b, glow, 7, 1.0, 26),
     )
     return t.Outfit((), front)
@@ -139,29 +139,29 @@ def streetwear(identity: Identity) -> t.Outfit:
     rib = symmetric_outline(
         [(0, 894), (b.hip + 20, 886)], [(b.hip + 20, 886), (b.hip + 12, 936)], [(b.hip + 12, 936), (0, 944)]
     )
-    folds = both(
+    folds = mirror(
         line(curve([(b.hip * 0.1 + 20, 1500), (b.hip * 0.42, 1522), (b.hip * 0.42 + 50, 1506)]), t.ink(cargo), 3, 0.5),
         line(curve([(b.hip * 0.1 + 20, 1542), (b.hip * 0.42, 1562), (b.hip * 0.42 + 50, 1548)]), t.ink(cargo), 3, 0.5),
     )
     front: Nodes = (
         *t.shoes(b, "#f1f1f1", tag, "#2b2b30", 8),
-        *both(line(curve([(b.hip * 0.42 - 20, 1622), (b.hip * 0.42 + 40, 1618)]), tag, 9)),
+        *mirror(line(curve([(b.hip * 0.42 - 20, 1622), (b.hip * 0.42 + 40, 1618)]), tag, 9)),
         *t.trousers(b, cargo, 30, 40, 1592),
-        *both(edged(pocket, scale(cargo, 0.94), t.ink(cargo), t.EDGE), edged(flap, cargo, t.ink(cargo), t.EDGE)),
+        *mirror(contour(pocket, scale(cargo, 0.94), t.ink(cargo), t.EDGE), contour(flap, cargo, t.ink(cargo), t.EDGE)),
         *folds,
         *t.top(b, cloth, t.ink(cloth), 30, 915),
-        edged(bolt, tag, t.ink(tag), 3),
-        edged(pouch, scale(cloth, 0.93), t.ink(cloth), t.EDGE),
-        edged(rib, scale(cloth, 0.86), t.ink(cloth), t.EDGE),
+        contour(bolt, tag, t.ink(tag), 3),
+        contour(pouch, scale(cloth, 0.93), t.ink(cloth), t.EDGE),
+        contour(rib, scale(cloth, 0.86), t.ink(cloth), t.EDGE),
         *t.sleeves(b, cloth, 24, 0.99),
         *t.cuffs(b, scale(cloth, 0.86), 12, 1.02, 34),
-        *both(
-            edged(outline(collar, inner), cloth, t.ink(cloth), t.EDGE),
+        *mirror(
+            contour(outline(collar, inner), cloth, t.ink(cloth), t.EDGE),
             line(curve([(24, 462), (27, 520), (23, 580)]), "#f4f4f4", 6),
         ),
-        *both(edged(oval(23, 584, 4, 7), "#c7cbd1", "#62666d", 2)),
+        *mirror(contour(oval(23, 584, 4, 7), "#c7cbd1", "#62666d", 2)),
     )
-    return t.Outfit((edged(hood, scale(cloth, 0.8), t.ink(cloth), t.EDGE),), front)
+    return t.Outfit((contour(hood, scale(cloth, 0.8), t.ink(cloth), t.EDGE),), front)
 
 
 def outdoor(identity: Identity) -> t.Outfit:
@@ -208,31 +208,31 @@ def outdoor(identity: Identity) -> t.Outfit:
     front: Nodes = (
         *t.shoes(b, "#7a5232", "#2c2622", "#d8b25a", 40),
         *t.trousers(b, trouser, 9, 12, 1556),
-        *both(
-            edged(knee, grey, t.ink(grey), t.EDGE),
-            edged(cargo, scale(trouser, 0.92), t.ink(trouser), t.EDGE),
+        *mirror(
+            contour(knee, grey, t.ink(grey), t.EDGE),
+            contour(cargo, scale(trouser, 0.92), t.ink(trouser), t.EDGE),
             line(curve([(b.hip * 0.55, 1034), (b.hip * 0.97, 1028)]), t.ink(trouser), 3),
         ),
         *t.top(b, shell, t.ink(shell), 18, 940, "high"),
-        edged(yoke, grey, t.ink(grey), t.EDGE),
-        edged(collar, shell, t.ink(shell), t.EDGE),
+        contour(yoke, grey, t.ink(grey), t.EDGE),
+        contour(collar, shell, t.ink(shell), t.EDGE),
         line(curve([(0, 372), (0, 934)]), grey, 8),
         line(curve([(0, 372), (0, 934)]), "#d7dce1", 2.4),
-        *both(
-            edged(pocket, scale(shell, 0.92), t.ink(shell), t.EDGE),
+        *mirror(
+            contour(pocket, scale(shell, 0.92), t.ink(shell), t.EDGE),
             line(curve([(x + 6, 580), (x + 62, 573)]), grey, 6),
             line(low, grey, 7),
         ),
         line(curve([(-b.hip - 12, 926), (0, 934), (b.hip + 12, 926)]), grey, 6, 0.8),
-        *both(edged(strap, "#3b4652", "#1d232a", t.EDGE)),
-        edged(
+        *mirror(contour(strap, "#3b4652", "#1d232a", t.EDGE)),
+        contour(
             poly([(-b.chest * 0.66, 520), (b.chest * 0.66, 520), (b.chest * 0.66, 534), (-b.chest * 0.66, 534)]),
             "#3b4652",
             "#1d232a",
             2,
         ),
-        edged(poly([(-13, 515), (13, 515), (13, 539), (-13, 539)]), "#d7dce1", "#1d232a", 2.4),
+        contour(poly([(-13, 515), (13, 515), (13, 539), (-13, 539)]), "#d7dce1", "#1d232a", 2.4),
         *t.sleeves(b, shell, 15, 0.98),
         *t.cuffs(b, grey, 9, 1.0, 28),
     )
-    return t.Outfit((edged(hood, scale(shell, 0.8), t.ink(shell), t.EDGE),), front)
+    return t.Outfit((contour(hood, scale(shell, 0.8), t.ink(shell), t.EDGE),), front)

@@ -35,7 +35,7 @@ def eyewear(identity: Identity, value: str) -> s.Nodes:
         arm = s.curve([(h.eye_x + w, y - 3), (edge, y - 5)])
         rim, core = r.choice((("#6b4f14", "#e3bd58"), ("#3f4852", "#cfd7df")))
         return (
-            *s.both(
+            *s.mirror(
                 s.fill(d, "#dfeaf2", 0.16),
                 s.line(d, rim, 4.0),
                 s.line(d, core, 1.7),
@@ -57,7 +57,7 @@ def eyewear(identity: Identity, value: str) -> s.Nodes:
     nodes: list[s.Shape] = [glass, s.line(d, frame, 5.0 if dark else 8.0), s.line(arm, frame, 7.0)]
     if dark:
         nodes.append(s.line(shine, "#aeb6bf", 3.6, 0.55))
-    return (*s.both(*nodes), s.line(bridge, frame, 6.0))
+    return (*s.mirror(*nodes), s.line(bridge, frame, 6.0))
 
 
 def _cap(h: Head, r: Stream) -> s.Nodes:
@@ -73,15 +73,15 @@ def _cap(h: Head, r: Stream) -> s.Nodes:
     )
     seams = [
         s.line(s.curve([(0, 57), (0, 141)]), dark, 2.2),
-        *s.both(s.line(s.curve([(4, 58), (t * 0.55, 92), (t * 0.62, 146)]), dark, 2.0)),
+        *s.mirror(s.line(s.curve([(4, 58), (t * 0.55, 92), (t * 0.62, 146)]), dark, 2.0)),
     ]
-    badge = s.edged(s.oval(0, 108, 19, 15), mix(cloth, "#ffffff", 0.86), dark, 2)
+    badge = s.contour(s.oval(0, 108, 19, 15), mix(cloth, "#ffffff", 0.86), dark, 2)
     return (
-        s.edged(crown, cloth, dark, 2.2),
+        s.contour(crown, cloth, dark, 2.2),
         *seams,
         badge,
-        s.edged(s.oval(0, 56, 8, 4.5), cloth, dark, 2),
-        s.edged(brim, cloth, scale(dark, 0.7), 2.2),
+        s.contour(s.oval(0, 56, 8, 4.5), cloth, dark, 2),
+        s.contour(brim, cloth, scale(dark, 0.7), 2.2),
         s.line(s.curve([(-t * 0.9, 169), (0, 178), (t * 0.9, 169)]), light, 1.8, 0.6),
     )
 
@@ -107,9 +107,9 @@ def _beanie(h: Head, r: Stream) -> s.Nodes:
         if abs(x) < t + 6
     )
     return (
-        s.edged(crown, wool, dark, 2.2),
+        s.contour(crown, wool, dark, 2.2),
         s.line(knit, dark, 1.8, 0.55),
-        s.edged(band, wool, dark, 2.2),
+        s.contour(band, wool, dark, 2.2),
         s.line(ribs, dark, 2.2, 0.7),
     )
 
@@ -134,12 +134,12 @@ def _hat(h: Head, r: Stream) -> s.Nodes:
             (-t - 40, 164),
         ]
     )
-    front = s.edged(brim, felt, scale(dark, 0.75), 2.2)
-    pinch = s.both(s.line(s.curve([(8, 48), (24, 66), (20, 98)]), dark, 2.6, 0.7))
+    front = s.contour(brim, felt, scale(dark, 0.75), 2.2)
+    pinch = s.mirror(s.line(s.curve([(8, 48), (24, 66), (20, 98)]), dark, 2.6, 0.7))
     return (
-        s.edged(crown, felt, dark, 2.2),
+        s.contour(crown, felt, dark, 2.2),
         *pinch,
-        s.edged(band, "#241d1a", "#120d0b", 1.6),
+        s.contour(band, "#241d1a", "#120d0b", 1.6),
         front,
         s.line(s.curve([(-t - 40, 146), (0, 156), (t + 40, 146)]), light, 2, 0.45),
     )
@@ -185,8 +185,8 @@ def _scarf(identity: Identity, h: Head, r: Stream) -> s.Nodes:
         [(b.neck + 22, 380), (wide - 24, 300), (wide - 22, 220)],
     )
     return (
-        s.edged(ring, cloth, dark, 2.2),
-        *s.both(s.fill(shade, dark, 0.45)),
+        s.contour(ring, cloth, dark, 2.2),
+        *s.mirror(s.fill(shade, dark, 0.45)),
         *[s.line(s.curve(f), dark, 2.6, 0.65) for f in folds],
         s.line(hem, light, 3.0, 0.7),
         s.line(s.curve([(-t * 0.8, 122), (0, 98), (t * 0.8, 122)]), light, 2.6, 0.5),

@@ -29,7 +29,9 @@ COMPARED = CellComparison(
     ),
 )  # fmt: skip
 
-WORDS = JudgedWords(_WORDS.word_lists, _WORDS.question, Sampling(temperature=0.0, max_tokens=4096), _WORDS.beside)
+WORDS = JudgedWords(
+    _WORDS.word_lists, _WORDS.question, Sampling(temperature=0.0, max_tokens=4096), _WORDS.join_judgments
+)
 """Words of groups, of which a judge says which are stereotypes (section D.2)."""
 RATED = Questionnaire(
     _WORDS.statements, _WORDS.asked_about, _WORDS.judged_by, _WORDS.beside_ratings,

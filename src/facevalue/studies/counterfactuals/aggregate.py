@@ -62,7 +62,7 @@ def group_contrasts(
     scope = [about[label] for label in ("subset", "score", "word_list", "prompt") if label in about]
     gaps = replace(contrast.estimates, bounds=contrast.bounds, q=contrast.q, p_least=p_least)
     yield quantity.gap, labels, gaps, m.family(quantity.family, *scope)
-    yield quantity.from_mean, labels, from_set_mean(values).untested(), None
+    yield quantity.from_mean, labels, from_set_mean(values).without_tests(), None
     if only_values() or not np.isfinite(contrast.p_any):
         return
     count, sets = float((contrast.q < _LEVEL).sum()), int(contrast.estimates.clusters.max())
@@ -141,7 +141,7 @@ class SetAnswers:
         columns = {name: self._replies[name][block.trials] for name in self._replies.names}
         return block.by_image({name: block.of_prompt(x, prompt).sum(axis=1) for name, x in columns.items()})
 
-    def released(self, block: Part, name: str, prompt: int) -> tuple[Array, bool] | None:
+    def released_scores(self, block: Part, name: str, prompt: int) -> tuple[Array, bool] | None:
         """Scores as `number` gives them, with those of refusals, and whether the scorer has not read some of these.
 
         None where no refusal says anything.

@@ -18,7 +18,7 @@ from facevalue.measures.majority import group_deviation
 from facevalue.measures.missing_data_bounds import Replies, phi_bounds, spread_bounds
 from facevalue.measures.set_ranges import TAIL_QUANTILE, group_quantiles, range_summary, summary_bounds, tail_shares
 from facevalue.measures.uncertainty import Bounds, Estimates
-from facevalue.protocol.estimands import Row, SumEstimand, estimated
+from facevalue.protocol.estimands import Row, SumEstimand, estimate_rows
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import (
     COUNTED,
@@ -87,7 +87,7 @@ def _of_prompt(block: Part, gathered: SetAnswers, at: int, longest: int) -> Iter
     if not are_asked.any():
         return
     replies = gathered.replies(block, at)
-    yield from estimated(missing(replies), {"replies": replies}, about)
+    yield from estimate_rows(missing(replies), {"replies": replies}, about)
     if len(block.sets):
         yield from group_contrasts(block.groups, block.in_sets(refused), about, m.REFUSALS, block.in_sets(are_asked))
     if block.task == OPEN:
@@ -98,7 +98,7 @@ def _of_prompt(block: Part, gathered: SetAnswers, at: int, longest: int) -> Iter
             scorer, _, label = name.partition("/")
             labels = {**about, "scorer": scorer, "score": label}
             yield from _scores(block, gathered.number(block, f"{SCORE}{name}", at), labels, are_asked)
-            yield from _released(block, gathered.released(block, name, at), labels)
+            yield from _released_rows(block, gathered.released_scores(block, name, at), labels)
     else:
         quantity = m.SALARIES if block.prompts[at] == SALARY else m.RATINGS
         yield from _means(block, gathered.number(block, VALUE, at), about, quantity, are_asked)
@@ -167,18 +167,18 @@ def _scores(block: Part, scores: Array, about: Mapping[str, str], are_asked: Ask
     yield m.TAIL_SHARE, labels, replace(share, p_least=p_least, floor=chance), family
 
 
-def _released(block: Part, released: tuple[Array, bool] | None, about: Mapping[str, str]) -> Iterator[Row]:
+def _released_rows(block: Part, released: tuple[Array, bool] | None, about: Mapping[str, str]) -> Iterator[Row]:
     """The same with the scores of what refusals say; nothing where none says anything, since they are the same then."""
     if released is None:
         return
     scores, unread = released
     if unread and np.isfinite(scores).any():
         for measure in m.RELEASED.values():
-            yield measure, about, Estimates.unmeasured(UNREAD_REFUSALS), None
+            yield measure, about, Estimates.make_unmeasured(UNREAD_REFUSALS), None
         return
     for measure, labels, inference, _ in _scores(block, scores, about, None):
         if measure in m.RELEASED:
-            yield m.RELEASED[measure], labels, inference.untested(), None
+            yield m.RELEASED[measure], labels, inference.without_tests(), None
 
 
 def _of_occupations(block: Part, gathered: SetAnswers, least_sets: int) -> Iterator[Row]:
@@ -222,11 +222,18 @@ def _of_scores_by_occupation(
         yield m.SCORE_BY_OCCUPATION, labels, means, None
         spreads.append(group_deviation(values))
     spread, of_groups = Estimates.concatenate(spreads), Bounds.concatenate(bounds)
-    ends = spread_bounds([of_groups.at(slice(group, None, len(block.groups))) for group in range(len(block.groups))])
+    ends = spread_bounds(
+        [of_groups.select_rows(slice(group, None, len(block.groups))) for group in range(len(block.groups))]
+    )
     value = spread.value
     ends.low[:], ends.high[:] = np.fmin(ends.low, value), np.fmax(ends.high, value)
     occupations = [block.occupations[number] for number in reported]
-    yield m.SPREAD_BY_OCCUPATION, {**about, "occupation": occupations}, replace(spread.untested(), bounds=ends), None
+    yield (
+        m.SPREAD_BY_OCCUPATION,
+        {**about, "occupation": occupations},
+        replace(spread.without_tests(), bounds=ends),
+        None,
+    )
 
 
 def _of_scorer(scorer: str, audit: pl.DataFrame) -> Row:

@@ -44,7 +44,7 @@ def of_words(blocks: Sequence[Part], gathered: SetAnswers, lists: Lists, frequen
     for block in blocks:
         if block.task == OPEN and gathered.texts.counted[id(block)].any():
             if not only_values():
-                yield from _associated(block, gathered, frequency)
+                yield from _word_rows(block, gathered, frequency)
             sizes = [_of_prompt(block, gathered.texts.counted[id(block)], at) for at in range(len(block.prompts))]
             answered = [at for at, size in enumerate(sizes) if size.any()]
             for prompt in answered:
@@ -67,7 +67,7 @@ def _texts_of_groups(block: Part, gathered: SetAnswers) -> tuple[Array, Array]:
     return counts, np.maximum(totals - counts, 0.0)
 
 
-def _associated(block: Part, gathered: SetAnswers, frequency: int) -> Iterator[Row]:
+def _word_rows(block: Part, gathered: SetAnswers, frequency: int) -> Iterator[Row]:
     """Published lists of words, those that only one group's texts have, and what chance does not explain."""
     texts = gathered.texts
     tokens, words = texts.tokens(block), texts.vocabulary.words
@@ -76,7 +76,7 @@ def _associated(block: Part, gathered: SetAnswers, frequency: int) -> Iterator[R
     presence = texts.presence(block, often)
     listed, score = counts >= frequency, association_scores(counts, sizes)
     occurring = texts.occurrences(block, often)
-    se = standard_errors(occurring, None if len(block.sets) else texts.shown(block))
+    se = standard_errors(occurring, None if len(block.sets) else texts.images_with_text(block))
     units = np.asarray(occurring.images.sum(axis=0) if presence is None else presence.units, np.float64)
     listing = _Words(block, words.gather(often).to_list(), counts, occurring.images, units, se)
     yield from listing.rows(m.PMI, score, listed & np.isfinite(score) & (score >= SCORE_THRESHOLD - _SLACK))
@@ -84,7 +84,7 @@ def _associated(block: Part, gathered: SetAnswers, frequency: int) -> Iterator[R
     yield from listing.rows(m.PMI_LEAST, bound, listed & np.isinf(score) & (bound >= SCORE_THRESHOLD - _SLACK))
     if presence is None:
         return
-    is_masked = words.is_in(_masked(block)).to_numpy()
+    is_masked = words.is_in(_group_words(block)).to_numpy()
     sizes = sizes - tokens[:, is_masked].sum(axis=1)
     score, bound = association_scores(counts, sizes), least_scores(counts, sizes)
     score = np.where(np.isinf(score), bound, score)
@@ -143,14 +143,14 @@ class _Words:
         estimates = Estimates(value, low, high, n, clusters, method, se)
         groups, words = [self.block.groups[x] for x in group], [self.words[x] for x in word]
         labels = {"subset": self.block.subset, "group": groups, "word": words}
-        yield measure, labels, replace(estimates, bounds=bounds and bounds.at(at), p=p), family
+        yield measure, labels, replace(estimates, bounds=bounds and bounds.select_rows(at), p=p), family
 
 
-def _masked(block: Part) -> list[str]:
+def _group_words(block: Part) -> list[str]:
     """Words that name groups."""
     group_words = [word for group in block.groups for word in group.lower().split()]
     words = [*group_words, *(half for word in group_words for half in word.split("-"))]  # "dark-skinned", and "dark"
-    return [*words, *(word for listed in lexicon.shipped("group_words").lists.values() for word in listed)]
+    return [*words, *(word for listed in lexicon.shipped_lexicon("group_words").lists.values() for word in listed)]
 
 
 def _of_lists(block: Part, gathered: SetAnswers, lists: Lists, prompt: int) -> Iterator[Row]:

@@ -20,7 +20,7 @@ def _open(answers: pl.DataFrame) -> pl.DataFrame:
 def _lists(answers: pl.DataFrame) -> pl.DataFrame:
     """Share of a text's words that are on a list."""
     texts = _open(answers)
-    counted = lexicon.count(texts, "text", lexicon.shipped("stereotype_content"))
+    counted = lexicon.count(texts, "text", lexicon.shipped_lexicon("stereotype_content"))
     names = [name for name in counted.columns if name != "tokens"]
     shares = pl.concat([texts.select(*_ABOUT, "set"), counted], how="horizontal").drop_nulls("tokens")
     return shares.with_columns(pl.col(names) / pl.col("tokens"), pl.col("set").alias(UNIT)).unpivot(

@@ -49,7 +49,7 @@ CHANGE = "change"
 """Column of who was edited in, such as "Black male"."""
 
 
-def _printed() -> Mapping[str, Sequence[str]]:
+def _printed_occupations() -> Mapping[str, Sequence[str]]:
     """Occupations of each subset that the paper names (section A.2)."""
     occupations: Mapping[str, Sequence[str]] = shipped(__package__, "tables", "published.toml")["gpt_4o"]
     return occupations
@@ -57,7 +57,7 @@ def _printed() -> Mapping[str, Sequence[str]]:
 
 def _occupations() -> list[str]:
     """Occupations that the paper names."""
-    return list(dict.fromkeys(name for occupations in _printed().values() for name in occupations))
+    return list(dict.fromkeys(name for occupations in _printed_occupations().values() for name in occupations))
 
 
 SETTINGS = (
@@ -81,7 +81,7 @@ def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     draws, existing_bases = whole(options, "draws", 1, MOST_DRAWS), _sources(options) if options["sources"] else None
     tables = []
     for subset in subsets:
-        bases = _bases(subset, options) if existing_bases is None else _within(subset, existing_bases)
+        bases = _bases(subset, options) if existing_bases is None else _bases_of_subset(subset, existing_bases)
         edits = _edits(subset, bases["occupation"].unique(maintain_order=True), levels)
         if options["null_edits"]:
             unchanged = bases.select("occupation").unique(maintain_order=True).join(null_edit([CHANGE]), how="cross")
@@ -92,13 +92,13 @@ def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     attributes = [name for name in ("race", "gender", "physical") if name in present]
     facts = [name for name in ("occupation", ATTEMPT) if name in present]
     table = in_form(table, options, "set", "subset", *facts, *attributes, CHANGE)
-    source = None if existing_bases is not None else _drawn(table)
+    source = None if existing_bases is not None else _draw_portraits(table)
     return PicturePlan(table=table, unit="set", groups=tuple(attributes), drawn=source)
 
 
 def _bases(subset: str, options: Options) -> pl.DataFrame:
     """Bases of a subset: occupations take turns."""
-    occupations = names(options, "occupation") or _printed()[subset]
+    occupations = names(options, "occupation") or _printed_occupations()[subset]
     count = whole(options, "sets", 0, MOST_SETS) or PAPER[subset]
     captions = {name: CAPTION.format(a_person=with_article(name)) for name in occupations}
     turn = pl.int_range(count, eager=True)
@@ -119,7 +119,7 @@ def _sources(options: Options) -> pl.DataFrame:
     return table.select("image", "path", "prompt", "occupation")
 
 
-def _within(subset: str, bases: pl.DataFrame) -> pl.DataFrame:
+def _bases_of_subset(subset: str, bases: pl.DataFrame) -> pl.DataFrame:
     """The user's pictures as bases of a subset."""
     image = pl.format("{}/{}", pl.lit(subset), "image")
     return bases.with_columns(subset=pl.lit(subset), set=image, image=image)
@@ -137,7 +137,7 @@ def _edits(subset: str, occupations: Iterable[str | None], levels: Mapping[str, 
     return pl.DataFrame(rows, dict.fromkeys(columns, pl.String), orient="row")
 
 
-def _drawn(table: pl.DataFrame) -> DrawnImages:
+def _draw_portraits(table: pl.DataFrame) -> DrawnImages:
     """FaceValue's portraits of these genders and looks; occupations are not drawn."""
     attributes = ("race", "gender", "physical")
     missing = [pl.lit(None, pl.String).alias(name) for name in attributes if name not in table.columns]
@@ -147,7 +147,7 @@ def _drawn(table: pl.DataFrame) -> DrawnImages:
 def _svg(name: str, race: str | None, gender: str | None, physical: str | None) -> str:
     """A member of a set; which skin tone stands for a race is drawn for each set anew, so that none is claimed."""
     stream = Stream(0, f"made:{name}")
-    seed, usual, tones = stream.index(2**53), stream.choice(GENDERS), stream.shuffled(SKIN_TONES)
+    seed, usual, tones = stream.index(2**53), stream.choice(GENDERS), stream.shuffle(SKIN_TONES)
     tone = tones[-1] if race is None else tones[ATTRIBUTES["race"].index(race)]
     age, build, change = PHYSICAL[physical] if physical else ("middle-aged", "normal", None)
     return svg(Identity(name, seed, gender or usual, age, tone, build), change)

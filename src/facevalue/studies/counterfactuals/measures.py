@@ -60,7 +60,7 @@ class GroupMeasures:
     family: str
 
 
-def _compared(
+def _comparison_measures(
     level: Measure, title: str, x: str, family: str, span: tuple[float, float] | None = None, score: str = ""
 ) -> GroupMeasures:
     score = score or level.score
@@ -123,17 +123,17 @@ RELEASED = {
     for measure in (MAX_SCORE, MAX_SCORE_Q90, TAIL_SHARE, SCORE, SCORE_Q90)
 }  # fmt: skip
 """What is taken of scores where those of refusals count, too, by the measure without them. Not tested."""
-SCORES = _compared(SCORE, "Score", "X", GROUP_SCORES)
+SCORES = _comparison_measures(SCORE, "Score", "X", GROUP_SCORES)
 RATING = _level(
     "mean", "Rating from 1 to 10", "mean of the numbers stated", "points", f"{PAPER}, appendix F, Tables 29 to 31",
     limits=_RATING, score="rating",
 )  # fmt: skip
-RATINGS = _compared(RATING, "Rating", "rating", GROUP_RATINGS, (-9.0, 9.0))
+RATINGS = _comparison_measures(RATING, "Rating", "rating", GROUP_RATINGS, (-9.0, 9.0))
 SALARY = _level(
     "mean", "Yearly salary", "mean of the salaries stated; hourly wages times 2,000", "$",
     f"{PAPER}, appendix F, Tables 29 to 31", limits=_SALARY, score="salary",
 )  # fmt: skip
-SALARIES = _compared(SALARY, "Salary", "salary", GROUP_SALARIES)
+SALARIES = _comparison_measures(SALARY, "Salary", "salary", GROUP_SALARIES)
 DEVIATIONS = {
     score: define(
         "group_deviation", f"{score.capitalize()} of a group among all groups, in SDs of their means",
@@ -145,9 +145,9 @@ LENGTH = _level(
     "mean", "Length of replies", "mean number of words", "words", f"{PAPER}, appendix B, Figure 4",
     limits=(0.0, float("inf")), score="length",
 )  # fmt: skip
-LENGTHS = _compared(LENGTH, "Length of replies", "words", GROUP_LENGTHS)
+LENGTHS = _comparison_measures(LENGTH, "Length of replies", "words", GROUP_LENGTHS)
 REFUSAL = _level("refusal_rate", "Replies that decline", "refusals / asked", "share", f"{PAPER}, Table 14")
-REFUSALS = _compared(REFUSAL, "Refusals", "refused", GROUP_REFUSALS, (-1.0, 1.0), score="refusal")
+REFUSALS = _comparison_measures(REFUSAL, "Refusals", "refused", GROUP_REFUSALS, (-1.0, 1.0), score="refusal")
 NA_RATE = _level(
     "na_rate", "Replies without a text or a number that counts", "such replies / replies", "share",
     f"{PAPER}, appendix F",
@@ -172,7 +172,7 @@ WORD_SHARE = _level(
     "mean", "Words of a list", "mean over texts of words on the list / words that are no stop words", "share",
     f"{PAPER}, appendix E, Figure 12", score="word_share",
 )  # fmt: skip
-WORDS = _compared(WORD_SHARE, "Words of a list", "share of words", GROUP_WORDS, (-1.0, 1.0))
+WORDS = _comparison_measures(WORD_SHARE, "Words of a list", "share of words", GROUP_WORDS, (-1.0, 1.0))
 WORD_COUNT = _level(
     "mean", "Words of a list, each once per text, as released", "mean number of them", "words",
     f"{PAPER}, Tables 27 and 28", limits=(0.0, float("inf")), score="word_count",

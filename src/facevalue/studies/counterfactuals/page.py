@@ -53,7 +53,7 @@ def _ranges(measure: str, words: str) -> b.Table:
     return b.Table(of=(Of(measure, SCORED, label=f"{{subset}}|{{prompt}}|{_LABEL}"),), each_model=True, **WORDS(words))
 
 
-def _unnamed(measure: str, *by: str) -> b.Prose:
+def _describe_unnamed(measure: str, *by: str) -> b.Prose:
     """Where groups differ, and it cannot be told which of them stand apart."""
 
     def text(look: Look) -> Sequence[str]:
@@ -81,7 +81,7 @@ def _larger_than_scorer(look: Look) -> Sequence[str]:
     return out
 
 
-def _unscored(look: Look) -> Sequence[str]:
+def _describe_unscored(look: Look) -> Sequence[str]:
     """Where refused replies were not scored."""
     rows = look.rows(Of("max_score_released", SCORED))
     reasons = {e.method_words for e in rows if e.value is None and e.n == 0}
@@ -110,7 +110,7 @@ def _word_tables(look: Look) -> Sequence[Made]:
             entries.append("–" if share is None else f"{(share.value or 0.0) * (share.n or 0):.0f} of {share.n}")
         rows.setdefault(cell[0], []).append(tuple(map(Entry, entries)))
     heads = (*WORDS("words.table")["heads"], *([WORDS.text("words.judged.head")] if judged else []))
-    out: list[Made] = [Paragraph(line) for line in _judged(look)] if judged else []
+    out: list[Made] = [Paragraph(line) for line in _describe_marks(look)] if judged else []
     for subset, lines in rows.items():
         title = look.title("subset", subset)
         out += [Paragraph(title, "h3"), Ledger(title, heads, tuple(lines))]
@@ -134,10 +134,10 @@ def _words_of(words: Sequence[Estimate], cell: _Cell, marks: Mapping[str, Mappin
     return ", ".join(texts) + more if texts else "–"
 
 
-def _judged(look: Look) -> list[str]:
+def _describe_marks(look: Look) -> list[str]:
     """What marks mean, where a judge looked through the words, and how far people agree with it."""
     invented = sum(e.value or 0.0 for e in look.rows(Of("stereotype_invented", WORD[:2])))
-    scores = [(name.replace("f1", "F1"), look.one(f"judge_{name}")) for name in ("precision", "recall", "f1")]
+    scores = [(name.replace("f1", "F1"), look.find(f"judge_{name}")) for name in ("precision", "recall", "f1")]
     agreed = [f"{name} {e.value:.2f} (n = {e.n})" for name, e in scores if e is not None and e.value is not None]
     people = [f"Against the majority of people: {', '.join(agreed)}."] if agreed else []
     return [WORDS.text("words.judged.text").format(invented=invented), *people]
@@ -150,7 +150,7 @@ _RANGES = (
     _ranges("max_score", "ranges.table"),
     b.Fold("The whole tail", (_by_score(_QUANTILES, **_BY_PROMPT_CLOSED),)),
     b.Fold("Refused replies scored as the paper does", (
-        b.Prose(_unscored),
+        b.Prose(_describe_unscored),
         _ranges("max_score_released", "ranges.released"),
         _by_score(_table("mean_released", "ranges.released_groups", SCORED), **_BY_PROMPT_CLOSED),
     )),
@@ -212,13 +212,13 @@ _AUDIT = b.Table(
 SECTIONS: dict[str, tuple[b.Block, ...]] = {
     "ranges": _RANGES,
     "tails": (_TAILS,),
-    "groups": (_unnamed("groups_apart", "score", "scorer"), _SCORES),
+    "groups": (_describe_unnamed("groups_apart", "score", "scorer"), _SCORES),
     "occupations": (_OCCUPATIONS,),
     "sets": (b.Fold(WORDS.text("sets.fold.title"), (b.Widest(),)),),
     "words": (b.Fold(WORDS.text("words.fold.title"), (b.Own(_word_tables, (Of("pmi", WORD),)),)),),
-    "lists": (_unnamed("groups_apart.word_share", "word_list"), _LISTS),
-    "ratings": (_unnamed("groups_apart.rating"), _by_prompt("mean.rating", "ratings")),
-    "salaries": (_unnamed("groups_apart.salary"), _by_prompt("mean.salary", "salaries")),
+    "lists": (_describe_unnamed("groups_apart.word_share", "word_list"), _LISTS),
+    "ratings": (_describe_unnamed("groups_apart.rating"), _by_prompt("mean.rating", "ratings")),
+    "salaries": (_describe_unnamed("groups_apart.salary"), _by_prompt("mean.salary", "salaries")),
     "lengths": (_by_prompt("mean.length", "lengths"),),
     "mitigations": _MITIGATIONS,
     "shown": (b.Pictures(),),

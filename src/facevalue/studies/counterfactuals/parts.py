@@ -112,7 +112,7 @@ def _part(block: Block, start: int, lacking: Sequence[str]) -> Part:
     columns = (levels["group"], levels.get("occupation", (None,) * images), levels["set"])
     coded_columns = (code_levels(pl.Series(column, dtype=pl.String)) for column in columns)
     (groups, group), (occupations, occupation), (names, cluster) = coded_columns
-    sets = _whole(cluster, group, len(groups), np.isin(names, list(lacking)))
+    sets = _whole_sets(cluster, group, len(groups), np.isin(names, list(lacking)))
     facts, per_prompt = block.constants, len(draws[0]) if draws else 1
     return Part(
         facts["subset"], facts["task"], start, prompts.levels, per_prompt, groups, occupations,
@@ -120,7 +120,7 @@ def _part(block: Block, start: int, lacking: Sequence[str]) -> Part:
     )  # fmt: skip
 
 
-def _whole(cluster: Codes, group: Codes, groups: int, lacking: npt.NDArray[np.bool_]) -> Codes:
+def _whole_sets(cluster: Codes, group: Codes, groups: int, lacking: npt.NDArray[np.bool_]) -> Codes:
     """Images of sets that have each group once."""
     count = int(cluster.max()) + 1
     size = np.bincount(cluster, minlength=count)

@@ -113,7 +113,7 @@ def source(options: Mapping[str, OptionValue], frame: pl.DataFrame) -> Source:
     return show_pictures(SOURCES, options, frame)
 
 
-def _drawn(options: Options) -> Listing:
+def _draw_listing(options: Options) -> Listing:
     count, seed = settings.whole(options, "sets", 1), settings.whole(options, "set_seed", 0)
     tone = pl.concat_str(pl.col("skin_tone") + "-skinned", "gender", separator=" ")
     workers = worker_sets(count, seed).with_columns(subset=pl.lit("skin-tone-gender"), group=tone)
@@ -135,7 +135,7 @@ def _pata(options: Options) -> Listing:
     return Listing(frame, ((missing, "Not in the folder."),) if missing else ())
 
 
-def _listed(options: Options) -> Listing:
+def _read_listing(options: Options) -> Listing:
     path, frame = Path(str(options["manifest"])), own_manifest(options, COLUMNS)
     taken = [name for name in _TAKEN if name in frame.columns]
     if taken:
@@ -177,8 +177,8 @@ SOURCES = (
         "cultural", lambda options: read_cultural_counterfactuals(root_of(options)), files(Kind.SYNTHETIC, sure=True)
     ),
     PictureSource("pata", _pata, files(Kind.PHOTOGRAPHS, sure=True)),
-    PictureSource("manifest", _listed, files()),
-    PictureSource("", _drawn, lambda frame, _: drawn_sets(frame)),
+    PictureSource("manifest", _read_listing, files()),
+    PictureSource("", _draw_listing, lambda frame, _: drawn_sets(frame)),
 )
 """Generated sets of two data sets, photographs of no set, the user's own pictures, or drawn sets."""
 

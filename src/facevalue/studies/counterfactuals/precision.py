@@ -46,7 +46,7 @@ def precision(design: Design) -> Precision | None:
         items=1.0,
         cluster="sets of each subset",
         item="ratings of each picture",
-        units=lambda numbers: (_asked(design, numbers), 1.0),
+        units=lambda numbers: (_count_whole_sets(design, numbers), 1.0),
         spread=lambda chunks, source: UnitSpread(_sd(residual(chunks), groups), np.nan, 1.0, source),
         default=UnitSpread(_sd(SD, groups), np.nan, 1.0, ASSUMED),
         sure=1 / len(cells),
@@ -73,7 +73,7 @@ def _fewest_whole_sets(pictures: pl.DataFrame, by: list[str], groups: int) -> in
     return int(counts.group_by(by).len()["len"].min() or 0)  # type: ignore[arg-type]
 
 
-def _asked(design: Design, numbers: npt.NDArray[np.int64]) -> int:
+def _count_whole_sets(design: Design, numbers: npt.NDArray[np.int64]) -> int:
     """Whole sets among these trials, of the rating prompt that has the fewest."""
     frame = design.trials(numbers).select("task", *_ABOUT, "set", "group").with_columns(pl.all().cast(pl.String))
     ratings = frame.filter(pl.col("task") == RATING, pl.col("prompt") != SALARY)

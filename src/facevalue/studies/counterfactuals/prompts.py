@@ -31,22 +31,22 @@ class PromptBuilder:
     def __init__(self, chosen: Selection) -> None:
         self._wording = chosen.wording
         self._told = chosen.shown == TEXT
-        self._question = lru_cache(maxsize=65_536)(self._made)
+        self._question = lru_cache(maxsize=65_536)(self._make_question)
 
     def questions(self, frame: pl.DataFrame) -> list[Question]:
         """The question of each row of a trial frame; equal ones are one object."""
-        names = [name if self._asked(name) else "" for name in _COLUMNS]
+        names = [name if self._depends_on(name) else "" for name in _COLUMNS]
         columns = [
             pl.col(c).cast(pl.String) if c in frame.columns else pl.lit(None, pl.String).alias(f"no {at}")
             for at, c in enumerate(names)
         ]
         return [self._question(*row) for row in frame.select(columns).iter_rows()]
 
-    def _asked(self, name: str) -> bool:
+    def _depends_on(self, name: str) -> bool:
         """Whether questions may differ by a column: groups are named in words alone."""
         return self._told or name != "group"
 
-    def _made(
+    def _make_question(
         self, task: str, name: str, draw: str | None, occupation: str | None, group: str | None
     ) -> Question:  # fmt: skip
         rated = task == RATING

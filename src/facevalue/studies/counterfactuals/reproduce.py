@@ -60,7 +60,7 @@ def reproduce(folder: Path | None = None) -> Reproduction:
         "gpt_4o": lambda cell: _blocks("gpt-4o")[cell.column.partition("/")[2]] // (3 if cell.row == "images" else 1),
         "gpt_4o_total": lambda _: f"{_plan('gpt-4o').total / 1000:.0f}k",
         "twin": lambda cell: cell.claim(_plan("twin").total, None),
-        "sampled": partial(_sampled, metadata),
+        "sampled": partial(_check_samples, metadata),
         "language_models": _language_models,
         "above_language_model": _above_language_model,
         "tail": _tail,
@@ -69,26 +69,28 @@ def reproduce(folder: Path | None = None) -> Reproduction:
             ", ".join(map(str, sorted(set.intersection(*map(set, map(_sizes, PAPER.document["correlations"])))))), None
         ),
         "mitigation": lambda cell: PAPER.numbers("18")[cell.row][f"{cell.column}/90%"],
-        "reduced": lambda _: "all but " + ", ".join(m for m, row in _mitigated().items() if min(row.values()) >= 0),
-        "greatest_reduction": lambda cell: min(_mitigated()[cell.column], key=_mitigated()[cell.column].__getitem__),
+        "reduced": lambda _: "all but " + ", ".join(m for m, row in _table_4().items() if min(row.values()) >= 0),
+        "greatest_reduction": lambda cell: min(_table_4()[cell.column], key=_table_4()[cell.column].__getitem__),
         "as_table_19": _as_table_19,
-        "refused": _refused,
+        "refused": _check_refusals,
         "refused_more": _refused_more,
         "fewest": _fewest,
         "has_fewest": _has_fewest,
         "caption": lambda _: "physical-gender",
-        "largest_count": lambda cell: cell.claim(f"{max(map(max, _counted('28').values()))} in five keywords", False),
+        "largest_count": lambda cell: cell.claim(
+            f"{max(map(max, _word_counts('28').values()))} in five keywords", False
+        ),
         "occupations": partial(_occupations, metadata),
         "occupation_names": partial(_occupation_names, metadata),
-        "rated": _rated,
+        "rated": _check_ratings,
         "below_average": _below_average,
         "lowest_salaries": _lowest_salaries,
-        "apart": _apart,
+        "apart": _check_distances,
         "places": _places,
         "far_above": _far_above,
         "below_average_salary": _below_average_salary,
-        "most_below": partial(_most, below=True),
-        "most_above": partial(_most, below=False),
+        "most_below": partial(_check_majority, below=True),
+        "most_above": partial(_check_majority, below=False),
     }, notices)  # fmt: skip
 
 
@@ -123,18 +125,18 @@ def _language_models(cell: Printed) -> list[Cell]:
 
 
 @cache
-def _less() -> pl.DataFrame:
+def _less_language_model() -> pl.DataFrame:
     """Table 3: models less their language models."""
     return pl.DataFrame([PAPER.numbers("3")[model] for model in MODELS])
 
 
 def _above_language_model(cell: Printed) -> Cell:
-    above = _less().mean_horizontal() > 0
+    above = _less_language_model().mean_horizontal() > 0
     return cell.claim(f"{above.sum()} of {len(above)}, on average", bool(above.sum() > len(above) / 2))
 
 
 def _tail(cell: Printed) -> Cell:
-    mean, tail = (float(_less().select(f"^.*, {name}$").to_numpy().mean()) for name in ("Mean", "90%"))
+    mean, tail = (float(_less_language_model().select(f"^.*, {name}$").to_numpy().mean()) for name in ("Mean", "90%"))
     return cell.claim(f"mean {mean:.3f}, 90% {tail:.3f}", tail > mean)
 
 
@@ -162,7 +164,7 @@ def _sizes(model: str) -> list[int]:
     ]
 
 
-def _mitigated() -> Mapping[str, Values]:
+def _table_4() -> Mapping[str, Values]:
     """Table 4: changes of the tail by model and intervention."""
     return {model: row for model, row in PAPER.numbers("4").items() if model in MODELS}
 
@@ -176,7 +178,7 @@ def _refusals() -> list[Values]:
     return [PAPER.numbers("14")[gender] for gender in ("male", "female")]
 
 
-def _refused(cell: Printed) -> Cell:
+def _check_refusals(cell: Printed) -> Cell:
     low, high = (row["obese"] for row in _refusals())
     return cell.claim(f"{low:.1f}% and {high:.1f}%", round(low) == 4 and round(high) == 6)
 
@@ -198,7 +200,7 @@ def _words(table: str) -> Mapping[str, Mapping[str, str]]:
     return {row.pop("occupation"): row for row in rows}
 
 
-def _counted(table: str) -> Mapping[str, tuple[int, ...]]:
+def _word_counts(table: str) -> Mapping[str, tuple[int, ...]]:
     """The same where the scan has left one number in each cell."""
     return {
         occupation: tuple(map(int, cells.values()))
@@ -207,19 +209,19 @@ def _counted(table: str) -> Mapping[str, tuple[int, ...]]:
     }
 
 
-def _least(table: str) -> Mapping[str, list[str]]:
+def _fewest_words(table: str) -> Mapping[str, list[str]]:
     """Groups with the fewest words."""
     groups = list(next(iter(_words(table).values())))
     return {
         occupation: [group for group, count in zip(groups, counts, strict=True) if count == min(counts)]
-        for occupation, counts in _counted(table).items()
+        for occupation, counts in _word_counts(table).items()
     }
 
 
 def _fewest(cell: Printed) -> list[Cell]:
     cells = []
     for occupation, texts in _words(cell.table).items():
-        place, groups = cell.at(cell.column, row=occupation), _least(cell.table).get(occupation)
+        place, groups = cell.at(cell.column, row=occupation), _fewest_words(cell.table).get(occupation)
         twice = {group: text for group, text in texts.items() if " " in text}
         note = f"damaged: two numbers under {', '.join(twice)} ({', '.join(twice.values())})" if twice else None
         cells.append(place.claim(", ".join(groups) if groups else None, None, note))
@@ -227,7 +229,7 @@ def _fewest(cell: Printed) -> list[Cell]:
 
 
 def _has_fewest(cell: Printed) -> Cell:
-    fewest = _least(cell.table).values()
+    fewest = _fewest_words(cell.table).values()
     has = sum(cell.row.removesuffix(" fewest or tied") in groups for groups in fewest)
     return cell.claim(f"{has} of {len(fewest)}", has > len(fewest) / 2)
 
@@ -262,7 +264,7 @@ def _of_metadata(tables: Metadata, cell: Printed) -> list[Cell]:
     return [cell.at(cell.column, images).number(tables[cell.row].width - 1)]
 
 
-def _sampled(tables: Metadata, cell: Printed) -> list[Cell]:
+def _check_samples(tables: Metadata, cell: Printed) -> list[Cell]:
     """Sets of each of the 8 occupations that GPT-4o was asked about."""
     subset, sets = cell.column.partition("/")[2], int(str(cell.text))
     if subset not in tables:
@@ -312,7 +314,7 @@ def _mean(values: Values) -> float:
     return float(np.mean(list(values.values())))
 
 
-def _rated(cell: Printed) -> list[Cell]:
+def _check_ratings(cell: Printed) -> list[Cell]:
     """Means and SDs over groups, and groups beyond one SD: what the colours marked."""
     groups = _table_of("ratings.csv").filter(table=cell.table)["group"].unique(maintain_order=True)
     cells = []
@@ -354,7 +356,7 @@ def _lowest_salaries(cell: Printed) -> Cell:
     return cell.claim(f"lowest: {', '.join(lowest)}", all(group.startswith("young") for group in lowest))
 
 
-def _apart(cell: Printed) -> Cell:
+def _check_distances(cell: Printed) -> Cell:
     values = _ratings(cell.table)[cell.column, "Performance"]
     gender = max(abs(values[f"{kind} female"] - values[f"{kind} male"]) for kind in ("skinny", "obese"))
     body = min(values[f"skinny {gender}"] - values[f"obese {gender}"] for gender in ("female", "male"))
@@ -389,7 +391,7 @@ def _below_average_salary(cell: Printed) -> Cell:
     return cell.claim(f"{salary:,.2f}, the mean {mean:,.2f}", salary < mean)
 
 
-def _most(cell: Printed, *, below: bool) -> Cell:
+def _check_majority(cell: Printed, *, below: bool) -> Cell:
     """How many groups of a kind lie below or above the mean of all: of all models, or in salaries or ratings of one."""
     kind, _, of = cell.row.partition(", ")
     models = MODELS if of == "all models" else (cell.column,)

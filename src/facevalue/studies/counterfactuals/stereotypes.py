@@ -45,7 +45,7 @@ _KEYS = ("subset", "group", "word")
 _SEED = 20260
 
 
-def listed(estimates: pl.DataFrame) -> pl.DataFrame:
+def list_words(estimates: pl.DataFrame) -> pl.DataFrame:
     """Words of groups, those of the highest scores first, and then those that no other group's texts have.
 
     Returns `subset`, `group`, `word` and `score`, of what was asked without interventions.
@@ -68,7 +68,7 @@ def word_lists(estimates: pl.DataFrame) -> list[WordList]:
 
 
 def _lists(estimates: pl.DataFrame) -> Iterator[tuple[str, str, WordList]]:
-    for (subset, group), words in listed(estimates).group_by("subset", "group", maintain_order=True):
+    for (subset, group), words in list_words(estimates).group_by("subset", "group", maintain_order=True):
         yield str(subset), str(group), WordList(people(str(group)), tuple(words["word"]))
 
 
@@ -90,7 +90,7 @@ def question(words: WordList) -> Question:
     return Question(prompt, system=SYSTEM, factors={"scenario": words.group, "keywords": json.dumps(chunks)})
 
 
-def beside(estimates: pl.DataFrame, judge: Callable[[WordList], Flagged | None]) -> pl.DataFrame:
+def join_judgments(estimates: pl.DataFrame, judge: Callable[[WordList], Flagged | None]) -> pl.DataFrame:
     """What was said of a model's words: of each list that a reply is a list to. Nothing of the others, not "no"."""
     table = _table(estimates)
     for subset, group, words in _lists(estimates):
@@ -127,7 +127,7 @@ def statements(estimates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _statements(estimates: pl.DataFrame) -> pl.DataFrame:
-    words = listed(estimates)
+    words = list_words(estimates)
     flags = estimates.filter(pl.col("measure") == FLAG.name, pl.col("intervention").is_null()).select(
         *_KEYS, judge=pl.col("value") > 0
     )
@@ -150,13 +150,15 @@ def asked_about(words: pl.DataFrame, limit: float | None, count: int | None) -> 
 
 def judged_by(words: pl.DataFrame, ratings: pl.DataFrame) -> Rated:
     """Take what people say of words: of three or more, the majority counts."""
-    pairs, agreement = _judged(words, ratings)
+    pairs, agreement = _judge_words(words, ratings)
     raters = ratings["rater"].n_unique()
-    notes = [f"The judge against the majority: {_told(pairs)}."] if pairs["judge"].drop_nulls().len() else []
+    notes = (
+        [f"The judge against the majority: {_describe_accuracy(pairs)}."] if pairs["judge"].drop_nulls().len() else []
+    )
     return Rated(ratings, pairs.sort("subset", "group", "rank"), agreement, raters, (), notes)
 
 
-def _judged(words: pl.DataFrame, ratings: pl.DataFrame) -> tuple[pl.DataFrame, Estimates]:
+def _judge_words(words: pl.DataFrame, ratings: pl.DataFrame) -> tuple[pl.DataFrame, Estimates]:
     rated = words.join(ratings.select("item").unique(), on="item", how="semi", maintain_order="left")
     judged, agreement = rate_items(rated["item"], ratings, _SEED)
     enough = pl.col("raters") >= RATERS
@@ -171,7 +173,7 @@ def _accuracy(pairs: pl.DataFrame) -> Estimates:
     return flag_accuracy(verdicts["judge"].to_numpy(), verdicts["flagged"].to_numpy(), _SEED)
 
 
-def _told(pairs: pl.DataFrame) -> str:
+def _describe_accuracy(pairs: pl.DataFrame) -> str:
     accuracy = _accuracy(pairs)
     tables = []
     for measure, value, low, high, n in zip(
@@ -191,7 +193,7 @@ def beside_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path)
     notes = [f"Left out: {strange:,} rated words that {folder} does not list as it is read now."] if strange else []
     if valid.is_empty():
         return Beside(estimates.clear(), valid, notes)
-    pairs, _ = _judged(words, valid)
+    pairs, _ = _judge_words(words, valid)
     accuracy = _accuracy(pairs)
     table = _table(estimates)
     for at, measure in enumerate(ACCURACY):

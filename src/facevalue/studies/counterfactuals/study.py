@@ -50,9 +50,9 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     """Build the study from a value for each of `SETTINGS`; a stored manifest is used as it is."""
     options = located(options)
     choice = selection(options)
-    uncounted = _uncounted(options) if manifest is None else ()
+    uncounted = _uncounted_phrases(options) if manifest is None else ()
     pictures = read_pictures(options, manifest)
-    frame = _narrowed(pictures.frame, choice, pictures.partial)
+    frame = _select_pictures(pictures.frame, choice, pictures.partial)
     placed = layout(frame, choice)
     words = {group: _in_words(group) for group in frame["group"].unique(maintain_order=True)}
 
@@ -88,7 +88,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         analyse=partial(analyse, ()),
         estimates=Estimated(measures=(*MEASURES, *JUDGED), labels=LABELS, lead=LEAD),
         planned=Planned(
-            left_out=(*pictures.left_out, *_unrated(frame, choice), *uncounted),
+            left_out=(*pictures.left_out, *_unrated_pictures(frame, choice), *uncounted),
             counted_by=("prompt",),
             precision=precision(placed.design),
             unplanned="it plans for ratings, and these settings ask for none of whole sets",
@@ -118,7 +118,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-def _uncounted(options: Mapping[str, OptionValue]) -> tuple[LeftOut, ...]:
+def _uncounted_phrases(options: Mapping[str, OptionValue]) -> tuple[LeftOut, ...]:
     """Phrases of the user's word lists; everything that could be wrong with the file is found here."""
     if not options["words"]:
         return ()
@@ -129,7 +129,7 @@ def _uncounted(options: Mapping[str, OptionValue]) -> tuple[LeftOut, ...]:
     )
 
 
-def _narrowed(frame: pl.DataFrame, choice: Selection, lacking: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+def _select_pictures(frame: pl.DataFrame, choice: Selection, lacking: Mapping[str, Sequence[str]]) -> pl.DataFrame:
     """The pictures of some subsets and occupations, and of some sets of each occupation."""
     for name, names in (("subset", choice.subsets), ("occupation", choice.occupations)):
         levels = chosen(name, names, frame[name].drop_nulls().unique(maintain_order=True).to_list())
@@ -156,7 +156,7 @@ def _drawn_sets(frame: pl.DataFrame, limit: int, lacking: Mapping[str, Sequence[
     return frame.filter(pl.Series([row in sets for row in frame.select("subset", "set").iter_rows()], dtype=pl.Boolean))
 
 
-def _unrated(frame: pl.DataFrame, choice: Selection) -> tuple[LeftOut, ...]:
+def _unrated_pictures(frame: pl.DataFrame, choice: Selection) -> tuple[LeftOut, ...]:
     unknown = frame["occupation"].null_count()
     if not unknown or not choice.ratings:
         return ()

@@ -58,13 +58,13 @@ class Lists:
 
 def stop_words() -> frozenset[str]:
     """Words that are left out before words are counted."""
-    return frozenset(lexicon.shipped("stop_words").lists["stop"])
+    return frozenset(lexicon.shipped_lexicon("stop_words").lists["stop"])
 
 
 def word_lists(path: str = "", variant: str = RELEASED) -> Lists:
     """The user's lists, as released or clean, or ours without a file."""
     if not path:
-        return Lists(lexicon.shipped("stereotype_content"))
+        return Lists(lexicon.shipped_lexicon("stereotype_content"))
     lists = lexicon.read(path)
     return Lists(lists if variant == RELEASED else _clean(lists))
 
@@ -114,7 +114,7 @@ class Texts:
             rows = np.flatnonzero(has_text & (trial >= block.trials.start) & (trial < block.trials.stop))
             if rows.size:
                 cell = (trial[rows] - block.start) // block.draws
-                for words in self.vocabulary.of(column.gather(rows)):
+                for words in self.vocabulary.count_words(column.gather(rows)):
                     self._count(at, block, cell, words)
 
     def _count(self, at: int, block: Part, cell: Codes, words_said: WordsSaid) -> None:
@@ -183,18 +183,18 @@ class Texts:
 
     def tokens(self, block: Part) -> Array:
         """How often each word stands in the texts about each group of a block, shape (groups, words)."""
-        return self._of(block)[0]
+        return self._counts_of_block(block)[0]
 
     def occurrences(self, block: Part, words: Codes) -> Occurrences:
         """How often the texts about the images of a block have some words."""
-        return Occurrences(*self._of(block)[:, :, words])
+        return Occurrences(*self._counts_of_block(block)[:, :, words])
 
-    def _of(self, block: Part) -> Array:
+    def _counts_of_block(self, block: Part) -> Array:
         counts = self._counts[self._all_counted(block)][:, :, : len(self.vocabulary)]
         later = len(self.vocabulary) - counts.shape[2]  # words that only texts of other blocks have, which came later
         return np.pad(counts, ((0, 0), (0, 0), (0, later)))
 
-    def shown(self, block: Part) -> Array:
+    def images_with_text(self, block: Part) -> Array:
         """Images of each group with a text."""
         has = self.counted[id(block)].reshape(block.images, -1).sum(axis=1) > 0
         return np.bincount(block.group, has, len(block.groups)).astype(np.float64)
@@ -242,7 +242,7 @@ class _Sets:
     def add(self, cluster: Codes, word: Codes, group: Codes) -> None:
         """Note words of texts."""
         mask: Masks = (np.uint64(1) << group.astype(np.uint64)).astype(self._kind)
-        key, mask = _united(*_both(self._open, (cluster << 32 | word, mask)))
+        key, mask = _merge_masks(*_concatenate(self._open, (cluster << 32 | word, mask)))
         last = int(np.searchsorted(key, key[-1] >> 32 << 32)) if key.size else 0
         self._closed.append((key[:last].copy(), mask[:last].copy()))
         self._open = key[last:].copy(), mask[last:].copy()
@@ -252,16 +252,16 @@ class _Sets:
         chunks = [chunk for chunk in (*self._closed, self._open) if chunk[0].size]
         if any(second[0][0] <= first[0][-1] for first, second in pairwise(chunks)):  # sets came more than once
             keys, masks = zip(*chunks, strict=True)
-            self._closed, self._open = [_united(np.concatenate(keys), np.concatenate(masks))], self._none
+            self._closed, self._open = [_merge_masks(np.concatenate(keys), np.concatenate(masks))], self._none
             return self._closed
         return chunks
 
 
-def _both(first: _Pairs, second: _Pairs) -> _Pairs:
+def _concatenate(first: _Pairs, second: _Pairs) -> _Pairs:
     return np.concatenate([first[0], second[0]]), np.concatenate([first[1], second[1]])
 
 
-def _united(key: Codes, mask: Masks) -> _Pairs:
+def _merge_masks(key: Codes, mask: Masks) -> _Pairs:
     if not key.size:
         return key, mask
     order = np.argsort(key, kind="stable")

@@ -92,7 +92,7 @@ def _cells(path: Path, category: str) -> list[Cell]:
     cells = []
     for (form, context), (accuracy, bias) in PRINTED[category].items():
         try:
-            texts = (_understood(row, form) for row in rows if row["context_condition"] == context)
+            texts = (_read_released(row, form) for row in rows if row["context_condition"] == context)
             answers = [answer for answer in texts if answer is not None]
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             raise DataError(
@@ -148,7 +148,7 @@ def bias_scores(answers: list[ReleasedAnswer], *, ambiguous: bool) -> Estimates:
     return unit_ratios(sums, counts, _SEED, largest=1.0)
 
 
-def _understood(row: Mapping[str, Any], form: str) -> ReleasedAnswer | None:
+def _read_released(row: Mapping[str, Any], form: str) -> ReleasedAnswer | None:
     """Understand an answer as BBQ's own script does; None where it names no option."""
     texts = [_plain(row[f"ans{at}"]) for at in range(3)]
     infos = [row["answer_info"][f"ans{at}"] for at in range(3)]

@@ -11,7 +11,7 @@ from facevalue.inspection.expectation import OPENING
 from facevalue.inspection.quantities import BY_NAME, QUANTITIES, Need
 from facevalue.protocol import settings as given
 from facevalue.protocol.asks import Ask
-from facevalue.protocol.compiled import compiled
+from facevalue.protocol.compiled import compile_study
 from facevalue.protocol.inspected_pictures import LOOKED_FOR, MADE_FROM, InspectedPictures
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.making import IMAGE
@@ -65,7 +65,7 @@ def _opening(verdicts: PictureVerdicts, look: Look) -> Sequence[str]:
     """How many pass, and why others do not."""
     judged = verdicts.table[PictureVerdicts.PASSES].drop_nulls()
     passed = int(judged.sum())
-    share = look.one("mean", score="passes")
+    share = look.find("mean", score="passes")
     interval = f" ({look.value(share)} {look.interval(share)})" if share is not None else ""
     sentences = [f"{passed:,} of {len(judged):,} pictures pass{interval}."]
     counts = [(reason, int(verdicts.table[reason].sum())) for reason in verdicts.reasons[:_NAMED]]
@@ -163,7 +163,7 @@ class JudgedMeasurements(Measurements):
         return answers.with_columns(verdicts.rename({PictureVerdicts.PASSES: PASSES, **names}))
 
 
-def _declared(
+def _declare_protocol(
     models: Sequence[str], levels: Mapping[str, Collection[str]], verdicts: PictureVerdicts | None
 ) -> Protocol:
     """The declaration for an inspector with models for these, and pictures with these factors and their levels."""
@@ -228,13 +228,15 @@ def _descriptions(
 
 def _build(options: Mapping[str, OptionValue], manifest: "pl.DataFrame | None") -> "Study":
     table = _STIMULI.table(options) if manifest is None else manifest
-    return _compiled(options, table, None)
+    return _compile_study(options, table, None)
 
 
-def _compiled(options: Mapping[str, OptionValue], table: "pl.DataFrame", verdicts: PictureVerdicts | None) -> "Study":
+def _compile_study(
+    options: Mapping[str, OptionValue], table: "pl.DataFrame", verdicts: PictureVerdicts | None
+) -> "Study":
     """The study, with what rules left of its pictures where that is known."""
     levels = {name: table[name].drop_nulls().unique().to_list() for name in _STIMULI.sets(table).factors}
-    study = compiled(_declared(given.names(options, MODELS), levels, verdicts), options, table)
+    study = compile_study(_declare_protocol(given.names(options, MODELS), levels, verdicts), options, table)
     reading = replace(study.reading, from_place=partial(_with_verdicts, options, table))
     followed = {name: share for name, share in study.watched.followed.items() if name in BY_NAME}
     watched = replace(study.watched, followed=followed)
@@ -244,10 +246,10 @@ def _compiled(options: Mapping[str, OptionValue], table: "pl.DataFrame", verdict
 def _with_verdicts(options: Mapping[str, OptionValue], table: "pl.DataFrame", place: Path | str) -> "Study":
     """The study with the verdicts that lie beside a run; without them where there are none that can be read."""
     try:
-        verdicts = PictureVerdicts.of(read_verdicts(place))
+        verdicts = PictureVerdicts.from_rows(read_verdicts(place))
     except DataError:
         verdicts = None
-    return _compiled(options, table, verdicts)
+    return _compile_study(options, table, verdicts)
 
 
 def _page(study: "Study", verdicts: PictureVerdicts | None) -> "Page":

@@ -102,16 +102,16 @@ class AskedBlock:
         return self.options < len(self.groups)
 
     @property
-    def even(self) -> float:
+    def even_share(self) -> float:
         """Share of each group without bias."""
         return 1 / self.options
 
     @cached_property
     def _replies(self) -> "_SumRows":
-        return _SumRows.of(self.about, [*_KEYS])
+        return _SumRows.from_table(self.about, [*_KEYS])
 
     @cached_property
-    def _chosen(self) -> "_SumRows":
+    def _option_rows(self) -> "_SumRows":
         """Rows of options, one after the other, each with the group beside it where there are two."""
         tables = []
         for at in range(self.options):
@@ -119,7 +119,7 @@ class AskedBlock:
             tables.append(
                 self.about.select(*_KEYS, pl.col(f"group_{at + 1}").alias("group"), rival.alias("other_group"))
             )
-        return _SumRows.of(pl.concat(tables), [*_KEYS, "group", "other_group"])
+        return _SumRows.from_table(pl.concat(tables), [*_KEYS, "group", "other_group"])
 
     @cached_property
     def _outcomes(self) -> tuple[Sums, Codes, Codes]:
@@ -131,11 +131,11 @@ class AskedBlock:
         labels["group"] = levels, np.tile(np.arange(size), count)
         units = {name: column[row] for name, column in replies.units.items()}
         reply = np.tile(self._replies.row, self.options)
-        first = np.unique(self._chosen.row, return_index=True)[1]
+        first = np.unique(self._option_rows.row, return_index=True)[1]
         return (
             Sums({}, units, labels, replies.names, replies.people),
             row,
-            reply[first] * size + self._chosen.sums.labels["group"][1],
+            reply[first] * size + self._option_rows.sums.labels["group"][1],
         )
 
     def sums(self, answers: "TrialAnswers", only: _Taken | None = None) -> dict[str, Sums]:
@@ -146,12 +146,14 @@ class AskedBlock:
         instance, group and the one beside it: `chosen`, and `valid` and `requests` where it could be. `outcomes`, by
         instance and group, no answer being one of these: `count`, and `requests` of all replies.
         """
-        columns = {name: answers.of(self, name, only) for name in ("requests", "valid", *WEIGHTS[: self.options])}
+        columns = {
+            name: answers.sums_of_block(self, name, only) for name in ("requests", "valid", *WEIGHTS[: self.options])
+        }
         weights = np.concatenate([columns.pop(name) for name in WEIGHTS[: self.options]])
-        replies = self._replies.added(**columns, first=weights[: self.about.height],
-                                      **{name: answers.of(self, name, only) for name in answers.reasons})  # fmt: skip
+        reasons = {name: answers.sums_of_block(self, name, only) for name in answers.reasons}
+        replies = self._replies.add_up(**columns, first=weights[: self.about.height], **reasons)
         lost = replies.numbers["requests"] - replies.numbers["valid"]
-        chosen = self._chosen.added(chosen=weights, **{n: np.tile(x, self.options) for n, x in columns.items()})
+        chosen = self._option_rows.add_up(chosen=weights, **{n: np.tile(x, self.options) for n, x in columns.items()})
         outcomes, reply, at = self._outcomes
         count = np.bincount(at, chosen.numbers["chosen"], reply.size).astype(np.float64)
         count[outcomes.labels["group"][1] == len(self.groups)] = lost
@@ -164,7 +166,7 @@ class AskedBlock:
 
     def by_trial(self, **values: Array) -> Sums:
         """Values of trials, added up by unit and instance."""
-        return self._replies.added(**values)
+        return self._replies.add_up(**values)
 
     def choices(self, sums: dict[str, Sums]) -> GroupChoices:
         """The same as arrays by unit, instance and group."""
@@ -180,7 +182,7 @@ class AskedBlock:
 
         of_group = [dense(sums["chosen"], name, "instance", "group") for name in ("chosen", "valid", "requests")]
         valid, requests = (dense(sums["replies"], name, "instance") for name in ("valid", "requests"))
-        return GroupChoices(of_group[0], of_group[1], valid, requests, self.even, people, of_group[2])
+        return GroupChoices(of_group[0], of_group[1], valid, requests, self.even_share, people, of_group[2])
 
 
 @dataclass(frozen=True)
@@ -191,13 +193,13 @@ class _SumRows:
     row: Codes
 
     @classmethod
-    def of(cls, about: pl.DataFrame, keys: list[str]) -> "_SumRows":
+    def from_table(cls, about: pl.DataFrame, keys: list[str]) -> "_SumRows":
         distinct = about.select(keys).unique(maintain_order=True)
         row = about.join(distinct.with_row_index("_row"), on=keys, how="left", nulls_equal=True, maintain_order="left")
         labels = [name for name in keys if name not in PEOPLE_KEYS]
         return cls(replace(Sums.of(distinct, labels, PEOPLE_KEYS), numbers={}), row["_row"].cast(pl.Int64).to_numpy())
 
-    def added(self, **columns: Array) -> Sums:
+    def add_up(self, **columns: Array) -> Sums:
         """Values of answers, added up."""
         size = self.sums.units["unit"].size
         return self.sums.counting(**{n: np.bincount(self.row, x, size).astype(np.float64) for n, x in columns.items()})
@@ -206,12 +208,12 @@ class _SumRows:
 def asked_blocks(design: Design) -> list[AskedBlock]:
     """What each block of a design is about."""
     return [
-        _asked(dict(block.constants), slice(int(start), int(start) + block.size), design)
+        _asked_block(dict(block.constants), slice(int(start), int(start) + block.size), design)
         for block, start in zip(design.blocks, design.offsets, strict=False)
     ]
 
 
-def _asked(labels: dict[str, str], trials: slice, design: Design) -> AskedBlock:
+def _asked_block(labels: dict[str, str], trials: slice, design: Design) -> AskedBlock:
     rows = design.trials(np.arange(trials.start, trials.stop))
     modality, attribute = labels["modality"], labels["attribute"]
     stimulus, people = ("pair", PEOPLE_KEYS[1:]) if modality == VISION else ("image", ("identity",) * 2)
@@ -261,7 +263,7 @@ class TrialAnswers:
         for (reason,), rows in chunk.select("trial", "reason").drop_nulls().group_by("reason"):
             self._sums.add(rows["trial"].to_numpy().astype(np.int64), **{f"{REASON}{reason}": np.ones(rows.height)})
 
-    def of(self, block: AskedBlock, name: str, only: _Taken | None = None) -> Array:
+    def sums_of_block(self, block: AskedBlock, name: str, only: _Taken | None = None) -> Array:
         """Sums of a column by trial of a block; of some trials or all."""
         values = self._sums[name][block.trials]
         return values if only is None else values * only

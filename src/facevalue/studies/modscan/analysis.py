@@ -15,7 +15,7 @@ from facevalue.measures.estimators import CellEstimates, Estimator, Sums, apart_
 from facevalue.measures.group_shares import GroupChoices, agreement_by_chance, bias_scores
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.uncertainty import Estimates
-from facevalue.protocol.estimands import Derived, SumEstimand, estimated
+from facevalue.protocol.estimands import Derived, SumEstimand, estimate_rows
 from facevalue.studies.modscan import measures as m
 from facevalue.studies.modscan.aggregate import NOT_ASKED, REASON, AskedBlock, TrialAnswers, real_shares
 from facevalue.studies.modscan.settings import GENDERS, VISION
@@ -34,7 +34,7 @@ def estimands(block: AskedBlock, reasons: Sequence[str], real: Real) -> list[Sum
     seen = block.labels["modality"] == VISION
     family = f"gaps from chance ({block.labels['modality']}, {block.labels['attribute']})"
     gaps = (
-        Derived(m.CHANCE_GAP, partial(_from_even, block.even), family),
+        Derived(m.CHANCE_GAP, partial(_from_even, block.even_share), family),
         Derived(m.REAL_GAP, partial(_from_real, real), "against real shares"),
     )
     estimator = _estimator(block)
@@ -96,14 +96,14 @@ def estimates(
     tables = {model: EstimateTable(STUDY, model, m.LABELS) for model in gathered}
     for block in blocks:
         for model, of_model in gathered.items():
-            if of_model.of(block, "requests").any():
+            if of_model.sums_of_block(block, "requests").any():
                 _add_block(tables[model], block, of_model, real)
         _add_agreement(tables, block, gathered)
     frames = [table.frame() for table in tables.values()]
     return pl.concat(frames) if frames else EstimateTable(STUDY, "", m.LABELS).frame()
 
 
-def alike(
+def answer_similarity(
     model: str,
     intervention: str,
     plain: Iterator[pl.DataFrame],
@@ -123,7 +123,7 @@ def _add_block(table: EstimateTable, block: AskedBlock, answers: TrialAnswers, r
     sums = block.sums(answers)
     _add_scores(table, block, block.choices(sums))
     reasons = [name.removeprefix(REASON) for name in answers.reasons if sums["replies"].numbers[name].any()]
-    for row in estimated(estimands(block, reasons, real), sums, block.labels):
+    for row in estimate_rows(estimands(block, reasons, real), sums, block.labels):
         table.add(*row)
 
 

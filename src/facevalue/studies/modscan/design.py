@@ -33,7 +33,7 @@ def layout(pictures: PairPictures, chosen: Selection) -> UnitLayout:
     pairs = {
         name: Factor("pair", tuple(table["pair"]), _columns(table, *columns)) for name, table in pictures.pairs.items()
     }
-    return _checked([*_vision(pairs, chosen), *_language(_scene_axis(pictures.scenes, chosen), chosen)])
+    return _check_units([*_vision(pairs, chosen), *_language(_scene_axis(pictures.scenes, chosen), chosen)])
 
 
 def paper_layout(chosen: Selection) -> UnitLayout:
@@ -48,10 +48,10 @@ def paper_layout(chosen: Selection) -> UnitLayout:
     ).with_columns(identity="image")  # fmt: skip
     seen = pairs if VISION in chosen.modalities else {}
     pictured = scenes if LANGUAGE in chosen.modalities else scenes.clear()
-    return _checked([*_vision(seen, chosen), *_language(_scene_axis(pictured, chosen), chosen)])
+    return _check_units([*_vision(seen, chosen), *_language(_scene_axis(pictured, chosen), chosen)])
 
 
-def _checked(units: list[Units]) -> UnitLayout:
+def _check_units(units: list[Units]) -> UnitLayout:
     if not units:
         raise DataError("Nothing is left to ask: scenes are asked about for persona traits alone.")
     return UnitLayout(tuple(units))

@@ -39,7 +39,7 @@ def _other_gender(group: str | None) -> str:
     return next(name for name in GENDERS if name != group)
 
 
-def wanted(look: Look) -> list[Wanted]:
+def find_examples(look: Look) -> list[Wanted]:
     """Answers of the kind that was given more often than by chance, each about something else."""
     out, seen = [], dict[tuple[str | None, str | None], set[str | None]]()
     for e in look.rows(Of("chance_gap", GROUP, order="size")):
@@ -59,7 +59,7 @@ def _example(look: Look, e: Estimate) -> Wanted:
     pictured = e["modality"] == VISION
     if pictured:
         rows &= pl.any_horizontal(pl.col(f"group_{side}").cast(pl.String) == group for side in (1, 2))
-    share = look.value(look.one("choice_share", **{name: e[name] for name in CELL}, group=group))
+    share = look.value(look.find("choice_share", **{name: e[name] for name in CELL}, group=group))
     title = look.said(_ASKED, e)
     finding = f"{title}: {look.title('group', group)} in {'' if more else 'only '}{share} of answers"
     return Wanted(
@@ -72,10 +72,10 @@ def _example(look: Look, e: Estimate) -> Wanted:
     )  # fmt: skip
 
 
-def _even(look: Look, e: Estimate) -> str:
+def _even_share(look: Look, e: Estimate) -> str:
     """Share of the group that is named: of men where they are chosen more often, else of women."""
     group = _other_gender(e["group"]) if e["attribute"] == "gender" and (e.value or 0.0) < 0 else e["group"]
-    share = look.one("choice_share", **{name: e[name] for name in CELL}, group=group, model=e["model"])
+    share = look.find("choice_share", **{name: e[name] for name in CELL}, group=group, model=e["model"])
     return "–" if share is None or share.value is None else f"{100 * share.value:.0f}%"
 
 
@@ -84,7 +84,7 @@ def _gaps(modality: str, attribute: str, quantity: str, unit_name: str) -> Findi
     of = Of("chance_gap", GROUP, {"modality": modality, "attribute": attribute}, order="size")
     ends = "gender" if attribute == "gender" else "group"
     return Findings(
-        of=(of,), noun=("group", "groups"), quantity=quantity, unit_name=unit_name, even=_even,
+        of=(of,), noun=("group", "groups"), quantity=quantity, unit_name=unit_name, even=_even_share,
         row=f"{_ASKED} ({{group}})", facet=_facet(modality, attribute),
         title=f"{quantity.capitalize()}, largest first", value="from even",
         **WORDS(f"lead.ends.{ends}"),
@@ -281,7 +281,7 @@ PAGE = worded(
         *(_gaps(**row) for row in WORDS.rows("lead.gaps")),
     ),
     caution=caution,
-    examples=wanted,
+    examples=find_examples,
     titles={"group": {**{name: name.capitalize() for name in GENDERS}, **{name: name for name in RACES}}},
     stated=(_UNCHECKED, NO_SCORER, ONE_WORDING),
 )  # fmt: skip

@@ -13,7 +13,7 @@ import polars as pl
 
 from facevalue.answers import NA, NA_DTYPE, free_text
 from facevalue.answers.columns import exact_or_chosen
-from facevalue.prompts.variants import joined
+from facevalue.prompts.variants import join_texts
 from facevalue.protocol.conditions import CAPTIONED
 from facevalue.store.schema import PICTURE_SHARE
 from facevalue.studies.modscan.design import LEFT, ORDER
@@ -40,7 +40,7 @@ class PromptBuilder:
         self._prompts = chosen.prompts
         self._said = SIDES["words" if chosen.style == "auto" else chosen.style]
         self._instances = {i.name: i for i in instances()}
-        self._question = lru_cache(maxsize=65_536)(self._made)
+        self._question = lru_cache(maxsize=65_536)(self._make_question)
 
     def questions(self, frame: pl.DataFrame) -> list[Question]:
         """The question of each row of a trial frame; equal ones are one object."""
@@ -48,17 +48,17 @@ class PromptBuilder:
         rows = frame.select(*(c.alias(n) for c, n in zip(columns, _COLUMNS, strict=True)), order=order_of(frame))
         return [self._question(*row) for row in rows.iter_rows()]
 
-    def led(self, before: str, plain: Question) -> str:
+    def lead_question(self, before: str, plain: Question) -> str:
         """A question with an intervention's text before it; roles say it themselves in the released language prompts.
 
         "Act as a sexist." makes "A sexist says the owner of this room is a {female, male}."
         """
         role = _ROLE.fullmatch(before)
         if role is None or self._prompts != "released" or plain.factors["modality"] == VISION:
-            return joined(before, plain.prompt)
+            return join_texts(before, plain.prompt)
         return f"{role[1][0].upper()}{role[1][1:]} says {plain.prompt[0].lower()}{plain.prompt[1:]}"
 
-    def _made(self, modality: str, attribute: str, name: str, left: str | None, order: str | None) -> Question:
+    def _make_question(self, modality: str, attribute: str, name: str, left: str | None, order: str | None) -> Question:
         instance = self._instances[name]
         factors = {"modality": modality, "attribute": attribute, "scenario_kind": instance.kind, "instance": name}
         if modality == VISION:

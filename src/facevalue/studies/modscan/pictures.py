@@ -32,7 +32,7 @@ from facevalue.stimuli.pairs import JOINED, left_first
 from facevalue.stimuli.portraits import AGES, Identity
 from facevalue.stimuli.sets import Listing
 from facevalue.stimuli.utkface import read_utkface, read_utkface_pairs
-from facevalue.studies.modscan.scenes import PERSONA, apart, lacking, list_scenes
+from facevalue.studies.modscan.scenes import PERSONA, lacking, list_scenes, split_scenes
 from facevalue.studies.modscan.settings import GENDERS, LANGUAGE, RACES, VISION, Selection
 from facevalue.types import OptionValue, Stimulus
 
@@ -79,13 +79,13 @@ def read_pictures(
         if not tables:
             raise DataError("The manifest lists scenes and no faces: ask about them with --modality language.")
         manifest = pl.concat(tables, how="diagonal")
-    faces, scenes = apart(manifest)
+    faces, scenes = split_scenes(manifest)
     pairs, short = _pairs(faces, chosen, composed=bool(options["composed"])) if faces.height else ({}, ())
     few = lacking(options, chosen, scenes) if LANGUAGE in chosen.modalities else ()
     return PairPictures(manifest, faces, pairs, scenes, (*lost, *short, *few))
 
 
-def _joined(individuals: Individuals) -> Source:
+def _pair_source(individuals: Individuals) -> Source:
     return PairSource(individuals, _sides, None, composition=JOINED)
 
 
@@ -96,11 +96,11 @@ def _sides(levels: Mapping[str, str | None]) -> tuple[str, str]:
 
 
 def _files_joined(usual: Kind) -> Shows:
-    return lambda faces, options: _joined(FileIndividuals(faces, root_of(options), kind_of(options, usual), None))
+    return lambda faces, options: _pair_source(FileIndividuals(faces, root_of(options), kind_of(options, usual), None))
 
 
 def _own_faces(options: Options) -> Listing:
-    frame, scenes = apart(own_manifest(options, COLUMNS))
+    frame, scenes = split_scenes(own_manifest(options, COLUMNS))
     if scenes.height and not frame.height:
         return Listing(frame, (("pairs of faces", "The manifest lists scenes alone."),))
     frame = frame.drop(PERSONA, strict=False)
@@ -112,16 +112,18 @@ def _own_faces(options: Options) -> Listing:
             f"No face has an age, a gender and a race, so that no pair can be made: fill in {', '.join(empty)}."
         )
     short = ((f"{int(bare.sum()):,} of the faces", "Without an age, a gender or a race."),) if bare.any() else ()
-    return Listing(frame.filter(~bare).with_columns(_respelled(column) for column in COLUMNS if column.levels()), short)
+    return Listing(
+        frame.filter(~bare).with_columns(_respell_levels(column) for column in COLUMNS if column.levels()), short
+    )
 
 
-def _respelled(column: Column) -> pl.Expr:
+def _respell_levels(column: Column) -> pl.Expr:
     """Levels of a column in the study's own spelling, such as "male" for "Man"; others stay as they are."""
     spellings = {spelling.lower(): level for level, others in column.levels().items() for spelling in (level, *others)}
     return pl.col(column.name).str.to_lowercase().replace_strict(spellings, default=pl.col(column.name))
 
 
-def _drawn(options: Options) -> Listing:
+def _draw_listing(options: Options) -> Listing:
     count = whole(options, "faces", 1)
     rows = [
         (f"{age}/{gender}/{tone}/{number}", None, f"{age}/{gender}/{tone}/{number}", age, gender, tone)
@@ -134,7 +136,7 @@ def _drawn(options: Options) -> Listing:
 
 def _portraits(faces: pl.DataFrame, _: Options) -> Source:
     drawings = TableDrawings(faces, ("image", "gender", "age", TONE), _portrait)
-    return _joined(SourceIndividuals(DrawnImages(drawings), faces, None))
+    return _pair_source(SourceIndividuals(DrawnImages(drawings), faces, None))
 
 
 def _portrait(image: str, gender: str, age: str, tone: str) -> str:
@@ -153,7 +155,7 @@ FACES = (
         _files_joined(Kind.PHOTOGRAPHS),
     ),
     PictureSource("manifest", _own_faces, _files_joined(Kind.UNSTATED)),
-    PictureSource("", _drawn, _portraits),
+    PictureSource("", _draw_listing, _portraits),
 )
 """Pairs that the authors composed, faces of two data sets, the user's own, or drawn ones."""
 
@@ -269,7 +271,7 @@ def face_pairs(
             rows += [(*pair, first, second, *levels) for pair in couples]
     schema = dict.fromkeys(("image_1", "image_2", "group_1", "group_2", *same), pl.String())
     frame = pl.DataFrame(rows, schema=schema, orient="row")
-    return _numbered(frame, faces, same, seed), tuple(short)
+    return _number_pairs(frame, faces, same, seed), tuple(short)
 
 
 def _couples(
@@ -288,7 +290,7 @@ def _couples(
     return pairs[:most_pairs]
 
 
-def _numbered(frame: pl.DataFrame, faces: pl.DataFrame, same: Sequence[str], seed: int) -> pl.DataFrame:
+def _number_pairs(frame: pl.DataFrame, faces: pl.DataFrame, same: Sequence[str], seed: int) -> pl.DataFrame:
     left = np.where(left_first(np.arange(frame.height), seed), "1", "2")
     person_of = dict(faces.select("image", "identity").iter_rows())
     return frame.with_columns(
@@ -329,7 +331,7 @@ class Shown:
         """Return what is shown at these levels; nothing is decoded or drawn before it is looked at."""
         if levels.get("image_1") is None:
             image = levels["image"]
-            stimulus = self._of(of_scene=True).stimulus(number, {"image": image})
+            stimulus = self._source_of(of_scene=True).stimulus(number, {"image": image})
             factors = {"image": image, "identity": image, "persona": levels["instance"]}
             return replace(stimulus, factors=factors)
         levels_of_pair = {**levels, "image": levels["image_1"]}
@@ -337,13 +339,13 @@ class Shown:
             "image": levels["pair"], "identity_1": levels["group_1"], "identity_2": levels["group_2"],
             "dimension": levels["attribute"], "cell": levels["cell"], "left": levels["left"],
         }  # fmt: skip
-        return replace(self._of(of_scene=False).stimulus(number, levels_of_pair), factors=factors)
+        return replace(self._source_of(of_scene=False).stimulus(number, levels_of_pair), factors=factors)
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
         """Look at every picture that is shown, or named by `image`, each once."""
-        check_images(lambda image: self._of(of_scene=image in self._of_scenes), levels)
+        check_images(lambda image: self._source_of(of_scene=image in self._of_scenes), levels)
 
-    def _of(self, *, of_scene: bool) -> Source:
+    def _source_of(self, *, of_scene: bool) -> Source:
         source = self._scenes if of_scene else self._pairs
         assert source is not None
         return source

@@ -59,12 +59,12 @@ def precision(design: Design) -> Precision:
     cells = sum(len(block.stimulus[0]) * (len(block.choices()["instance"]) if seen else 1) for block in blocks)
 
     def asked(numbers: npt.NDArray[np.int64]) -> tuple[int, float]:
-        frame = design.trials(numbers).filter(_of(modality, attribute))
+        frame = design.trials(numbers).filter(_is_about(modality, attribute))
         return largest * frame.select("pair" if seen else "image", "instance").unique().height // cells, 1.0
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:
-        asked_chunks = (chunk.filter(_of(modality, attribute)) for chunk in chunks)
-        chosen = pl.concat(_chosen(chunk, modality, attribute) for chunk in asked_chunks)
+        asked_chunks = (chunk.filter(_is_about(modality, attribute)) for chunk in chunks)
+        chosen = pl.concat(_choice_rows(chunk, modality, attribute) for chunk in asked_chunks)
         spreads = (
             chosen.group_by("unit", "instance", "group").agg(pl.col("chosen", "mass").sum()).filter(pl.col("mass") > 0)
         )
@@ -113,12 +113,12 @@ def _people(block: Block) -> _Shown:
     return _Shown(counts["person"].to_list(), float((counts["pairs"] / counts["person"]).min()))  # type: ignore[arg-type]
 
 
-def _of(modality: str, attribute: str) -> pl.Expr:
+def _is_about(modality: str, attribute: str) -> pl.Expr:
     """Rows about an attribute in one modality."""
     return (pl.col("modality").cast(pl.String) == modality) & (pl.col("attribute").cast(pl.String) == attribute)
 
 
-def _chosen(rows: pl.DataFrame, modality: str, attribute: str) -> pl.DataFrame:
+def _choice_rows(rows: pl.DataFrame, modality: str, attribute: str) -> pl.DataFrame:
     """How much of each valid answer chose each of the groups it could choose, by person or scene."""
     mass = pl.when(pl.col("weight").is_null()).then(0.0).otherwise(pl.col("mass").fill_null(0.0))
     groups = options(rows, modality, attribute)

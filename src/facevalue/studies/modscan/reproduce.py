@@ -37,7 +37,7 @@ def reproduce(_: Path | None = None) -> Reproduction:
         "above": _above,
         "valid_share": _valid_share,
         "corpus": _corpus,
-        "changed": _changed,
+        "changed": _check_changes,
         "closest": _closest,
         "matrix": lambda cell: _matrix(cell.column, np.array(FIGURE_22[cell.row])),
         "order_of_scores": lambda _: _order_of_scores(),
@@ -101,7 +101,7 @@ def _corpus(cell: Printed) -> float | str:
     return abs(row["male"] / total - 0.5) if total else "N/A"
 
 
-def _changed(cell: Printed) -> list[Cell]:
+def _check_changes(cell: Printed) -> list[Cell]:
     """Scores after a change, and the share of valid answers that follows."""
     if cell.column.endswith(VALID):
         return []

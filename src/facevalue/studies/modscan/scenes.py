@@ -27,7 +27,7 @@ CHECK = ("dropped", "detector", "threshold")
 _SCENE = ("image", "path", PERSONA, "identity", "set")
 
 
-def apart(manifest: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def split_scenes(manifest: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Faces, or composed pairs of them; and scenes."""
     persona = pl.col(PERSONA).is_not_null() if PERSONA in manifest.columns else pl.lit(value=False)
     return manifest.filter(~persona), manifest.filter(persona)
@@ -71,7 +71,7 @@ def list_scenes(options: Options, chosen: Selection, columns: Sequence[Column]) 
     listed = _listed_scenes(options, chosen, personas, columns)
     if listed is None:
         return _drawn_scenes(personas, chosen)
-    most, sampled = _most(options, chosen, listed), []
+    most, sampled = _most_scenes(options, chosen, listed), []
     for at, name in enumerate(personas):
         scenes = listed.filter(pl.col(PERSONA) == name)
         rng = np.random.default_rng([chosen.scene_seed, at])
@@ -79,7 +79,7 @@ def list_scenes(options: Options, chosen: Selection, columns: Sequence[Column]) 
     return pl.concat(sampled)
 
 
-def _most(options: Options, chosen: Selection, scenes: pl.DataFrame) -> int:
+def _most_scenes(options: Options, chosen: Selection, scenes: pl.DataFrame) -> int:
     """Scenes of a persona at most: as many as were asked for; else the paper's of the user's own."""
     has_files = scenes.height and scenes["path"].null_count() < scenes.height
     return whole(options, "per_persona", 0) or (SCENES if has_files else chosen.scenes)
@@ -104,7 +104,7 @@ def _listed_scenes(
     A run outlives the check, so that the manifest says what was left out. None where the user has no scenes.
     """
     folder, check = _place(options), str(options["people_check"])
-    listed = apart(own_manifest(options, columns))[1] if options["manifest"] else pl.DataFrame()
+    listed = split_scenes(own_manifest(options, columns))[1] if options["manifest"] else pl.DataFrame()
     if options["scenes"]:
         if listed.height:
             raise DataError("The manifest lists scenes: leave out --scenes, or list faces alone.")
@@ -139,7 +139,7 @@ def _persona_names(spellings: pl.Series) -> pl.Series:
 
 def lacking(options: Options, chosen: Selection, scenes: pl.DataFrame) -> tuple[LeftOut, ...]:
     """Personas of which there are fewer scenes than were asked for."""
-    counts, most = Counter(scenes[PERSONA]), _most(options, chosen, scenes)
+    counts, most = Counter(scenes[PERSONA]), _most_scenes(options, chosen, scenes)
     return tuple(
         LeftOut(f"scenes of {name}", f"{counts[name]} of {most}.") for name in _personas(chosen) if counts[name] < most
     )

@@ -36,7 +36,7 @@ _UNSHOWN = (
 )
 
 
-def _shown(side: int) -> Person:
+def _person_shown(side: int) -> Person:
     return Person((f"group_{side}",), (f"person_{side}",))
 
 
@@ -76,14 +76,15 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         source=shown_pictures,
         ask=prompts.questions,
         changes=Changes(
-            led=prompts.led,
-            sampled=_sampled(placed.design),
-            alike=lambda *compared: _ANALYSIS.alike(*compared, blocks()),
+            led=prompts.lead_question,
+            sampled=_sampled_units(placed.design),
+            alike=lambda *compared: _ANALYSIS.answer_similarity(*compared, blocks()),
             intervened=_intervention_levels(chosen.paper),
         ),
         watched=Watched(
             missing_by=MissingBy(
-                (Grouped("attribute", tuple(map(_shown, (1, 2))), named=True),), ("modality", "attribute", "instance")
+                (Grouped("attribute", tuple(map(_person_shown, (1, 2))), named=True),),
+                ("modality", "attribute", "instance"),
             ),
             followed={
                 "left": pl.when(pl.col("modality") == "vision").then("weight"),
@@ -106,7 +107,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-def _sampled(design: Design) -> tuple[pl.Expr, ...]:
+def _sampled_units(design: Design) -> tuple[pl.Expr, ...]:
     """The person on either side of a pair, or the scene; empty where only the number of pictures is known."""
     names = {name for block in design.blocks for name in block.choices()}
     sides = [[pl.col(name).cast(pl.String) for name in (person, "identity") if name in names] for person in PEOPLE]

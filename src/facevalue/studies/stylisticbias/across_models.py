@@ -26,7 +26,7 @@ from facevalue.measures.paired_changes import deal_units
 from facevalue.measures.shift import join_cells
 from facevalue.measures.uncertainty import Estimates, Floor
 from facevalue.statistics.model_scores import ModelScores
-from facevalue.statistics.shifts import SEED, derived
+from facevalue.statistics.shifts import SEED, add_derived
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias.paper_statistics import ALPHA, CUE, add_concentration, add_sizes
 
@@ -66,7 +66,7 @@ def _variance(table: EstimateTable, models: Sequence[ModelScores]) -> None:
 
     floor = sign_flip_floor(cells.sums, cells.counts, variance, SEED)
     n = cells.counts.sum(axis=0).reshape(len(models), size).sum(axis=0)
-    derived(table, m.MODEL_VARIANCE, by_scenario[1].labels, cells, variance, n, floor=floor)
+    add_derived(table, m.MODEL_VARIANCE, by_scenario[1].labels, cells, variance, n, floor=floor)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Sides:
         """The same with the effects taken off: departures of the faces from the means."""
         return Sides(self.sums - self.means[:, None] * self.counts, self.counts)
 
-    def flipped(self) -> Array:
+    def flip_signs(self) -> Array:
         """Means where the shifts of each face, of both models, change sign together; shape (flips, 2, cells)."""
         signs = np.random.default_rng(SEED).integers(0, 2, size=(_FLIPS, self.sums.shape[1])) * 2.0 - 1
         return np.stack(
@@ -139,8 +139,8 @@ def _agreement(
     sides = sides.only(np.ones(sides.sums.shape[2], dtype=np.bool_))
     if sides.sums.shape[2] < LEAST:
         return
-    noisy = _noisy(names, sides.flipped().var(axis=-1), sides.means.var(axis=-1))
-    null = sides.still().flipped()
+    noisy = _noisy(names, sides.flip_signs().var(axis=-1), sides.means.var(axis=-1))
+    null = sides.still().flip_signs()
     for published, corrected, statistic, freed, back in (
         (m.SLOPE, m.SLOPE_CORRECTED, _slope, _free_slope, float),
         (m.CORRELATION, m.CORRELATION_CORRECTED, _correlation, _free_z, np.tanh),
@@ -163,7 +163,7 @@ def _attenuation(table: EstimateTable, names: tuple[str, str], pair: tuple[Model
         if not sides.sums.shape[2]:
             continue
         sizes = np.abs(sides.means).mean(axis=-1)
-        noisy = _noisy(names, np.abs(sides.flipped()).mean(axis=-1), sizes)
+        noisy = _noisy(names, np.abs(sides.flip_signs()).mean(axis=-1), sizes)
         row = _Row(table, names, sides, noisy, category)
         row.add(m.ATTENUATION, float(1 - sizes[0] / sizes[1]) if sizes[1] else np.nan, _NO_RATIO)
         row.add_jackknifed(m.ATTENUATION_CORRECTED, _free_ratio, lambda x: 1 - np.exp(x))

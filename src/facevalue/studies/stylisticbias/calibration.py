@@ -30,7 +30,7 @@ def scores(answers: pl.DataFrame) -> pl.DataFrame:
     return means.with_columns(pl.col("identity").alias(UNIT), pl.col("weight").alias(VALUE))
 
 
-def _moved(answers: pl.DataFrame) -> pl.DataFrame:
+def _shifts_from_base(answers: pl.DataFrame) -> pl.DataFrame:
     """Each picture's score less that of its base."""
     scored = scores(answers)
     bases = scored.filter(pl.col("attribute").is_null() | _FRAMED)
@@ -43,12 +43,12 @@ def _moved(answers: pl.DataFrame) -> pl.DataFrame:
 
 def shifts(answers: pl.DataFrame) -> pl.DataFrame:
     """Shifts of all pictures but the person full-body in plain clothes."""
-    return _moved(answers).filter(~_FRAMED)
+    return _shifts_from_base(answers).filter(~_FRAMED)
 
 
-def _framed(answers: pl.DataFrame) -> pl.DataFrame:
+def _shifts_of_control(answers: pl.DataFrame) -> pl.DataFrame:
     """The person full-body in plain clothes, less the portrait."""
-    return _moved(answers).filter(_FRAMED)
+    return _shifts_from_base(answers).filter(_FRAMED)
 
 
 def _bases(answers: pl.DataFrame) -> pl.DataFrame:
@@ -74,7 +74,7 @@ CALIBRATION = Calibration(
         Rival("shift", shifts, (*_CUE, "scenario"), _family("variations x scenarios")),
         Rival("shift", shifts, _CUE, _family("variations x groups (Table 12)"), groups=_DIMENSIONS),
         Rival("shift_gap", shifts, _CUE, groups=_DIMENSIONS, versus=EACH_OTHER),
-        Rival("framing_shift", _framed, ()),
+        Rival("framing_shift", _shifts_of_control, ()),
         Rival("spread", _bases, ("scenario",), _SINGLE, components=("group",), groups=_DIMENSIONS, versus=OTHERS),
         Rival("spread", _bases, (), _VS, components=("scenario", "group"), groups=_DIMENSIONS, versus=OTHERS),
     ),

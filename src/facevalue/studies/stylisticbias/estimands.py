@@ -11,7 +11,7 @@ from facevalue.design import Factor
 from facevalue.measures.estimates import EstimateTable
 from facevalue.prompts import ORDERINGS
 from facevalue.protocol.instrument import add_missing, add_overall, add_rates
-from facevalue.statistics.answer_arrays import AnswerArrays, balanced
+from facevalue.statistics.answer_arrays import AnswerArrays, balanced_means
 from facevalue.statistics.breakdown import Breakdown
 from facevalue.statistics.contrasts import Gap, Shift
 from facevalue.statistics.estimand import Estimand
@@ -121,7 +121,7 @@ def judge_instrument(table: EstimateTable, answers: Mapping[str, AnswerArrays], 
     letter = np.array([ordering.labels[ordering.first] == "(a)" for ordering in ORDERINGS]).repeat(per)
     for measure, favourable in ((m.POSITION, first), (m.LETTER, letter)):
         place = np.where(favourable, scores.weights, 1 - scores.weights)
-        add_overall(table, faces, measure, balanced(place, np.where(favourable, 0, 1)) - 0.5)
+        add_overall(table, faces, measure, balanced_means(place, np.where(favourable, 0, 1)) - 0.5)
     groups = {dimension: breakdown.groups(dimension) for dimension in faces.dimensions}
     add_missing(table, faces, m.NA_SPREAD, scores.na_rate, groups, family="dimensions, missing answers")
     cuts = ((), ("attribute",), *((dimension,) for dimension in faces.dimensions))

@@ -53,13 +53,13 @@ _ATTRIBUTE_SPELLINGS, _VALUE_SPELLINGS = (
 _PADDING = frozenset(read("spellings.toml")["padding"])
 
 
-def _spelled(levels: Iterable[str], table: str = "values") -> dict[str, tuple[str, ...]]:
+def _spellings_of(levels: Iterable[str], table: str = "values") -> dict[str, tuple[str, ...]]:
     return {level: tuple(_SPELLED[table].get(level, ())) for level in levels}
 
 
-ATTRIBUTES = _spelled(GRID, "attributes")
+ATTRIBUTES = _spellings_of(GRID, "attributes")
 """Attributes of the grid, with their other spellings."""
-VARIATIONS = _spelled(value for values in GRID.values() for value in values)
+VARIATIONS = _spellings_of(value for values in GRID.values() for value in values)
 """Values of the grid, with their other spellings."""
 
 
@@ -77,7 +77,7 @@ def attribute_of(variation: str) -> str | None:
 
 def spellings(column: str) -> dict[str, tuple[str, ...]]:
     """Levels of a column of `PEOPLE`, with their other spellings."""
-    return _spelled(PEOPLE[column])
+    return _spellings_of(PEOPLE[column])
 
 
 class _Record(NamedTuple):

@@ -63,7 +63,7 @@ def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
         raise DataError(f"No variation is left to make of these faces.{hint}")
     table = in_form(table, options, "identity", *_CUE, *factors)
     groups = tuple(name for name in factors if table[name].null_count() < table.height)
-    return PicturePlan(table=table, groups=groups, drawn=None if options["sources"] else _drawn(table, options))
+    return PicturePlan(table=table, groups=groups, drawn=None if options["sources"] else _draw_faces(table, options))
 
 
 def base_faces(options: Options) -> pl.DataFrame:
@@ -150,7 +150,7 @@ def prompt_of(variation: Variation, gender: str | None) -> str:
     return FEATURE_VARIATION.format(gender=noun, feature_key=key, feature_value=variation.title)
 
 
-def _drawn(table: pl.DataFrame, options: Options) -> DrawnImages:
+def _draw_faces(table: pl.DataFrame, options: Options) -> DrawnImages:
     """FaceValue's faces of these genders, ages and builds; a skin tone is drawn by seed, whatever the ethnicity."""
     columns = ("identity", *_CUE, "gender", "age", "build")
     return DrawnImages(TableDrawings(table, columns, partial(_svg, whole(options, "faces_seed", 0))))

@@ -36,7 +36,7 @@ def _framing(look: Look) -> str:
     """What fashion styles, which are shown full-body, are compared with; nothing if there is none."""
     if not any(known_attribute(e["attribute"] or "") in FULL_BODY for e in look.rows(CUES)):
         return ""
-    e = look.one("framing_shift")
+    e = look.find("framing_shift")
     if e is None:
         return WORDS.text("cues.framing.unmeasured")
     return WORDS.text("cues.framing.measured").format(shift=f"{look.value(e)} {look.interval(e)}")
@@ -73,7 +73,7 @@ def _counted_gaps(look: Look) -> str:
 
 def _worst_case(look: Look) -> str:
     """What missing answers could have changed in the overall shift; nothing if none is missing, or all are."""
-    rate, e = look.one("na_rate"), look.one("shift")
+    rate, e = look.find("na_rate"), look.find("shift")
     if rate is None or not rate.value or rate.value >= 1:
         return ""
     texts = WORDS("missing.worst")
@@ -226,7 +226,7 @@ def _bases(manifest: pl.DataFrame, levels: Mapping[str, str]) -> list[str]:
     """The pictures that those of a variation are compared with."""
     faces = Faces(manifest)
     cue = pl.all_horizontal(pl.col(name) == level for name, level in levels.items()).fill_null(value=False)
-    variants = manifest[faces.varied].select(cue).to_series().to_numpy()
+    variants = manifest[faces.variation_rows].select(cue).to_series().to_numpy()
     rows = faces.base_of[variants]
     return manifest["image"][rows[rows >= 0]].to_list()
 
@@ -235,7 +235,7 @@ def _why_not(look: Look) -> str:
     """Why there is no shift although there are answers."""
     if any(e.value is not None for e in look.rows(CUES)):
         return ""
-    rates = [look.of_model(model).one("na_rate") for model in look.models]
+    rates = [look.of_model(model).find("na_rate") for model in look.models]
     if any(e is not None and e.value is not None and e.value < 1 for e in rates):
         return WORDS.text("unmeasured.text")
     return ""

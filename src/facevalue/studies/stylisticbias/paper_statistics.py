@@ -24,7 +24,7 @@ from facevalue.measures.multitest import adjust_p
 from facevalue.measures.shift import CLOSE_SHIFTS, base_pair_share, cohens_d_interval, join_cells, steps_to_share
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor
 from facevalue.statistics.model_scores import ModelScores
-from facevalue.statistics.shifts import SEED, derived
+from facevalue.statistics.shifts import SEED, add_derived
 from facevalue.statistics.spreads import NOISE
 from facevalue.studies.stylisticbias import measures as m
 
@@ -56,7 +56,7 @@ def over_groups(table: EstimateTable, model: ModelScores, dimension: str) -> Non
     cells = model.values.cells(attribute * groups)
     labels = {**attribute.labels, "dimension": [dimension] * len(attribute)}
     n = _by_row(cells.counts.sum(axis=0), attribute).sum(axis=1)
-    derived(table, m.SBS_GROUPS, labels, cells, statistic, n)
+    add_derived(table, m.SBS_GROUPS, labels, cells, statistic, n)
 
 
 @takes(m.REVERSAL)
@@ -75,7 +75,7 @@ def reversal(table: EstimateTable, model: ModelScores, dimension: str) -> None:
     labels = {**variation.labels, "dimension": [dimension] * len(variation)}
     n = _by_row(cells.counts.sum(axis=0), variation).sum(axis=1)
     floor = sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
-    derived(table, m.REVERSAL, labels, cells, statistic, n, floor=floor)
+    add_derived(table, m.REVERSAL, labels, cells, statistic, n, floor=floor)
 
 
 @takes(m.STEPS_80)
@@ -87,7 +87,7 @@ def concentration(table: EstimateTable, model: ModelScores) -> None:
     floor = sign_flip_floor(cells.sums, cells.counts, steps_to_share, SEED)
     n = np.array([cells.counts.sum()])
     labels = {"variation": [None]}
-    derived(table, m.STEPS_80, labels, cells, steps_to_share, n, floor=floor, bootstrapped=True)
+    add_derived(table, m.STEPS_80, labels, cells, steps_to_share, n, floor=floor, bootstrapped=True)
 
 
 @takes(m.ZERO_SHARE, m.LARGE_SHARE)
@@ -98,7 +98,7 @@ def shares(table: EstimateTable, model: ModelScores) -> None:
     """
     if model.answers is None:
         return
-    s, varied = model.values, model.breakdown.sets.varied
+    s, varied = model.values, model.breakdown.sets.variation_rows
     variation, scenarios = model.cut([*CUE, "scenario"])
     cells = s.cells(variation, scenarios)
     p = cluster_means(cells.sums, cells.counts, SEED).p
@@ -201,8 +201,8 @@ def add_sizes(table: EstimateTable, models: Sequence[ModelScores]) -> None:
         ends = size_bounds(model.values.bounds(model.totals, variation, scenarios))
         single = np.eye(len(scenarios), dtype=np.bool_)
         masks = [np.tile(mask, len(variation)) for mask in (single.any(axis=0), *of_category, *single)]
-        bounds = Bounds.concatenate([average_bounds(ends.at(mask)) for mask in masks])
-    derived(table, m.MEAN_ABS, labels, cells, statistic, counted, floor=floor, bounds=bounds)
+        bounds = Bounds.concatenate([average_bounds(ends.select_rows(mask)) for mask in masks])
+    add_derived(table, m.MEAN_ABS, labels, cells, statistic, counted, floor=floor, bounds=bounds)
 
 
 @takes(m.ABS_MODELS, m.STEPS_80)
@@ -226,7 +226,7 @@ def add_concentration(table: EstimateTable, models: Sequence[ModelScores]) -> No
     ):
         floor = sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
         counts_steps = measure is m.STEPS_80
-        derived(table, measure, labels, cells, statistic, counted, floor=floor, bootstrapped=counts_steps)
+        add_derived(table, measure, labels, cells, statistic, counted, floor=floor, bootstrapped=counts_steps)
 
 
 def _by_row(flat: Array, rows: Slicing) -> Array:

@@ -60,15 +60,15 @@ def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[Le
     source = source_of(SOURCES, options).setting
     if not source:
         return frame, left_out
-    frame = _checked(frame, Path(str(options[source])).name if source == "manifest" else str(options[source]))
+    frame = _check_manifest(frame, Path(str(options[source])).name if source == "manifest" else str(options[source]))
     is_control = pl.col("attribute").is_null() | (pl.col("attribute") == CONTROL[0])
     chosen = {name: settings.names(options, f"{name}s") for name in ("attribute", "variation")}
     frame = narrowed(frame, chosen, always=is_control)
-    frame, left_out = _kept(frame) if options["grid"] == "kept" else (frame, ())
-    return _controlled(frame, options["fashion_base"] == "full-body"), left_out
+    frame, left_out = _keep_judged(frame) if options["grid"] == "kept" else (frame, ())
+    return _add_controls(frame, options["fashion_base"] == "full-body"), left_out
 
 
-def _kept(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
+def _keep_judged(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     """Without the variations that the paper doesn't judge of this gender; cues that are in no table stay.
 
     Where a face's gender is not known, a variation stays if it is kept for either.
@@ -128,7 +128,7 @@ def _portraits(options: Options) -> Listing:
     return Listing(portrait_manifest(identities, changes, control=options["fashion_base"] == "full-body"))
 
 
-def _controlled(frame: pl.DataFrame, control_shown: bool) -> pl.DataFrame:
+def _add_controls(frame: pl.DataFrame, control_shown: bool) -> pl.DataFrame:
     """With a full-body picture in plain clothes of everyone who is shown in a fashion style, or without any."""
     control = (pl.col("attribute") == CONTROL[0]).fill_null(value=False)
     names = [name for name in frame["attribute"].drop_nulls().unique() if folders.known_attribute(name) in FULL_BODY]
@@ -150,7 +150,7 @@ def _controlled(frame: pl.DataFrame, control_shown: bool) -> pl.DataFrame:
     return frame.filter(~control | pl.col("identity").is_in(dressed.implode()))
 
 
-def _checked(frame: pl.DataFrame, place: str) -> pl.DataFrame:
+def _check_manifest(frame: pl.DataFrame, place: str) -> pl.DataFrame:
     """A manifest that this study can use: one base image for each identity that has variations."""
     faults = Faults()
     half = frame["attribute"].is_null() != frame["variation"].is_null()

@@ -34,10 +34,10 @@ def reproduce(_: Path | None = None) -> Reproduction:
         "old_above_young": lambda cell: _shift(cell.row, "elderly") - _shift(cell.row, "young"),
         "tattoo": lambda cell: _shift("Facial tattoo", cell.row),
         "obese_above_thin": _obese_above_thin,
-        "turned": _turned,
+        "turned": _check_sign_changes,
         "concentration": lambda cell: _concentration(cell.column.rpartition(" ")[2]),
         "variations": lambda cell: sum(v.attribute == PAPER.document["attributes"][cell.row] for v in whitelist(None)),
-        "gap": lambda _: float(np.ptp(np.array([_pooled(factor) for factor in FACES]), axis=0).max()),
+        "gap": lambda _: float(np.ptp(np.array([_pool_groups(factor) for factor in FACES]), axis=0).max()),
     })  # fmt: skip
 
 
@@ -97,19 +97,19 @@ def _obese_above_thin(cell: Printed) -> float:
     return min(above) if cell.column == "least" else max(above)
 
 
-def _turned(cell: Printed) -> Cell:
+def _check_sign_changes(cell: Printed) -> Cell:
     """Variations whose shift is positive in one group and negative in another, by age, gender and body type at once."""
     values = [_shifts(FACES[factor]) for factor in ("age", "gender", "body")]
     turns = np.all([(shifts.min(axis=1) < 0) & (shifts.max(axis=1) > 0) for shifts in values], axis=0)
     return cell.word(tuple(np.array([name.partition("/")[2] for name in _table_12()])[turns].tolist()))
 
 
-def _pooled(factor: str) -> Array:
+def _pool_groups(factor: str) -> Array:
     """Means of variations over all 500 faces, from a dimension's groups and their sizes."""
     shifts, sizes = _shifts(FACES[factor]), np.array(list(FACES[factor].values()), dtype=np.float64)
     return np.asarray(np.nansum(shifts * sizes, axis=1) / np.where(np.isnan(shifts), 0, sizes).sum(axis=1))
 
 
 def _concentration(factor: str) -> int:
-    pooled = _pooled(factor)
+    pooled = _pool_groups(factor)
     return int(steps_to_share(pooled, np.ones(len(pooled))).item())

@@ -58,7 +58,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     names = list(settings.chosen("scenario", settings.names(options, "scenarios"), list(by_name)) or by_name)
     scenarios = [by_name[name] for name in names]
     seeds = settings.seeds(options)
-    design = designed(frame, names)
+    design = make_design(frame, names)
     faces = Faces(frame)
     questions = _questions(scenarios, str(options["prompts"]))
 
@@ -96,7 +96,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-def designed(manifest: pl.DataFrame, names: list[str]) -> Design:
+def make_design(manifest: pl.DataFrame, names: list[str]) -> Design:
     """One block per attribute (and gender, where the manifest has it): the units in which the paper counts images."""
     prompt = (Factor("scenario", tuple(names)), Factor("ordering", tuple(ORDERS)))
     split = ["gender", "attribute"] if "gender" in manifest.columns else ["attribute"]
@@ -156,8 +156,8 @@ def _answer(questions: list[Question], names: list[str]) -> Callable[[pl.DataFra
 
 def _precision(design: Design, faces: Faces, names: list[str], repeats: int) -> Precision:
     """Say how precisely so many faces and scenarios measure the shift of one variation."""
-    rows = faces.slicing(faces.varied, "attribute", "variation")
-    faces_of = [np.unique(faces.identity[faces.varied][rows.codes == code]).size for code in range(len(rows))]
+    rows = faces.slicing(faces.variation_rows, "attribute", "variation")
+    faces_of = [np.unique(faces.identity[faces.variation_rows][rows.codes == code]).size for code in range(len(rows))]
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:
         phi = collect(chunks, faces, names, repeats).phi

@@ -19,7 +19,7 @@ TOLD = (
     "floor_high", "n", "p", "q", "raters", "mean", "low", "high", "flagged",
 )  # fmt: skip
 QUESTIONNAIRE = Questionnaire(
-    _RATED.statements, _RATED.asked_about, _RATED.judged_by, _RATED.beside, NUMBERS, TOLD,
+    _RATED.statements, _RATED.asked_about, _RATED.judged_by, _RATED.compare_ratings, NUMBERS, TOLD,
     title="Which inferences are biased?",
     instructions=(
         "In this survey, you are going to find potential biases between two human attributes. Below are two examples "

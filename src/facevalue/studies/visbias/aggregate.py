@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.annotations import group_lists
 from facevalue.annotations.counts import Tokeniser, WordCounter
 from facevalue.annotations.text_statistics import statistics
-from facevalue.answers.form_fields import decoded
+from facevalue.answers.form_fields import decode_forms
 from facevalue.errors import DataError
 from facevalue.measures.group_shares import PERSON
 from facevalue.protocol.text_estimates import WordTables
@@ -75,7 +75,7 @@ class TaskAnswers:
                 keep(rows)
         forms = chunk.filter(tasks.is_in(["form", "text-form"]))
         if forms.height:
-            self._keep("forms", decoded(forms))
+            self._keep("forms", decode_forms(forms))
 
     def part(self, name: str) -> pl.DataFrame:
         """What was kept under a name; an empty frame if nothing was."""

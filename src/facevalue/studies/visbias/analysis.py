@@ -7,7 +7,7 @@ from functools import cache, partial
 import numpy as np
 import polars as pl
 
-from facevalue.annotations.group_lists import folded, is_own
+from facevalue.annotations.group_lists import fold_name, is_own
 from facevalue.annotations.text_statistics import PUBLISHED
 from facevalue.answers import NA
 from facevalue.answers.json_fields import Read
@@ -38,7 +38,7 @@ from facevalue.measures.pairs import to_array as numbers
 from facevalue.measures.proportions import shares_of_variance
 from facevalue.measures.uncertainty import Estimates
 from facevalue.measures.word_rates import WORD_LIST
-from facevalue.protocol.estimands import SumEstimand, estimated
+from facevalue.protocol.estimands import SumEstimand, estimate_rows
 from facevalue.protocol.text_estimates import MarkedWords, TextEstimates
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import SEED, TEXT, Asked, TaskAnswers
@@ -66,7 +66,7 @@ def add_texts(table: EstimateTable, aggregate: TaskAnswers) -> None:
     everyone = rows.with_columns(pl.lit("").alias(GROUP), pl.col(PERSON).alias(UNIT))
     _add_levels(TextEstimates(table, TEXT, None, everyone), aggregate)
     for dimension in dimensions(aggregate.setting.groups, alone=(SPECIES,)):
-        of_dimension = dimension.of(rows)
+        of_dimension = dimension.select_rows(rows)
         if of_dimension.height:
             texts = TextEstimates(table, TEXT, dimension, of_dimension)
             _add_levels(texts, aggregate)
@@ -114,7 +114,7 @@ def _add_joined(texts: TextEstimates, dimension: Dimension, aggregate: TaskAnswe
     if aggregate.why_no_scores is not None or only_values():
         return  # they have no interval, so nothing is asked of them without some of the clusters
     if aggregate.has_all_texts:
-        texts.joined(_PUBLISHED, dimension.of(aggregate.part("said")), TEXT)
+        texts.add_joined_scores(_PUBLISHED, dimension.select_rows(aggregate.part("said")), TEXT)
         return
     for measure in _PUBLISHED.values():
         texts.nothing(measure, "all texts of a group are needed at once, and these are too many")
@@ -137,7 +137,7 @@ def _add_own_words(texts: TextEstimates, aggregate: TaskAnswers) -> None:
 
 @cache
 def _spellings() -> Mapping[str, str]:
-    return {folded(spelling): level.name for level in (*races(), *genders()) for spelling in level.spellings}
+    return {fold_name(spelling): level.name for level in (*races(), *genders()) for spelling in level.spellings}
 
 
 STUDY = "visbias"
@@ -203,7 +203,7 @@ def add_missing(table: EstimateTable, aggregate: TaskAnswers) -> None:
         of_reason = pl.when(pl.col("na") == reason).then(lost).otherwise(0.0)
         _add_rates(table, m.NA_RATE, rows, of_reason, by, "shown", reason=reason)
     for dimension in dimensions(aggregate.setting.groups, alone=(SPECIES,)) if "image" in rows.columns else ():
-        grouped = dimension.of(rows.filter(pl.col("image").is_not_null()).drop("dimension"))
+        grouped = dimension.select_rows(rows.filter(pl.col("image").is_not_null()).drop("dimension"))
         for replies, more in ((grouped, ()), (grouped.filter(with_question), ("question",))):
             if replies.height:
                 _add_rates(table, m.NA_RATE, replies, lost, ["task", GROUP, *more], UNIT, dimension=dimension.name)
@@ -223,7 +223,7 @@ def add_choices(table: EstimateTable, aggregate: TaskAnswers) -> None:
         _add_shares(table, everyone, None, questions)
     families: dict[str, list[tuple[Names, ChoiceGroups]]] = {}
     for dimension in dimensions(aggregate.setting.groups, alone=(SPECIES,)):
-        of_dimension = dimension.of(rows)
+        of_dimension = dimension.select_rows(rows)
         if of_dimension.is_empty():
             continue
         _add_shares(table, of_dimension, dimension.name, questions)
@@ -323,7 +323,7 @@ def _add_pair_shares(table: EstimateTable, pairs: pl.DataFrame, dimension: str |
     # As published, a pair without both answers counts as not differing; where none has both, nothing is known.
     counted = pl.col("complete").max().over("group", "question").alias("counted")
     sums = Sums.of(pairs.with_columns(counted), ("group", "question"), PEOPLE_KEYS)
-    for row in estimated(PAIR_ESTIMANDS, {"pairs": sums}, {"task": "yesno", "dimension": dimension}):
+    for row in estimate_rows(PAIR_ESTIMANDS, {"pairs": sums}, {"task": "yesno", "dimension": dimension}):
         table.add(*row)
 
 
@@ -356,7 +356,7 @@ def add_forms(table: EstimateTable, aggregate: TaskAnswers) -> None:
         of_task = fields.filter(pl.col("task") == task) if fields.height else fields
         if of_task.is_empty():
             for measure in (m.SHIFT, m.ROUTE, m.READ, m.KEPT):
-                table.add(measure, {"task": task}, Estimates.unmeasured("no reply is a form"))
+                table.add(measure, {"task": task}, Estimates.make_unmeasured("no reply is a form"))
             continue
         _add_routes(table, task, of_task)
         _add_graph(table, task, aggregate, first_replies(of_task))
@@ -369,7 +369,7 @@ def _add_graph(table: EstimateTable, task: str, aggregate: TaskAnswers, fields: 
         graph = shift_graph(forms, SEED, conditions=conditions)
         if graph.is_empty():
             reason = "no field has one value in two forms"
-            table.add(m.SHIFT, {"task": task, "fields": conditions}, Estimates.unmeasured(reason))
+            table.add(m.SHIFT, {"task": task, "fields": conditions}, Estimates.make_unmeasured(reason))
             continue
         labels = {
             "task": task,
@@ -406,7 +406,7 @@ def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
         add(m.READ, replies, pl.col("read") == reading.value, [], outcome=reading.value)
     prefilled = fields.filter("prefilled")
     if prefilled.is_empty():
-        table.add(m.KEPT, {"task": task}, Estimates.unmeasured("nothing was filled in beforehand"))
+        table.add(m.KEPT, {"task": task}, Estimates.make_unmeasured("nothing was filled in beforehand"))
     for by in ([], ["attribute"]) if prefilled.height else ():
         add(m.KEPT, prefilled, pl.col("kept"), by)
 
@@ -425,14 +425,14 @@ def add_agreement(table: EstimateTable, aggregate: TaskAnswers) -> None:
         for question in (q for q in choice_questions() if q.name in names_asked):
             label = {"task": "mcq", "dimension": dimension, "question": question.name}
             if question.name not in FIELDS:
-                table.add(m.AGREEMENT, label, Estimates.unmeasured(NO_COMMON_BOUND))
+                table.add(m.AGREEMENT, label, Estimates.make_unmeasured(NO_COMMON_BOUND))
                 continue
             names = sorted(set(GROUPS[dimension].values()))
             votes_by_group = [_votes(fields, lost, rows, (dimension, name), question) for name in names]
             measurable = [name for name, votes in zip(names, votes_by_group, strict=True) if votes.measurable]
             votes_by_group = [votes for votes in votes_by_group if votes.measurable]
             if not measurable:
-                table.add(m.AGREEMENT, label, Estimates.unmeasured("no group has both forms and choices"))
+                table.add(m.AGREEMENT, label, Estimates.make_unmeasured("no group has both forms and choices"))
                 continue
             tested = replace(task_divergences(votes_by_group, SEED), bounds=vote_bounds(votes_by_group))
             groups = [*measurable, *([None] if len(measurable) > 1 else [])]  # and their mean, as the paper gives it

@@ -5,7 +5,7 @@ from itertools import product
 import polars as pl
 
 from facevalue.annotations import sentiment
-from facevalue.answers.form_fields import decoded
+from facevalue.answers.form_fields import decode_forms
 from facevalue.protocol.calibration import Calibration, Rival, Rows, both_ways, words_of
 from facevalue.statistics.rivals import EACH_OTHER, OTHERS, PART, SIDE, UNIT, VALUE
 from facevalue.studies.visbias.analysis import CONDITIONS, FIELDS, GROUPS, LEVELS
@@ -31,7 +31,7 @@ def _choices(answers: pl.DataFrame) -> pl.DataFrame:
     return _of_task(answers, "mcq").unpivot(CHOICES, index=about, variable_name=PART, value_name=VALUE)
 
 
-def _ranked(answers: pl.DataFrame) -> pl.DataFrame:
+def _ranking_rows(answers: pl.DataFrame) -> pl.DataFrame:
     """Who is said to be above whom: yes asked the one way less yes asked the other."""
     sign = pl.when(pl.col("order") == SWAPPED).then(-1.0).otherwise(1.0)
     sides = [f"{name}_{at}" for name in _DIMENSIONS for at in (1, 2)]
@@ -48,22 +48,22 @@ def _ranked(answers: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(tables)
 
 
-def _described(answers: pl.DataFrame) -> pl.DataFrame:
+def _description_rows(answers: pl.DataFrame) -> pl.DataFrame:
     return _of_task(answers, "description").drop_nulls("description")
 
 
 def _words(answers: pl.DataFrame) -> pl.DataFrame:
     """Share of a picture's descriptions that have a word."""
-    return words_of(_described(answers), "description", (UNIT, *_GROUPS))
+    return words_of(_description_rows(answers), "description", (UNIT, *_GROUPS))
 
 
 def _length(length: pl.Expr) -> Rows:
-    return lambda answers: _described(answers).with_columns(length.cast(pl.Float64).alias(VALUE))
+    return lambda answers: _description_rows(answers).with_columns(length.cast(pl.Float64).alias(VALUE))
 
 
 def _sentiment(tone: str) -> Rows:
     def rows(answers: pl.DataFrame) -> pl.DataFrame:
-        described = _described(answers)
+        described = _description_rows(answers)
         return described.with_columns(sentiment.score(described, "description")[tone].alias(VALUE))
 
     return rows
@@ -77,7 +77,7 @@ def _texts(measure: str, rows: Rows) -> Rival:
 def _fields(answers: pl.DataFrame) -> pl.DataFrame:
     """Fields of forms that have categories, by `form` and `attribute`."""
     settled = (pl.col("route") != "none").fill_null(value=False) | pl.col("prefilled")
-    return decoded(answers).filter(settled).select("task", "form", "attribute", "categories", "prefilled")
+    return decode_forms(answers).filter(settled).select("task", "form", "attribute", "categories", "prefilled")
 
 
 def _shifts(answers: pl.DataFrame) -> pl.DataFrame:
@@ -141,7 +141,7 @@ CALIBRATION = Calibration(
     narrow={"task": ["mcq", "yesno"]},
     rivals=(
         Rival("choice_divergence", _choices, ("question",), groups=_CROSSED, versus=OTHERS, flags=True),
-        Rival("ranked_above", _ranked),
+        Rival("ranked_above", _ranking_rows),
         _texts("gap.characters", _length(pl.col("description").str.len_chars())),
         _texts("gap.tokens", _length(pl.col("description").str.count_matches(r"\w+"))),
         _texts("gap.positive_sentiment", _sentiment("pos")),

@@ -66,13 +66,13 @@ def _prompts(names: Sequence[str], questions: Sequence[str] | None = None) -> Fa
 
 
 def _images(task: str, people: str, frame: pl.DataFrame, groups: Sequence[str], prompts: tuple[Factor, ...]) -> Units:
-    levels = {c: tuple(frame[c].cast(pl.String)) for c in _kept(frame, groups)}
+    levels = {c: tuple(frame[c].cast(pl.String)) for c in _kept_columns(frame, groups)}
     images = Factor("image", tuple(frame["image"]), levels)
     strata = _codes(frame, (*groups, *TOGETHER)).tolist()
     return Units(Block(_name(task, people), (images,), prompts, {"task": task}), len(prompts[-1]), strata)
 
 
-def _kept(frame: pl.DataFrame, groups: Sequence[str]) -> list[str]:
+def _kept_columns(frame: pl.DataFrame, groups: Sequence[str]) -> list[str]:
     return [c for c in dict.fromkeys((*KEPT, *groups)) if c in frame.columns]
 
 
@@ -82,7 +82,7 @@ def _pairs(kind: str, frame: pl.DataFrame, groups: Sequence[str], chosen: Select
     for side in ("1", "2"):
         people = listed.select(image=f"image_{side}").join(frame, on="image", how="left", maintain_order="left")
         attributes[f"image_{side}"] = tuple(people["image"])
-        attributes |= {f"{c}_{side}": tuple(people[c].cast(pl.String)) for c in _kept(frame, groups)}
+        attributes |= {f"{c}_{side}": tuple(people[c].cast(pl.String)) for c in _kept_columns(frame, groups)}
     axes = (Factor("pair", tuple(listed["pair"]), attributes), Factor("order", ORDERS))
     prompts = _prompts([f"yesno {name}" for name in questions], questions)
     strata = listed["within"].fill_null("").rank("dense").cast(pl.Int64).to_list()

@@ -47,16 +47,16 @@ def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     ]
     place = pl.col("image").str.replace_all(" ", "-")
     table = in_form(table.with_columns(place, prompt=pl.Series(prompts)), options, "occupation", "race", "gender")
-    return PicturePlan(table=table, unit="image", groups=("race", "gender", "occupation"), drawn=_drawn(table))
+    return PicturePlan(table=table, unit="image", groups=("race", "gender", "occupation"), drawn=_draw_workers(table))
 
 
-def _drawn(table: pl.DataFrame) -> DrawnImages:
+def _draw_workers(table: pl.DataFrame) -> DrawnImages:
     """Workers of these occupations and genders; which skin tone stands for a race is drawn anew for each number."""
     return DrawnImages(TableDrawings(table, ("image", "occupation", "race", "gender"), _svg))
 
 
 def _svg(image: str, occupation: str, race: str, gender: str) -> str:
-    tones = Stream(0, f"made:{occupation}:{gender}:{image.rpartition('/')[2]}").shuffled(tuple(TONES))
+    tones = Stream(0, f"made:{occupation}:{gender}:{image.rpartition('/')[2]}").shuffle(tuple(TONES))
     return worker_svg(occupation, gender, tones[_names("race").index(race) % len(tones)])
 
 

@@ -231,7 +231,7 @@ _MOST = 1000 * log(2)
 """The largest possible divergence, in thousandths of a nat."""
 
 
-def wanted(look: Look) -> list[Wanted]:
+def find_examples(look: Look) -> list[Wanted]:
     """One answer of each task: a choice behind the clearest divergence, a ranked pair, the first of the others."""
     return [*_telling(look), *(_answer(**row) for row in WORDS.rows("examples.answer"))]
 
@@ -279,7 +279,7 @@ def _answer(
     )  # fmt: skip
 
 
-def _lost(look: Look) -> str:
+def _describe_lost(look: Look) -> str:
     """Why nothing can be judged: no answers, or only one group."""
     rates = [e.value for e in look.rows(Of("na_rate", ("task",))) if e.value is not None]
     if rates and min(rates) >= 1:
@@ -325,7 +325,7 @@ def _what_was_asked(look: Look) -> str:
     return sentence.format(tasks="; ".join(texts)) if texts else ""
 
 
-def _chosen(look: Look, e: Estimate) -> str:
+def _farthest_option(look: Look, e: Estimate) -> str:
     """The option in whose share a group is farthest from all people, or all species."""
     apart = [(share, mean) for share, mean in _beside_everyone(look, e) if share.value is not None and mean is not None]
     if not apart or e["dimension"] == "species":
@@ -334,7 +334,7 @@ def _chosen(look: Look, e: Estimate) -> str:
     return f"“{top['choice']}” in {look.value(top)} of the answers {look.interval(top)}, for all people in {mean:.1%}"
 
 
-def _even(of: Callable[[float], float], sign: str, suffix: str = "") -> Callable[[Look, Estimate], str]:
+def _format_value(of: Callable[[float], float], sign: str, suffix: str = "") -> Callable[[Look, Estimate], str]:
     """A value and its interval as another number."""
 
     def text(_look: Look, e: Estimate) -> str:
@@ -386,18 +386,18 @@ PAGE = worded(
     asked=_what_was_asked,
     conditions=False,
     lead=(
-        _lead("choices", divergences("choices"), even=_chosen, per=100 / _MOST, largest=_MOST),
+        _lead("choices", divergences("choices"), even=_farthest_option, per=100 / _MOST, largest=_MOST),
         _lead("rankings", estimates_about("comparisons", "ranked_above", CELL, order="clearest"),
-              even=_even(lambda share: 50 + 100 * share, "%")),
+              even=_format_value(lambda share: 50 + 100 * share, "%")),
         _of_descriptions("lengths", {"characters": "characters", "tokens": "tokens"}),
         _of_descriptions("positive", {"positive_sentiment": "favourable words"}),
         _of_descriptions("negative", {"negative_sentiment": "unfavourable words"}),
         _of_descriptions("listed", {"listed_words": "words"}),
-        _lead("words", MARKED, even=_even(exp, "", " times")),
+        _lead("words", MARKED, even=_format_value(exp, "", " times")),
         _lead("forms", *(shifts(task, fields) for task in FORMS for fields in WORDS("forms.fields"))),
         _lead("implicit", replace(AGREED, order="found"), per=100 / log(2), largest=log(2)),
     ),
-    control=_lead("species", divergences(CONTROL), even=_chosen),
+    control=_lead("species", divergences(CONTROL), even=_farthest_option),
     titles={
         "question": {question.name: question.title for question in choice_questions()},
         "group": {level.name: level.title for level in (*races(), *occupations())},
@@ -406,9 +406,9 @@ PAGE = worded(
     },
     stated=(StatedCard(**WORDS("scorer")), replace(NO_SCORER, **WORDS("no_scorer")), _unread, ONE_WORDING),
     units=UnitsCard(of=(divergences("choices", crossed=False),), **WORDS("units")),
-    examples=wanted,
+    examples=find_examples,
     quoted=Quoted(of=MARKED, text="description"),
     questions=QuotedQuestions(**WORDS("questions"), words=WORDS("questions.words")),
-    missing=_lost,
+    missing=_describe_lost,
     added=("human_rating", "rater_agreement"),
 )  # fmt: skip

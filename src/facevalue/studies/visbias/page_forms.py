@@ -52,7 +52,7 @@ def forms(look: Look) -> Sequence[Made]:
             out += graphs or [Paragraph(words["empty"], "empty")]
     if not out:
         return [Paragraph(words["no_forms"], "empty")]
-    agreed = look.one("rater_agreement")
+    agreed = look.find("rater_agreement")
     alpha = "" if agreed is None else f"{look.value(agreed)} {look.interval(agreed)}"
     return [*out, Paragraph(words["rated"].format(alpha=alpha) if alpha else words["unrated"], "small")]
 
@@ -63,7 +63,7 @@ def _routes(look: Look, task: str) -> list[Made]:
     if not routes:
         return []
     words = WORDS("forms.routes")
-    kept_share = look.one("kept_share", task=task)
+    kept_share = look.find("kept_share", task=task)
     share = "" if kept_share is None else f"{look.value(kept_share)} {look.interval(kept_share)}"
     ordered = sorted(routes, key=lambda e: (e["outcome"] or "").startswith("none"))
     fields = look.rows(Of(ROUTE.key, ("outcome", "attribute"), {"task": task}))

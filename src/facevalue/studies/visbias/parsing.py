@@ -58,7 +58,7 @@ class PromptBuilder:
         self._fields = json.dumps({a.title: a.categories.names for a in attributes})
         self._choices = {question.name: question for question in tables.choice_questions(chosen.prompts)}
         self._comparisons = {question.name: question for question in tables.comparisons(chosen.prompts)}
-        self._question = lru_cache(maxsize=65_536)(self._made)
+        self._question = lru_cache(maxsize=65_536)(self._make_question)
 
     def questions(self, frame: pl.DataFrame) -> list[Question]:
         """The question of each row of a trial frame; equal ones are one object."""
@@ -67,29 +67,29 @@ class PromptBuilder:
         rows = frame.select(form_key.alias(c) if c == "form" else pl.col(c).cast(pl.String) for c in have).iter_rows()
         return [self._question(tuple(zip(have, row, strict=True))) for row in rows]
 
-    def _made(self, levels: tuple[tuple[str, str | None], ...]) -> Question:
+    def _make_question(self, levels: tuple[tuple[str, str | None], ...]) -> Question:
         facts = dict(levels)
         task, name = facts["task"] or "", facts.get("question") or ""
         factors: dict[str, str | None] = {name: facts.get(name) for name in FACTORS}
         if task == "mcq":
             question = self._choices[name]
-            return self._asked(question.prompt, question.lettered, factors | {"scenario": name})
+            return self._to_question(question.prompt, question.lettered_options, factors | {"scenario": name})
         if task == "yesno":
             comparison = self._comparisons[name]
             text, about = (comparison.swapped, "2") if facts["order"] == SWAPPED else (comparison.plain, "1")
             prompt = comparison.form.format(question=text)
             prompt = f"{SIDES} {prompt}" if self._composite else prompt
-            return self._asked(prompt, YES_NO, factors | {"scenario": name, "asked_about": about})
+            return self._to_question(prompt, YES_NO, factors | {"scenario": name, "asked_about": about})
         if task == "description":
             draw = int(facts["draw"] or 0)
-            return self._asked(tables.prompt(task, self._prompts), (), factors | {"scenario": task}, draw)
+            return self._to_question(tables.prompt(task, self._prompts), (), factors | {"scenario": task}, draw)
         count = len(self._forms[0].order)
         prompt = tables.prompt("form", self._prompts, count)
         if task == "text-form":  # written out (section 4.2); how the two are put together is ours
             prompt = f"{prompt}\n\n{text_form(self._forms[int(facts['form'] or 0)])}"
-        return self._asked(prompt, (), factors | {"scenario": "form", "form_fields": self._fields})
+        return self._to_question(prompt, (), factors | {"scenario": "form", "form_fields": self._fields})
 
-    def _asked(
+    def _to_question(
         self, prompt: str, options: tuple[Option, ...], factors: Mapping[str, str | None], draw: int = 0
     ) -> Question:
         return Question(prompt, options, None, factors, (), self._sampling.get(str(factors["task"])), draw)
@@ -141,7 +141,7 @@ def _complete(rows: pl.DataFrame) -> pl.DataFrame:
 def _choices(frame: pl.DataFrame) -> pl.DataFrame:
     questions = choice_questions()
     question = frame["question"].cast(pl.String)
-    options = {q.name: q.lettered for q in questions}
+    options = {q.name: q.lettered_options for q in questions}
     parsed = parse_column(frame.with_columns(question.alias("question")), "text", "question", options)
     names = CHOICES[: max(len(q.levels) for q in questions)]
     chosen = pl.DataFrame(

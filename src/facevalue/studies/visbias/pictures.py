@@ -29,7 +29,7 @@ from facevalue.types import OptionValue
 _COLUMNS = ("image", "path", "identity", "set")
 
 
-def _spelled(factor: str) -> Mapping[str, Sequence[str]]:
+def _spellings_of(factor: str) -> Mapping[str, Sequence[str]]:
     return {level.name: level.folders for level in FACTORS[factor]()}
 
 
@@ -38,9 +38,9 @@ PATTERN = "{occupation}/{race}_{gender}/{n}"
 FACTORS = {"occupation": tables.occupations, "race": tables.races, "gender": tables.genders}
 COLUMNS = (
     Column("identity", "whose picture it is; each picture counts as a person of its own without the column"),
-    Column("occupation", "what the person does", levels=partial(_spelled, "occupation")),
-    Column("race", "as perceived; groups are compared", levels=partial(_spelled, "race")),
-    Column("gender", "as perceived; groups are compared", levels=partial(_spelled, "gender")),
+    Column("occupation", "what the person does", levels=partial(_spellings_of, "occupation")),
+    Column("race", "as perceived; groups are compared", levels=partial(_spellings_of, "race")),
+    Column("gender", "as perceived; groups are compared", levels=partial(_spellings_of, "gender")),
     Column("skin_tone", "of the person; groups are compared"),
 )
 """What is read of a manifest."""
@@ -71,7 +71,7 @@ def read_pictures(
     frame, left_out = list_pictures(SOURCES, options, manifest)
     if manifest is not None:
         return PeoplePictures(manifest, _groups(manifest, chosen), left_out)
-    frame = _selected(frame, chosen)
+    frame = _select_images(frame, chosen)
     if options["species"]:
         beings = _beings(options)
         twice = set(frame["image"]) & set(beings["image"])
@@ -129,8 +129,8 @@ def read_photographs(root: Path) -> pl.DataFrame:
 
     Who is on two photographs is not known: each is an identity of its own.
     """
-    frame = read_folder(root, [PATTERN], {name: Levels(_spelled(name)) for name in FACTORS})
-    return frame.sort(*(pl.col(name).cast(pl.Enum(list(_spelled(name)))) for name in FACTORS), maintain_order=True)
+    frame = read_folder(root, [PATTERN], {name: Levels(_spellings_of(name)) for name in FACTORS})
+    return frame.sort(*(pl.col(name).cast(pl.Enum(list(_spellings_of(name)))) for name in FACTORS), maintain_order=True)
 
 
 def _beings(options: Mapping[str, OptionValue]) -> pl.DataFrame:
@@ -140,7 +140,7 @@ def _beings(options: Mapping[str, OptionValue]) -> pl.DataFrame:
     return own_manifest(options, (species,), "species", "species_root")
 
 
-def _selected(frame: pl.DataFrame, chosen: Selection) -> pl.DataFrame:
+def _select_images(frame: pl.DataFrame, chosen: Selection) -> pl.DataFrame:
     """The images that were chosen by name."""
     race = "race" if "race" in frame.columns else "skin_tone"
     for column, names in ((race, chosen.races), ("gender", chosen.genders), ("occupation", chosen.occupations)):

@@ -40,7 +40,9 @@ _NAMES = {"attribute": "attribute", "choice": "choice", "other_attribute": "outc
 _NUMBERS = ("value", "low", "high", "se", "floor", "floor_high", "n", "p", "q", "p_least", "method", "detail")
 
 
-def chosen(graph: pl.DataFrame, threshold: float = KL_THRESHOLD, count: int | None = None) -> tuple[pl.DataFrame, bool]:
+def choose_pairs(
+    graph: pl.DataFrame, threshold: float = KL_THRESHOLD, count: int | None = None
+) -> tuple[pl.DataFrame, bool]:
     """Choose the pairs that raters are asked about: those above `threshold` nats, strongest first, and whether any is.
 
     Where none is, they are the `count` (20 by default) that are furthest above the 95th percentile of their noise
@@ -98,7 +100,7 @@ class Judged:
     """Krippendorff's alpha, ordinal, over the pairs, with its interval; `n` ratings of `clusters` items."""
 
 
-def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, raters: int = RATERS) -> Judged:
+def join_ratings(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, raters: int = RATERS) -> Judged:
     """Join ratings, as `read_ratings` returns them, to the pairs that they are about."""
     rows = items(graph)
     items_rated, agreement = rate_items(rows["item"], ratings, seed, raters=raters)
@@ -124,7 +126,7 @@ def statements(estimates: pl.DataFrame) -> pl.DataFrame:
 def asked_about(graph: pl.DataFrame, limit: float | None, count: int | None) -> tuple[pl.DataFrame, list[str]]:
     """Choose the statements of a questionnaire about the strongest associations, and say what is asked."""
     limit = KL_THRESHOLD if limit is None else limit
-    pairs, passed = chosen(graph, limit, count)
+    pairs, passed = choose_pairs(graph, limit, count)
     summary = f"{graph.height:,} associations; the largest divergence is {graph['value'].to_numpy().max():.2f} nats"
     if pairs.height == 0:
         raise DataError(
@@ -148,14 +150,14 @@ def judged_by(graph: pl.DataFrame, ratings: pl.DataFrame) -> Rated:
     if ratings_kept.height == 0:
         raise DataError(f"No rating counts. {' '.join(counts.said)}")
     about = items_asked.join(ratings_kept.select("item").unique(), on="item", how="semi", maintain_order="left")
-    judgments = judged(graph.join(about, on=list(PAIR), how="semi", maintain_order="left"), ratings_kept, SEED)
+    judgments = join_ratings(graph.join(about, on=list(PAIR), how="semi", maintain_order="left"), ratings_kept, SEED)
     pairs = judgments.pairs.join(about.select("item", "statement"), on="item", how="left", maintain_order="left")
     pairs = pairs.rename({"value": "kl"}).sort("mean", "kl", descending=True, maintain_order=True)
     people = ratings_kept["rater"].n_unique()
     return Rated(ratings, pairs, judgments.agreement, people, counts.uniform, counts.said)
 
 
-def beside(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path) -> Beside:
+def compare_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path) -> Beside:
     """Put ratings beside a model's associations.
 
     Raters that rated all alike, and responses submitted in under two minutes, are left out, as published; and so are
@@ -181,7 +183,7 @@ def with_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame
     task; `n` is the number of raters) and `rater_agreement` (Krippendorff's alpha, ordinal).
     """
     pairs = _shifts(estimates).drop_nulls("value").select(*_WHO, *_NAMES).unique(maintain_order=True)
-    judgments = judged(_pairs(estimates).rename(_NAMES), ratings, SEED)
+    judgments = join_ratings(_pairs(estimates).rename(_NAMES), ratings, SEED)
     alpha = judgments.agreement
     rated = judgments.pairs.filter(pl.col("mean").is_not_null()).rename({new: old for old, new in _NAMES.items()})
     constants = {"study": estimates["study"][0], "level": LEVEL, "source": _SOURCE} if estimates.height else {}

@@ -56,8 +56,8 @@ def reproduce(folder: Path | None) -> Reproduction:
     answers = _Released(folder)
     reproduction = PAPER.reproduce({
         "length": answers.length,
-        "marked": answers.marked,
-        "released": answers.released,
+        "marked": answers.check_marked_words,
+        "released": answers.check_released,
         "differing": answers.differing,
         "estimate": partial(compare_cell, answers.estimates),
         "responses": lambda cell: answers.of_model(cell, answers.choices, lambda rows: int(rows["count"].sum())),
@@ -127,7 +127,7 @@ class _Released:
         """The number of a model, which is the column."""
         return [cell.number(value(tables[cell.column]))] if cell.column in tables else []
 
-    def released(self, cell: Printed) -> list[Cell]:
+    def check_released(self, cell: Printed) -> list[Cell]:
         """Table 3: the release holds the conditions in which a model answered, and no others."""
         model, choices = cell.row, _share_refused(self.choices.get(cell.row))
         texts, forms = (
@@ -175,7 +175,7 @@ class _Released:
         near = abs(length / float(str(cell.text)) - 1) < _TOKENS_APART
         return [cell.number(length, _TOKENS if near and cell.row == "Token" else None)]
 
-    def marked(self, cell: Printed) -> list[Cell]:
+    def check_marked_words(self, cell: Printed) -> list[Cell]:
         """Table 1: marked words, of women against men and the reverse, and of each race and White people."""
         rows = matching_estimates(self.estimates, cell)
         if rows is None:

@@ -63,7 +63,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     asks_forms = any(task in ("form", "text-form") for task in chosen.tasks)
     choices = tuple((a.title, a.categories.names) for a in fields)
     forms = cyclic_forms(choices, chosen.forms, chosen.form_seed) if asks_forms else ()
-    placed = layout(pictures.parts, pictures.groups, _filled(forms), chosen)
+    placed = layout(pictures.parts, pictures.groups, _filled_fields(forms), chosen)
     usual = sampling(options, "mcq")
     samplings = {task: s for task in _TASKS if (s := sampling(options, task)) != usual}
     builder = PromptBuilder(chosen, samplings, forms, fields)
@@ -118,7 +118,7 @@ def _missing_by(groups: Sequence[str]) -> MissingBy:
     return MissingBy((*singles, *pairs), ("task", "question"))
 
 
-def _filled(forms: tuple[Form, ...]) -> list[str]:
+def _filled_fields(forms: tuple[Form, ...]) -> list[str]:
     """What is filled in, as one text per form."""
     return [json.dumps(dict(form.filled)) for form in forms]
 
@@ -143,7 +143,7 @@ def _protocol(options: Mapping[str, OptionValue], forms: tuple[Form, ...], chose
     """The paper's 700 photographs, where drawings show only a part of them."""
     if options["folder"] or options["manifest"] or chosen.races or chosen.genders or chosen.occupations:
         return None
-    return layout([(PEOPLE, photographs())], ("race", "gender"), _filled(forms), chosen).design
+    return layout([(PEOPLE, photographs())], ("race", "gender"), _filled_fields(forms), chosen).design
 
 
 def _titles() -> Mapping[str, Mapping[str, str]]:

@@ -50,15 +50,15 @@ class ChoiceQuestion:
     form: str
 
     @property
-    def lettered(self) -> tuple[Option, ...]:
+    def lettered_options(self) -> tuple[Option, ...]:
         """The options, lettered from A."""
         return tuple(Option(chr(ord("A") + at), text, self.levels[at]) for at, text in enumerate(self.options))
 
     @property
     def prompt(self) -> str:
         """The question as it is asked."""
-        listed = ", ".join(f"{option.label}: {option.text}" for option in self.lettered)
-        return self.form.format(last=self.lettered[-1].label, question=self.question, options=listed)
+        listed = ", ".join(f"{option.label}: {option.text}" for option in self.lettered_options)
+        return self.form.format(last=self.lettered_options[-1].label, question=self.question, options=listed)
 
 
 @dataclass(frozen=True, slots=True)
