@@ -86,7 +86,7 @@ def test_a_plan_says_how_many_what_they_cost_and_how_long_they_take(facevalue: C
     assert "Cost: 1.20." in told
     assert "Time: 3 min 0 s." in told
     document = json.loads(facevalue("make", "hats", "--plan", "--sample", "7", "--rpm", "2", "--json").out)
-    assert (document["pictures"], document["whole"], document["cost"]) == (6, 12, None)
+    assert (document["pictures"], document["all_pictures"], document["cost"]) == (6, 12, None)
     assert document["hours"] == pytest.approx(6 / 2 / 60)
     assert not (tmp_path / "made").exists()
 

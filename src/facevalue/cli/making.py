@@ -228,7 +228,7 @@ def _left(summary: RunSummary) -> tuple[list[str], Exit]:
 
 def _plan_text(plan: MakingPlanDocument) -> Iterator[str]:
     yield from filter(None, (plan.about, plan.note))
-    sample = f" of {plan.whole:,}" if plan.pictures < plan.whole else ""
+    sample = f" of {plan.all_pictures:,}" if plan.pictures < plan.all_pictures else ""
     kinds = {"made from texts": plan.from_texts, "edited from others": plan.edits}
     by_kind = " and ".join(f"{count:,} {kind}" for kind, count in kinds.items() if count)
     yield f"Pictures for {plan.study}: {plan.pictures:,}{sample}, a call each: {by_kind}."

@@ -207,8 +207,8 @@ def smallest_effect(
 def _noncentrality(df: npt.ArrayLike, alpha: npt.ArrayLike, power: float) -> Array:
     """Effect in standard errors that is detected; shape of df and alpha, NaN where df is not positive."""
     _check(alpha, power)
-    both = np.broadcast_arrays(np.asarray(df, dtype=np.float64), np.asarray(alpha, dtype=np.float64) / 2)
-    (freedom, tail), place = np.unique(np.reshape(both, (2, -1)), axis=1, return_inverse=True)
+    degrees, tails = np.broadcast_arrays(np.asarray(df, dtype=np.float64), np.asarray(alpha, dtype=np.float64) / 2)
+    (freedom, tail), place = np.unique(np.reshape([degrees, tails], (2, -1)), axis=1, return_inverse=True)
     finite = np.where((freedom > 0) & (freedom < _NORMAL), freedom, np.nan)
     critical = -scipy.special.stdtrit(finite, tail)
     far = critical > _FAR  # there the mean's own error is nothing beside that of its standard error
@@ -217,7 +217,7 @@ def _noncentrality(df: npt.ArrayLike, alpha: npt.ArrayLike, power: float) -> Arr
     exact = scipy.special.nctdtrinc(np.where(far, np.nan, finite), 1 - power, critical)
     out = np.where(far, asymptotic, exact)
     out = np.where(freedom >= _NORMAL, scipy.special.ndtri(power) - scipy.special.ndtri(tail), out)
-    return out[place].reshape(both[0].shape)
+    return out[place].reshape(degrees.shape)
 
 
 def _spread(sd: npt.ArrayLike) -> Array:

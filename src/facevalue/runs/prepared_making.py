@@ -319,7 +319,7 @@ class MakingPlan:
     """Of these: edited from others."""
     existing: int
     """Pictures that are there already, and are edited."""
-    whole: int
+    all_pictures: int
     """Pictures without a sample."""
     left_out: str
     """What of the study's pictures the generator `drawn` does not make, for people; empty if nothing."""
@@ -346,7 +346,7 @@ def making_plan(prepared: PreparedMaking, seconds: float | None = None, rpm: flo
         Most pictures a minute.
     """
     study, settings = prepared.run.study, prepared.run.settings
-    whole = requested_pictures(study.manifest).height
+    all_pictures = requested_pictures(study.manifest).height
     rows = asked_pictures(study, settings.sample, settings.seed)
     edits = rows.height - rows[SOURCE].null_count()
     paces = [pace for pace in (seconds, 60.0 / rpm if rpm else None) if pace is not None]
@@ -355,8 +355,8 @@ def making_plan(prepared: PreparedMaking, seconds: float | None = None, rpm: flo
         pictures=rows.height,
         from_texts=rows.height - edits,
         edits=edits,
-        existing=study.manifest.height - whole,
-        whole=whole,
+        existing=study.manifest.height - all_pictures,
+        all_pictures=all_pictures,
         left_out=prepared.left_out,
         undrawn=rows.filter(pl.col(IMAGE).is_in([*prepared.plan.undrawn])).height,
         groups={

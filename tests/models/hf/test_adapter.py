@@ -358,7 +358,7 @@ def test_what_a_model_makes_of_a_request_is_an_error_with_its_reason(
 
 
 @pytest.mark.parametrize("error", [ValueError, TypeError, KeyError, RuntimeError])
-@pytest.mark.parametrize("place", ["prompts.framed", "engine.score_pack", "adapter.decoded"])
+@pytest.mark.parametrize("place", ["prompts.frame_pictures", "engine.score_pack", "adapter.decode_pictures"])
 def test_a_fault_of_our_own_is_no_error_of_a_request(
     model: Any, monkeypatch: pytest.MonkeyPatch, place: str, error: type[Exception]
 ) -> None:

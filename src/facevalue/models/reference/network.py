@@ -48,15 +48,15 @@ class BranchStep:
     """New tokens of branches, and what they follow. Rows are branches with new tokens; their padding is read by nobody.
 
     Of each new token, shape (new,): its number, its id, how many tokens it has before it after the prefix, and its
-    `home` in `asked`, flat. Of each row, its tokens' numbers from the first one (`lines`), which of the new ones it
-    computes (`asked`), and where in its line these stand (`columns`). `read` says at which of the new tokens to read.
+    `home` in `queries`, flat. Of each row, its tokens' numbers from the first one (`lines`), which of the new ones it
+    computes (`queries`), and where in its line these stand (`columns`). `read` says at which of the new tokens to read.
     """
 
     numbers: Ints
     tokens: Ints
     depths: Ints
     lines: Ints
-    asked: Ints
+    queries: Ints
     columns: Ints
     home: Ints
     read: Ints
@@ -169,7 +169,7 @@ class Branches:
             tokens=np.array([self._tokens[number] for number in places]),
             depths=np.array(depths),
             lines=_pad_rows(paths),
-            asked=_pad_rows(queries),
+            queries=_pad_rows(queries),
             columns=np.array(firsts)[:, None] + np.arange(longest),
             home=np.array([row * longest + column for row, column in homes]),
             read=np.array([place for number, place in places.items() if number in needed]),
@@ -361,11 +361,11 @@ class Network:
         """
         x = self.embeddings[step.tokens]
         turn = self._turns(prefix.length + step.depths)
-        queries = step.asked.shape[1]
+        queries = step.queries.shape[1]
         for layer, block in enumerate(self._blocks):
             projected = self._qkv(x, block, turn)
             pool.keys[layer][step.numbers], pool.values[layer][step.numbers] = projected[:, 1], projected[:, 2]
-            lines, columns, queried, home = step.lines, step.columns, step.asked, step.home
+            lines, columns, queried, home = step.lines, step.columns, step.queries, step.home
             if layer + 1 == self._layers:  # above the last keys and values only what is read matters
                 at = home[step.read]
                 lines, columns, queried = lines[at // queries], columns.reshape(-1)[at][:, None], step.read[:, None]
