@@ -237,18 +237,21 @@ class Deals:
         element = np.where(crossed, people + items, unit)
         _, first, self._of_item = np.unique(element, return_index=True, return_inverse=True)
         block = np.where(crossed, int(stratum.max(initial=0)) + 1 + unit, stratum)[first]
-        self._label, block = label[first], np.unique(block, return_inverse=True)[1]
+        label, block = label[first], np.unique(block, return_inverse=True)[1]
         order = np.argsort(block, kind="stable")
         size = np.bincount(block)[block[order]]
         self._places = {int(of_block): order[size == of_block] for of_block in np.unique(size)}
         """Elements of all blocks of one size, block by block."""
-        self.distinct = count_labelings(self._label, block)
+        self._label, self.distinct = (
+            label.astype(np.min_scalar_type(label.max(initial=0))),
+            count_labelings(label, block),
+        )
 
     def drawn(self, size: int, rng: np.random.Generator) -> Codes:
         """So many deals, shape (size, items)."""
-        draws, out = rng.random((size, self._label.size)), np.empty((size, self._label.size), dtype=np.int64)
+        draws, out = rng.random((size, self._label.size)), np.empty((size, self._label.size), self._label.dtype)
         for of_block, places in self._places.items():
             order = draws.take(places, axis=1).reshape(size, -1, of_block).argsort(axis=2)
             order += np.arange(0, places.size, of_block)[:, None]
             out[:, places] = self._label[places].take(order.reshape(size, -1))
-        return out.take(self._of_item, axis=1)
+        return out.take(self._of_item, axis=1).astype(np.int64)
