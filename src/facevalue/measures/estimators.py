@@ -26,7 +26,7 @@ from facevalue.measures.uncertainty import Bounds, Estimates, Floor
 
 Codes = npt.NDArray[np.int64]
 PILE_ROWS = 250_000
-"""Rows that pile up before they are added together, or as many as there are sums, if these are more."""
+"""Rows that pile up before they are added together, or about as many as there are sums, if these are more."""
 MOST_ROWS = 2_000_000
 """Cells of units that are kept."""
 GRAIN = 2.0**-32
@@ -101,7 +101,7 @@ class UnitTable:
         self._labels: dict[tuple[str | None, ...], int] = {}
         self._pile: list[tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64], npt.NDArray[Any]]] = []
         """Numbers of labels, units, and sums of shape (sums, rows); what was added up comes first."""
-        self._limit = MOST_ROWS
+        self._limit = PILE_ROWS
         self.one_of = 1
         """One in how many units is kept."""
 
@@ -146,10 +146,9 @@ class UnitTable:
         sums = np.stack([np.add.reduceat(column.take(order), start) for column in sums])
         while (some := unit % np.uint64(self.one_of) == 0).sum() > MOST_ROWS:
             self.one_of *= 2
-        self._pile, self._limit = (
-            [(label[some], unit[some], sums[:, some])],
-            max(MOST_ROWS, int(some.sum()) + MOST_ROWS // 4),
-        )
+        self._pile = [(label[some], unit[some], sums[:, some])]
+        rows = int(some.sum())
+        self._limit = rows + min(max(rows, PILE_ROWS), MOST_ROWS // 4)
 
 
 def in_grains(values: Array) -> Array:
