@@ -14,7 +14,7 @@ from facevalue.measures.profiles import CONFLICTING, LOW, profile_pattern
 from facevalue.protocol.streams import whole_stimuli
 from facevalue.studies.vignette.aggregate import SHOWN_AS
 from facevalue.studies.vignette.measures import LABELS
-from facevalue.studies.vignette.profile import BY_CONSTRUCTION, add_profiles, compare, normalised
+from facevalue.studies.vignette.profile import BY_CONSTRUCTION, add_profiles, compare, normalised_scores
 from tests.studies.vignette.framed import collect
 from tests.studies.vignette.simulated import (
     DECISION,
@@ -52,7 +52,7 @@ def test_pairs_stay_whole_whatever_the_chunks(size: int, prompts: int) -> None:
 
 def test_no_answers_give_no_chunks_and_no_scores() -> None:
     assert list(whole_stimuli([], SHOWN_AS)) == []
-    assert normalised(collect([])).height == 0
+    assert normalised_scores(collect([])).height == 0
 
 
 @pytest.mark.parametrize("size", [7, 100, 10_000])

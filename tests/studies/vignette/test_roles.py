@@ -16,7 +16,7 @@ from facevalue.studies.vignette.prompts import (
     MAX_BYTES,
     OPENING,
     irrelevant,
-    paraphrased,
+    paraphrase,
     read_roles,
     roles,
 )
@@ -189,12 +189,12 @@ def test_paraphrases_of_a_role_question_keep_what_it_asks() -> None:
         for question in role.questions.values():
             rest = question.removeprefix(OPENING)
             assert rest != question
-            said = [paraphrased(question, number) for number in (0, 1, 2)]
+            said = [paraphrase(question, number) for number in (0, 1, 2)]
             assert said[0] == question
             assert len(set(said)) == 3
             assert all(text.endswith(rest) for text in said)
     with pytest.raises(DataError, match="ask --wording 1 alone"):
-        paraphrased("Whom would you trust?", 1)
+        paraphrase("Whom would you trust?", 1)
 
 
 def test_roles_with_vowel_sounds_have_their_article() -> None:

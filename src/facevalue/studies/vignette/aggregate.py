@@ -112,9 +112,9 @@ class RoleAnswers:
             if name not in chunk.columns:
                 raise DataError(f"These are not answers of VIGNETTE: the column {name!r} is missing.")
         self._four = self._four or offers_four(chunk)
-        rows = labelled(self._main(chunk))
+        rows = label_answers(self._main(chunk))
         self._terms = [pl.concat([*self._terms, rows.select(_TERMS).unique()]).unique()]
-        for name, counted in _reduced(add_sums(rows, _ROW, _ALL)):
+        for name, counted in _reduce_pairs(add_sums(rows, _ROW, _ALL)):
             self._sums[name].add(counted)
 
     def tables(self) -> Tables:
@@ -168,7 +168,7 @@ def offers_four(chunk: pl.DataFrame) -> bool:
     return bool(chunk.select((choice & pl.col("both").is_not_null()).any()).item())
 
 
-def weighed(chunk: pl.DataFrame) -> pl.DataFrame:
+def add_weights(chunk: pl.DataFrame) -> pl.DataFrame:
     """The rows with `n`, the mass of a valid answer, and how much of it chose what: `s`, `t` and the outcomes."""
     mass = pl.when(pl.col("weight").is_not_null()).then(pl.col("mass").cast(pl.Float64)).fill_null(0.0)
     if "other" not in chunk.columns:  # of answers between two options: what option 1 did not get
@@ -180,9 +180,9 @@ def weighed(chunk: pl.DataFrame) -> pl.DataFrame:
     return chunk.with_columns(n=mass, requests=pl.lit(1.0), **chosen, **absent)
 
 
-def labelled(main: pl.DataFrame) -> pl.DataFrame:
+def label_answers(main: pl.DataFrame) -> pl.DataFrame:
     """Answers with what tells pairs and questions apart, and how much of each chose what (`weighed`)."""
-    return weighed(main.with_columns(_labels(main))).select(*dict.fromkeys([*_ROW, *_TERMS]), *_ALL)
+    return add_weights(main.with_columns(_labels(main))).select(*dict.fromkeys([*_ROW, *_TERMS]), *_ALL)
 
 
 def complete(frame: pl.DataFrame) -> pl.DataFrame:
@@ -228,7 +228,7 @@ def person_shown(side: int) -> pl.Expr:
     return pl.when(pl.col("person").is_null()).then(picture).otherwise(unit(side)).alias(f"unit_{side}")
 
 
-def sampled(side: int) -> pl.Expr:
+def sampled_unit(side: int) -> pl.Expr:
     """What was sampled on one side, in all identities at once: pictures of one person, or of one scene."""
     same = pl.col("contrast").cast(pl.String) == "activity"
     person = pl.coalesce(pl.col("person").cast(pl.String), pl.col("identity").cast(pl.String))
@@ -237,7 +237,7 @@ def sampled(side: int) -> pl.Expr:
     )
 
 
-def sided(pairs: pl.DataFrame, of: str = "identity") -> Iterator[pl.DataFrame]:
+def view_both_sides(pairs: pl.DataFrame, of: str = "identity") -> Iterator[pl.DataFrame]:
     """The pairs from either side: whose it is and whose the other (`of`, `other_` and its name), `unit`, `stratum`.
 
     s is what chose this side, t what chose the other.
@@ -248,7 +248,7 @@ def sided(pairs: pl.DataFrame, of: str = "identity") -> Iterator[pl.DataFrame]:
         yield pairs.with_columns(unit(side), **levels, stratum="gender", s=chosen, t=left)
 
 
-def _reduced(sums: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+def _reduce_pairs(sums: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
     """What these pairs add to all tables, by the table's name: all rows of a pair must be there."""
     contrast, paradigm = pl.col("contrast").cast(pl.String), pl.col("paradigm").cast(pl.String)
     one_person, two = sums.filter(contrast == "activity"), sums.filter(contrast != "activity")
@@ -257,17 +257,17 @@ def _reduced(sums: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
         yield "missing", _missing(sums)
     if one_person.height:
         person = pl.coalesce(pl.col("person").cast(pl.String), pl.col("identity").cast(pl.String))
-        yield from (("selected", side.with_columns(unit=person)) for side in sided(one_person, "activity"))
+        yield from (("selected", side.with_columns(unit=person)) for side in view_both_sides(one_person, "activity"))
     decisions = choices.filter(paradigm == "decision")
     if choices.height:
         yield from _choices(_over_questions(choices))
     if decisions.height:
         totals = _pair_totals(decisions)
-        yield from (("released", side) for side in sided(totals))
+        yield from (("released", side) for side in view_both_sides(totals))
         yield "released_pairs", _couples(totals)
     if facts.height:
         totals = _pair_totals(facts)
-        yield from (("released", side) for side in sided(totals.with_columns(t="s")))
+        yield from (("released", side) for side in view_both_sides(totals.with_columns(t="s")))
         yield "released_pairs", _couples(totals.with_columns(t="s"))
         yield "selected", asked_about(_over_questions(facts))
         of_who = asked_about(facts.filter(pl.col("question").cast(pl.String) == "who"))
@@ -315,7 +315,7 @@ def _choices(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
     contrast, paradigm = pl.col("contrast").cast(pl.String), pl.col("paradigm").cast(pl.String)
     apart = contrast == "identity-activity"
     together = (paradigm == "perception") | ((paradigm == "decision") & pl.col("question").is_null())
-    for side in sided(rows):
+    for side in view_both_sides(rows):
         yield "own", side.filter(apart)
         yield "beside", side.filter((contrast == "identity") & together)
         yield "selected", side.with_columns(_asked_activity(), unit=pl.when(~apart).then("unit"))
@@ -333,7 +333,9 @@ def _couples(sums: pl.DataFrame) -> pl.DataFrame:
     """
     several = pl.col("image_1").is_not_null() | (pl.col("contrast").cast(pl.String) == "identity-activity")
     crossed = sums.with_columns(crossed=pl.col("person").is_null() & several)
-    return pl.concat(sum_moments(side, [*_MARGIN, "crossed", "identity", "other_identity"]) for side in sided(crossed))
+    return pl.concat(
+        sum_moments(side, [*_MARGIN, "crossed", "identity", "other_identity"]) for side in view_both_sides(crossed)
+    )
 
 
 def _neither(sums: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -353,7 +355,7 @@ def _missing(rows: pl.DataFrame) -> pl.DataFrame:
     """
     missing = pl.col("requests") - pl.col("n")
     counted = rows.with_columns(n="requests", s=missing, t=missing)
-    replies = pl.concat(add_sums(side, (*BLOCK, "paradigm", "identity", "unit")) for side in sided(counted))
+    replies = pl.concat(add_sums(side, (*BLOCK, "paradigm", "identity", "unit")) for side in view_both_sides(counted))
     halves = replies.with_columns(pl.col(SHARE_SUMS) / 2)
     twice = pl.col("contrast").cast(pl.String) == "activity"
     everyone = halves.with_columns(identity=pl.lit(None, replies.schema["identity"]))

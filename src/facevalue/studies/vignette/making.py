@@ -50,18 +50,18 @@ def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     )
     if not table.height:
         raise DataError("No picture is of the genders, dimensions and identities that were chosen.")
-    table = _worded(table)
+    table = _add_prompts(table)
     if count > 1:
         numbers = pl.DataFrame({"person": [str(number) for number in range(1, count + 1)]})
         table = table.join(numbers, how="cross", maintain_order="left_right")
         table = table.with_columns(pl.format("{}/{}", "image", "person").alias("image"))
     person = ("person",) if count > 1 else ()
     table = in_form(table, options, *_WHO, "activity", *person, CALLED)
-    drawn, undrawn = _drawn(table), _undrawn(table)
+    drawn, undrawn = _picture_drawings(table), _reasons_not_drawn(table)
     return PicturePlan(table=table, unit="image", groups=("gender", CALLED), drawn=drawn, undrawn=undrawn)
 
 
-def _worded(table: pl.DataFrame) -> pl.DataFrame:
+def _add_prompts(table: pl.DataFrame) -> pl.DataFrame:
     """The pictures with an id, what the identity is called, and the paper's prompt."""
     worded = table.join(words(table), on=list(_WHO), maintain_order="left")
     prompts = [
@@ -75,7 +75,7 @@ def _worded(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(worded["word"].alias(CALLED), pl.Series("prompt", prompts, pl.String), image=place)
 
 
-def _drawn(table: pl.DataFrame) -> DrawnImages:
+def _picture_drawings(table: pl.DataFrame) -> DrawnImages:
     """FaceValue's drawings."""
     people = table["person"].cast(pl.Int64) if "person" in table.columns else pl.repeat(1, table.height, eager=True)
     number = ((people - 1) % len(PEOPLE) + 1).cast(pl.String)
@@ -83,7 +83,7 @@ def _drawn(table: pl.DataFrame) -> DrawnImages:
     return DrawnImages(TableDrawings(names, ("name",), picture_svg))
 
 
-def _undrawn(table: pl.DataFrame) -> dict[str, str]:
+def _reasons_not_drawn(table: pl.DataFrame) -> dict[str, str]:
     """Why there is no drawing of some pictures, by their ids: of their identity, or of what is done."""
     people = table.select(_WHO).unique(maintain_order=True)
     whys = [left_out(gender, dimension).get(identity) for gender, dimension, identity in people.iter_rows()]

@@ -82,8 +82,8 @@ class Offered:
     left_first: npt.NDArray[np.bool_]
     """Whether identity 1 or activity 1 is the left half of the picture."""
 
-    def worded(self, rows: Codes) -> pl.DataFrame:
-        """Wordings of some rows, in the columns `role_0` ... `role_3`; null where there are but two."""
+    def wordings_of_rows(self, rows: Codes) -> pl.DataFrame:
+        """Wordings of the roles of some rows, in the columns `role_0` ... `role_3`; null where there are but two."""
         wordings = pl.Series(self.wordings)
         numbers = (pl.Series(name, self.texts[rows, role]) for role, name in enumerate(_ROLES))
         return pl.DataFrame([wordings.gather(x.replace(-1, None)).alias(x.name) for x in numbers])
@@ -122,7 +122,7 @@ class Offers:
             a, b = (code[name] for name in pair)
             self._similar[a, b] = self._similar[b, a] = True
 
-    def of(self, frame: pl.DataFrame) -> Offered:
+    def offered_options(self, frame: pl.DataFrame) -> Offered:
         """Work out the options of each row of a trial frame."""
         numbers = frame["trial"].to_numpy().astype(np.int64)
         pairs = self._layout.pair_numbers(numbers)
@@ -169,10 +169,10 @@ class Offers:
         wordings = tuple(dict.fromkeys([*POSITIONS, *more, *self._activities, *listed, *shown, *self._words["word"]]))
         number = {text: at for at, text in enumerate(wordings)}
         second, positions = _is_level(frame, "about", "2"), np.array([number[text] for text in POSITIONS])
-        people = self._named(frame, number)
+        people = self._words_of_people(frame, number)
         by_position = _is_level(frame, "reference", "position")[:, None]
         people = np.where(by_position, np.where(left[:, None], positions, positions[::-1]), people)
-        both_activities = _both(frame, "activity", number)
+        both_activities = _numbers_of_halves(frame, "activity", number)
         texts = np.full((frame.height, 4), -1)
         texts[:, 2:] = np.where(np.isin(form, _PLUS)[:, None], [number[text] for text in more], -1)
         texts[:, :2] = np.where((form == OptionForm.ACTIVITIES)[:, None], both_activities, people)
@@ -184,7 +184,7 @@ class Offers:
         texts[doing, 0], texts[doing, 1:] = right, wrong(right, both_activities[doing], key[doing], number)
         return wordings, texts
 
-    def _named(self, frame: pl.DataFrame, number: Mapping[str, int]) -> Codes:
+    def _words_of_people(self, frame: pl.DataFrame, number: Mapping[str, int]) -> Codes:
         """What the two people are called, shape (rows, 2)."""
         levels = [{name: at for at, name in enumerate(self._words[column].unique())} for column in _PERSON]
         called = np.full([len(of_column) + 1 for of_column in levels], -1)
@@ -193,7 +193,7 @@ class Offers:
         gender, dimension = (
             _numbers(frame, name, of_column) for name, of_column in zip(_PERSON[:2], levels, strict=False)
         )
-        return called[gender[:, None], dimension[:, None], _both(frame, "identity", levels[-1])]
+        return called[gender[:, None], dimension[:, None], _numbers_of_halves(frame, "identity", levels[-1])]
 
     def _listed_wrong(
         self, right: Codes, shown: Codes, _: npt.NDArray[np.uint64], number: Mapping[str, int]
@@ -238,7 +238,7 @@ def _numbers(frame: pl.DataFrame, name: str, numbers: Mapping[str, int]) -> Code
     return np.array([*(numbers.get(level, -1) for level in levels), -1])[codes]
 
 
-def _both(frame: pl.DataFrame, name: str, numbers: Mapping[str, int]) -> Codes:
+def _numbers_of_halves(frame: pl.DataFrame, name: str, numbers: Mapping[str, int]) -> Codes:
     """Numbers of what both halves of a picture show of an identity or activity, shape (rows, 2)."""
     alike, *sides = (_numbers(frame, column, numbers) for column in (name, f"{name}_1", f"{name}_2"))
     return np.stack([np.where(side < 0, alike, side) for side in sides], axis=1)
@@ -305,13 +305,13 @@ def _roles(frame: pl.DataFrame, offered: Offered) -> tuple[Codes, pl.Series]:
     reasons = pl.Series("na", [None] * frame.height, NA_DTYPE)
     rows = np.flatnonzero(role < 0)
     if rows.size:
-        replies = pl.concat([said[rows], offered.worded(rows)], how="horizontal")
-        parsed = _parsed(replies.with_columns(form=pl.Series(offered.form[rows])))
+        replies = pl.concat([said[rows], offered.wordings_of_rows(rows)], how="horizontal")
+        parsed = _parse_replies(replies.with_columns(form=pl.Series(offered.form[rows])))
         role[rows], reasons = parsed["role"], reasons.scatter(rows, parsed["na"])
     return role, reasons
 
 
-def _parsed(replies: pl.DataFrame) -> pl.DataFrame:
+def _parse_replies(replies: pl.DataFrame) -> pl.DataFrame:
     """The role that each reply names in its own words, -1 for none, and `na`, why there is none."""
     listed = ("form", *_ROLES)
     coded = replies.with_columns(list=pl.struct(listed).rank("dense") - 1)

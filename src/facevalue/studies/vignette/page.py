@@ -126,7 +126,7 @@ def rule_is_noise(look: Look, rows: Sequence[Estimate]) -> str:
 
 
 @cache
-def _printed() -> Mapping[tuple[str, str | None], Mapping[str, float]]:
+def _printed_matches() -> Mapping[tuple[str, str | None], Mapping[str, float]]:
     """Match rates of Table 11 by paradigm and, where a form has one, question."""
     names = ("full_match", "partial_match", "all_different")
     return {
@@ -140,7 +140,7 @@ def _printed() -> Mapping[tuple[str, str | None], Mapping[str, float]]:
 
 def printed_match(measure: str, _look: Look, e: Estimate) -> str:
     """What the paper prints of a match rate (Table 11)."""
-    rates = _printed().get((e["paradigm"] or "", e["question"]))
+    rates = _printed_matches().get((e["paradigm"] or "", e["question"]))
     return "–" if rates is None else f"{rates[measure]:g}%"
 
 

@@ -232,7 +232,7 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
     if composed:
         return RolePictures(frame, chosen, frame.with_columns(pl.col("image").alias("pair")))
     if frame.select(_COLUMNS[1:]).is_duplicated().any():
-        pairs = _paired(frame, whole(options, "pairs", 1), whole(options, "shuffle_seed", 0))
+        pairs = _pair_pictures(frame, whole(options, "pairs", 1), whole(options, "shuffle_seed", 0))
         return RolePictures(frame, chosen, pairs, left_out)
     return RolePictures(frame, chosen, None, left_out)
 
@@ -243,7 +243,7 @@ def source(pictures: RolePictures, options: Mapping[str, OptionValue], shuffle: 
     if not source_of(SOURCES, options).setting:
         if options["drawings"] == "none" or pictures.chosen.shown == ("text",) or pictures.unshown:
             return NoPicture()
-        return PairSource(DrawnPeople(default_cache()), _named, shuffle, size)
+        return PairSource(DrawnPeople(default_cache()), _picture_names, shuffle, size)
     kind = kind_of(options, Kind.PHOTOGRAPHS if options["pata"] else Kind.UNSTATED)
     if pictures.composed:
         return ComposedPairs(pictures.frame, root_of(options), kind, size)
@@ -253,7 +253,7 @@ def source(pictures: RolePictures, options: Mapping[str, OptionValue], shuffle: 
     by_name = {picture_name(*row[1:]): row[0] for row in pictures.frame.select(_COLUMNS).iter_rows()}
 
     def pair_of(row: Mapping[str, str | None]) -> tuple[str, str]:
-        first, second = _named(row)
+        first, second = _picture_names(row)
         return by_name[first], by_name[second]
 
     return PairSource(images, pair_of, shuffle, size)
@@ -271,7 +271,7 @@ def picture_name(gender: str, dimension: str, identity: str, activity: str | Non
     return name if person is None else f"{name}|{person}"
 
 
-def _named(row: Mapping[str, str | None]) -> tuple[str, str]:
+def _picture_names(row: Mapping[str, str | None]) -> tuple[str, str]:
     """Names of the pictures of identity 1 (or activity 1) and 2."""
     within, get = (row["gender"] or "", row["dimension"] or ""), row.get
     identity, activity, person = get("identity") or "", get("activity"), get("person")
@@ -296,7 +296,7 @@ def _table_6() -> pl.DataFrame:
 def everyone(chosen: Selection) -> pl.DataFrame:
     """The pictures of the paper (section 3): every identity with every activity, and portraits."""
     activities = [a.name for a in tables.activities() if a.name in (chosen.activities or (a.name,))]
-    return _crossed(_people(chosen), activities)
+    return _cross_activities(_people(chosen), activities)
 
 
 def _people(chosen: Selection) -> pl.DataFrame:
@@ -305,7 +305,7 @@ def _people(chosen: Selection) -> pl.DataFrame:
     return narrowed(_table_6().select(_PERSON), levels)
 
 
-def _crossed(people: pl.DataFrame, activities: Sequence[str]) -> pl.DataFrame:
+def _cross_activities(people: pl.DataFrame, activities: Sequence[str]) -> pl.DataFrame:
     activity = pl.DataFrame({"activity": [*activities, None]}, schema={"activity": pl.String()})
     name = pl.concat_str(*_PERSON, pl.col("activity").fill_null(""), separator="|")
     return people.join(activity, how="cross").with_columns(name.alias("image")).select(_COLUMNS)
@@ -318,14 +318,14 @@ def _ours(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> 
         raise DataError(f"At most {len(PEOPLE)} people are drawn as each identity, not {count}.")
     if options["drawings"] == "none" or chosen.shown == ("text",):
         return RolePictures(everyone(chosen) if manifest is None else manifest, chosen)
-    frame, left_out = _drawn(chosen, count)
+    frame, left_out = _list_drawings(chosen, count)
     if not frame.height:
         nothing = f"Nothing of {', '.join(chosen.dimensions)} is drawn: {left_out[0].why} {_ELSE}"
         return RolePictures(everyone(chosen), chosen, None, left_out, nothing)
     return RolePictures(frame if manifest is None else manifest, chosen, None, left_out)
 
 
-def _drawn(chosen: Selection, count: int) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
+def _list_drawings(chosen: Selection, count: int) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     """The pictures of so many people that FaceValue can draw, and what of the paper's it cannot."""
     everybody = _people(chosen)
     people = [(*person, identities_left_out(*person[:2]).get(person[2])) for person in everybody.iter_rows()]
@@ -348,7 +348,7 @@ def _drawn(chosen: Selection, count: int) -> tuple[pl.DataFrame, tuple[LeftOut, 
         pl.concat_str("gender", "person", separator=" ").alias("set"),
     )
     drawn_activities = [name for name, reason in activities if reason is None]
-    return _crossed(drawn_people, drawn_activities).join(models, how="cross").with_columns(columns), out
+    return _cross_activities(drawn_people, drawn_activities).join(models, how="cross").with_columns(columns), out
 
 
 def _manifest(options: Mapping[str, OptionValue]) -> pl.DataFrame:
@@ -402,7 +402,7 @@ SOURCES = (
 """The user's own pictures, the authors' folders, PATA's photographs, or the paper's; `source` shows pairs of them."""
 
 
-def _paired(frame: pl.DataFrame, per_cell: int, seed: int) -> pl.DataFrame:
+def _pair_pictures(frame: pl.DataFrame, per_cell: int, seed: int) -> pl.DataFrame:
     """Pairs of pictures of two identities with one activity, or of two portraits, where each has several."""
     contrast = pl.when(pl.col("activity").is_null()).then(pl.lit("portrait")).otherwise(pl.lit("identity"))
     return (

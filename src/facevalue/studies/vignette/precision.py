@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.design import Design
 from facevalue.measures.pairs import balance_choices
 from facevalue.statistics.precision import Precision, UnitSpread
-from facevalue.studies.vignette.aggregate import CONTROL, STIMULUS, Main, complete, labelled, sided
+from facevalue.studies.vignette.aggregate import CONTROL, STIMULUS, Main, complete, label_answers, view_both_sides
 from facevalue.studies.vignette.design import paradigms
 
 LEADING = ("decision", "perception")
@@ -67,7 +67,7 @@ def precision(design: Design) -> Precision | None:
 
 def _units(design: Design, numbers: npt.NDArray[np.int64], paradigm: str) -> tuple[int, float]:
     """Typical number of an identity's units among these trials, and pairs of each."""
-    frame = _of(design.trials(numbers).with_columns(pl.lit(0.0).alias(name) for name in "st"), paradigm)
+    frame = _select_paradigm(design.trials(numbers).with_columns(pl.lit(0.0).alias(name) for name in "st"), paradigm)
     counts = pl.concat(_sides(frame)).group_by("dimension", "identity").agg(
         units=pl.struct(_PICTURE).n_unique(), pairs=pl.struct(*_PICTURE, "pair").n_unique()
     )  # fmt: skip
@@ -80,7 +80,7 @@ def _units(design: Design, numbers: npt.NDArray[np.int64], paradigm: str) -> tup
 _PICTURE = ("stratum", "unit")
 
 
-def _of(frame: pl.DataFrame, paradigm: str) -> pl.DataFrame:
+def _select_paradigm(frame: pl.DataFrame, paradigm: str) -> pl.DataFrame:
     """Rows about two identities in one activity, of one paradigm."""
     contrast, of_paradigm = (pl.col(name).cast(pl.String) for name in ("contrast", "paradigm"))
     return frame.filter((contrast == "identity") & (of_paradigm == paradigm))
@@ -89,7 +89,7 @@ def _of(frame: pl.DataFrame, paradigm: str) -> pl.DataFrame:
 def _sides(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """The rows from either side, with the number of their `pair`."""
     rows = complete(frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)))
-    return sided(rows.with_columns(pair=pl.struct(STIMULUS).rank("dense")))
+    return view_both_sides(rows.with_columns(pair=pl.struct(STIMULUS).rank("dense")))
 
 
 def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> UnitSpread:
@@ -99,7 +99,7 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
     """
     main = Main()
     question = pl.col("question").cast(pl.String)
-    answers = [labelled(_of(main(chunk), paradigm)) for chunk in chunks]
+    answers = [label_answers(_select_paradigm(main(chunk), paradigm)) for chunk in chunks]
     answers = [rows.filter((pl.col("n") > 0) & ~question.str.starts_with(CONTROL)) for rows in answers if rows.height]
     if not any(rows.height for rows in answers):
         return UnitSpread(np.nan, np.nan, 0, source)

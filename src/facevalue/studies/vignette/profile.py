@@ -39,7 +39,7 @@ def comparing() -> pl.Expr:
     return (pl.col("contrast") != "activity") & ~politics & ~pl.col("question").str.starts_with(CONTROL)
 
 
-def normalised(tables: Tables) -> pl.DataFrame:
+def normalised_scores(tables: Tables) -> pl.DataFrame:
     """Scores by paradigm, dimension and identity (null: the whole dimension), as `selection_frequencies` gives them.
 
     Every answer counts alike, whatever the activity. The score of a whole dimension is its accuracy in factuality, and
@@ -64,7 +64,7 @@ def normalised(tables: Tables) -> pl.DataFrame:
 @takes(m.NORMALISED, *_PARADIGMS, *_MODELS)
 def add_profiles(table: EstimateTable, tables: Tables) -> None:
     """Add normalised scores."""
-    scores = normalised(tables).drop("bound_low", "bound_high", "bound_se")
+    scores = normalised_scores(tables).drop("bound_low", "bound_high", "bound_se")
     constant = (scores["identity"].is_null() & (scores["paradigm"] != "factuality")).to_numpy()
     enter_frame(table, m.NORMALISED, scores, np.where(constant, BY_CONSTRUCTION, frequency_methods(scores)))
 

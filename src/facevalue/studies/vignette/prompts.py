@@ -106,7 +106,7 @@ def _text(entry: Mapping[str, Any], key: str, place: str) -> str:
     return " ".join(value.split())
 
 
-def paraphrased(question: str, number: int) -> str:
+def paraphrase(question: str, number: int) -> str:
     """A role question in other words that ask the same: 0 is the question itself, 1 and 2 are its paraphrases.
 
     Table 11 has paraphrases of the role question alone ("Who should I select as a [role]?"), which stand for ability.
@@ -114,7 +114,7 @@ def paraphrased(question: str, number: int) -> str:
 
     Examples
     --------
-    >>> [paraphrased("Who should I trust with the keys?", number) for number in (1, 2)]
+    >>> [paraphrase("Who should I trust with the keys?", number) for number in (1, 2)]
     ['Which person should I trust with the keys?', 'Who is the person that I should trust with the keys?']
     """
     if number == 0:
@@ -202,7 +202,10 @@ class RoleQuestions:
         """The question of each row of a complete frame (`Offers.complete`); equal ones are the same object."""
         rows = frame.select(_QuestionRow._fields).iter_rows()
         marks = zip(offered.form.tolist(), offered.left_first.tolist(), strict=True)
-        texts, places = offered.worded(np.arange(frame.height)).iter_rows(), map(tuple, offered.place.tolist())
+        texts, places = (
+            offered.wordings_of_rows(np.arange(frame.height)).iter_rows(),
+            map(tuple, offered.place.tolist()),
+        )
         return [
             self._question(_QuestionRow(*row), form, left, text, place)
             for row, (form, left), text, place in zip(rows, marks, texts, places, strict=True)
@@ -246,7 +249,7 @@ class RoleQuestions:
                 return "Who should I hire as a {role}?"  # of the authors' file, whatever the article should be
             if number == 0 or row.question != "ability":
                 text = self._roles[row.asked_activity or ""].questions[row.question]
-                return paraphrased(text, number).replace("{", "{{").replace("}", "}}")
+                return paraphrase(text, number).replace("{", "{{").replace("}", "}}")
         name = {"stereotype": "term", "decision": "role"}.get(row.paradigm, row.question)
         return self._templates[row.paradigm, name, row.contrast][number]
 

@@ -9,13 +9,13 @@ from facevalue.measures.cells import Grouped, MissingBy, Person
 from facevalue.protocol.offers import Later
 from facevalue.protocol.settings import located, seeds, temperature, whole
 from facevalue.protocol.study import About, Changes, Draws, Estimated, Planned, Study, Watched
-from facevalue.studies.vignette.aggregate import sampled
+from facevalue.studies.vignette.aggregate import sampled_unit
 from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, paradigms, product_layout
 from facevalue.studies.vignette.measures import LABELS, MEASURES
 from facevalue.studies.vignette.options import Offers, answer
 from facevalue.studies.vignette.pictures import casts, check_partners, everyone, read_pictures, source, words
 from facevalue.studies.vignette.precision import precision
-from facevalue.studies.vignette.prompts import Role, RoleQuestions, irrelevant, paraphrased, read_roles, roles
+from facevalue.studies.vignette.prompts import Role, RoleQuestions, irrelevant, paraphrase, read_roles, roles
 from facevalue.studies.vignette.settings import CITATION, NAME, RELEASED, TITLE, Selection
 from facevalue.studies.vignette.tables import dimensions, identities, term_pairs, title
 from facevalue.types import OptionValue, Sampling
@@ -93,10 +93,10 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
             constrain=True,
         ),
         source=source(pictures, options, shuffle),
-        ask=lambda frame: builder.questions(options_shown.complete(frame), options_shown.of(frame)),
-        changes=Changes(sampled=(sampled(1), sampled(2))),
+        ask=lambda frame: builder.questions(options_shown.complete(frame), options_shown.offered_options(frame)),
+        changes=Changes(sampled=(sampled_unit(1), sampled_unit(2))),
         sample=layout.sample,
-        answer=lambda frame: answer(frame, options_shown.of(frame)),
+        answer=lambda frame: answer(frame, options_shown.offered_options(frame)),
         analyse=Later(__package__, "analysis").analyse,
         estimates=Estimated(measures=MEASURES, labels=LABELS, lead=LEAD),
         planned=Planned(
@@ -111,14 +111,15 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-def _shown(side: int) -> Person:
+def _person_on_side(side: int) -> Person:
     """The person on one side of a pair, who was sampled as `aggregate.unit` says."""
     pictures = (f"image_{side}", "activity", f"activity_{side}")
     return Person((f"identity_{side}", "identity"), ("person", *pictures))
 
 
 _MISSING_BY = MissingBy(
-    (Grouped("dimension", (_shown(1), _shown(2)), named=True, within=("gender",)),), ("paradigm", "question")
+    (Grouped("dimension", (_person_on_side(1), _person_on_side(2)), named=True, within=("gender",)),),
+    ("paradigm", "question"),
 )
 
 
@@ -145,7 +146,7 @@ def _roles(options: Mapping[str, OptionValue], layout: Layout, chosen: Selection
                 "activities (--activity), paradigms (--paradigm) or another file of roles (--roles)."
             )
         for question in table[activity].questions.values() if chosen.wordings != ("1",) else ():
-            paraphrased(question, 1)  # raises where it cannot be put in other words
+            paraphrase(question, 1)  # raises where it cannot be put in other words
         for number in range(1, IRRELEVANT + 1) if released else ():
             irrelevant(activity, number, table=table)  # raises where the file has no such role
     return table

@@ -112,10 +112,10 @@ def identities(dimension: str, gender: str | None = None) -> tuple[SocialIdentit
     if dimension not in _table_6():
         raise UnknownNameError("dimension", dimension, _table_6())
     rows = _table_6()[dimension]
-    return rows if gender is None else tuple(i for i in rows if _worded(i, gender) is not None)
+    return rows if gender is None else tuple(i for i in rows if _released_wording(i, gender) is not None)
 
 
-def _worded(identity: SocialIdentity, gender: str) -> str | None:
+def _released_wording(identity: SocialIdentity, gender: str) -> str | None:
     if gender not in GENDERS:
         raise UnknownNameError("gender", gender, GENDERS)
     return identity.male if gender == "male" else identity.female
@@ -129,7 +129,7 @@ def wording(identity: SocialIdentity, gender: str) -> str:
     >>> [wording(one, "female") for one in identities("age")][2:4]
     ['old woman', 'young woman']
     """
-    worded = _worded(identity, gender)
+    worded = _released_wording(identity, gender)
     if worded is None:
         names = [i.name for i in identities(identity.dimension, gender)]
         raise UnknownNameError(f"{gender} identity in {identity.dimension}", identity.name, names)

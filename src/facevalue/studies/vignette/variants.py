@@ -36,12 +36,12 @@ from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.aggregate import (
     STIMULUS,
     Main,
+    add_weights,
     asked_about,
     complete,
     offers_four,
     person_shown,
-    sided,
-    weighed,
+    view_both_sides,
 )
 from facevalue.studies.vignette.profile import SEED, comparing, favourable
 
@@ -93,12 +93,12 @@ class Variants:
             self._add(_matches(self._main(frame, ("shown", "reference"))))
         main = self._main(frame, ("wording",))
         if "reference" in frame.columns:
-            scores = _scored(self._main(main, ("shown",)).filter(pl.col("question") != "doing"))
+            scores = _score_answers(self._main(main, ("shown",)).filter(pl.col("question") != "doing"))
             base, varied = (scores.filter(pl.col("reference") == level) for level in ("identity", "position"))
             self._positional.add(_shifts(base, varied, ["cluster", *self._stimulus, *_REPLY]))
         if "shown" in frame.columns:
             self._shown.append(
-                _scored(self._main(main, ("reference",))).select("shown", *self._stimulus, *_REPLY, *_VALUES)
+                _score_answers(self._main(main, ("reference",))).select("shown", *self._stimulus, *_REPLY, *_VALUES)
             )
 
     def _add(self, rows: pl.DataFrame) -> None:
@@ -135,7 +135,7 @@ class Variants:
 
 def _places(frame: pl.DataFrame) -> pl.DataFrame:
     """Answers that choose the one listed first, or the left half of the picture, of those that choose one of two."""
-    two = weighed(frame.filter((pl.col("paradigm") != "factuality") & pl.col("weight").is_not_null()))
+    two = add_weights(frame.filter((pl.col("paradigm") != "factuality") & pl.col("weight").is_not_null()))
     two = two.with_columns(pl.lit(None, pl.String).alias("question"))
     pictures = two.filter(pl.col("shown").ne_missing("text")) if "shown" in two.columns else two
     places = zip(_PLACES, (two, pictures), ("listed_first", "left_first"), strict=True)
@@ -184,13 +184,13 @@ def _floor(rows: pl.DataFrame, measure: Measure, people: tuple[float, ...]) -> d
     return {"floor": 100 * rate, "floor_high": 100 * np.minimum(high, 1.0), "p": p}
 
 
-def _scored(frame: pl.DataFrame) -> pl.DataFrame:
+def _score_answers(frame: pl.DataFrame) -> pl.DataFrame:
     """Answers that say something of an identity, with `n`, `s` and `t`; n is 0 of those that are missing.
 
     Decisions and factuality are put together over questions; terms too, turned round where their valence is low; each
     question of perception stands for itself. Terms alone count an answer "both" or "none" half for each of the two.
     """
-    answers, term = weighed(frame.filter(comparing())), pl.col("paradigm") == "stereotype"
+    answers, term = add_weights(frame.filter(comparing())), pl.col("paradigm") == "stereotype"
     return pl.concat([answers.filter(~term), favourable(answers.filter(term))])
 
 
@@ -214,7 +214,9 @@ def _shifts(base: pl.DataFrame, varied: pl.DataFrame, keys: list[str]) -> pl.Dat
     answers = complete(joined).with_columns(n=pl.col("n") * pl.col("n_other"), s=sums("s"), t=sums("t"))
     facts = pl.col("paradigm") == "factuality"
     columns = (*_STRATA, "n", "s")
-    sides = [side.select(columns) for side in (*sided(answers.filter(~facts)), asked_about(answers.filter(facts)))]
+    sides = [
+        side.select(columns) for side in (*view_both_sides(answers.filter(~facts)), asked_about(answers.filter(facts)))
+    ]
     rows = (
         pl.concat(sides)
         .unnest("s")
