@@ -55,10 +55,10 @@ def parse_gpus(text: str) -> Iterator[Gpu]:
     ('bfloat16', 85.5, 34.0)
     """
     for line in text.splitlines():
-        parts = [part.strip() for part in line.split(",")]
-        if len(parts) != len(_QUERY):
+        cells = [cell.strip() for cell in line.split(",")]
+        if len(cells) != len(_QUERY):
             continue
-        name, total, free, capability, driver = parts
+        name, total, free, capability, driver = cells
         try:
             memory, left, level = float(total) * _MIB / 1e9, float(free) * _MIB / 1e9, float(capability)
         except ValueError:  # "[N/A]": a part of a GPU, or one that is broken

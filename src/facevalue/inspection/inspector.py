@@ -63,10 +63,10 @@ def skin_region(lab: Floats, face: Box | None = None) -> npt.NDArray[np.bool_] |
     box = _inner(face) if face else _MIDDLE
     rows = slice(max(int(box.top * height), 0), max(int(box.bottom * height), 0))
     columns = slice(max(int(box.left * width), 0), max(int(box.right * width), 0))
-    part = lab[rows, columns]
-    if min(part.shape[:2]) < 4:
+    crop = lab[rows, columns]
+    if min(crop.shape[:2]) < 4:
         return None
-    lightness, redness, yellowness = (part[..., at] for at in range(3))
+    lightness, redness, yellowness = (crop[..., at] for at in range(3))
     chroma, angle = np.hypot(redness, yellowness), np.degrees(np.arctan2(yellowness, redness))
     able = (
         ((angle > _HUES[0]) & (angle < _HUES[1]))
@@ -75,9 +75,9 @@ def skin_region(lab: Floats, face: Box | None = None) -> npt.NDArray[np.bool_] |
     )
     if able.sum() < LEAST_SHARE * height * width:
         return None
-    down, across = (np.linspace(-1, 1, side, dtype=np.float32) for side in part.shape[:2])
+    down, across = (np.linspace(-1, 1, side, dtype=np.float32) for side in crop.shape[:2])
     weights = np.exp(-(down[:, None] ** 2 + across**2) / 0.5)[able]
-    centre = _commonest(part[able], weights)
+    centre = _commonest(crop[able], weights)
     apart = np.hypot(redness - centre[1], yellowness - centre[2])
     region = np.zeros((height, width), dtype=bool)
     region[rows, columns] = able & (apart < _REACH) & (np.abs(lightness - centre[0]) < _DEPTH)

@@ -131,8 +131,8 @@ class PictureView:
         """Sharpness of the middle at the picture's own size."""
         width, height = self.picture.size
         left, top = max(width - _DETAIL, 0) // 2, max(height - _DETAIL, 0) // 2
-        part = self.picture.crop((left, top, min(left + _DETAIL, width), min(top + _DETAIL, height)))
-        return sharpness(np.asarray(part.convert("L"), dtype=np.float32))
+        crop = self.picture.crop((left, top, min(left + _DETAIL, width), min(top + _DETAIL, height)))
+        return sharpness(np.asarray(crop.convert("L"), dtype=np.float32))
 
 
 def place_means(values: Floats) -> Floats:

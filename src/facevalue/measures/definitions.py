@@ -289,12 +289,12 @@ def takes(
     """
     names = frozenset(measure.name for measure in measures)
 
-    def marked(step: Callable[Concatenate[First, P], None]) -> Callable[Concatenate[First, P], None]:
+    def mark(step: Callable[Concatenate[First, P], None]) -> Callable[Concatenate[First, P], None]:
         @wraps(step)
-        def taken(first: First, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        def take_wanted(first: First, /, *args: P.args, **kwargs: P.kwargs) -> None:
             if is_wanted(names):
                 step(first, *args, **kwargs)
 
-        return taken
+        return take_wanted
 
-    return marked
+    return mark

@@ -421,11 +421,11 @@ def task_divergences(votes: Sequence[Votes], seed: int) -> Estimates:
         n, clusters = np.append(n, n.sum()), np.append(clusters, clusters.sum())
     rngs = [np.random.default_rng(seed + at) for at in range(len(votes))]
 
-    def shuffled(size: int) -> Array:
+    def draw_null(size: int) -> Array:
         null = np.stack([_draw_null(v, size, rng) for v, rng in zip(votes, rngs, strict=True)], axis=1)
         return np.column_stack([null, null.mean(axis=1)]) if several else null
 
-    tests = by_shuffles(value, shuffled, signed=False)
+    tests = by_shuffles(value, draw_null, signed=False)
     low, high = distance_interval(value, tests.floor)
     method = np.full(value.size, CHI_SQUARED_INVERSION, dtype=object)
     return tests.attach_to(Estimates(value, low, high, n.astype(np.int64), clusters.astype(np.int64), method, se))

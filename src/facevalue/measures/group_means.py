@@ -149,14 +149,14 @@ def _terms(sums: Array, counts: Array, group: npt.NDArray[np.int64]) -> Terms | 
     """What differences are made of: sums of the units of either group, side by side."""
     cells = sums.shape[1]
 
-    def apart(total_sums: Array, total_counts: Array) -> Array:
+    def difference_of_means(total_sums: Array, total_counts: Array) -> Array:
         means = cell_means(total_sums, total_counts)
         return means[..., cells:] - means[..., :cells]
 
     if term_record() is None:
         return None
     s, n = (np.concatenate([x * (group == g)[:, None] for g in (0, 1)], axis=1) for x in (sums, counts))
-    return terms_of(s, n, apart, estimates=cells)
+    return terms_of(s, n, difference_of_means, estimates=cells)
 
 
 def difference_of_means(samples: Sequence[GroupSums]) -> Array:
@@ -389,8 +389,8 @@ def ratio_differences(first: tuple[Array, Array], second: tuple[Array, Array], l
         se = np.sqrt(((moves[1] - moves[0]) ** 2).sum(axis=0))
         apart = ~(held[0] & held[1]).any(axis=0)
         dfs = [np.maximum(1 / (h**2).sum(axis=0) - 1, 1.0) for h in weights]
-        parts = [(move**2).sum(axis=0) for move in moves]
-        welch = (parts[0] + parts[1]) ** 2 / (parts[0] ** 2 / dfs[0] + parts[1] ** 2 / dfs[1])
+        variances = [(move**2).sum(axis=0) for move in moves]
+        welch = (variances[0] + variances[1]) ** 2 / (variances[0] ** 2 / dfs[0] + variances[1] ** 2 / dfs[1])
         together = np.maximum(1 / (((weights[0] + weights[1]) / 2) ** 2).sum(axis=0) - 1, 1.0)
         df = np.where(apart, welch, together)
         squares = [np.nan_to_num(e**2 / (counts * (1 - h))) for e, h, (_, counts)

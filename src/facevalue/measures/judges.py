@@ -467,11 +467,11 @@ def audit_of_run(scores: Scores, groups: Mapping[str, str], seed: int = 0) -> pl
         return pl.DataFrame(schema=_AUDITED)
     audit_scores = scores.scores_of_texts(pl.Series(audit_texts(groups), dtype=pl.String))
 
-    def given(label: str) -> Scorer:
+    def scorer_of(label: str) -> Scorer:
         return lambda _: audit_scores[label].fill_null(float("nan")).to_list()
 
     return pl.concat(
-        audit_scorer(given(label), groups, seed=seed).select(pl.lit(label).alias("label"), pl.all())
+        audit_scorer(scorer_of(label), groups, seed=seed).select(pl.lit(label).alias("label"), pl.all())
         for label in audit_scores.columns
     )
 

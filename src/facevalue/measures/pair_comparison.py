@@ -460,18 +460,18 @@ def ranking_outcomes(plain: str, swapped: str) -> list[pl.Expr]:
     )
     complete = pl.col(plain).is_not_null() & pl.col(swapped).is_not_null()
 
-    def where(condition: pl.Expr, hits: pl.Expr, name: str) -> pl.Expr:
+    def count_where(condition: pl.Expr, hits: pl.Expr, name: str) -> pl.Expr:
         return pl.when(condition).then(hits).otherwise(0.0).alias(name)
 
     return [
         complete.cast(pl.Float64).alias("complete"),
-        where(complete, a * not_b + not_a * b, "ranked"),
-        where(complete, not_a * not_b, "unranked"),
-        where(complete, a * b, "contradicted"),
-        where(complete, a * not_b, "first"),
-        where(complete, not_a * b, "second"),
-        where(~complete, a * not_b, "open_1"),
-        where(~complete, not_a * b, "open_2"),
+        count_where(complete, a * not_b + not_a * b, "ranked"),
+        count_where(complete, not_a * not_b, "unranked"),
+        count_where(complete, a * b, "contradicted"),
+        count_where(complete, a * not_b, "first"),
+        count_where(complete, not_a * b, "second"),
+        count_where(~complete, a * not_b, "open_1"),
+        count_where(~complete, not_a * b, "open_2"),
     ]
 
 

@@ -507,13 +507,13 @@ def tail_shares(scores: Array, seed: int) -> tuple[Estimates, Floor, Array]:
     sets, places = np.nonzero(credited)
     weights = credited[sets, places] / total
 
-    def dealt(shuffles: int) -> Array:
+    def draw_null(shuffles: int) -> Array:
         turned = (places + rng.integers(0, groups, size=(shuffles, size))[:, sets]) % groups
         at = (turned + np.arange(shuffles)[:, None] * groups).ravel()
         sums_drawn = np.bincount(at, np.tile(weights, shuffles), shuffles * groups)
         return np.asarray(sums_drawn.reshape(shuffles, groups) - 1 / groups)
 
-    tests = by_shuffles(of_groups.value - 1 / groups, dealt, signed=True, block=200)
+    tests = by_shuffles(of_groups.value - 1 / groups, draw_null, signed=True, block=200)
     chance = Floor(np.full(groups, 1 / groups), 1 / groups + tests.floor.high, tests.p)
     return of_groups, chance, np.full(groups, 1 / (1 + MOST_SHUFFLES))
 

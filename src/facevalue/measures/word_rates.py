@@ -290,7 +290,7 @@ def odds_bounds(
     y, y_against = (marked[name].to_numpy().astype(np.float64) for name in ("tokens", "tokens_against"))
     total_size = sizes.sum() + missing.sum() * length
 
-    def moved(count: Array, rival: Array, rest: Array) -> Array:
+    def shifted_odds(count: Array, rival: Array, rest: Array) -> Array:
         added = (count * lost * mentions, rival * lost_against * mentions)
         added_prior = prior[at] + sum(added) + rest * further * mentions
         total = size + lost * length + total_size, size_against + lost_against * length + total_size
@@ -298,7 +298,7 @@ def odds_bounds(
 
     no, yes = np.zeros(at.size), np.ones(at.size)
     value = marked["log_odds"].to_numpy()
-    low = np.fmin(np.fmin(moved(no, yes, no), moved(no, yes, yes)), value)
-    high = np.fmax(np.fmax(moved(yes, no, no), moved(yes, no, yes)), value)
+    low = np.fmin(np.fmin(shifted_odds(no, yes, no), shifted_odds(no, yes, yes)), value)
+    high = np.fmax(np.fmax(shifted_odds(yes, no, no), shifted_odds(yes, no, yes)), value)
     unknown = np.full(at.size, np.nan)
     return Bounds(value, low, high, unknown, unknown)

@@ -56,12 +56,12 @@ def choice_precision(
         trials = design.trials(numbers, ["image", "task"]).filter(pl.col("task").cast(pl.String) == task)
         return trials["image"].n_unique(), 1.0
 
-    def answered(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:
+    def spread_of_task(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:
         of_task = (chunk.filter(pl.col("task").cast(pl.String) == task) for chunk in chunks)
         return UnitSpread(pilot_spread(of_task, weights), 0.0, 1.0, source)
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:
-        of_share = answered(chunks, source)
+        of_share = spread_of_task(chunks, source)
         return replace(of_share, mean=between * of_share.mean)
 
     smallest = float(labels.value_counts()["count"].min()) / len(labels)  # type: ignore[arg-type]
@@ -83,7 +83,7 @@ def choice_precision(
     )
     cells = groups * sum(options)
     share = replace(
-        gap, what=f"a group's share of a choice ({labels.name.replace('_', ' ')})", tests=cells, spread=answered,
+        gap, what=f"a group's share of a choice ({labels.name.replace('_', ' ')})", tests=cells, spread=spread_of_task,
         default=UnitSpread(0.5, 0.0, 1.0, EVENLY), shares=(smallest,) * cells, freedom=None, sure=1.0, largest=1.0,
     )  # fmt: skip
     return replace(gap, compared=share)

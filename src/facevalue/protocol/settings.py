@@ -148,7 +148,7 @@ def temperature_setting(default: float) -> Setting:
 
 def own_files(root: tuple[str, ...], kind: tuple[str, ...]) -> tuple[Setting, Setting]:
     """Settings `root` and `kind` of the user's own pictures, each with the settings without which it has no effect."""
-    kinds = tuple(each.value for each in Kind)
+    kinds = tuple(member.value for member in Kind)
     return (
         Setting("root", "The folder that image paths are relative to; that of the file by default.", "", needs=root),
         Setting("kind", "What your own pictures are.", "unstated", kinds, needs=kind),

@@ -236,15 +236,15 @@ def origin(run: StoredRun) -> Origin:
     """Say where imported answers came from."""
     findings = [session.findings for session in run.facts.sessions]
 
-    def named(key: str) -> tuple[str, ...]:
+    def names_in(key: str) -> tuple[str, ...]:
         texts = (str(facts[key]) for facts in findings if key in facts)
         return tuple(dict.fromkeys(name for text in texts for name in text.split("; ")))
 
     tool = run.facts.model_settings.get(RECORDED_BY)
     return {
         "recorded_by": "" if tool is None else str(tool),
-        "records": named("record"),
-        "served_by": named("served_by"),
+        "records": names_in("record"),
+        "served_by": names_in("served_by"),
         "mismatched": sum(int(facts.get(MISMATCHED, 0)) for facts in findings),
     }
 

@@ -93,7 +93,7 @@ def explain_terms(html: str) -> Markup:
     """
     seen: set[str] = set()
 
-    def marked(match: re.Match[str]) -> str:
+    def mark_term(match: re.Match[str]) -> str:
         term = TERMS[int((match.lastgroup or "t0")[1:])]
         if term.id in seen:
             return match[0]
@@ -102,7 +102,7 @@ def explain_terms(html: str) -> Markup:
 
     def paragraph(match: re.Match[str]) -> str:
         pieces = _TAG.split(match[2])
-        return match[1] + "".join(_WORD.sub(marked, p) if i % 2 == 0 else p for i, p in enumerate(pieces))
+        return match[1] + "".join(_WORD.sub(mark_term, p) if i % 2 == 0 else p for i, p in enumerate(pieces))
 
     return Markup(_OURS.sub(paragraph, html))  # noqa: S704 only buttons are added to what was escaped
 

@@ -175,16 +175,16 @@ def bar(e: Estimate, reach: float, width: int = _BAR, *, signed: bool = True) ->
     zero = width // 2 if signed else 0
     span = width - 1 - zero
 
-    def at(value: float) -> int:
+    def column_of(value: float) -> int:
         return min(max(round(zero + span * value / reach), 0), width - 1)
 
     cells = [" "] * width
     for low, high, sign in ((e.page_low, e.page_high, "─"), (e.low, e.high, "━")):
         if low is not None and high is not None:
-            cells[at(low) : at(high) + 1] = sign * (at(high) + 1 - at(low))
+            cells[column_of(low) : column_of(high) + 1] = sign * (column_of(high) + 1 - column_of(low))
     cells[zero] = {"━": "┿", "─": "┼"}.get(cells[zero], "│")
     if e.value is not None:
-        cells[at(e.value)] = "●"
+        cells[column_of(e.value)] = "●"
     return "".join(cells)
 
 

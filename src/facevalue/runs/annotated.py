@@ -111,7 +111,7 @@ def annotate(
 
     meter, begun = Meter(), False
 
-    def passed(now: ScoringOutcome) -> None:
+    def show_progress(now: ScoringOutcome) -> None:
         nonlocal begun
         if not begun:
             progress.start(0, now.texts - now.before)
@@ -122,7 +122,7 @@ def annotate(
         progress.update(Snapshot(tried, total, rate, left, 0, 0, None, tried, now.failed, now.unasked))
 
     try:
-        return score_texts(run.folder, scorer, texts, name, passed)
+        return score_texts(run.folder, scorer, texts, name, show_progress)
     finally:
         progress.finish(None)
 

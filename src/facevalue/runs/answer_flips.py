@@ -124,8 +124,8 @@ class AnswerPairs:
         for number, side in enumerate((first, second)):
             written = 0
             for chunk in _readings(side, self.names, columns, by_seed=by_seed):
-                for (part,), rows in chunk.group_by(pl.col("key") % self._parts):
-                    rows.write_ipc(folder / f"{number}-{part}-{written}.arrow")
+                for (bucket,), rows in chunk.group_by(pl.col("key") % self._parts):
+                    rows.write_ipc(folder / f"{number}-{bucket}-{written}.arrow")
                     written += 1
             if not written:
                 raise DataError("Neither asks for a choice among options: single answers are not compared.")
@@ -137,8 +137,8 @@ class AnswerPairs:
         block and prompt;
         `reading`, what was answered (null without a valid answer), and `probs` of an exact run; the units' codes.
         """
-        for part in range(self._parts):
-            sides = [self._side(side, part) for side in (0, 1)]
+        for bucket in range(self._parts):
+            sides = [self._side(side, bucket) for side in (0, 1)]
             if any(table is None for table in sides):
                 continue
             first, second = (table.filter(~pl.struct(_KEYS).is_duplicated()) for table in sides if table is not None)
@@ -149,8 +149,8 @@ class AnswerPairs:
             if joined.height:
                 yield joined
 
-    def _side(self, side: int, part: int) -> pl.DataFrame | None:
-        paths = sorted(self._folder.glob(f"{side}-{part}-*.arrow"), key=lambda path: int(path.stem.split("-")[2]))
+    def _side(self, side: int, bucket: int) -> pl.DataFrame | None:
+        paths = sorted(self._folder.glob(f"{side}-{bucket}-*.arrow"), key=lambda path: int(path.stem.split("-")[2]))
         return pl.concat([pl.read_ipc(path.read_bytes()) for path in paths]) if paths else None
 
 

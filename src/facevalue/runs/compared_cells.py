@@ -30,11 +30,11 @@ def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple
     """
     measures, compared = {measure.key: measure for measure in study.estimates.measures}, study.extras.compare
 
-    def shared(names: Sequence[str]) -> tuple[str, ...]:
+    def shared_keys(names: Sequence[str]) -> tuple[str, ...]:
         return tuple(key for key in names if all(table.select(measures[key].rows.any()).item() for table in tables))
 
-    besides = shared(compared.also)
-    names, families = shared(compared.measures), compared.families
+    besides = shared_keys(compared.also)
+    names, families = shared_keys(compared.measures), compared.families
     if not names:
         names, families = _leading(study, measures, tables)
     names = names or besides

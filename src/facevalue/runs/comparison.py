@@ -381,6 +381,6 @@ def _short(run: StoredRun) -> str:
 
 def _audit(run: StoredRun) -> str:
     """Name of the audit's folder, for a run of an audit."""
-    parts = [part for part in run.place.replace("\\", "/").split("/") if part]
-    is_of_audit = len(parts) > 2 and parts[-2] == RUNS and not (is_url(run.place) and len(parts) <= 4)
-    return run.facts.name or (parts[-3] if is_of_audit else "/".join(parts[-2:]))
+    names = [name for name in run.place.replace("\\", "/").split("/") if name]
+    is_of_audit = len(names) > 2 and names[-2] == RUNS and not (is_url(run.place) and len(names) <= 4)
+    return run.facts.name or (names[-3] if is_of_audit else "/".join(names[-2:]))

@@ -28,11 +28,11 @@ def opened_in_place(url: str, pictures: Path | None = None) -> StoredRun:
 
 def describe_unchecked(run: StoredRun) -> str:
     """What was not compared with its digest of a run that is read in place, in a sentence; empty if all was."""
-    whole, units = checked_units(run.folder)
-    if whole == units:
+    complete, units = checked_units(run.folder)
+    if complete == units:
         return ""
     return (
-        f"The run is read where it lies: {whole:,} of its {units:,} files came whole so far and are as they were "
+        f"The run is read where it lies: {complete:,} of its {units:,} files came whole so far and are as they were "
         "stored; of the others only parts are read, which have no digest to be compared with. To check all: "
         f"{shell_command('verify', run.url)}"
     )

@@ -105,12 +105,12 @@ def _add_moved(table: EstimateTable, sorting: Sorting, codes: Codes, words: Grou
     if not texts:
         return
 
-    def of(name: str, changed: list[str | None]) -> np.ndarray:
+    def codes_of(name: str, changed: list[str | None]) -> np.ndarray:
         return np.array([codes.get((name, text or ""), np.nan) for text in changed])
 
-    before, again = (of(name, list(texts)) for name in (sorting.name, f"{sorting.name}{AGAIN}"))
+    before, again = (codes_of(name, list(texts)) for name in (sorting.name, f"{sorting.name}{AGAIN}"))
     for kind, change in ((JUDGE_SWAPPED, words.swap_words), (JUDGE_WITHOUT, words.mask_words)):
-        after = of(sorting.name, [change(text) for text in texts])
+        after = codes_of(sorting.name, [change(text) for text in texts])
         estimates, floor = moved_share(before, after, again)
         table.add(definitions[key_of(kind, sorting.name)], {}, replace(estimates, floor=floor))
 

@@ -181,8 +181,8 @@ def faulty_pictures(run: StoredRun) -> str:
 
 def _decode_records(folder: Path, texts: pl.Series) -> pl.DataFrame:
     """The columns of records, read a few at a time: what a reader of JSON needs besides is many times their size."""
-    parts = (texts[start : start + _AT_ONCE] for start in range(0, max(len(texts), 1), _AT_ONCE))
+    batches = (texts[start : start + _AT_ONCE] for start in range(0, max(len(texts), 1), _AT_ONCE))
     try:
-        return pl.concat([part.str.json_decode(pl.Struct(_COLUMNS)).struct.unnest() for part in parts])
+        return pl.concat([batch.str.json_decode(pl.Struct(_COLUMNS)).struct.unnest() for batch in batches])
     except pl.exceptions.PolarsError as error:
         raise RunError(f"{folder} holds records of pictures that cannot be read: {error}.") from None

@@ -77,7 +77,7 @@ def _folders_with(name: str, place: Path) -> list[Path]:
 
 
 def _is_hidden(path: Path, below: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(below).parts)
+    return any(name.startswith(".") for name in path.relative_to(below).parts)
 
 
 def dated_runs(runs: Sequence[StoredRun]) -> dict[str, list[StoredRun]]:

@@ -227,10 +227,10 @@ class Pool(Generic[C]):
     def run(self, work: Callable[[C], Awaitable[R]]) -> R:
         """Run one coroutine and return what it returns."""
 
-        async def once(resource: C, _: None) -> R:
+        async def work_once(resource: C, _: None) -> R:
             return await work(resource)
 
-        (result,) = self.map(once, [None], 1)
+        (result,) = self.map(work_once, [None], 1)
         return result
 
     def _start(

@@ -195,13 +195,13 @@ def _sent_to(make: Callable[[Request, dict[str, Any]], Response]) -> Callable[[R
             if len(body) > _LARGEST_BODY:
                 return _json({"error": "That is more than a review sends."}, 413)
 
-        def made(of: Request) -> Response:
+        def make_response(of: Request) -> Response:
             content = to_object(bytes(body), "What was sent")
             if not isinstance(content, dict):
                 raise DataError("What was sent is no object.")
             return make(of, content)
 
-        return await _answering(made)(request)
+        return await _answering(make_response)(request)
 
     return endpoint
 

@@ -347,7 +347,7 @@ class Engine:
                 yield from self._run(schedule, some, chosen_keys, rows, work)
             return
 
-        def grown(pack: list[Key]) -> list[Result | Failed]:
+        def work_on_pack(pack: list[Key]) -> list[Result | Failed]:
             try:
                 decoding = SpokenDecoding(joint.decoding(self.loaded, prefix, pack), self.loaded, self._note_unspoken)
                 return list(work(decoding, {key: joint.members[key] for key in pack}))
@@ -359,12 +359,12 @@ class Engine:
                 smaller = [list(keys) for _, keys in groupby(pack, lambda key: key[0])]
                 if len(smaller) == 1:
                     return [Failed(str(error))] * len(pack)
-            return [result for keys in smaller for result in grown(keys)]
+            return [result for keys in smaller for result in work_on_pack(keys)]
 
         placed = {key: rows[key]._replace(place=joint.rows[member]) for key, member in joint.members.items()}
         length = 0 if prefix is None else prefix.length
         lots = joint.lots(self.loaded, prefix, placed)
-        packs = (work_in_packs(lot, [placed[key] for key in lot], length, self._budget, grown) for lot in lots)
+        packs = (work_in_packs(lot, [placed[key] for key in lot], length, self._budget, work_on_pack) for lot in lots)
         for pack, results, seconds in chain.from_iterable(packs):
             if isinstance(results, OutOfMemory):
                 yield from ((key, Failed(str(results)), seconds) for key in pack)

@@ -117,7 +117,7 @@ def bare(model: Any, lead: Any = None) -> Iterator[None]:
     """
     from transformers import GenerationConfig, LogitsProcessorList  # noqa: PLC0415
 
-    def made(usual: Any, *positional: Any, **keywords: Any) -> Any:
+    def add_lead(usual: Any, *positional: Any, **keywords: Any) -> Any:
         processors = usual(*positional, **keywords)
         return processors if lead is None or lead in processors else LogitsProcessorList([*processors, lead])
 
@@ -133,7 +133,7 @@ def bare(model: Any, lead: Any = None) -> Iterator[None]:
             for name, usual in vars(GenerationConfig()).items():
                 if name not in _KEPT:
                     setattr(bare, name, usual)
-            module._get_logits_processor = partial(made, module._get_logits_processor)
+            module._get_logits_processor = partial(add_lead, module._get_logits_processor)
         yield
     finally:
         for module, settings in settings_of.items():

@@ -342,13 +342,13 @@ class Branch:
         model = self.prefix.loaded.model
         added = model.get_decoder().config._attn_implementation == "eager"  # which adds masks to what it scales
 
-        def sent(mask: Bools) -> "Tensor":
+        def to_mask(mask: Bools) -> "Tensor":
             seen = torch.as_tensor(mask, device=self.prefix.loaded.device)[:, None]
             return torch.where(seen, 0.0, torch.finfo(model.dtype).min).to(model.dtype) if added else seen
 
         window = window_of(model.config.get_text_config())
         if window is None:
-            return sent(seen)
+            return to_mask(seen)
         place = np.tile(
             np.concatenate([np.arange(length), np.zeros(self._places.width, dtype=np.int64)]), (len(active), 1)
         )
@@ -357,4 +357,4 @@ class Branch:
         at = np.searchsorted(active, self._places.rows[own_rows])
         place[at, length + columns[own_rows]] = lengths[at] + tree.depths[own_rows]
         near = seen & (place[:, length + start :, None] - place[:, None, :] < window.size)
-        return {"full_attention": sent(seen), "sliding_attention": sent(near)} if window.some else sent(near)
+        return {"full_attention": to_mask(seen), "sliding_attention": to_mask(near)} if window.some else to_mask(near)

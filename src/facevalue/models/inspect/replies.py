@@ -97,8 +97,8 @@ def text_said(content: object, attachments: Mapping[str, Any] | None) -> str:
 
 def _prompt_tokens(counts: Mapping[str, Any], cached: int | None) -> int | None:
     """All of the prompt: Inspect counts apart what a cache had, or was given."""
-    fresh, kept = count(counts.get("input_tokens")), count(counts.get("input_tokens_cache_write"))
-    return None if fresh is None else count(fresh + (cached or 0) + (kept or 0))
+    fresh, stored = count(counts.get("input_tokens")), count(counts.get("input_tokens_cache_write"))
+    return None if fresh is None else count(fresh + (cached or 0) + (stored or 0))
 
 
 def _text(value: object) -> str | None:

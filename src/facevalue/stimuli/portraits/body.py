@@ -101,25 +101,29 @@ def hand(b: Body) -> tuple[str, str, str]:
     """Return the right hand, its thumb and the lines of its fingers, seen from the back, hanging down."""
     x, y, k = b.wrist_x, b.wrist_y, 0.82 + 0.18 * b.arm / 33
 
-    def at(dx: float, dy: float) -> Point:
+    def point(dx: float, dy: float) -> Point:
         return (x + dx * k, y + dy * k)
 
     palm = outline(
         [
-            at(-17, -12),
-            at(-20, 20),
-            at(-21, 48),
-            at(-16, 84),
-            at(-6, 98),
-            at(6, 99),
-            at(16, 88),
-            at(22, 56),
-            at(20, 22),
-            at(17, -12),
+            point(-17, -12),
+            point(-20, 20),
+            point(-21, 48),
+            point(-16, 84),
+            point(-6, 98),
+            point(6, 99),
+            point(16, 88),
+            point(22, 56),
+            point(20, 22),
+            point(17, -12),
         ],
     )
-    thumb = outline([at(-18, 14), at(-31, 36), at(-33, 62), at(-27, 68), at(-20, 52), at(-14, 40)])
-    fingers = curve([at(-8, 62), at(-7, 88)]) + curve([at(2, 60), at(3, 92)]) + curve([at(12, 62), at(12, 84)])
+    thumb = outline([point(-18, 14), point(-31, 36), point(-33, 62), point(-27, 68), point(-20, 52), point(-14, 40)])
+    fingers = (
+        curve([point(-8, 62), point(-7, 88)])
+        + curve([point(2, 60), point(3, 92)])
+        + curve([point(12, 62), point(12, 84)])
+    )
     return palm, thumb, fingers
 
 

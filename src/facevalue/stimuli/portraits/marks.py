@@ -119,7 +119,7 @@ def tattoo(identity: Identity) -> Nodes:
     clip = face_outline(h)
     x, y = h.eye_x + h.eye_w, h.eye_y
 
-    def at(*points: Point) -> list[Point]:
+    def flip(*points: Point) -> list[Point]:
         return [(side * px, py) for px, py in points]
 
     c = h.cheek
@@ -132,14 +132,14 @@ def tattoo(identity: Identity) -> Nodes:
         ([(x - 14, y + 20), (x + 3, y + 30), (x - 12, y + 52)], [(x - 12, y + 52), (x - 6, y + 32)]),
         ([(x + 2, y - 34), (x + 12, y - 52), (x - 12, y - 62)], [(x - 12, y - 62), (x + 2, y - 50)]),
     ]
-    nodes = [fill(outline(at(*a), at(*b)), ink, 0.94, clip=clip) for a, b in blades]
+    nodes = [fill(outline(flip(*a), flip(*b)), ink, 0.94, clip=clip) for a, b in blades]
     nodes += [
         disc(-side * (h.eye_x - 12 + 12 * i), h.brow_y - 15 - 3 * (1 - abs(i - 1)), 3.6, ink, 0.94) for i in range(3)
     ]
-    nodes.append(line(curve(at((-4, h.mouth_y + 20), (0, h.chin - 6))), ink, 3.4, 0.94))
+    nodes.append(line(curve(flip((-4, h.mouth_y + 20), (0, h.chin - 6))), ink, 3.4, 0.94))
     nodes.append(
         line(
-            curve(at((-11, h.mouth_y + 21), (-9, h.chin - 10))) + curve(at((11, h.mouth_y + 21), (9, h.chin - 10))),
+            curve(flip((-11, h.mouth_y + 21), (-9, h.chin - 10))) + curve(flip((11, h.mouth_y + 21), (9, h.chin - 10))),
             ink,
             2.6,
             0.94,

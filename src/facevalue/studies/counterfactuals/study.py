@@ -57,7 +57,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     words = {group: _in_words(group) for group in frame["group"].unique(maintain_order=True)}
 
     @cache  # a jackknife takes all measures again many times
-    def known(scores: tuple[Scores, ...]) -> dict[str, Any]:
+    def analysis_facts(scores: tuple[Scores, ...]) -> dict[str, Any]:
         from facevalue.measures.judges import audit_of_run  # noqa: PLC0415 - SciPy takes its time to import
 
         return {
@@ -70,7 +70,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         }
 
     def analyse(scores: tuple[Scores, ...], answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
-        estimates: pl.DataFrame = _ANALYSIS.estimates(answers, **known(scores))
+        estimates: pl.DataFrame = _ANALYSIS.estimates(answers, **analysis_facts(scores))
         return estimates
 
     plain = Study(

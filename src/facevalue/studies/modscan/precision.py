@@ -58,7 +58,7 @@ def precision(design: Design) -> Precision:
     largest = max(groups)
     cells = sum(len(block.stimulus[0]) * (len(block.choices()["instance"]) if seen else 1) for block in blocks)
 
-    def asked(numbers: npt.NDArray[np.int64]) -> tuple[int, float]:
+    def count_asked(numbers: npt.NDArray[np.int64]) -> tuple[int, float]:
         frame = design.trials(numbers).filter(_is_about(modality, attribute))
         return largest * frame.select("pair" if seen else "image", "instance").unique().height // cells, 1.0
 
@@ -84,7 +84,7 @@ def precision(design: Design) -> Precision:
         items=1.0,
         cluster=counted if seen else "scenes of each persona trait",
         item="question",
-        units=asked,
+        units=count_asked,
         spread=spread,
         default=UnitSpread(_sd(SD[orders], people.beside) if two else SD_OF_FOUR[orders], np.nan, 1.0, ASSUMED),
         shares=tuple(size / largest for size in groups for _ in names),

@@ -121,14 +121,14 @@ def _pairs(section: str) -> b.Block:
 def _rankings(section: str) -> tuple[b.Block, ...]:
     """Who is ranked above whom, by question."""
 
-    def ranked(**more: Any) -> tuple[Of]:
+    def ranks(**more: Any) -> tuple[Of]:
         return (estimates_about(section, "ranked_above", CELL, **more),)
 
-    strips = b.Strips(of=ranked(label="{group}", note="{dimension:lower}", order="value"), **WORDS(f"{section}.ranks"))
+    strips = b.Strips(of=ranks(label="{group}", note="{dimension:lower}", order="value"), **WORDS(f"{section}.ranks"))
     words = WORDS(f"{section}.ranked")
     return (
         b.Each(over=("question",), title="{question}", level=4, blocks=(strips,), **words),
-        b.Numbers(of=ranked(label="{question}|{dimension}|{group}"), title=words["heading"],
+        b.Numbers(of=ranks(label="{question}|{dimension}|{group}"), title=words["heading"],
                   heads=("Question", "Of", "Group")),
     )  # fmt: skip
 
