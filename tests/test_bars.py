@@ -193,12 +193,12 @@ def measure_names() -> float:
 
 LIMITS: dict[Callable[[], float], float] = {
     vague_bindings: 1.96,
-    bare_functions: 1.6,
-    one_word_functions: 54.9,
+    bare_functions: 1.3,
+    one_word_functions: 54.6,
     bare_modules: 47,
     question_docstrings: 14.2,
     all_modules: 723,
-    all_lines: 147_120,
+    all_lines: 147_470,
     largest_folder: 78,
     # Ten statistics are classes; what still does their work for the four other studies goes with
     # them, and the three figures below 1,172, 811 and 4,670 again.
@@ -206,7 +206,7 @@ LIMITS: dict[Callable[[], float], float] = {
     shared_class_names: 7,
     all_records: 818,
     record_fields: 4682,
-    helpers_used_once: 1690,
+    helpers_used_once: 1689,
     interval_kinds: 12,
     measure_names: 90,
 }
